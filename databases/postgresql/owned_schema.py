@@ -47,13 +47,14 @@ class Schema:
     def __init__(self, address: Address) -> None:
         """Raises EnvironmentMissing if the server cannot be reached."""
         self.address = address
-        self.place = f"PostgreSQL at {connection.place(address)}"
+        self._title = connection.title(address)
+        self.place = f"{self._title} at {connection.place(address)}"
         self._connection = connection.connect(address)
 
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it."""
         own = self._connection
-        with connection.server_errors():
+        with connection.server_errors(self._title):
             if own.info.server_version >= versions.IDLE_SESSION_TIMEOUT:
                 own.execute("SET idle_session_timeout = 0")  # the connection is idle while the run works
             try:
@@ -67,19 +68,19 @@ class Schema:
     def create(self) -> None:
         """Creates the schema if it does not exist, with a comment that says that keybench made it."""
         own = self._connection
-        with connection.server_errors(), own.transaction():
+        with connection.server_errors(self._title), own.transaction():
             if own.execute("SELECT to_regnamespace(%s) IS NULL", [SCHEMA]).fetchone() == (True,):
                 own.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(SCHEMA)))
                 own.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(SCHEMA), sql.Literal(COMMENT)))
 
     def in_use(self) -> bool:
         """Whether a run with another connection uses it at this moment."""
-        with connection.server_errors(), self._connection.transaction():
+        with connection.server_errors(self._title), self._connection.transaction():
             return self._locked_out()
 
     def contents(self) -> Sequence[str]:
         """What `remove` would remove, as text for people."""
-        with connection.server_errors():
+        with connection.server_errors(self._title):
             lines = [f"table {SCHEMA}.{name}, {size}" for name, size in self._tables()]
             if self._made_here():
                 lines.append(f"schema {SCHEMA}, unless something else is in it")
@@ -123,7 +124,7 @@ class Schema:
 
     def _remove(self) -> list[str]:
         own, removed = self._connection, list[str]()
-        with connection.server_errors(), own.transaction():
+        with connection.server_errors(self._title), own.transaction():
             if self._locked_out():
                 return []
             own.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.probes import measured
-from keybench.databases.core.wait_samples import WaitSamples
+from keybench.databases.core.probes import WaitSamples, measured
 from keybench.databases.postgresql import connection, ddl, versions
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes.counters import connected, wait_for_quiet
