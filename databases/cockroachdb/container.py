@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from keybench.databases.cockroachdb.ddl import SCHEMA, USER
 from keybench.databases.cockroachdb.settings import UNSYNCED
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.postgresql import connection
+from keybench.databases.postgresql.ddl import SCHEMA, USER
 
 IMAGE = "cockroachdb/cockroach:latest-v25.2"
 LOGIN = (

@@ -6,15 +6,9 @@ ascend in time (`unique_rowid()`): that is the table in order of arrival, with t
 
 from __future__ import annotations
 
-from keybench.databases.postgresql.ddl import SCHEMA, columns, name
+from keybench.databases.postgresql.ddl import create_in_key_order
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
-
-__all__ = ["COLUMNS", "SCHEMA", "USER", "bytes_per_row", "columns", "create", "index", "mark", "name"]
-
-USER = "keybench"
-MARK = "a table of keybench's trials"
-"""The comment by which tables of trials are recognised."""
 
 SHARDING = "sharding"
 _HASHED = " USING HASH"
@@ -35,35 +29,9 @@ COLUMNS = (
 not among them, because it has 8 bytes there ("INT"). Strings without a collation are compared byte by byte."""
 
 
-def create(table: Table) -> tuple[str, ...]:
-    """The statements that create the table, without its parent. The key's index has a name of its own (`index`)."""
-    hashed = _HASHED if table.settings.get(SHARDING) == "hash" else ""
-    made = f" {table.server_keys.declaration}" if table.server_keys else ""
-    parts = ["created bigint NOT NULL"] * table.by_date
-    parts += [f"key {table.column.sql_type} NOT NULL{made}", *["payload text NOT NULL"] * bool(table.payload)]
-    if table.key == "clustered":
-        parts.append(f'CONSTRAINT "{index(table)}" PRIMARY KEY (key){hashed}')
-    if table.by_date:
-        parts.append(f'CONSTRAINT "{_primary(table)}" PRIMARY KEY (created, key)')
-    statements = [f"CREATE TABLE {name(table)} ({', '.join(parts)})"]
-    if table.key != "clustered":
-        unique = "" if table.key == "fk" else "UNIQUE "
-        statements.append(f'CREATE {unique}INDEX "{table.name}_key" ON {name(table)} (key){hashed}')
-    return (*statements, mark(table))
-
-
-def mark(table: Table) -> str:
-    """The statement that marks the table as one of keybench's."""
-    return f"COMMENT ON TABLE {name(table)} IS '{MARK.replace(chr(39), chr(39) * 2)}'"
-
-
-def index(table: Table) -> str:
-    """The name of the measured index."""
-    return _primary(table) if table.key == "clustered" or table.measures_rows else f"{table.name}_key"
-
-
-def _primary(table: Table) -> str:
-    return f"{table.name}_pkey"
+def create(table: Table) -> list[str]:
+    """The statements that create the table, without its parent."""
+    return create_in_key_order(table, after=_HASHED if table.settings.get(SHARDING) == "hash" else "")
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:

@@ -14,9 +14,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.core import clusters
-from keybench.databases.hosting.docker_daemon import missing as without_containers
 from keybench.databases.postgresql import keys
-from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
 
@@ -31,13 +29,7 @@ class CockroachDB(Engine):
 
     def missing(self, server: str) -> str:
         """Why a container cannot be started here; empty if it can."""
-        otherwise = (
-            "give the URL of a cluster of yours, --server cockroachdb://user@host:26257/database, or choose a database "
-            f"that needs no Docker ({choices_without_docker()})."
-        )
-        if server not in self.servers:
-            return f"CockroachDB has no server kind {server}: {otherwise}"
-        return without_containers(self.title, otherwise) or (
+        return clusters.missing(self, server, "cockroachdb://user@host:26257/database") or (
             "" if find_spec("psycopg") else "CockroachDB needs a driver: pip install psycopg."
         )
 
@@ -84,7 +76,7 @@ ENGINE = CockroachDB(
     servers=("container",),
     url_schemes=("cockroachdb", "cockroach"),
     drivers=("psycopg",),
-    server_keys=tuple(made for made in keys.MADE if made.name in ("server-identity", "server-uuid-v4")),
+    server_keys=keys.OF_CLUSTERS,
     versions={"23.2": 2302, "24.1": 2401, "24.3": 2403, "25.2": 2502, "25.4": 2504},
     isolations=("read-committed", "serializable"),
     secondary_holds_key=True,

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from keybench.databases.cockroachdb import ddl
 from keybench.databases.contract.capabilities import ReadsInOrder
 from keybench.databases.contract.roles import Probe
 from keybench.databases.core.key_order import HeapOrderProbe
 from keybench.databases.core.probes import FinalState, measured
+from keybench.databases.postgresql import ddl
 from keybench.databases.postgresql.connection import Queries
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
@@ -45,7 +45,7 @@ def extents(server: Queries, table: Table) -> Mapping[str, Extent]:
 
 def index_bytes(server: Queries, table: Table) -> int:
     """Bytes of the measured index."""
-    return extents(server, table)[ddl.index(table)].bytes
+    return extents(server, table)[ddl.ordered_index(table)].bytes
 
 
 class RangesProbe(FinalState):
@@ -62,7 +62,7 @@ class RangesProbe(FinalState):
             found = extents(self._server, table)
         except ServerError as error:
             return Reading.absent(self.supplies, f"the ranges of the table cannot be read ({error}).")
-        own = found[ddl.index(table)]
+        own = found[ddl.ordered_index(table)]
         return measured(self.supplies, (own.bytes, sum(one.bytes for one in found.values()), own.ranges))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.questions import Answer, Question, SeenTrial
 from keybench.databases.core.model_questions import (
     BY_DATE,
@@ -15,6 +16,8 @@ from keybench.databases.core.model_questions import (
     number,
     rows_are_there,
 )
+from keybench.databases.hosting.docker_daemon import missing as without_containers
+from keybench.databases.registry import choices_without_docker
 from keybench.model.metric import Metric
 
 _OF_PAGES = (
@@ -44,6 +47,17 @@ def absent(title: str) -> Mapping[Metric, str]:
         _OF_LOG: f"each range of {title} has a log of its own on several nodes, with no figure for a table.",
     }
     return {metric: reason for metrics, reason in reasons.items() for metric in metrics}
+
+
+def missing(on: Engine, server: str, url: str) -> str:
+    """Why a container of a cluster cannot be started here, apart from its driver; empty if it can."""
+    otherwise = (
+        f"give the URL of a cluster of yours, --server {url}, or choose a database that needs no Docker "
+        f"({choices_without_docker()})."
+    )
+    if server not in on.servers:
+        return f"{on.title} has no server kind {server}: {otherwise}"
+    return without_containers(on.title, otherwise)
 
 
 def caveat(title: str) -> str:

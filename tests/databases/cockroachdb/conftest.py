@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from keybench.databases.cockroachdb import ddl
 from keybench.databases.cockroachdb.admin import CockroachAdmin
 from keybench.databases.cockroachdb.engine import ENGINE
+from keybench.databases.postgresql import ddl
 from keybench.model.table import Table
 from keybench.testing.contract.bench import Bench
 from keybench.testing.contract.conftest import guids  # noqa: F401 (a fixture)
@@ -23,10 +23,10 @@ class OnPostgres(CockroachAdmin):
     """PostgreSQL has no ranges and no hidden column `rowid`: sizes and places of rows are PostgreSQL's own."""
 
     def index_bytes(self, table: Table) -> int:
-        return int(self.value("SELECT pg_relation_size(%s::regclass)", f'{ddl.SCHEMA}."{ddl.index(table)}"'))
+        return int(self.value("SELECT pg_relation_size(%s::regclass)", f'{ddl.SCHEMA}."{ddl.ordered_index(table)}"'))
 
     def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
-        return None if table.key == "clustered" else self._keys(table, "ctid")
+        return None if table.key == "clustered" else self.keys_by(table, "ctid")
 
 
 STAND_IN = StandIn(ENGINE, "postgresql", ("embedded", "local"), OnPostgres)

@@ -11,6 +11,7 @@ from keybench.databases.cockroachdb import ddl
 from keybench.databases.cockroachdb.container import recipe
 from keybench.databases.cockroachdb.engine import ENGINE
 from keybench.databases.cockroachdb.url import address_of
+from keybench.databases.postgresql.ddl import ordered_index
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model.metric import Metric
@@ -113,7 +114,7 @@ def test_a_url_is_postgresqls_with_another_scheme_and_port(monkeypatch: pytest.M
 
 def test_statements() -> None:
     """As "CREATE TABLE" and "Hash-sharded Indexes" of its documentation have them."""
-    created = [ddl.create(Table("t", UUID, 10, role)) for role in ("clustered", "nonclustered", "by-date", "fk")]
+    created = [tuple(ddl.create(Table("t", UUID, 10, role))) for role in ("clustered", "nonclustered", "by-date", "fk")]
     marked = "COMMENT ON TABLE keybench.\"t\" IS 'a table of keybench''s trials'"
     assert created == [
         (
@@ -143,8 +144,8 @@ def test_statements() -> None:
         'CREATE TABLE keybench."t" (key uuid NOT NULL, CONSTRAINT "t_pkey" PRIMARY KEY (key) USING HASH)'
     )
     by_date = Table("t", UUID, 0, "by-date", measures_rows=True)
-    assert ddl.index(by_date) == ddl.index(hashed) == "t_pkey"
-    assert ddl.index(Table("t", UUID, 0, "fk")) == "t_key"
+    assert ordered_index(by_date) == ordered_index(hashed) == "t_pkey"
+    assert ordered_index(Table("t", UUID, 0, "fk")) == "t_key"
 
 
 def test_the_container_is_what_the_images_entrypoint_takes() -> None:

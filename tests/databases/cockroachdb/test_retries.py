@@ -6,11 +6,11 @@ from contextlib import closing
 
 import pytest
 
-from keybench.databases.cockroachdb import ddl
 from keybench.databases.cockroachdb.admin import CockroachAdmin
 from keybench.databases.cockroachdb.session import CockroachSession
 from keybench.databases.contract.transactions import Aborted, DeadlockVictim
 from keybench.databases.core import retried
+from keybench.databases.postgresql import ddl
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.metric import Metric
