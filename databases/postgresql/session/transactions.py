@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Final
 
 from psycopg import pq
@@ -20,7 +21,7 @@ def refusal(result: pq.abc.PGresult | None) -> type[ServerError]:
     return _ABORTS.get(state or b"", ServerError)
 
 
-class Transactions:
+class Transactions(ABC):
     """The part of a session that isolates transactions."""
 
     _raw: pq.abc.PGconn
@@ -28,8 +29,8 @@ class Transactions:
     _by_index = b"SET enable_seqscan = off"
     """Keeps look-ups on the index; empty for systems that do so by themselves."""
 
-    def _command(self, statement: bytes) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _command(self, statement: bytes) -> None: ...
 
     def isolate(self, isolation: Isolation | None) -> None:
         """Chooses the level, and keeps look-ups on the index: in a short table the planner prefers to read all of it,
