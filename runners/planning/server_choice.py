@@ -114,7 +114,7 @@ def _startable(on: Engine, server: str) -> str:
     if server == RANGES_SERVER:
         return server
     if server == AUTO:
-        reasons = {kind: on.missing(kind) for kind in on.servers}
+        reasons = {kind: on.missing(kind) for kind in on.servers or ("",)}
         for kind, reason in reasons.items():
             if not reason:
                 return kind
