@@ -17,7 +17,8 @@ from keybench.errors import UsageError
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 
-WORK = ("--layout", "uuid-v4,uuid-v7,rt-comb-sql", "--rows", "20000", "--blocks", "3", "--seed", "5")
+WORK = ("--layout", "uuid-v4,uuid-v7,rt-comb-sql", "--rows", "3000", "--blocks", "3", "--seed", "5")
+"""Few rows, for which keybench makes pilots of one size only."""
 TRIALS = 2 * 4 * 3
 
 
@@ -154,7 +155,7 @@ def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str]
 ) -> None:
     chance = random.Random(20261121)
-    runner = start(tmp_path, variables, "--db", "postgresql", "--server", "embedded", *WORK[:2], "--blocks", "3")
+    runner = start(tmp_path, variables, "--db", "postgresql", "--server", "embedded", *WORK, "--rows", "20000")
     assert runner.stdout
     kills = 0
     for line in iter(runner.stdout.readline, ""):
@@ -177,11 +178,12 @@ def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
 
 
 def test_two_runs_on_one_results_file(tmp_path: Path, servers_folder: Path, variables: dict[str, str]) -> None:
-    first = start(tmp_path, variables, "--db", "sqlite", *WORK)
+    work = ("--db", "sqlite", *WORK, "--rows", "10000")
+    first = start(tmp_path, variables, *work)
     while not (tmp_path / "keybench-results.sqlite").exists() and first.poll() is None:
         time.sleep(0.02)
     time.sleep(0.2)
-    second = start(tmp_path, variables, "--db", "sqlite", *WORK)
+    second = start(tmp_path, variables, *work)
     output, _ = second.communicate(timeout=60)
     assert second.returncode == 2, output
     assert "another run is writing to" in output
