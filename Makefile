@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+# The tests start Python some hundred times. Where it may keep no bytecode, each process compiles 300 modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test test-all test-containers contract servers lint kernels kernels-innodb kernels-others bench
 .PHONY: fidelity env clean
