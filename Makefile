@@ -71,9 +71,8 @@ kernels-innodb: env
 	  $(COMPILE) --db mariadb --rows 20000 --ram 2MB >>build/$@.log
 
 kernels-others: env
-	-@mkdir -p build && rm -f build/$@.sqlite && others=$(OTHERS) && \
-	  $(COMPILE) --db $$others --rows 2000 >build/$@.log && \
-	  $(COMPILE) --db $$others --rows 20000 --ram 2MB >>build/$@.log
+	-@mkdir -p build && rm -f build/$@.sqlite && $(COMPILE) --db $(OTHERS) --rows 2000 >build/$@.log && \
+	  $(COMPILE) --db mssql,oracle,postgresql,sqlite --rows 20000 --ram 2MB >>build/$@.log
 
 bench: env
 	$(BIN)/python -m benchmarks

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -26,9 +27,14 @@ Clean = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def clean(
-    variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    variables: dict[str, str],
+    tmp_path: Path,
+    servers_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Clean:
     """`keybench clean …`, without a terminal."""
+    monkeypatch.setattr(tempfile, "tempdir", str(servers_folder))  # where TMPDIR leads a new process
     return in_this_process(app, variables, tmp_path, monkeypatch, capsys, sweep=False)
 
 
