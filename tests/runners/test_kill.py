@@ -101,7 +101,7 @@ def test_the_folder_of_a_killed_keeper_is_swept_by_the_next_command(
     runner = start(tmp_path, variables, "--db", "postgresql", "--server", "embedded", *WORK)
     assert runner.stdout
     for line in iter(runner.stdout.readline, ""):
-        if line.startswith("[ 1/"):
+        if line.startswith(f"[1/{TRIALS // 2}]"):
             break
     runner.send_signal(signal.SIGSTOP)  # or it would start another server, whose keeper sweeps
     for child in psutil.Process(runner.pid).children():
