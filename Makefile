@@ -56,7 +56,7 @@ contract: env
 lint: env
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy -p keybench
+	$(BIN)/mypy -p keybench -p benchmarks
 
 # Compiles the loops of all page models once; otherwise two test processes would compile them at the same time. InnoDB's
 # are half of them.
