@@ -67,7 +67,7 @@ def _moved(of: Answer, shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
     ]
     totals = ["not known" if one.assumed else f"{one.moved.value:,.0f}" for one in shown]
     return Picture(
-        "What a row moves",
+        "What a row costs",
         "bytes a row at the end, lower is better",
         "What a row adds to the index and the log, and the pages that are read from disk for it.",
         stacked_bars(rows, parts, totals, "bytes a row", "all", "advice-moved"),

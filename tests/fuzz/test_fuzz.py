@@ -11,7 +11,7 @@ from tests.fuzz.harness import Case, run
 from tests.fuzz.samples import Samples, samples
 
 SHORT = {"scenarios": 50, "urls": 60, "options": 60, "config": 60, "results": 50, "baselines": 50}
-SHORT |= {"bundles": 25, "advice": 40}
+SHORT |= {"bundles": 25, "advice": 20}
 LONG = {
     "scenarios": 25_000,
     "urls": 20_000,
