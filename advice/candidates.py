@@ -126,7 +126,7 @@ def _missed(needs: Needs, made: Layout, column: Column, facts: Properties) -> Ma
         "--spread": (
             needs.spread,
             facts.contention == "many pages",
-            f"{100 * facts.hottest:.0f} % of new keys go to one range of 64",
+            f"{100 * facts.hottest:.0f} % of new keys go to one of 64 ranges",
         ),
     }
     return {option: why for option, (asked, met, why) in checks.items() if asked and not met}

@@ -46,10 +46,11 @@ def gain(of: Answer) -> str:
     stay, switch = ways["stay"], ways["switch"]
     if not pays_at_once(of):
         later = ways["switch-rebuild-later"]
+        until = _worse(of, switch, stay)
+        why = "because new keys stand between old ones and split full pages in half"
         return (
             f"Rebuilt after the next {rows:,} rows, {of.place} takes {_size(of, later)} and old pages stay full, where "
-            f"today's keys keep it at {_size(of, stay)}; until then it grows to {_size(of, switch)}, because new keys "
-            "stand between old ones and split full pages in half."
+            f"today's keys keep it at {_size(of, stay)}{until and f'; until then {until}, {why}'}."
         )
     found = _work(of, switch.log_bytes, stay.log_bytes)
     if switch.splits.value * ALIKE < stay.splits.value:
@@ -124,6 +125,18 @@ def _work(of: Answer, ours: Figure | None, theirs: Figure | None) -> list[str]:
         fewer = f"{best.reads.value:.2f} pages" if best.reads.value >= 0.005 else "no page"
         parts.append(f"reads {fewer} from disk instead of {old.reads.value:.2f}")
     return parts
+
+
+def _worse(of: Answer, switch: Option, stay: Option) -> str:
+    """What new keys among old ones cost before a rebuild."""
+    parts = []
+    if _pages(switch) > ALIKE * _pages(stay):
+        parts.append(f"it grows to {_size(of, switch)}")
+    if switch.log_bytes and stay.log_bytes and switch.log_bytes.value > ALIKE * stay.log_bytes.value:
+        parts.append(
+            f"an insert writes {switch.log_bytes.value:,.0f} bytes of log instead of {stay.log_bytes.value:,.0f}"
+        )
+    return _and(parts)
 
 
 def _smaller(of: Answer, switch: Option, stay: Option) -> str:

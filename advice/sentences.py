@@ -79,8 +79,9 @@ def rest(of: Answer) -> list[str]:
 def holds(of: Answer) -> str:
     """What a recommended key is."""
     best = of.best
-    server = best.properties.server if of.needs.made_by != "client" else None
-    what = server.summary if server else best.made.summary
+    what = "a 64-bit number that counts rows" if best.name == CONTROL else best.made.summary
+    if best.properties.server:
+        what = what.replace(", made by the client", "")
     tells = " and ".join(best.properties.tells)
     return f"What `{best.name}` is: {what}. " + (f"A key tells {tells}." if tells else "A key tells nothing.")
 
@@ -134,12 +135,11 @@ def named(of: Answer) -> list[str]:
     """A sentence for each layout that the needs name, and that the others do not speak of."""
     order = of.ranking
     said = {one.candidate.label for one in (order.best, order.runner_up, order.spared, *order.avoid) if one}
-    every = (*order.meeting, *order.missing)
-    return [
-        _of_named(one, of)
-        for one in every
-        if one.candidate.name in of.needs.layouts and one.candidate.label not in said
-    ]
+    every = [one for one in (*order.meeting, *order.missing) if one.candidate.name in of.needs.layouts]
+    known = {one.candidate.name for one in every} | {label.split(" ")[0] for label, _ in of.refused}
+    told = [_of_named(one, of) for one in every if one.candidate.label not in said]
+    nobody = f"no client can make it alone, and {of.needs.on.title} does not make such keys"
+    return told + [f"`{name}` is no choice: {nobody}." for name in of.needs.layouts if name not in known]
 
 
 def _of_named(one: Judged, of: Answer) -> str:

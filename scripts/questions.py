@@ -78,7 +78,7 @@ def told(command: str) -> list[str]:
 
 def paragraphs(page: str) -> Mapping[str, list[str]]:
     """The answers of a page, by command: their paragraphs without line breaks."""
-    found = re.findall(r"^```\n(keybench .*?)\n```\n\n((?:>.*\n)+)", page, re.M | re.S)
+    found = re.findall(r"^```\n(keybench .*)\n```\n\n((?:>.*\n)+)", page, re.M)
     return {
         command: [" ".join(part.split()) for part in re.sub(r"^> ?", "", quoted, flags=re.M).split("\n\n")]
         for command, quoted in found

@@ -28,7 +28,8 @@ def test_each_command_says_what_it_asks(command: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_answer_says_what_to_do_then_why_and_what_it_rests_on(command: str) -> None:
     first, *_, last = ANSWERED[command]
-    assert re.match(r"(Use|Keep|Give new rows) `[a-z0-9-]+` .*?\. (At|The next|After) [\d,]+ ", first), first
+    why = r"(At|After|Over the next|Rebuilt after the next) [\d,]+ "
+    assert re.match(rf"(Use|Keep|Give new rows) `[a-z0-9-]+` .*?\. {why}", first), first
     assert last.startswith("Rests on: "), last
 
 
