@@ -97,7 +97,7 @@ def _local(question: Question, index: Index, found: Regime, simulated: int) -> F
     lags = [_percentile(rows, found.step) for rows in made]
     grown = growth(stats, found.reach)
     server = replace(question.server, share=1 / found.step)
-    cost = costs.of_stretches(index, made, found.reach, grown.leaves.value, server, question.growth, found.step)
+    cost = costs.of_stretches(index, made, found.reach, grown.leaves, server, question.growth, found.step)
     return Found(grown, _mean(lags), cost)
 
 
