@@ -103,7 +103,8 @@ def of_stretches(
     read, log = float(np.mean(reads)), _mean(logs)
     if log is not None:  # a checkpoint may come once in a stretch, after which each page in use is logged whole
         once = (reach * leaves.value + _HOT) * size / each
-        split = leaves.half * 3 * size  # a leaf more or less is a split of three pages more or less
+        # A leaf more or less is a split, which moves half a page; where each row logs whole pages, it logs twice those.
+        split = leaves.half * max(size / 2, 2 * log.value)
         log = Estimate(log.value, log.half + once + split + float(np.max(np.abs(moved))))
     # Pages that are read all the same, as after another connection has written, depend on how deep the index is.
     kept = read <= _FEW
