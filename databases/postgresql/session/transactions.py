@@ -26,6 +26,8 @@ class Transactions(ABC):
 
     _raw: pq.abc.PGconn
     _begin = b"BEGIN"
+    _by_index = b"SET enable_seqscan = off"
+    """Keeps look-ups on the index; empty for systems that do so by themselves."""
 
     @abstractmethod
     def _command(self, statement: bytes) -> None: ...
@@ -33,7 +35,8 @@ class Transactions(ABC):
     def isolate(self, isolation: Isolation | None) -> None:
         """Chooses the level, and keeps look-ups on the index: in a short table the planner prefers to read all of it,
         and a serialisable transaction then locks all of it."""
-        self._command(b"SET enable_seqscan = off")
+        if self._by_index:
+            self._command(self._by_index)
         if isolation:
             self._begin = b"BEGIN ISOLATION LEVEL " + isolation.replace("-", " ").upper().encode()
 
