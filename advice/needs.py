@@ -148,6 +148,8 @@ def coming(rows: int, existing: Existing | None) -> int:
 def needs(given: Mapping[str, object]) -> Needs:
     """From the values of the options, by name. UsageError for what they cannot mean, with the next step."""
     on, version = database_of(str(given["db"]))
+    if not on.has_page_model:
+        raise on.without_page_model()
     existing = existing_of(str(given["existing"]), on) if given["existing"] else None
     rows = count_of(str(given["rows"]), "--rows")
     if existing and existing.rows > rows:

@@ -1,10 +1,14 @@
-"""A writer's transactions with several statements: look up, insert, commit, and again if the server rolls them back."""
+"""A writer's transactions that are sent again if the server rolls them back in favour of others.
+
+`RetriedTransactions` are a scenario's transactions with several statements: look up, insert, commit. `RetriesBatches`
+is for sessions of servers that may roll back any transaction, as a cluster does: those of one batch are sent again too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +22,7 @@ from keybench.model.transactions import TransactionStyle
 
 MOST_TRIES: Final = 10_000
 """A transaction that fails so often will never succeed."""
+NEVER: Final = f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers."
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,47 @@ class Rollbacks:
     """(transactions,): how often each one was tried again."""
     deadlocks: int
     """How many of these were victims of deadlocks."""
+
+
+@runtime_checkable
+class CountsRetries(Protocol):
+    """A session that sends a batch again by itself when the server has rolled it back."""
+
+    @property
+    def rollbacks(self) -> Rollbacks:
+        """What happened so far, outside of transactions that `begin` began."""
+        ...
+
+
+class RetriesBatches:
+    """The part of a session that sends batches again."""
+
+    _inside = False
+    """Whether `begin` began a transaction: whoever did that tries it again."""
+
+    def __init__(self) -> None:
+        self._retries: list[int] = []
+        self._deadlocks = 0
+
+    @property
+    def rollbacks(self) -> Rollbacks:
+        """What happened so far."""
+        return Rollbacks(np.array(self._retries, np.int64), self._deadlocks)
+
+    def again(self, send: Callable[[], int], rollback: Callable[[], None]) -> int:
+        """Sends a batch until the server has committed it. Returns the rows that it acknowledged."""
+        if self._inside:
+            return send()
+        for tries in range(MOST_TRIES):
+            try:
+                rows = send()
+            except Aborted as error:
+                self._deadlocks += isinstance(error, DeadlockVictim)
+                rollback()
+            else:
+                self._retries.append(tries)
+                return rows
+        raise ServerError(NEVER)
 
 
 @dataclass
@@ -75,7 +121,7 @@ class RetriedTransactions:
             else:
                 self.retries.append(tries)
                 return rows
-        raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
+        raise ServerError(NEVER)
 
     @property
     def rollbacks(self) -> Rollbacks:
