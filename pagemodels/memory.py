@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
@@ -45,11 +44,12 @@ def _prefetch(_context: Any, array: Any, place: Any) -> Any:
         at = context.cast(builder, given[1], signature.args[1], types.intp)
         if array.ndim == 2:
             at = builder.mul(at, builder.extract_value(struct.shape, 1))
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, number, number, number])
-        function: Any = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        place = builder.bitcast(builder.gep(struct.data, [at]), cgutils.voidptr_t)
-        builder.call(function, [place, number(_TO_WRITE), number(_NEAR), number(_DATA)])
+        tools: Any = cgutils
+        number, address = tools.int32_t, tools.voidptr_t
+        kind = tools.ir.FunctionType(tools.ir.VoidType(), [address, number, number, number])
+        function = tools.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        element = builder.bitcast(builder.gep(struct.data, [at]), address)
+        builder.call(function, [element, number(_TO_WRITE), number(_NEAR), number(_DATA)])
         return context.get_dummy_value()
 
     return types.none(array, place), generate

@@ -80,6 +80,6 @@ def test_prefetching_changes_nothing_even_outside_of_the_array(shape: tuple[int,
     for place in (0, 7, -1, 1 << 40):
         near(array, place)
     assert (array == before).all()
-    assert "prefetch" in near.inspect_asm(near.signatures[0])
+    assert "llvm.prefetch" in near.inspect_llvm(near.signatures[0])
     with pytest.raises(TypingError, match="prefetch takes an array without gaps"):
         near(array[::2], 0)
