@@ -13,7 +13,7 @@ from keybench.advice.how_to.libraries import LibraryCall, calls_for
 from keybench.advice.how_to.statements import Statement, create_table
 from keybench.advice.index_forecast import IndexForecast, Question
 from keybench.advice.measured import Measured, measured
-from keybench.advice.needs import Needs
+from keybench.advice.needs import Existing, Needs, coming
 from keybench.advice.ranking import Judged, Ranking, judge, ranking
 from keybench.advice.scaling.forecast import forecast
 from keybench.errors import UsageError
@@ -47,6 +47,11 @@ class Answer:
         return self.ranking.best.candidate
 
     @property
+    def place(self) -> str:
+        """What holds the keys: their index, or the table where rows lie in the order of the key."""
+        return "the table" if self.needs.on.secondary_holds_key else "the index"
+
+    @property
     def command(self) -> str:
         """The command that measures what is forecast here."""
         names = [one.candidate.name for one in self._told()]
@@ -73,15 +78,20 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     forecasts = _forecasts(needs, found)
     known = [(one, of) for one, of in zip(found, forecasts, strict=True) if isinstance(of, IndexForecast)]
     refused = [(one.label, of) for one, of in zip(found, forecasts, strict=True) if isinstance(of, str)]
-    order = ranking(judge(known, needs), needs.made_by, lambda name: len({call.language for call in calls_for(name)}))
+    order = ranking(
+        judge(known, needs),
+        needs.made_by,
+        lambda name: len({call.language for call in calls_for(name)}),
+        lambda one: needs.existing is not None and _is(one, needs.existing),
+    )
     if order is None:
         raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")
     best = order.best.candidate
     existing, options = None, []
     if needs.existing:
         every = (*order.meeting, *order.missing)
-        existing = next((one for one in every if one.candidate.name == needs.existing.layout), None)
-        if existing and existing.candidate.name != best.name:
+        existing = next((one for one in every if _is(one.candidate, needs.existing)), None)
+        if existing and existing.candidate.label != best.label:
             old = layout(needs.existing.layout)
             options = of_existing.options(
                 needs.on,
@@ -89,9 +99,10 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
                 old.name,
                 needs.existing.rows,
                 best.name,
-                max(needs.rows - needs.existing.rows, needs.existing.rows // 10),
+                coming(needs.rows, needs.existing),
                 rows_per_second=needs.rows_per_second,
                 new_column=best.column,
+                server=needs.server,
             )
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(best.name):
@@ -106,6 +117,12 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
         measured(results, needs.on) if results else {},
         tuple(refused),
     )
+
+
+def _is(one: Candidate, existing: Existing) -> bool:
+    """Whether the table has these keys: in the named column, or in the one that people give them."""
+    column = existing.column or one.on.default_column(one.made.kind, one.made.shared_bits()).name
+    return (one.name, one.column.name) == (existing.layout, column)
 
 
 def _forecasts(needs: Needs, found: Sequence[Candidate]) -> list[IndexForecast | str]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from keybench.advice.how_to.statements import can_hold
 from keybench.advice.needs import Needs
 from keybench.advice.properties import UNGUESSABLE_BITS, Properties, properties
 from keybench.databases.contract.engine import Engine
 from keybench.databases.core.server_made import server_made
-from keybench.generators.core.layout import Layout, layout, layouts
+from keybench.generators.core.layout import Layout, layouts
 from keybench.model.column import Column
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.table import Table
@@ -69,7 +70,7 @@ def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate
         for column in _columns(on, made, needs):
             sized = column.sized(made.key_bytes)
             facts = properties(on, needs.version, made, sized, needs.rows_per_second)
-            if not (facts.by_clients or facts.server):
+            if not (facts.by_clients or facts.by_server):
                 continue
             missed = _missed(needs, made, sized, facts)
             found.append(Candidate(on, made, sized, facts, tuple(missed.values()), tuple(missed)))
@@ -84,8 +85,14 @@ def _columns(on: Engine, made: Layout, needs: Needs) -> Iterator[Column]:
     names = [pair.default, pair.suited, *(one.column for one in on.server_keys if one.replica == made.name)]
     if needs.type == "text" and made.kind == "uuid":
         names = [column.name for column in on.columns if column.form == "text" and "uuid" in column.kinds][:1]
-    for name in dict.fromkeys(filter(None, names)):
-        yield on.column(name)
+    if needs.existing and needs.existing.layout == made.name:
+        names.append(needs.existing.column)
+    named = [on.column(name) for name in dict.fromkeys(filter(None, names))]
+    known = [column for column in named if can_hold(on, needs.version, column, made.name)]
+    if named and not known:  # a version before the server's own type
+        other = (one for one in on.columns if one.form == "bytes" and not one.stands_in_for and made.kind in one.kinds)
+        known = [column for column in other if can_hold(on, needs.version, column, made.name)][:1]
+    yield from known
 
 
 def _missed(needs: Needs, made: Layout, column: Column, facts: Properties) -> Mapping[str, str]:
@@ -100,7 +107,7 @@ def _missed(needs: Needs, made: Layout, column: Column, facts: Properties) -> Ma
             facts.by_clients,
             "only a server can make it, because it counts rows",
         ),
-        "--made-by server": (needs.made_by == "server", facts.server is not None, served),
+        "--made-by server": (needs.made_by == "server", facts.by_server, served),
         "--sortable": (needs.sortable, facts.sortable, f"it does not sort by time in a column of type {column.name}"),
         "--unguessable": (
             needs.unguessable,
@@ -119,7 +126,7 @@ def _missed(needs: Needs, made: Layout, column: Column, facts: Properties) -> Ma
         "--spread": (
             needs.spread,
             facts.contention == "many pages",
-            f"{100 * facts.hottest:.0f} % of new keys go to one range of 64",
+            f"{100 * facts.hottest:.0f} % of new keys go to one of 64 ranges",
         ),
     }
     return {option: why for option, (asked, met, why) in checks.items() if asked and not met}
@@ -144,11 +151,3 @@ def _ever(needs: Needs, made: Layout) -> bool:
 
 def _list(told: tuple[str, ...]) -> str:
     return " and ".join(told)
-
-
-def of_existing(found: list[Candidate], needs: Needs) -> Candidate | None:
-    """The keys that the table has: in their default column."""
-    if not needs.existing:
-        return None
-    name = layout(needs.existing.layout).name
-    return next((one for one in found if one.name == name), None)

@@ -38,7 +38,13 @@ def advise(
     retention: Annotated[float | None, _option(_TABLE, "Days after which rows are deleted.")] = None,
     secondary: Annotated[int | None, _option(_TABLE, "Indexes beside the key's.")] = None,
     children: Annotated[int | None, _option(_TABLE, "Tables that refer to the key.")] = None,
-    existing: Annotated[str | None, _option(_TABLE, "Keys that the table has already: uuid-v4:400M.")] = None,
+    existing: Annotated[
+        str | None,
+        _option(
+            _TABLE,
+            "Keys that the table has: uuid-v4:400M; their column, if it is unusual: uuid-v4:400M:char36.",
+        ),
+    ] = None,
     key_type: Annotated[
         str | None, typer.Option("--type", help="any, uuid, text or integer.", rich_help_panel=_KEYS)
     ] = None,

@@ -33,6 +33,8 @@ class Existing:
 
     layout: str
     rows: int
+    column: str = ""
+    """The column that holds their keys; empty for the one that people would give them."""
 
 
 @dataclass(frozen=True)
@@ -124,25 +126,38 @@ def database_of(text: str) -> tuple[Engine, str]:
     return on, version or (known[-1] if known else "")
 
 
-def existing_of(text: str) -> Existing:
-    """`uuid-v4:400M`."""
-    name, colon, rows = text.strip().partition(":")
+def existing_of(text: str, on: Engine) -> Existing:
+    """`uuid-v4:400M`, or `uuid-v4:400M:char36` with the column that holds them."""
+    name, colon, rest = text.strip().partition(":")
     if not colon:
         raise UsageError(f"--existing {shortened(text)} has no number of rows: write it as uuid-v4:400M.")
-    return Existing(layout(name).name, count_of(rows, "--existing"))
+    made = layout(name)
+    rows, _, column = rest.partition(":")
+    found = Existing(made.name, count_of(rows, "--existing"), column)
+    fits = [one.name for one in on.columns if made.kind in one.kinds and one.accepts_all(made.shared_bits())]
+    if column and column not in fits:
+        raise unknown_name(f"column of {on.title} for {made.name} keys", column, fits)
+    return found
+
+
+def coming(rows: int, existing: Existing | None) -> int:
+    """Rows that are to come; where nearly all exist, a tenth of them, for which what can be done is shown."""
+    return max(rows - existing.rows, existing.rows // 10) if existing else rows
 
 
 def needs(given: Mapping[str, object]) -> Needs:
     """From the values of the options, by name. UsageError for what they cannot mean, with the next step."""
     on, version = database_of(str(given["db"]))
-    existing = existing_of(str(given["existing"])) if given["existing"] else None
+    if not on.has_page_model:
+        raise on.without_page_model()
+    existing = existing_of(str(given["existing"]), on) if given["existing"] else None
     rows = count_of(str(given["rows"]), "--rows")
     if existing and existing.rows > rows:
         raise UsageError(
             f"--rows {given['rows']} is fewer than the {existing.rows:,} that exist: --rows counts all rows at the "
             "size that you plan for."
         )
-    rate = _number(given, "rows_per_second", 0.0) or ((rows - (existing.rows if existing else 0)) or rows) / YEAR
+    rate = _number(given, "rows_per_second", 0.0) or coming(rows, existing) / YEAR
     if (years := rows / rate / YEAR) > _MOST_YEARS:
         raise UsageError(
             f"{rows:,} rows take {years:,.0f} years at {rate:g} a second: give --rows-per-second "

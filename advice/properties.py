@@ -8,6 +8,7 @@ from math import log2
 from typing import Final, Literal
 
 from keybench.advice.hottest_range import hottest_share
+from keybench.advice.how_to.statements import Default, default_of
 from keybench.databases.contract.engine import Engine
 from keybench.databases.core.server_made import server_made
 from keybench.generators.core.layout import Layout
@@ -39,6 +40,8 @@ class Properties:
 
     server: ServerKeys | None
     """The keys of that layout, or like them, that the server makes itself, if this version does."""
+    default: Default
+    """What makes such keys as the column's default, where the server itself does not; the statements have it."""
     by_clients: bool
     """Whether a client can make a key without asking anybody."""
     ascends: bool
@@ -53,14 +56,21 @@ class Properties:
     """The share of a writer's next keys that goes to the hottest of 64 ranges (`hottest_range`)."""
     contention: Contention
 
+    @property
+    def by_server(self) -> bool:
+        """Whether the server makes such keys: itself, or by the column's default."""
+        return self.server is not None or bool(self.default)
+
 
 def properties(on: Engine, version: str, made: Layout, column: Column, rows_per_second: float) -> Properties:
     """Of one layout in one column of an engine of that version."""
     facts = made.description
     ascends = made.suits(column)
     hottest = hottest_share(made.name, column, rows_per_second)
+    server = server_made(on.server_keys, made.name, column, on.versions.get(version, 0))
     return Properties(
-        server=server_made(on.server_keys, made.name, column, on.versions.get(version, 0)),
+        server=server,
+        default="" if server else default_of(on, version, column, made.name),
         by_clients=facts.uniqueness != "plan" and not made.one_counter,
         ascends=ascends,
         sortable=ascends and (facts.time is not None or (facts.within == "always" and facts.across == "always")),

@@ -56,6 +56,8 @@ class Ranking:
     meeting: tuple[Judged, ...]
     """All that meet the needs, by bytes moved."""
     missing: tuple[Judged, ...]
+    spared: Judged | None = None
+    """What would move fewer bytes, is of the type and made by whom the needs say, and misses something else."""
 
 
 def judge(found: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Judged]:
@@ -91,22 +93,30 @@ def _scaled(figure: Figure, by: float) -> Figure:
     return replace(figure, value=figure.value * by, low=figure.low * by, high=figure.high * by)
 
 
-def ranking(found: Sequence[Judged], made_by: MadeBy, languages: Callable[[str], int]) -> Ranking | None:
+def ranking(
+    found: Sequence[Judged],
+    made_by: MadeBy,
+    languages: Callable[[str], int],
+    today: Callable[[Candidate], bool] = lambda _: False,
+) -> Ranking | None:
     """None if no candidate meets the needs. Keys for which somebody has to number the writers are the best ones only
-    if no others meet the needs. `languages`: how many have a well-kept library for a layout."""
+    if no others meet the needs. `languages`: how many have a well-kept library for a layout. `today`: whether the table
+    has these keys; where they are as good as the best, they stay."""
     ordered = sorted(found, key=lambda one: one.moved.value)
     meeting = [one for one in ordered if one.meets]
     if not meeting:
         return None
     fitting = [one for one in meeting if one.fits] or meeting
     free = [one for one in fitting if one.candidate.properties.uniqueness != "worker id"] or fitting
-    alike = [one for one in free if one.moved.value <= ALIKE * free[0].moved.value]
-    best = max(alike, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
+    alike = [one for one in fitting if one.moved.value <= ALIKE * free[0].moved.value]
+    alike = [one for one in alike if one in free or today(one.candidate)]
+    kept = [one for one in alike if today(one.candidate)]
+    best = max(kept or alike, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
     others = [one for one in fitting if one.candidate.name != best.candidate.name]
     with_gain = [
         one
         for one in others
-        if gains(one.candidate, best.candidate, made_by) or ALIKE * one.moved.value < best.moved.value
+        if (gains(one.candidate, best.candidate, made_by) and one in free) or ALIKE * one.moved.value < best.moved.value
     ]
     runner_up = _easiest(with_gain or others, languages)
     return Ranking(
@@ -116,7 +126,25 @@ def ranking(found: Sequence[Judged], made_by: MadeBy, languages: Callable[[str],
         _avoided(ordered, best, runner_up),
         tuple(meeting),
         tuple(one for one in ordered if not one.meets),
+        _easiest([one for one in ordered if _nearly(one, best)], languages),
     )
+
+
+def _nearly(one: Judged, best: Judged) -> bool:
+    """Whether it moves fewer bytes than the best, and would be a choice but for what keys tell or where they go."""
+    cheaper = one.moved.high * ALIKE < best.moved.low
+    return cheaper and one.fits and not (one.meets or one.assumed or _hard(one))
+
+
+def _hard(one: Judged) -> bool:
+    """Whether it is of another type, or made by others, than the needs say."""
+    return any(option.startswith(("--type", "--made-by")) for option in one.candidate.missed_options)
+
+
+def _disturbs(one: Judged, best: Judged) -> bool:
+    """Whether its keys go into full pages: that it is merely wider is no reason to avoid it."""
+    reads = one.forecast.reads.value if one.forecast.reads else 0.0
+    return one.forecast.splits.value > best.forecast.splits.value + 0.5 or reads >= 0.05
 
 
 def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[str, ...]:
@@ -124,9 +152,9 @@ def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[st
     ours, theirs = one.properties, other.properties
     has = {
         "--made-by client": (ours.by_clients, theirs.by_clients),
-        "--made-by server": (ours.server is not None, theirs.server is not None),
+        "--made-by server": (ours.by_server, theirs.by_server),
         "--unguessable": (ours.random_bits >= UNGUESSABLE_BITS, theirs.random_bits >= UNGUESSABLE_BITS),
-        "--hides-time": (not _tells(one, "when"), not _tells(other, "when")),
+        "--hides-time": (_hides_time(one), _hides_time(other)),
         "--merge": (ours.uniqueness not in ("plan", "worker id"), theirs.uniqueness not in ("plan", "worker id")),
         "--sortable": (ours.sortable, theirs.sortable),
         "--spread": (ours.contention == "many pages", theirs.contention == "many pages"),
@@ -135,8 +163,8 @@ def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[st
     return tuple(option for option, (we, they) in has.items() if we and not they and option not in settled)
 
 
-def _tells(one: Candidate, what: str) -> bool:
-    return any(told.startswith(what) for told in one.properties.tells)
+def _hides_time(one: Candidate) -> bool:
+    return not any(told.startswith(("when", "roughly")) for told in one.properties.tells)
 
 
 def _ease(one: Judged, languages: Callable[[str], int]) -> tuple[bool, bool, bool, int]:
@@ -166,7 +194,7 @@ def _avoided(ordered: Sequence[Judged], best: Judged, runner_up: Judged | None) 
     worse = [
         one
         for one in reversed(ordered)
-        if one.moved.low > WORSE * most and not one.assumed and one.candidate.made.kind != "text"
+        if one.moved.low > WORSE * most and not (one.assumed or _hard(one)) and _disturbs(one, best)
     ]
     worse.sort(key=lambda one: one.candidate.name != RANDOM)
     unlike: dict[float, Judged] = {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from keybench.advice import outlook
 from keybench.advice.answer import Answer
 from keybench.advice.candidates import Candidate
-from keybench.advice.figure import Figure
-from keybench.advice.ranking import ALIKE, WORSE, Judged
+from keybench.advice.ranking import ALIKE, WORSE, Judged, gains
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.sizes import spelled
 
@@ -21,29 +21,79 @@ _IF: Final[Mapping[str, str]] = {
     "--sortable": "keys must sort by time",
     "--spread": "inserts must spread over the ranges of a cluster",
 }
+_MUST: Final[Mapping[str, str]] = {
+    "--type": "of type {}",
+    "--made-by": "made by the {}",
+    "--unguessable": "unguessable",
+    "--hides-time": "silent about when they were made",
+    "--hides-machine": "silent about who made them",
+    "--merge": "unique over all sites",
+    "--sortable": "in order of time",
+    "--spread": "spread over a cluster",
+}
+_LACKS: Final[Mapping[str, str]] = {
+    "--made-by client": "only the server can make it",
+    "--made-by server": "the server cannot make it",
+    "--unguessable": "somebody who knows one key can guess others",
+    "--hides-time": "a key tells when it was made",
+    "--merge": "two sites may make the same key",
+    "--sortable": "it does not sort by time",
+    "--spread": "inserts go to one place",
+}
 
 
 def headline(of: Answer) -> str:
     """What to do: one sentence."""
     best = of.best
-    made = best.properties.server
-    by = f", made by the server ({made.declaration})" if made and of.needs.made_by != "client" else ""
     workers = "; each writer needs a number of its own" if best.properties.uniqueness == "worker id" else ""
-    return f"Use `{best.name}` in a column of type {best.type_name}{by}{workers}."
+    column = f"in a column of type {best.type_name}"
+    if of.existing and of.existing.candidate.label == best.label:
+        return f"Keep `{best.name}` {column}{workers}."
+    if outlook.keeps_column(of):
+        then = "leave those of old rows as they are" if outlook.pays_at_once(of) else f"rebuild {of.place} afterwards"
+        return f"Give new rows `{best.name}` keys{_by_server(of)}, and {then}{workers}."
+    return f"Use `{best.name}` {column}{_by_server(of)}{workers}."
 
 
 def reason(of: Answer) -> str:
     """Why: one sentence."""
     best, needs = of.ranking.best, of.needs
+    if of.options:
+        return outlook.gain(of)
     size = spelled(best.forecast.index_bytes.value)
     other = _compared(of)
-    at = f"At {needs.rows:,} rows its index takes {size}"
-    if other is None or _alike(best, other):
-        against = f", no more than that of `{other.candidate.name}`" if other else ""
-        return f"{at}{against}{_reads(best)}."
-    name = other.candidate.name
-    theirs = f"where that of `{name}` takes {spelled(other.forecast.index_bytes.value)}"
-    return f"{at}, {theirs}{_reads(best, other)}."
+    at = f"At {needs.rows:,} rows {of.place} takes {size}"
+    if other is None or other.forecast.index_bytes.value * ALIKE < best.forecast.index_bytes.value:
+        return f"{at}{_costs(best)}."
+    name = _named(other.candidate)
+    theirs = spelled(other.forecast.index_bytes.value)
+    against = f", no more than with {name}" if _alike(best, other) else f" instead of {theirs} with {name}"
+    return f"{at}{against}{_costs(best, other)}{_memory(of, best, other)}."
+
+
+def rest(of: Answer) -> list[str]:
+    """What else the first screen says, a sentence or two each."""
+    return list(filter(None, [outlook.cost(of), holds(of), price(of), runner_up(of), *to_avoid(of), *named(of)]))
+
+
+def holds(of: Answer) -> str:
+    """What a recommended key is."""
+    best = of.best
+    what = "a 64-bit number that counts rows" if best.name == CONTROL else best.made.summary
+    if best.properties.server:
+        what = what.replace(", made by the client", "")
+    tells = " and ".join(best.properties.tells)
+    return f"What `{best.name}` is: {what}. " + (f"A key tells {tells}." if tells else "A key tells nothing.")
+
+
+def price(of: Answer) -> str:
+    """What the needs cost: keys that would move fewer bytes, and what they miss; empty if there are none."""
+    other = of.ranking.spared
+    if other is None:
+        return ""
+    less = 100 * (1 - other.moved.value / of.ranking.best.moved.value)
+    why = "; ".join(other.candidate.misses)
+    return f"{_named(other.candidate)} would take {less:.0f} % fewer bytes a row, but {why}."
 
 
 def runner_up(of: Answer) -> str:
@@ -52,11 +102,12 @@ def runner_up(of: Answer) -> str:
     if second is None:
         return ""
     name = _named(second.candidate)
-    cost = _more(second.moved, of.ranking.best.moved)
+    cost = _more(second, of.ranking.best, of)
     if second.candidate.properties.uniqueness == "worker id":
         return f"Second choice: {name}. {cost}; choose it if each writer can be given a number of its own."
     if not of.ranking.gains:
-        return f"Second choice: {name}. {cost}, and its keys have nothing that those of `{of.best.name}` lack."
+        near = second.moved.value <= ALIKE * of.ranking.best.moved.value
+        return f"Second choice: {name}. {cost}: choose it if it is easier for you to get." if near else ""
     only = "only " if second.moved.value > WORSE * of.ranking.best.moved.value else ""
     when = " or ".join(_IF[option] for option in of.ranking.gains[:3])
     return f"Second choice: {name}. {cost}; choose it {only}if {when}."
@@ -65,6 +116,59 @@ def runner_up(of: Answer) -> str:
 def to_avoid(of: Answer) -> list[str]:
     """A sentence for each layout to avoid."""
     return [_avoid(one, of.ranking.best, of) for one in of.ranking.avoid]
+
+
+def asked(of: Answer) -> str:
+    """The question, for readers who know no options."""
+    needs = of.needs
+    rate = needs.rows_per_second
+    parts = [f"{needs.on.title} {needs.version}".strip(), f"{needs.rows:,} rows"]
+    if needs.existing:
+        parts.append(f"{needs.existing.rows:,} of them there today with `{needs.existing.layout}` keys")
+    parts.append(f"{rate:,.0f} new ones a second" if rate >= 10 else f"{rate:.2g} new ones a second")
+    parts += [f"{needs.writers} writers"] if needs.writers > 1 else []
+    must = [_MUST[option.split(" ")[0]].format(option.split(" ")[-1]) for option in needs.conditions]
+    return f"{', '.join(parts)}." + (f" Keys have to be {', '.join(must)}." if must else "")
+
+
+def named(of: Answer) -> list[str]:
+    """A sentence for each layout that the needs name, and that the others do not speak of."""
+    order = of.ranking
+    said = {one.candidate.label for one in (order.best, order.runner_up, order.spared, *order.avoid) if one}
+    every = [one for one in (*order.meeting, *order.missing) if one.candidate.name in of.needs.layouts]
+    known = {one.candidate.name for one in every} | {label.split(" ")[0] for label, _ in of.refused}
+    told = [_of_named(one, of) for one in every if one.candidate.label not in said]
+    nobody = f"no client can make it alone, and {of.needs.on.title} does not make such keys"
+    return told + [f"`{name}` is no choice: {nobody}." for name in of.needs.layouts if name not in known]
+
+
+def _of_named(one: Judged, of: Answer) -> str:
+    if not one.meets:
+        return f"{_named(one.candidate)} does not meet your needs: {'; '.join(one.candidate.misses)}."
+    less = [_LACKS[option] for option in gains(of.best, one.candidate, of.needs.made_by)]
+    lacks = f"; but {' and '.join(less[:2])}" if less else ""
+    cost = _more(one, of.ranking.best, of)
+    name = f"`{one.candidate.name}` in a column of type {one.candidate.type_name}"
+    splits = f"splits {one.forecast.splits.value:.1f} pages for 1,000 rows"
+    return f"{name}: {cost[0].lower()}{cost[1:]}, and {splits}{lacks}.{_trap(one.candidate)}"
+
+
+def basis_in_brief(of: Answer) -> str:
+    """What the figures of the recommended layout rest on: one sentence."""
+    best = of.ranking.best.forecast
+    size = best.index_bytes
+    what = {
+        "exact model": "all rows went through a page model that live servers have confirmed",
+        "scaled": "forecast from fewer rows, by a page model that live servers have confirmed",
+        "unconfirmed model": f"a page model that follows the documentation of {of.needs.on.title}; no server has "
+        "confirmed it",
+        "measured": "measured here",
+    }[size.kind]
+    figures = [one.leaf_pages for one in of.options] or [size]
+    around = max(100 * max(one.high - one.value, one.value - one.low) / one.value for one in figures)
+    within = f" The size of {of.place} is within {around:.1g} %." if around else ""
+    deleted = " Rows that are deleted later are not in these figures." if of.needs.retention_days else ""
+    return f"Rests on: {what}.{within}{deleted}"
 
 
 def basis(of: Answer) -> str:
@@ -85,6 +189,15 @@ def basis(of: Answer) -> str:
     )
 
 
+def _by_server(of: Answer) -> str:
+    facts = of.best.properties
+    if of.needs.made_by == "client" or (of.needs.made_by == "any" and not facts.server):
+        return ""
+    if facts.server:
+        return f", made by the server{facts.server.declaration and f' ({facts.server.declaration})'}"
+    return f", made by the server ({facts.default} as the column's default: see “How to do it”)"
+
+
 def _compared(of: Answer) -> Judged | None:
     """What the best is compared with: the keys that exist, else random GUIDs, else the integer control."""
     if of.existing and of.existing.candidate.name != of.best.name:
@@ -102,28 +215,57 @@ def _alike(one: Judged, other: Judged) -> bool:
     return max(ours, theirs) <= ALIKE * min(ours, theirs)
 
 
-def _reads(best: Judged, other: Judged | None = None) -> str:
-    ours = best.forecast.reads
-    if ours is None:
+def _costs(best: Judged, other: Judged | None = None) -> str:
+    """What a row costs beside its place: log and reads, where the other one's differ by more than alike."""
+    parts = []
+    ours, theirs = best.forecast, other.forecast if other else None
+    if ours.log_bytes and theirs and theirs.log_bytes and ours.log_bytes.value * ALIKE < theirs.log_bytes.value:
+        parts.append(f"writes {ours.log_bytes.value:,.0f} bytes of log instead of {theirs.log_bytes.value:,.0f}")
+    if ours.reads is not None:
+        more = theirs.reads.value if theirs and theirs.reads else 0.0
+        beside = f" instead of {more:.2f}" if more >= 0.005 and more > ALIKE * ours.reads.value else ""
+        parts.append(f"reads {_pages(ours.reads.value)} from disk{beside}")
+    return f", and each insert {' and '.join(parts)}" if parts else ""
+
+
+def _memory(of: Answer, best: Judged, other: Judged) -> str:
+    """Which of the two fits into memory, where no model knows what an insert reads."""
+    ours, theirs = best.forecast.index_bytes.value, other.forecast.index_bytes.value
+    if best.forecast.reads is not None or not ours <= of.needs.ram < theirs:
         return ""
-    theirs = other.forecast.reads if other else None
-    text = f", and an insert reads {_pages(ours.value)} from disk"
-    if other is None or theirs is None or max(theirs.value, ours.value) < 0.005:
-        return text
-    return f"{text} where one of `{other.candidate.name}` reads {_pages(theirs.value)}"
+    return f"; the former fits into the server's {spelled(of.needs.ram)} of memory, the latter does not"
 
 
 def _pages(value: float) -> str:
     return "no page" if value < 0.005 else f"{value:.2f} pages"
 
 
-def _more(one: Figure, other: Figure) -> str:
-    ratio = one.value / other.value
+def _more(one: Judged, best: Judged, of: Answer) -> str:
+    """How many more bytes a row takes, and which bytes are meant."""
+    known = best.forecast
+    parts = [of.place.removeprefix("the "), *(["log"] if known.log_bytes else []), *(["reads"] if known.reads else [])]
+    counted = f"({', '.join(parts[:-1])} and {parts[-1]} together)" if len(parts) > 1 else f"(of {of.place})"
+    ratio = one.moved.value / best.moved.value
     if ratio < 1 / ALIKE:
-        return f"It moves {100 * (1 - ratio):.0f} % fewer bytes a row"
+        return f"It takes {100 * (1 - ratio):.0f} % fewer bytes a row {counted}"
     if ratio <= ALIKE:
         return "It costs as little"
-    return f"It moves {100 * (ratio - 1):.0f} % more bytes a row" if ratio < 2 else f"It moves {ratio:.1f} × the bytes"
+    if ratio < 2:
+        return f"It takes {100 * (ratio - 1):.0f} % more bytes a row {counted}"
+    return f"It takes {ratio:.1f} × the bytes a row {counted}"
+
+
+def _trap(one: Candidate) -> str:
+    ordered = one.made.order != "none" and not one.properties.ascends
+    return f" It does not ascend in a column of type {one.type_name}." if ordered else ""
+
+
+def _about(rows: float) -> str:
+    """10.9 million."""
+    for unit, name in ((1e9, " billion"), (1e6, " million")):
+        if rows >= unit:
+            return f"{rows / unit:.3g}{name}"
+    return f"{rows:,.0f}"
 
 
 def _named(one: Candidate) -> str:
@@ -135,19 +277,16 @@ def _avoid(one: Judged, best: Judged, of: Answer) -> str:
     why = []
     size = ours.index_bytes.value / theirs.index_bytes.value
     if size > ALIKE:
-        why.append(f"its index is {size:.2f} × as large")
+        why.append(f"{of.place} is {size:.2f} × as large")
     if ours.splits.value > theirs.splits.value + 0.5:
         why.append(
             f"it splits {ours.splits.value:.1f} pages for each 1,000 rows, `{of.best.name}` {theirs.splits.value:.1f}"
         )
     if ours.reads and ours.reads.value >= 0.05:
-        since = f" from about {ours.knee.value:,.0f} rows on" if ours.knee else ""
-        why.append(
-            f"an insert reads {ours.reads.value:.2f} pages from disk at the end{since and f', 0.05 or more{since}'}"
-        )
+        since = f" (reads begin at about {_about(ours.knee.value)} rows)" if ours.knee else ""
+        why.append(f"an insert reads {ours.reads.value:.2f} pages from disk at the end{since}")
     if ours.log_bytes and theirs.log_bytes and ours.log_bytes.value > 1.2 * theirs.log_bytes.value:
         why.append(f"it writes {ours.log_bytes.value / theirs.log_bytes.value:.1f} × the log")
-    ordered = one.candidate.made.order != "none" and not one.candidate.properties.ascends
-    trap = f" It does not ascend in {one.candidate.type_name}." if ordered else ""
+    told = "; ".join(why) or "it takes more bytes a row"
     otherwise = " otherwise" if one is of.ranking.runner_up else ""
-    return f"Avoid {_named(one.candidate)}{otherwise}: {'; '.join(why) or 'it moves more bytes'}.{trap}"
+    return f"Avoid {_named(one.candidate)}{otherwise}: {told}.{_trap(one.candidate)}"

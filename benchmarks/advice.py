@@ -16,6 +16,7 @@ from keybench.advice.index_forecast import Growth, Question
 from keybench.advice.needs import needs
 from keybench.advice.ranking import ALIKE, judge
 from keybench.advice.scaling.forecast import forecast
+from keybench.databases.contract.options import Profile
 from keybench.databases.registry import engine
 from keybench.pagemodels.costs.contract import Server
 from keybench.results.analysis.group_comparison import time_metric
@@ -71,7 +72,8 @@ def _moved(bundle: Bundle, group: Group) -> dict[tuple[str, str], float]:
     on, first = engine(group.database), group.trials[0]
     names = {arm.layout for arm in group.arms}
     asked = needs({**USUAL, "db": group.database, "rows": str(group.rows), "layout": ",".join(sorted(names))})
-    server = Server(cache_bytes=on.settings(bundle.run.profile, "default").cache_bytes)
+    profile: Profile = "fast" if bundle.run.profile == "fast" else "durable"
+    server = Server(cache_bytes=on.settings(profile, "default").cache_bytes)
     growth = Growth(group.rows, 1000.0, rows_per_tx=first.rows_per_tx)
     found: list[Candidate] = [one for one in candidates(asked, names.__contains__) if one.name in names]
     forecasts = [forecast(Question(on, one.table(group.payload), one.name, growth, server)) for one in found]

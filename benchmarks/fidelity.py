@@ -182,6 +182,9 @@ def main() -> int:
                     done, unequal = done + 1, unequal + (not equal)
             finally:
                 provision.stop()
+        if given.db and not any(engine(name).has_page_model for name in given.db):
+            say(f"{' and '.join(engine(name).title for name in given.db)}: no page model, so nothing to compare")
+            return 0
         if not done:
             raise EnvironmentMissing(
                 "no database with a page model has a server here: keybench doctor says what brings one."

@@ -89,7 +89,7 @@ def _beside_server(on: Engine, kind: str, repetitions: int) -> Iterator[str]:
         for order in _ORDERS:
             keys = streams.keys(streams.STREAMS[order](ROWS[0]), column)
             seconds = median(_timed(partial(predict, model, column, keys)) for _ in range(repetitions))
-            _, rate = real(on, address, Table("benchmark", column, _PAYLOAD), keys)
+            _, _, rate = real(on, address, Table("benchmark", column, _PAYLOAD), keys)
             ratio = ROWS[0] / seconds / rate
             yield (
                 f"  {on.title:<12} {kind:<10} {order:<21} {rate / 1000:7.1f} thousand rows/s   model {ratio:5.0f} × its"

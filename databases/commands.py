@@ -88,6 +88,8 @@ def _record(on: Engine) -> dict[str, Any]:
 
 def _lines(on: Engine, width: int) -> Iterator[str]:
     yield f"{on.title} ({on.name})"
+    if on.caveat:
+        yield from wrap(on.caveat, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
     for kind in on.servers:
         text = f"{kind}: {on.missing(kind) or 'can be started here'}"
         yield from wrap(text, width, initial_indent="  server ", subsequent_indent="    ", break_on_hyphens=False)

@@ -64,6 +64,9 @@ def asked(
     databases = tuple(engine(name).name for name in _names(db))
     if not databases:
         raise UsageError("--db names no database: name one, such as postgresql.")
+    for name in databases:
+        if not engine(name).has_page_model:
+            raise engine(name).without_page_model()
     work = load_scenario(scenario)
     if work.generation:
         raise UsageError(f"scenario {work.name} only makes keys, without a table: choose another.")

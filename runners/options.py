@@ -12,6 +12,7 @@ from keybench.databases.contract.options import Profile
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
+from keybench.model.names import MODEL_SERVER
 from keybench.model.url import is_url, without_password
 from keybench.runners import config
 from keybench.runners.planning import chosen_settings, load_path_support, server_keys
@@ -133,7 +134,8 @@ class Options:
         if self.db and not names(self.db):
             raise UsageError(f"--db {self.db!r} names no database: name one, such as sqlite, or leave the option out.")
         if self.db == "all":
-            return tuple(engines())
+            modelled = server_names(self.server) == (MODEL_SERVER,)
+            return tuple(name for name, on in engines().items() if on.has_page_model or not modelled)
         return tuple(engine(name).name for name in names(self.db)) or config.DATABASES
 
     def refuse_beside_resume(self, allowed: set[str]) -> None:

@@ -8,7 +8,7 @@ import os
 import signal
 import tempfile
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _ORDER.get(item.path.parent.name, 1))
 
 
-def pytest_collection_finish() -> None:
-    """Thousands of tests and what they imported stay to the end: no collection of garbage need look at them again."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Thousands of tests and what they imported stay to the end: no collection of garbage need look at them."""
+    gc.disable()
+    yield
+    gc.enable()
     gc.collect()
     gc.freeze()
 

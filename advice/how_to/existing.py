@@ -30,13 +30,14 @@ from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Server
 from keybench.pagemodels.page_stats import PageStats
 
-Name = Literal["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "convert"]
+Name = Literal["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "retype", "convert"]
 
 TITLES: dict[Name, str] = {
     "stay": "Stay as it is",
     "switch": "Give new rows the new keys",
     "switch-rebuild-now": "Rebuild the index, then give new rows the new keys",
     "switch-rebuild-later": "Give new rows the new keys, and rebuild the index after them",
+    "retype": "Store the old keys in the new type, and give new rows the new keys",
     "convert": "Give every row a new key",
 }
 
@@ -101,7 +102,8 @@ def options(
     """What each way does. Ways that cannot be gone are left out: integers cannot come into a column of GUIDs.
 
     `existing` and `new` are layouts, `table.column` is the column of today; `new_column` is that of new keys where all
-    rows get one (default: the same, if it takes them, else the engine's default). `server` has the cache and the log
+    rows get one, or where the old keys are stored in its type (default: the same, if it takes them, else the engine's
+    default). `server` has the cache and the log
     behind the index, for `Option.log_bytes`. UsageError for an empty table, no rows to come, and an engine whose page
     model knows no past.
     """
@@ -145,12 +147,15 @@ def _logs(
         return of
 
     logs = {"stay": log_bytes(on, table, rows, keys(existing, existing), server, rows_per_tx, built=False)}
-    if layout(new).kind in table.column.kinds and table.column == into.column:
-        mixed = keys(existing, new)
+    mixed = keys(existing, new)
+    if _can_switch(table.column, into.column, new):
         logs["switch"] = log_bytes(on, table, rows, mixed, server, rows_per_tx, built=False)
         logs["switch-rebuild-later"] = logs["switch"]
         logs["switch-rebuild-now"] = log_bytes(on, table, rows, mixed, server, rows_per_tx, built=True)
-    logs["convert"] = log_bytes(on, into, rows, keys(new, new), server, rows_per_tx, built=True)
+    if _can_retype(table.column, into.column, existing):
+        logs["retype"] = log_bytes(on, into, rows, mixed, server, rows_per_tx, built=True)
+    if existing != new:
+        logs["convert"] = log_bytes(on, into, rows, keys(new, new), server, rows_per_tx, built=True)
     return {name: logs[name] for name in TITLES if name in logs}
 
 
@@ -177,12 +182,29 @@ def _lives(
         return Index.of(of, on.page_model(of), keys, there, on.default_fill)
 
     lives: list[tuple[Name, Life]] = [("stay", index(table, old).grown().goes_on()[0])]
-    if layout(new).kind in table.column.kinds and table.column == into.column:
+    if _can_switch(table.column, into.column, new):
         mixed = index(table, Keys.concat([old[:there], changed[there:]]))
         switched, rebuilt_later = mixed.grown().goes_on(rebuilt=True)
         now = mixed.grown(rebuilt=True).goes_on()[0]
         lives += [("switch", switched), ("switch-rebuild-now", now), ("switch-rebuild-later", rebuilt_later)]
-    return [*lives, ("convert", index(into, changed).built().goes_on()[0])]
+    if _can_retype(table.column, into.column, existing):
+        same = Keys.concat([old[:there], changed[there:]])
+        lives.append(("retype", index(into, same).built().goes_on()[0]))
+    if existing != new:
+        lives.append(("convert", index(into, changed).built().goes_on()[0]))
+    return lives
+
+
+def _can_switch(today: Column, then: Column, new: str) -> bool:
+    """Whether new keys can come into the column of today, and are worth it: in order, or in no other column either."""
+    made = layout(new)
+    return made.kind in today.kinds and (today == then or made.suits(today))
+
+
+def _can_retype(today: Column, then: Column, existing: str) -> bool:
+    """Whether the keys of today can be stored in the other column."""
+    made = layout(existing)
+    return today != then and made.kind in then.kinds and then.accepts_all(made.shared_bits())
 
 
 @dataclass(frozen=True)

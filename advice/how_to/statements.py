@@ -6,13 +6,35 @@ for statement in create_table(engine("postgresql"), "18", column, "uuid-v7"):
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.statements import KeyedTable, KnowsStatements, Statement, WritesStatements
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
 
-__all__ = ["Statement", "convert_keys", "create_table", "rebuild_index", "steps", "switch_keys"]
+__all__ = [
+    "Default",
+    "Statement",
+    "can_hold",
+    "convert_keys",
+    "create_table",
+    "default_of",
+    "rebuild_index",
+    "steps",
+    "switch_keys",
+]
+
+_SAME_KEYS = (
+    "Give every old row its own key again, in the new type: in batches of some thousands, by a statement or the "
+    "application. Do the same for the column of every child table that refers to it. Drop the foreign keys before the "
+    "next step, and add them again after the last."
+)
+
+Default = Literal["", "a function", "an expression"]
+"""What a column has as its default, where the server has no keys of its own that fit."""
 
 
 def create_table(on: Engine, version: str, column: Column, layout: str, table: str = "orders") -> list[Statement]:
@@ -53,9 +75,27 @@ def steps(
     """What to do for one of the `existing.options`, by its name, in order. `old` and `new`: column and layout."""
     if option == "convert":
         return convert_keys(on, version, old, new, table)
+    if option == "retype":
+        return [one if one.sql else replace(one, note=_SAME_KEYS) for one in convert_keys(on, version, old, new, table)]
     switch = switch_keys(on, version, old[0], new[1], table) if "switch" in option else []
     rebuild = rebuild_index(on, version, old[0], new[1], table) if "rebuild" in option else []
     return [*rebuild, *switch] if option.endswith("now") else [*switch, *rebuild]
+
+
+def can_hold(on: Engine, version: str, column: Column, layout: str) -> bool:
+    """Whether a server of that version has the column; True if the engine knows no statements."""
+    try:
+        create_table(on, version, column, layout)
+    except UsageError:
+        return False
+    return True
+
+
+def default_of(on: Engine, version: str, column: Column, layout: str) -> Default:
+    """How the statements have the server make keys of that layout, or like them; empty if the application has to."""
+    if not any(one.sql for one in switch_keys(on, version, column, layout)):
+        return ""
+    return "a function" if len(create_table(on, version, column, layout)) > 1 else "an expression"
 
 
 def _writer(on: Engine) -> WritesStatements | None:

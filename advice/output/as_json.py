@@ -25,6 +25,8 @@ def content(of: Answer) -> dict[str, Any]:
         "column": of.best.column.name,
         "answer": sentences.headline(of),
         "why": sentences.reason(of),
+        "also": sentences.rest(of),
+        "rests_on": sentences.basis_in_brief(of),
         "runner_up": of.ranking.runner_up.candidate.name if of.ranking.runner_up else None,
         "runner_up_when": sentences.runner_up(of),
         "avoid": [{"layout": one.candidate.name, "why": why} for one, why in _avoided(of)],
@@ -65,7 +67,7 @@ def _layout(one: Judged) -> dict[str, Any]:
         "tells": list(facts.tells),
         "random_bits": facts.random_bits,
         "sortable": facts.sortable,
-        "made_by_server": facts.server.declaration if facts.server else None,
+        "made_by_server": facts.server.declaration if facts.server else facts.default or None,
         "made_by_clients": facts.by_clients,
     }
 

@@ -9,6 +9,7 @@ from keybench.advice.how_to import statements
 from keybench.advice.how_to.existing import Option
 from keybench.advice.how_to.libraries import LibraryCall
 from keybench.advice.how_to.statements import Statement
+from keybench.advice.needs import coming
 from keybench.model.sizes import spelled
 
 
@@ -31,9 +32,18 @@ def package(call: LibraryCall) -> str:
     return f"{call.package} {call.version}" + (f" ({call.install})" if call.install else "")
 
 
-OPTION_HEAD: Final = ("", "before", "after", "full", "splits", "built")
-"""What is done; the index when the first new row comes and after the last; its pages in use; splits for 1,000 new rows;
-bytes that building the index writes once."""
+OPTION_HEAD: Final = ("", "before", "after", "full", "splits", "log", "built")
+"""What is done, and its figures."""
+
+
+def options_explained(of: Answer) -> str:
+    """What the columns of the options show."""
+    come = coming(of.needs.rows, of.needs.existing)
+    return (
+        f"Before and after: the size of {of.place} when the first of the next {come:,} rows comes, and after the last; "
+        "full: the part of its pages that is in use then; splits: pages that are split in two for 1,000 of these rows; "
+        f"log: bytes of log that each of them writes; built: what building {of.place} writes once."
+    )
 
 
 def option_rows(of: Answer) -> list[tuple[str, ...]]:
@@ -47,6 +57,7 @@ def option_rows(of: Answer) -> list[tuple[str, ...]]:
             spelled(one.leaf_pages.value * page_bytes),
             f"{one.density.value:.0f} %",
             f"{one.splits.value:.2f}",
+            f"{one.log_bytes.value:,.0f}" if one.log_bytes else "–",
             spelled(one.built_pages.value * page_bytes) if one.built_pages else "nothing",
         )
         for one in of.options

@@ -17,7 +17,7 @@ def markdown(of: Answer) -> str:
 def _lines(of: Answer) -> Iterator[str]:
     yield f"# {sentences.headline(of)}"
     yield f"\n{sentences.reason(of)}\n"
-    for line in filter(None, [sentences.runner_up(of), *sentences.to_avoid(of)]):
+    for line in [*sentences.rest(of), sentences.basis_in_brief(of)]:
         yield f"- {line}"
     found = table.cells(of)
     yield f"\n## Layouts that meet the needs, on {of.needs.on.title} {of.needs.version}\n"
@@ -34,6 +34,7 @@ def _lines(of: Answer) -> Iterator[str]:
     if of.options and of.needs.existing:
         yield f"\n## Your {of.needs.existing.rows:,} rows with `{of.needs.existing.layout}` keys\n"
         yield from _grid(how.OPTION_HEAD, how.option_rows(of))
+        yield f"\n{how.options_explained(of)}"
         for one in of.options:
             if steps := how.steps(of, one):
                 yield f"\n### {one.title}\n\n```sql"

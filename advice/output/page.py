@@ -16,6 +16,7 @@ from keybench.advice.output import how, table
 from keybench.advice.output.pictures import pictures
 
 _CODE = re.compile(r"`([^`]+)`")
+_UNIT = re.compile(r"(?<=\d) (?=%|×|[KMGT]?B\b)|(?<=×) (?=as\b|the\b)")
 
 
 def page(of: Answer) -> str:
@@ -31,17 +32,20 @@ def page(of: Answer) -> str:
         css=Markup(css),  # noqa: S704 (our own file)
         headline=sentences.headline(of),
         reason=sentences.reason(of),
-        also=list(filter(None, [sentences.runner_up(of), *sentences.to_avoid(of)])),
+        asked=sentences.asked(of),
+        also=[*sentences.rest(of), sentences.basis_in_brief(of)],
         basis=sentences.basis(of),
         found=table.cells(of),
         missing=table.missing(of),
         pictures=[(one, Markup(one.svg)) for one in pictures(of)],  # noqa: S704 (drawn here)
         option_head=how.OPTION_HEAD,
+        options_explained=how.options_explained(of) if of.options else "",
         options=[(how.steps(of, one), row) for one, row in zip(of.options, how.option_rows(of), strict=True)],
         version=keybench.__version__,
     )
 
 
 def _code(text: str) -> Markup:
-    """Text whose names in backticks are code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 (escaped)
+    """Text whose names in backticks are code, and whose numbers stay with their units."""
+    kept = _UNIT.sub("\u00a0", str(escape(text)))
+    return Markup(_CODE.sub(r"<code>\1</code>", kept))  # noqa: S704 (escaped)

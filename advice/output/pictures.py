@@ -9,14 +9,14 @@ from typing import Final
 from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
 from keybench.advice.ranking import Judged
-from keybench.model.names import CONTROL
+from keybench.model.names import CONTROL, RANDOM
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.dots import Dot, Panel, dot_plot
 from keybench.results.plots.palette import KINDS, styles
 from keybench.results.plots.panels import Row
 from keybench.results.plots.stacked_bars import Part, stacked_bars
 
-_MOST: Final = 10
+_MOST: Final = 8
 _GB: Final = float(1 << 30)
 _MB: Final = float(1 << 20)
 
@@ -41,7 +41,11 @@ def pictures(of: Answer) -> list[Picture]:
 
 
 def _shown(of: Answer) -> list[Judged]:
-    chosen = [of.ranking.best, of.ranking.runner_up, of.existing, *of.ranking.avoid, *of.ranking.meeting]
+    order = of.ranking
+    every = (*order.meeting, *order.missing)
+    known = [one for name in (*of.needs.layouts, RANDOM, CONTROL) for one in every if one.candidate.name == name]
+    others = [one for one in order.meeting if one.fits and not one.assumed]
+    chosen = [order.best, order.runner_up, of.existing, order.spared, *order.avoid, *known, *others]
     unique: dict[tuple[float, ...], Judged] = {}
     for one in chosen:  # one of those that grow alike
         if one and len(unique) < _MOST:
@@ -63,7 +67,7 @@ def _moved(of: Answer, shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
     ]
     totals = ["not known" if one.assumed else f"{one.moved.value:,.0f}" for one in shown]
     return Picture(
-        "What a row moves",
+        "What a row costs",
         "bytes a row at the end, lower is better",
         "What a row adds to the index and the log, and the pages that are read from disk for it.",
         stacked_bars(rows, parts, totals, "bytes a row", "all", "advice-moved"),

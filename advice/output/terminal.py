@@ -14,8 +14,9 @@ def show(of: Answer, console: Console) -> None:
     """Prints the answer: what to do, why, what else, the figures, how to do it."""
     console.print(sentences.headline(of), style="bold")
     console.print(sentences.reason(of), "")
-    for line in filter(None, [sentences.runner_up(of), *sentences.to_avoid(of)]):
+    for line in sentences.rest(of):
         console.print(line)
+    console.print(sentences.basis_in_brief(of), style="dim")
     found = table.cells(of)
     console.print(f"\nLayouts that meet the needs, on {of.needs.on.title} {of.needs.version}:")
     console.print(_grid(found, main=True), "")
@@ -31,10 +32,7 @@ def show(of: Answer, console: Console) -> None:
     if of.options and of.needs.existing:
         console.print(f"\nYour {of.needs.existing.rows:,} rows with `{of.needs.existing.layout}` keys:")
         console.print(_options(of))
-        console.print(
-            "The index before the new rows and after them, how full it is then, splits for 1,000 new rows, and what "
-            "building it writes. --format md and html have the statements of each."
-        )
+        console.print(f"{how.options_explained(of)} --format md and html have the statements of each.", style="dim")
     console.print(f"\nHow to do it on {of.needs.on.title} {of.needs.version}:")
     for statement in of.statements:
         console.print(how.sql(statement), markup=False, soft_wrap=True)

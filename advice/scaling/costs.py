@@ -79,13 +79,13 @@ def _knows(index: Index) -> bool:
 
 
 def of_stretches(
-    index: Index, made: Sequence[Rows], reach: float, leaves: float, server: Server, growth: Growth, step: int
+    index: Index, made: Sequence[Rows], reach: float, leaves: Estimate, server: Server, growth: Growth, step: int
 ) -> Costs:
     """Of stretches of a load whose rows reach so far back, each of which adds so many leaves; of each `step`th row."""
     size = page_bytes(index)
     if not size:
         return UNKNOWN
-    touched = _LENGTHS * max(1.0, reach) * 3 * leaves * size  # an index page may come with two of table and branches
+    touched = _LENGTHS * max(1.0, reach) * 3 * leaves.value * size  # an index page may come with two others
     if touched * step > server.cache_bytes or (step > 1 and server.cache_bytes < step * FEWEST_PAGES * size):
         return UNKNOWN
     cache = min(server.cache_bytes, step * int(max(touched, _ROOMY, 2 * FEWEST_PAGES * size)))
@@ -102,7 +102,10 @@ def of_stretches(
     each = float(np.mean([len(rows.words) * 3 / 4 for rows in chosen]))
     read, log = float(np.mean(reads)), _mean(logs)
     if log is not None:  # a checkpoint may come once in a stretch, after which each page in use is logged whole
-        log = Estimate(log.value, log.half + (reach * leaves + _HOT) * size / each + float(np.max(np.abs(moved))))
+        once = (reach * leaves.value + _HOT) * size / each
+        # A leaf more or less is a split, which moves half a page; where each row logs whole pages, it logs twice those.
+        split = leaves.half * max(size / 2, 2 * log.value)
+        log = Estimate(log.value, log.half + once + split + float(np.max(np.abs(moved))))
     # Pages that are read all the same, as after another connection has written, depend on how deep the index is.
     kept = read <= _FEW
     return Costs(Estimate(read, read + 3 / (each * len(chosen))) if kept else None, None, log)

@@ -97,7 +97,7 @@ def _local(question: Question, index: Index, found: Regime, simulated: int) -> F
     lags = [_percentile(rows, found.step) for rows in made]
     grown = growth(stats, found.reach)
     server = replace(question.server, share=1 / found.step)
-    cost = costs.of_stretches(index, made, found.reach, grown.leaves.value, server, question.growth, found.step)
+    cost = costs.of_stretches(index, made, found.reach, grown.leaves, server, question.growth, found.step)
     return Found(grown, _mean(lags), cost)
 
 
@@ -142,17 +142,19 @@ def _whole(question: Question, index: Index, found: Regime, _simulated: int) -> 
         if thinner == 1:
             lag = _mean([_percentile(rows, step)])
             lag = Estimate(lag.value, lag.half + step)  # rows in between can be above, too
-    # Leaves that fill alike make waves that never end, whose place a smaller index does not tell.
+    # Leaves that fill alike make waves that never end, whose place a smaller index does not tell: anywhere in between.
     density = [one.leaf_pages / one.rows for one in stats[0].checkpoints] + [leaves[0]]
-    apart = 2 / stats[0].rows + max(_apart(leaves), (max(density) - min(density)) / 2)
-    made = grown(stats[:1], Estimate(leaves[0], apart))
+    middle, swing = (max(density) + min(density)) / 2, (max(density) - min(density)) / 2
+    apart = 2 / stats[0].rows + max(_apart(leaves), swing)
+    made = grown(stats[:1], Estimate(middle, apart))
     of_splits = max(_apart(splits), apart * splits[0] / leaves[0])
-    rate = Growth(made.leaves, Estimate(splits[0], of_splits), made.density, made.branches)
+    rate = Growth(made.leaves, Estimate(splits[0] * middle / leaves[0], of_splits), made.density, made.branches)
     return Found(rate, lag, costs.UNKNOWN)
 
 
 def _apart(values: list[float]) -> float:
-    return 1.5 * max(abs(values[0] - values[1]), abs(values[0] - values[2]) / 2)
+    """How far all rows may be from what thinner and thinner loads show: Student's interval for one more of them."""
+    return student(len(values) - 1) * float(np.std(values, ddof=1))
 
 
 def page_bytes(on: Engine, index: Index) -> int:

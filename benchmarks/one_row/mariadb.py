@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from benchmarks.one_row.native import TEXT, Used, run
+from benchmarks.one_row.native import TEXT, Used, run, write
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.exchange import Requests
 from keybench.databases.core.packing import lines, repeated
@@ -19,9 +20,7 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.runners.writers.barrier import BarrierHandle
 from keybench.runners.writers.pool import LocalPool
-from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
 
 _QUERY = b"\x03"
 """COM_QUERY: mariadb-slap sends text."""
@@ -40,20 +39,10 @@ class _Inserts(MySqlSession):
         return Requests(lines(repeated(len(text).to_bytes(4, "little") + text, len(keys))))
 
 
-def write_inserts(task: WriterTask, handle: BarrierHandle) -> WriterResult:
-    """A writer of the harness with that session."""
-    with handle.joined() as barrier:
-        session = _Inserts(task.address, task.table)
-        try:
-            return write_slices(task, session, barrier)
-        finally:
-            session.close()
-
-
 class _Pool(LocalPool):
     """This machine's processes, each with that session."""
 
-    target = staticmethod(write_inserts)
+    target = staticmethod(partial(write, _Inserts))
 
 
 class _Slap:

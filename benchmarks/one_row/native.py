@@ -14,10 +14,12 @@ from typing import Protocol
 import psutil
 
 from benchmarks import pairs
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Session
 from keybench.errors import EnvironmentMissing
 from keybench.model.table import Table
+from keybench.runners.writers.barrier import BarrierHandle
 from keybench.runners.writers.pool import LocalPool
+from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
 
 TEXT = "x" * pairs.PAYLOAD
 _REAPED_SECONDS = 0.2
@@ -50,6 +52,16 @@ class Client(Protocol):
     def run(self, address: Address, table: Table, clients: int, rows: int) -> Used:
         """So many rows by so many clients."""
         ...
+
+
+def write(session_of: Callable[[Address, Table], Session], task: WriterTask, handle: BarrierHandle) -> WriterResult:
+    """A writer of the harness with a session that sends the client's statement."""
+    with handle.joined() as barrier:
+        session = session_of(task.address, task.table)
+        try:
+            return write_slices(task, session, barrier)
+        finally:
+            session.close()
 
 
 def run(command: Sequence[str]) -> tuple[str, float]:

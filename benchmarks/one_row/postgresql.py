@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from psycopg import pq
 
-from benchmarks.one_row.native import TEXT, Used, run
+from benchmarks.one_row.native import TEXT, Used, run, write
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.exchange import Requests
 from keybench.databases.postgresql.ddl import name
@@ -17,9 +18,7 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.runners.writers.barrier import BarrierHandle
 from keybench.runners.writers.pool import LocalPool
-from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
 
 
 def _statement(table: Table, text: str) -> str:
@@ -38,20 +37,10 @@ class _Inserts(PostgresSession):
         return requests.packed(payload.rows(start, len(keys)))
 
 
-def write_inserts(task: WriterTask, handle: BarrierHandle) -> WriterResult:
-    """A writer of the harness with that session."""
-    with handle.joined() as barrier:
-        session = _Inserts(task.address, task.table)
-        try:
-            return write_slices(task, session, barrier)
-        finally:
-            session.close()
-
-
 class _Pool(LocalPool):
     """This machine's processes, each with that session."""
 
-    target = staticmethod(write_inserts)
+    target = staticmethod(partial(write, _Inserts))
 
 
 class _Pgbench:

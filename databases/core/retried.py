@@ -1,10 +1,14 @@
-"""A writer's transactions with several statements: look up, insert, commit, and again if the server rolls them back."""
+"""A writer's transactions that are sent again if the server rolls them back in favour of others.
+
+`RetriedTransactions` are a scenario's transactions with several statements: look up, insert, commit. `RetriesBatches`
+is for sessions of servers that may roll back any transaction, as a cluster does: those of one batch are sent again too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +42,56 @@ class Rollbacks:
     """How many of these were victims of deadlocks."""
 
 
+@runtime_checkable
+class CountsRetries(Protocol):
+    """A session that sends a batch again by itself when the server has rolled it back."""
+
+    @property
+    def rollbacks(self) -> Rollbacks:
+        """What happened so far, outside of transactions that `begin` began."""
+        ...
+
+
+def _committed(send: Callable[[], int], rollback: Callable[[], None]) -> tuple[int, int, int]:
+    """(Rows that the server acknowledged, how often it rolled them back before, and how many of these were deadlocks).
+
+    ServerError if it never commits them.
+    """
+    deadlocks = 0
+    for tries in range(MOST_TRIES):
+        try:
+            return send(), tries, deadlocks
+        except Aborted as error:
+            deadlocks += isinstance(error, DeadlockVictim)
+            rollback()
+    raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
+
+
+class RetriesBatches:
+    """The part of a session that sends batches again."""
+
+    _inside = False
+    """Whether `begin` began a transaction: whoever did that tries it again."""
+
+    def __init__(self) -> None:
+        self._retries: list[int] = []
+        self._deadlocks = 0
+
+    @property
+    def rollbacks(self) -> Rollbacks:
+        """What happened so far."""
+        return Rollbacks(np.array(self._retries, np.int64), self._deadlocks)
+
+    def again(self, send: Callable[[], int], rollback: Callable[[], None]) -> int:
+        """Sends a batch until the server has committed it. Returns the rows that it acknowledged."""
+        if self._inside:
+            return send()
+        rows, tries, deadlocks = _committed(send, rollback)
+        self._retries.append(tries)
+        self._deadlocks += deadlocks
+        return rows
+
+
 @dataclass
 class RetriedTransactions:
     """A session whose batches are sent as transactions of a style. A transaction that is rolled back is sent again at
@@ -62,20 +116,20 @@ class RetriedTransactions:
     def send(self, batch: object) -> int:
         """Sends one transaction until the server has committed it. Returns the rows that it acknowledged."""
         assert isinstance(batch, Work)
-        for tries in range(MOST_TRIES):
-            try:
-                self.isolated.begin()
-                for key in batch.keys:
-                    self.session.find(key)
-                rows = self.session.send(batch.batch)
-                self.isolated.commit()
-            except Aborted as error:
-                self.deadlocks += isinstance(error, DeadlockVictim)
-                self.isolated.rollback()
-            else:
-                self.retries.append(tries)
-                return rows
-        raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
+        keys, own = batch.keys, batch.batch
+
+        def once() -> int:
+            self.isolated.begin()
+            for key in keys:
+                self.session.find(key)
+            rows = self.session.send(own)
+            self.isolated.commit()
+            return rows
+
+        rows, tries, deadlocks = _committed(once, self.isolated.rollback)
+        self.retries.append(tries)
+        self.deadlocks += deadlocks
+        return rows
 
     @property
     def rollbacks(self) -> Rollbacks:

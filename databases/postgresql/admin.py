@@ -12,7 +12,7 @@ from psycopg import pq
 from keybench.databases.contract.capabilities import ArrivalRecorder, PageOrder
 from keybench.databases.contract.roles import Probe
 from keybench.databases.postgresql import ddl, keys, settings, versions
-from keybench.databases.postgresql.connection import Queries
+from keybench.databases.postgresql.connection import Queries, key_array
 from keybench.databases.postgresql.probes import pages, probes, tables
 from keybench.databases.postgresql.probes.arrival_order import WalRecorder
 from keybench.databases.postgresql.probes.tables import UnreadableError
@@ -105,12 +105,12 @@ class PostgresAdmin(Queries):
         If each key were a row of its own, the client would make one call per row.
         """
         for data in self._joined(table, self._sent_key(table)):
-            yield _keys(table, data)
+            yield key_array(table, data)
 
     def stored_transactions(self, table: Table) -> tuple[NDArray[np.uint8] | NDArray[np.int64], NDArray[np.int64]]:
         """(all keys in heap order, the transaction that inserted each). The table holds at least one row."""
         both = np.concatenate(list(self._joined(table, f"int8send(xmin::text::bigint) || {self._sent_key(table)}")))
-        return _keys(table, both[:, 8:]), np.ascontiguousarray(both[:, :8]).view(">i8").ravel().astype(np.int64)
+        return key_array(table, both[:, 8:]), np.ascontiguousarray(both[:, :8]).view(">i8").ravel().astype(np.int64)
 
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's index; None if this user may not read its pages."""
@@ -154,7 +154,7 @@ class PostgresAdmin(Queries):
         key = self._sent_key(table)
         statement = f"SELECT string_agg({key}, ''::bytea ORDER BY key) FROM {ddl.name(table)}"  # noqa: S608  # our own
         ((joined,),) = self.rows(statement, binary=True)
-        return _keys(table, np.frombuffer(joined or b"", np.uint8).reshape(-1, key_bytes(table.column)))
+        return key_array(table, np.frombuffer(joined or b"", np.uint8).reshape(-1, key_bytes(table.column)))
 
     def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
         """All keys in heap order."""
@@ -177,10 +177,3 @@ class PostgresAdmin(Queries):
         index = self.value("SELECT %s::oid::regclass::text", tables.index_oid(self, table))
         self.rows(f"ALTER INDEX {index} SET (fillfactor = {int(fill)})")
         self.rows(f"REINDEX INDEX {index}")
-
-
-def _keys(table: Table, data: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.int64]:
-    """Keys as `Column.encode` gives them, from their binary form: uint8 (n, width)."""
-    if table.column.form == "int":
-        return np.ascontiguousarray(data).view(f">i{table.column.width}").ravel().astype(np.int64)
-    return data

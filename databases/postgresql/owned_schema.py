@@ -17,7 +17,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import COLUMNS
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection, versions
-from keybench.databases.postgresql.ddl import SCHEMA
+from keybench.databases.postgresql.ddl import MARK, SCHEMA
 from keybench.errors import ServerError
 
 IN_USE = int.from_bytes(b"keytrial")
@@ -47,13 +47,14 @@ class Schema:
     def __init__(self, address: Address) -> None:
         """Raises EnvironmentMissing if the server cannot be reached."""
         self.address = address
-        self.place = f"PostgreSQL at {connection.place(address)}"
+        self._title = connection.title(address)
+        self.place = f"{self._title} at {connection.place(address)}"
         self._connection = connection.connect(address)
 
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it."""
         own = self._connection
-        with connection.server_errors():
+        with connection.server_errors(self._title):
             if own.info.server_version >= versions.IDLE_SESSION_TIMEOUT:
                 own.execute("SET idle_session_timeout = 0")  # the connection is idle while the run works
             try:
@@ -67,19 +68,19 @@ class Schema:
     def create(self) -> None:
         """Creates the schema if it does not exist, with a comment that says that keybench made it."""
         own = self._connection
-        with connection.server_errors(), own.transaction():
+        with connection.server_errors(self._title), own.transaction():
             if own.execute("SELECT to_regnamespace(%s) IS NULL", [SCHEMA]).fetchone() == (True,):
                 own.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(SCHEMA)))
                 own.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(SCHEMA), sql.Literal(COMMENT)))
 
     def in_use(self) -> bool:
         """Whether a run with another connection uses it at this moment."""
-        with connection.server_errors(), self._connection.transaction():
+        with connection.server_errors(self._title), self._connection.transaction():
             return self._locked_out()
 
     def contents(self) -> Sequence[str]:
         """What `remove` would remove, as text for people."""
-        with connection.server_errors():
+        with connection.server_errors(self._title):
             lines = [f"table {SCHEMA}.{name}, {size}" for name, size in self._tables()]
             if self._made_here():
                 lines.append(f"schema {SCHEMA}, unless something else is in it")
@@ -123,7 +124,7 @@ class Schema:
 
     def _remove(self) -> list[str]:
         own, removed = self._connection, list[str]()
-        with connection.server_errors(), own.transaction():
+        with connection.server_errors(self._title), own.transaction():
             if self._locked_out():
                 return []
             own.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
@@ -138,3 +139,59 @@ class Schema:
                 except psycopg.errors.DependentObjectsStillExist:
                     pass
         return removed
+
+
+_MARKED = """
+SELECT relname, obj_description(c.oid, 'pg_class') FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+WHERE nspname = %s AND relkind = 'r' AND pg_get_userbyid(relowner) = current_user
+  AND obj_description(c.oid, 'pg_class') = %s
+ORDER BY relname
+"""
+_MADE_BY_ME = """
+SELECT count(*) FROM pg_namespace
+WHERE nspname = %s AND obj_description(oid, 'pg_namespace') = %s AND pg_get_userbyid(nspowner) = current_user
+"""
+
+
+class ClusterSchema(Schema):
+    """The schema on a cluster: its tables have a comment (`ddl.MARK`) in place of storage parameters."""
+
+    def create(self) -> None:
+        """Creates the schema if it does not exist, with a comment that says that keybench made it."""
+        own = self._connection
+        with connection.server_errors(self._title):
+            there = own.execute("SELECT count(*) FROM pg_namespace WHERE nspname = %s", [SCHEMA]).fetchone()
+            if there == (0,):
+                own.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(SCHEMA)))
+                own.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(SCHEMA), sql.Literal(COMMENT)))
+
+    def remove(self) -> Sequence[str]:
+        """Drops the trials' tables. Also drops the schema if keybench made it and nothing else is in it.
+
+        Removes nothing while another run uses the server. There is no transaction around it: a cluster commits each
+        change of a schema by itself.
+        """
+        own, removed = self._connection, list[str]()
+        try:
+            with connection.server_errors(self._title):
+                if self._locked_out():
+                    return []
+                for name, _ in self._tables():
+                    own.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(SCHEMA, name)))
+                    removed.append(f"table {SCHEMA}.{name}")
+                if self._made_here():
+                    try:
+                        own.execute(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(SCHEMA)))
+                        removed.append(f"schema {SCHEMA}")
+                    except psycopg.errors.DependentObjectsStillExist:
+                        pass
+        except ServerError as error:
+            done = f"Removed before that: {', '.join(removed)}." if removed else "Nothing was changed."
+            raise ServerError(f"{error}\n{done} See to that object on {self.place}, then clean again.") from None
+        return removed
+
+    def _tables(self) -> list[tuple[str, str]]:
+        return [(str(name), str(mark)) for name, mark in self._connection.execute(_MARKED, [SCHEMA, MARK])]
+
+    def _made_here(self) -> bool:
+        return self._connection.execute(_MADE_BY_ME, [SCHEMA, COMMENT]).fetchone() == (1,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import psycopg
@@ -18,28 +19,45 @@ _ALIASES: Final = frozenset({"ssl"})
 """libpq takes `ssl=true` for `sslmode=require` (its fe-connect.c, conninfo_uri_parse_params)."""
 
 
-def address_of(text: str) -> Address:
+@dataclass(frozen=True)
+class Reached:
+    """A system that is reached by the protocol and the options of PostgreSQL."""
+
+    engine: str
+    title: str
+    port: str
+    database: str = "database"
+    """In the example of a URL."""
+
+
+POSTGRESQL: Final = Reached("postgresql", "PostgreSQL", "5432")
+
+
+def address_of(text: str, of: Reached = POSTGRESQL) -> Address:
     """The address of a postgresql:// URL, with a reference in place of its password.
 
     Raises UsageError, which does not show the URL, if it cannot be understood or holds another kind of secret.
     """
     parts = url.parse(text)
     try:
-        given = {name: str(value) for name, value in conninfo_to_dict(text).items()} if parts else {}
+        plain = text if of is POSTGRESQL else f"postgresql://{text.partition('://')[2]}"  # libpq's own scheme
+        given = {name: str(value) for name, value in conninfo_to_dict(plain).items()} if parts else {}
     except (psycopg.Error, ValueError):
         given = {}
     if parts:
-        _check_options(parts)
+        _check_options(parts, of)
     if not given:
         raise UsageError(
-            "the PostgreSQL URL cannot be understood: write postgresql://user@host:5432/database, "
+            f"the {of.title} URL cannot be understood: write {of.engine}://user@host:{of.port}/{of.database}, "
             "special characters in a password as %XX."
         )
     password = given.pop(url.PASSWORD, "")
-    return Address("postgresql", "url", given, secret=from_url(password))
+    if of is not POSTGRESQL:
+        given.setdefault("port", of.port)
+    return Address(of.engine, "url", given, secret=from_url(password))
 
 
-def _check_options(parts: url.Url) -> None:
+def _check_options(parts: url.Url, of: Reached) -> None:
     """UsageError for an option that libpq does not know, and for one that it marks as a secret."""
     known = {option.keyword.decode(): option.dispchar == b"*" for option in Conninfo.get_defaults()}
     names = [name for name, _ in parts.options]
@@ -47,7 +65,7 @@ def _check_options(parts: url.Url) -> None:
         if name not in known and name not in _ALIASES:
             named = "" if url.PASSWORD in names[:place] else f" {name}"
             raise UsageError(
-                f"PostgreSQL URL: unknown option{named}. Known: host, port, dbname, user, password, sslmode and the "
+                f"{of.title} URL: unknown option{named}. Known: host, port, dbname, user, password, sslmode and the "
                 "other connection parameters of libpq."
             )
         if name != url.PASSWORD and (known.get(name) or name in _KEYS):

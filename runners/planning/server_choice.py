@@ -109,19 +109,19 @@ def _startable(on: Engine, server: str) -> str:
         return server
     if server == MODEL_SERVER:
         if not on.has_page_model:
-            raise UsageError(f"there is no page model of {on.title}: measure on a server, or choose another database.")
+            raise on.without_page_model()
         return server
     if server == RANGES_SERVER:
         return server
     if server == AUTO:
-        reasons = {kind: on.missing(kind) for kind in on.servers}
+        reasons = {kind: on.missing(kind) for kind in on.servers or ("",)}
         for kind, reason in reasons.items():
             if not reason:
                 return kind
         raise EnvironmentMissing(
             f"no {on.title} server can be started here:"
             + "".join(f"\n  {r}" for r in reasons.values())
-            + ("\n  without any server: --server model predicts the pages" if on.has_page_model else "")
+            + (f"\n  without any server: {_without_server(on)}" if on.has_page_model or on.range_rules else "")
         )
     if server not in on.servers:
         raise UsageError(
@@ -131,6 +131,12 @@ def _startable(on: Engine, server: str) -> str:
     if reason := on.missing(server):
         raise EnvironmentMissing(reason)
     return server
+
+
+def _without_server(on: Engine) -> str:
+    if on.has_page_model:
+        return "--server model predicts the pages"
+    return "--server ranges computes which ranges take the inserts"
 
 
 def _kinds(on: Engine) -> list[str]:

@@ -5,9 +5,13 @@ The database gives the order and the width of the key's column; nothing else of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.contract.engine import Engine
+from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND
 from keybench.model.byteorder import sort_words
@@ -17,7 +21,7 @@ from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject
 from keybench.pagemodels.ranges.model import RangeStats, replay, rows_by_time
 from keybench.pagemodels.ranges.rule import SplitRule
-from keybench.pagemodels.ranges.vendors import RULES, SCALED
+from keybench.pagemodels.ranges.vendors import RULES, SCALED, rule
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.measuring.measured import Measured
@@ -56,10 +60,17 @@ class RangesTrial(Trial):
         payload = self.plan.lengths.mean if self.plan.lengths else self.plan.payload
         row_bytes = float(column.width + payload)
         moments = arrivals(table)
-        of_rules = {rule: replay(ranks, moments, row_bytes, rule, self.request.seed) for rule in RULES}
-        readings = [reading for rule, stats in of_rules.items() for reading in _readings(rule, stats)]
+        rules = of_database(engine(self.plan.database))
+        of_rules = {of: replay(ranks, moments, row_bytes, of, self.request.seed) for of in rules}
+        readings = [reading for of, stats in of_rules.items() for reading in _readings(of, stats)]
         seconds = float(moments[-1] - moments[0]) / TICKS_PER_SECOND
         return Measured(readings, blobs=[blobs.ranges(rows_by_time(ranks, moments, of_rules[SCALED].firsts), seconds)])
+
+
+def of_database(on: Engine) -> Sequence[SplitRule]:
+    """The rules by which its tables split; those of all vendors if it is no cluster and only gives the column."""
+    own = [rule(name) for name in on.range_rules]
+    return [SCALED, *own] if own else RULES
 
 
 def arrivals(table: TrialTable) -> NDArray[np.int64]:
@@ -70,8 +81,8 @@ def arrivals(table: TrialTable) -> NDArray[np.int64]:
     return moments
 
 
-def _readings(rule: SplitRule, stats: RangeStats) -> list[Reading]:
-    subject = KEY if rule is SCALED else Subject.rule(rule.name)
+def _readings(of: SplitRule, stats: RangeStats) -> list[Reading]:
+    subject = KEY if of is SCALED else Subject.rule(of.name)
     values = {
         Metric.RANGES: len(stats.counts),
         Metric.HOTTEST_RANGE_SHARE: 100 * stats.hottest,

@@ -15,7 +15,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
 from keybench.results.store import blobs, records
-from keybench.runners.measuring import key_positions, latency, shards
+from keybench.runners.measuring import contention, key_positions, latency, shards
 from keybench.runners.measuring.arrival_order import Arrived, Recorder
 from keybench.runners.measuring.interference import Interference
 from keybench.runners.measuring.measured import Measured
@@ -127,7 +127,8 @@ class ServerTrial(Trial):
         of_machine = interference.after()
         of_server, of_tables = probes.after()
         arrived = [recorder.arrived(result) for recorder in recorders]
-        return FinishedLoad(result, [*of_machine, *of_server], of_tables, arrived)
+        of_writers = contention.rollbacks(result.rollbacks)
+        return FinishedLoad(result, [*of_machine, *of_server, *of_writers], of_tables, arrived)
 
     def insert(self, target: Target) -> LoadResult:
         """Sends all rows."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from keybench.databases.contract.capabilities import MakesKeys, StampsTransactions
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.exchange import Exchange, ExchangesRequests, Requests
-from keybench.databases.core.retried import Rollbacks, in_transactions
+from keybench.databases.core.retried import CountsRetries, Rollbacks, in_transactions
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.load_path import ROWS, LoadPath, PreparesRows
@@ -75,7 +75,7 @@ class WriterResult:
     released: tuple[Release, ...] = ()
     """For each slice: when the barrier let the writers go."""
     rollbacks: Rollbacks | None = None
-    """None unless the task has a style."""
+    """None unless the task has a style, or the session counts them by itself."""
 
     @property
     def acknowledged(self) -> int:
@@ -90,7 +90,8 @@ def write(task: WriterTask, handle: BarrierHandle) -> WriterResult:
         session = engine(task.engine).session(task.address, task.table)
         try:
             if task.style is None:
-                return write_slices(task, session, barrier)
+                result = write_slices(task, session, barrier)
+                return replace(result, rollbacks=session.rollbacks) if isinstance(session, CountsRetries) else result
             retried = in_transactions(session, task.style)
             return replace(write_slices(task, retried, barrier), rollbacks=retried.rollbacks)
         finally:

@@ -1,15 +1,17 @@
 """Whole answers, of tables so small that all rows are simulated."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from keybench.advice import sentences
 from keybench.advice.answer import Answer, answer
 from keybench.advice.form import USUAL
 from keybench.advice.needs import needs
-from keybench.advice.output import as_json, markdown, page
+from keybench.advice.output import as_json, how, markdown, page
 from keybench.errors import UsageError
 
 Asked = Callable[..., Answer]
@@ -30,8 +32,10 @@ def of(asked: Asked) -> Answer:
 
 def test_it_says_what_to_do_and_why(of: Answer) -> None:
     text = markdown.markdown(of)
-    assert text.startswith("# Use `uuid-v7` in a column of type BLOB.\n\nAt 20,000 rows its index takes ")
-    assert "- Second choice: `snowflake`. It moves " in text
+    assert text.startswith("# Give new rows `uuid-v7` keys, and rebuild the table afterwards.\n\nRebuilt after the ")
+    assert re.search(r"; until then an insert writes ([\d,]+) bytes of log instead of ([\d,]+), because", text)
+    assert "- What `uuid-v7` is: 48-bit Unix milliseconds, then 74 random bits, no counter. A key tells when" in text
+    assert "- Second choice: `snowflake`. It takes " in text
     assert "choose it if each writer can be given a number of its own." in text
     assert "- bigint-identity: only a server can make it, because it counts rows" in text
 
@@ -48,7 +52,7 @@ def test_the_page_needs_no_script_and_has_three_pictures(of: Answer) -> None:
     text = page.page(of)
     assert "<script" not in text
     assert text.count("<figure>") == 3
-    assert "Use <code>uuid-v7</code> in a column of type BLOB." in text
+    assert "<h1>Give new rows <code>uuid-v7</code> keys, and " in text
 
 
 def test_all_figures_are_exact_where_all_rows_were_simulated(of: Answer) -> None:
@@ -73,3 +77,41 @@ def test_a_layout_whose_time_ends_is_told_with_the_reason(asked: Asked) -> None:
     ((label, why),) = [one for one in of.refused if one[0] == "snowflake"]
     assert "snowflake keys hold instants from 2010" in why
     assert f"- {label}: snowflake keys hold" in markdown.markdown(of)
+
+
+def test_keys_that_the_table_has_stay_where_they_are_as_good(asked: Asked) -> None:
+    of = asked(made_by="client", existing="uuid-v6:10000")
+    assert (of.best.name, of.options) == ("uuid-v6", [])
+    assert sentences.headline(of) == "Keep `uuid-v6` in a column of type BLOB."
+
+
+def test_keys_stored_as_text_can_be_stored_as_bytes(asked: Asked) -> None:
+    of = asked(made_by="client", type="uuid", existing="uuid-v4:10000:char36")
+    assert of.existing is not None
+    assert of.existing.candidate.label == "uuid-v4 · char36"
+    assert sentences.headline(of) == "Use `uuid-v7` in a column of type BLOB."
+    ways = {one.name: one for one in of.options}
+    assert list(ways) == ["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "retype", "convert"]
+    assert ways["retype"].leaf_pages.value < ways["switch"].leaf_pages.value
+    assert sentences.reason(of).startswith("After 10,000 more rows the table takes ")
+    steps = how.steps(of, ways["retype"])
+    assert any(step.note.startswith("Give every old row its own key again, in the new type") for step in steps)
+    assert not any("with a new key" in step.note for step in steps)
+
+
+def test_the_price_of_a_need_is_told(asked: Asked) -> None:
+    of = asked(made_by="client", type="uuid", hides_time=True)
+    assert sentences.headline(of) == "Use `uuid-v4` in a column of type BLOB."
+    assert re.fullmatch(
+        r"`[a-z0-9-]+` would take \d+ % fewer bytes a row, but a key tells when .*\.", sentences.price(of)
+    )
+
+
+def test_a_layout_that_is_named_is_spoken_of(asked: Asked) -> None:
+    of = asked(made_by="client", type="uuid", layout="uuid-v6,bigint-identity")
+    assert sentences.named(of) == [
+        "`uuid-v6` in a column of type BLOB: it costs as little, and splits 0.0 pages for 1,000 rows; but "
+        "somebody who knows one key can guess others.",
+        "`bigint-identity` does not meet your needs: it is an integer; only a server can make it, because it counts "
+        "rows.",
+    ]

@@ -34,7 +34,10 @@ def test_the_same_keys_in_two_columns_of_sql_server() -> None:
 def test_what_a_server_makes_depends_on_its_version() -> None:
     assert found("postgresql:18")["postgresql-uuidv7"].properties.server
     older = found("postgresql:17", made_by="server")
-    assert older["postgresql-uuidv7"].misses == ("PostgreSQL 17 does not make them",)
+    assert (older["uuid-v7"].properties.server, older["uuid-v7"].properties.default) == (None, "a function")
+    assert not older["uuid-v7"].misses
+    assert found("mysql", made_by="server")["uuid-v7"].properties.default == "an expression"
+    assert found("mariadb:10.6", made_by="server")["uuid-v7 · binary16"].misses == ("MariaDB 10.6 does not make them",)
     assert not older["uuid-v4"].misses
     assert older["snowflake"].misses == ("no version makes these keys",)
 
@@ -72,6 +75,17 @@ def test_layouts_that_nobody_keeps_are_there_only_on_request() -> None:
     assert "rt-comb-legacy" not in found("mssql")
     assert "rt-comb-legacy" in found("mssql", layout="rt-comb-legacy")
     assert "rt-comb-legacy" in found("mssql", existing="rt-comb-legacy:500k")
+
+
+def test_a_version_before_the_servers_own_type_has_bytes() -> None:
+    assert "uuid-v7 · binary16" in found("mariadb:10.6")
+    assert "uuid-v7" not in found("mariadb:10.6")
+    assert "uuid-v7" in found("mariadb:10.11")
+
+
+def test_existing_keys_are_looked_at_in_their_column() -> None:
+    assert "uuid-v4 · char36" in found("mysql", existing="uuid-v4:500k:char36")
+    assert "uuid-v4 · char36" not in found("mysql", existing="uuid-v4:500k")
 
 
 def test_the_hottest_range() -> None:

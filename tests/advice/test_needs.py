@@ -57,6 +57,11 @@ def test_what_the_form_cannot_mean(given: dict[str, Any], message: str) -> None:
     [
         ({"db": "postgres"}, "unknown database 'postgres'"),
         ({"existing": "uuid-v44:1M"}, "unknown layout 'uuid-v44'. Did you mean uuid-v4"),
+        (
+            {"existing": "uuid-v4:1M:char3"},
+            "unknown column of PostgreSQL for uuid-v4 keys 'char3'. Did you mean char36",
+        ),
+        ({"existing": "uuid-v4:1M:bigint"}, "unknown column of PostgreSQL for uuid-v4 keys 'bigint'. Known: "),
         ({"layout": "uuid-v44"}, "unknown layout 'uuid-v44'. Did you mean uuid-v4"),
         ({"type": "guid"}, "unknown --type 'guid'. Did you mean uuid"),
         ({"made_by": "me"}, "unknown --made-by 'me'. Known: any, client, server."),
@@ -77,8 +82,10 @@ def test_the_newest_version_is_the_default() -> None:
 def test_all_rows_come_in_a_year_unless_the_rate_is_given() -> None:
     assert form().rows_per_second == pytest.approx(31.7, abs=0.1)
     assert form(existing="uuid-v4:400M").rows_per_second == pytest.approx(19.0, abs=0.1)
+    assert form(existing="uuid-v4:1e9").rows_per_second == pytest.approx(3.17, abs=0.1)  # a tenth more
     assert form(rows_per_second=200).rows_per_second == 200
     assert form(existing="uuid-v4:400M").existing == Existing("uuid-v4", 400_000_000)
+    assert form(existing="uuid-v4:400M:char36").existing == Existing("uuid-v4", 400_000_000, "char36")
 
 
 def test_retention_bounds_the_rows() -> None:

@@ -86,11 +86,24 @@ def test_of_layouts_that_cost_the_same_the_best_kept_wins() -> None:
     assert ranked({**FOUR, "uuid-v7": forecast(40, 120)}, made_by="client").best.candidate.name == "uuid-v6"
 
 
+def test_keys_that_the_table_has_stay_if_they_cost_no_more() -> None:
+    def best(of: Mapping[str, IndexForecast]) -> str:
+        found = list(judge_all(of, made_by="client").values())
+        order = ranking(found, "client", lambda name: LANGUAGES.get(name, 0), lambda one: one.name == "uuid-v6")
+        assert order is not None
+        return order.best.candidate.name
+
+    assert best(FOUR) == "uuid-v6"
+    assert best({**FOUR, "uuid-v6": forecast(40, 120, 0)}) == "uuid-v7"
+
+
 def test_what_needs_forbid_is_no_choice() -> None:
     order = ranked(FOUR, hides_time=True, made_by="client")
     assert order.best.candidate.name == "uuid-v4"
     assert {one.candidate.name for one in order.missing} == {"bigint-identity", "uuid-v7", "uuid-v6"}
     assert order.avoid == ()
+    assert order.spared is not None
+    assert order.spared.candidate.name == "uuid-v7"  # an integer is not made by clients
 
 
 def test_what_is_unknown_counts_as_the_most_of_the_others() -> None:

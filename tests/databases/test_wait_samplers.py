@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from keybench.databases.core.wait_samples import NOBODY, WaitSamples
+from keybench.databases.core.probes import NOBODY, WaitSamples
 from keybench.databases.mssql.probes import waits as mssql
 from keybench.databases.oracle.probes import waits as oracle
 from keybench.errors import ServerError

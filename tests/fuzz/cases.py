@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.fuzz import toml
-from tests.fuzz.commands import options
+from tests.fuzz.commands import advice, options
 from tests.fuzz.harness import Case
 from tests.fuzz.nasty import BYTES, TEXTS, changed_bytes, changed_tree, value
 from tests.fuzz.samples import BASELINE, BUNDLE, RESULTS, Samples, scenario_trees
@@ -207,6 +207,7 @@ KINDS: Mapping[str, Maker] = {
     "scenarios": _scenarios,
     "urls": lambda rng, _: urls(rng),
     "options": options,
+    "advice": advice,
     "config": _config,
     "results": _results,
     "baselines": _baselines,

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
 from tests.fuzz.harness import Case
-from tests.fuzz.nasty import NOT_FINITE, NUMBERS, TEXTS
+from tests.fuzz.nasty import NOT_FINITE, NUMBERS, TEXTS, changed_bytes, value
 from tests.fuzz.samples import RESULTS, Samples
+from tests.fuzz.toml import written
 
 _RUN = ("--db", "--layout", "--scenario", "--server", "--column", "--rows", "--writers", "--executor", "--blocks")
 _RUN += ("--profile", "--seed", "--image", "--memory", "--cpus", "--keep-server", "--results", "--resume")
 _RUN += ("--trial-timeout", "--accept-eula", "--debug", "--no-config")
 _VERIFY = ("--server", "--output", "--image", "--memory", "--cpus", "--trial-timeout", "--resume", "--results")
+_ADVISE = ("--db", "--rows", "--rows-per-second", "--payload", "--writers", "--behind", "--restarts-per-day", "--ram")
+_ADVISE += ("--checkpoint", "--retention", "--secondary", "--children", "--existing", "--type", "--made-by", "--layout")
+_ADVISE += ("--sortable", "--unguessable", "--hides-time", "--hides-machine", "--merge", "--spread", "--form")
+_ADVISE += ("--format", "--output", "--results", "--json")
+_INSPECT = ("--table", "--seconds", "--json")
+_FORM = "form.toml"
 _FLAGS = frozenset(
     {"--keep-server", "--debug", "--no-config", "--all", "--series", "--yes", "--kept", "--json"}
     | {"--small", "--verify"}
+    | {"--sortable", "--unguessable", "--hides-time", "--hides-machine", "--merge", "--spread"}
 )
 _GOOD = {
     "--db": ("sqlite", "all", "postgresql,sqlite", "mssql"),
@@ -99,14 +108,40 @@ def options(rng: Random, samples: Samples) -> Case:
     return Case(tuple(arguments), {RESULTS: samples.whole}, environment)
 
 
-def _options(rng: Random, known: tuple[str, ...]) -> list[str]:
+_GOOD_ADVICE = {
+    "--db": ("sqlite", "sqlite:3", "postgresql:99", "mssql:2022:1", "all"),
+    "--rows": ("1000", "1e3", "2_000", "1e11", "1e12", "999"),
+    "--existing": ("uuid-v4:1000", "ulid:1000:blob", "uuid-v4:1000:char36", "uuid-v4:9:9:9", "bigint-identity:1k:uuid"),
+    "--type": ("uuid", "integer", "text", "any"),
+    "--made-by": ("client", "server", "any"),
+    "--ram": ("1MB", "64GB", "0", "1e9"),
+    "--form": (_FORM,),
+    "--format": ("json", "html", "md", "text"),
+    "--output": ("out.html", "none/out.html"),
+}
+
+
+def advice(rng: Random, samples: Samples) -> Case:
+    """`advise` and `inspect` with wrong options, forms and files."""
+    if rng.random() < 0.3:
+        file = rng.choice((samples.whole, changed_bytes(rng, samples.whole[:20_000]), b"", b"SQLite format 3\0"))
+        target = rng.choice(("app.sqlite", "app.sqlite", "sqlite:///app.sqlite", "none.sqlite", *TEXTS))
+        return Case(("inspect", target, *_options(rng, _INSPECT)), {"app.sqlite": file})
+    table = {name: value(rng) for name in rng.sample(("db", "rows", "writers", "sortable", "made-by", "xyz"), 2)}
+    form = written({"advise": {**table, "db": "sqlite", "rows": "1000"} if rng.random() < 0.3 else table})
+    needed = [part for part in (("--db", "sqlite"), ("--rows", "1000")) if rng.random() < 0.9]
+    arguments = ["advise", *_options(rng, _ADVISE, _GOOD_ADVICE), *(word for part in needed for word in part)]
+    return Case(tuple(arguments), {_FORM: form, RESULTS: samples.whole})
+
+
+def _options(rng: Random, known: tuple[str, ...], values: Mapping[str, tuple[str, ...]] = _GOOD) -> list[str]:
     chosen = []
     for name in rng.sample(known, min(len(known), rng.choice((1, 1, 2, 3)))):
         if name in _FLAGS:
             chosen.append(name)
         else:
-            good = name in _GOOD and rng.random() < 0.5
-            chosen += [name, rng.choice(_GOOD[name]) if good else _text(rng)]
+            good = name in values and rng.random() < 0.5
+            chosen += [name, rng.choice(values[name]) if good else _text(rng)]
     return chosen
 
 

@@ -10,7 +10,8 @@ from tests.fuzz.cases import KINDS, case
 from tests.fuzz.harness import Case, run
 from tests.fuzz.samples import Samples, samples
 
-SHORT = {"scenarios": 50, "urls": 60, "options": 60, "config": 60, "results": 50, "baselines": 50} | {"bundles": 25}
+SHORT = {"scenarios": 50, "urls": 60, "options": 60, "config": 60, "results": 50, "baselines": 50}
+SHORT |= {"bundles": 25, "advice": 20}
 LONG = {
     "scenarios": 25_000,
     "urls": 20_000,
@@ -19,6 +20,7 @@ LONG = {
     "results": 15_000,
     "baselines": 10_000,
     "bundles": 5_000,
+    "advice": 2_500,
 }
 PART = 2_500
 """Cases of one test, so that several processes can share them."""

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,16 +16,19 @@ import pandas
 import pytest
 
 from keybench.results.atomic_file import atomic_file
-from keybench.results.export import Form
+from keybench.results.export import Form, app
 from keybench.results.export import export as command
 from keybench.results.tidy import POINT, TRIAL, VALUE, series, values, write_csv
+from tests.runners.conftest import Run, in_this_process
 
 FEW = ("bigint-identity", "uuid-v4")
 
 
-def export(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "keybench.results.export", *arguments, "--results", "results.sqlite"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture
+def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`keybench export … --results results.sqlite` in the folder, in this process."""
+    run = in_this_process(app, dict(os.environ), tmp_path, monkeypatch, capsys)
+    return lambda *arguments: run(*arguments, "--results", "results.sqlite")
 
 
 def test_each_reading_is_a_row_with_every_digit(fake_run) -> None:
@@ -61,20 +65,20 @@ def test_series_are_points(fake_run) -> None:
     assert rows[-1]["x"] == 2_000_000
 
 
-def test_the_command(fake_run, tmp_path) -> None:
+def test_the_command(fake_run, export: Run, tmp_path) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
-    printed = export(tmp_path, "latest")
+    printed = export("latest")
     assert printed.returncode == 0, printed.stderr
     assert printed.stdout.startswith("run,block,position,database,server,layout,column,")
-    done = export(tmp_path, "5ca1", "--form", "json", "-o", "run.json")
+    done = export("5ca1", "--form", "json", "-o", "run.json")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     rows = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     assert len(rows) == len(printed.stdout.splitlines()) - 1
-    assert export(tmp_path, "feed").returncode == 2
+    assert export("feed").returncode == 2
     piped = f"{sys.executable} -m keybench.results.export latest --results results.sqlite | head -1"
     headed = subprocess.run(["bash", "-c", piped], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (headed.stdout.count("\n"), headed.stderr) == (1, "")
-    refused = export(tmp_path, "latest", "-o", "nowhere/run.csv")
+    refused = export("latest", "-o", "nowhere/run.csv")
     assert refused.returncode == 2
     assert refused.stderr == (
         "keybench: nowhere/run.csv cannot be written (No such file or directory): give -o another file.\n"
@@ -98,9 +102,9 @@ def test_parquet_and_csv_hold_the_same(fake_run, tmp_path) -> None:
                 assert table[name].tolist() == text[name].tolist(), name
 
 
-def test_parquet_needs_a_file(fake_run, tmp_path) -> None:
+def test_parquet_needs_a_file(fake_run, export: Run, tmp_path) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
-    refused = export(tmp_path, "latest", "--format", "parquet")
+    refused = export("latest", "--format", "parquet")
     assert refused.returncode == 2
     assert refused.stderr == "keybench: Parquet is a binary format: name a file with -o.\n"
 

@@ -41,7 +41,8 @@ def variables(servers_folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def command(variables: dict[str, str], tmp_path: Path) -> Run:
-    """`keybench run …` in an empty folder, to its end."""
+    """`keybench run …` in an empty folder, to its end, in a process of its own: for tests about that. To start Python,
+    to import everything and to load the kernels takes it 3 s; `here` has them."""
 
     def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -63,6 +64,8 @@ def in_this_process(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    *,
+    sweep: bool = True,
 ) -> Run:
     """Runs a command to its end in a folder with these variables alone."""
 
@@ -74,7 +77,7 @@ def in_this_process(
             monkeypatch.setenv(name, value)
         capsys.readouterr()
         with pytest.raises(SystemExit) as end:
-            cli.run(app, arguments)
+            cli.run(app, arguments, sweep=sweep)
         out, err = capsys.readouterr()
         return subprocess.CompletedProcess(arguments, int(end.value.code or 0), out, err)
 
@@ -82,9 +85,14 @@ def in_this_process(
 
 
 @pytest.fixture
-def refused(
+def here(
     variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    """`keybench run …` in an empty folder, for what it says before it does anything: in this process, since its start
-    takes a hundred times as long."""
+    """`keybench run …` in an empty folder, to its end, in this process. Writers and servers are processes as ever."""
     return in_this_process(app, variables, tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def refused(here: Run) -> Run:
+    """`keybench run …` in an empty folder, for what it says before it does anything."""
+    return here

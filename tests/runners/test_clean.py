@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,7 +16,9 @@ import pytest
 from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.engine import ENGINE
+from keybench.runners.clean import app
 from keybench.testing.contract.servers import folder_for_servers
+from tests.runners.conftest import in_this_process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 
@@ -23,22 +26,16 @@ Clean = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def clean(variables: dict[str, str], tmp_path: Path) -> Clean:
+def clean(
+    variables: dict[str, str],
+    tmp_path: Path,
+    servers_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Clean:
     """`keybench clean …`, without a terminal."""
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "keybench.runners.clean", *arguments],
-            cwd=tmp_path,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-
-    return run
+    monkeypatch.setattr(tempfile, "tempdir", str(servers_folder))  # where TMPDIR leads a new process
+    return in_this_process(app, variables, tmp_path, monkeypatch, capsys, sweep=False)
 
 
 @pytest.fixture(scope="module")

@@ -92,19 +92,19 @@ def test_sql_server_without_a_docker_daemon_says_so_at_once(command: Run) -> Non
     assert time.monotonic() - begin < 4  # 2 s for the answer; the rest is this busy machine starting Python
 
 
-def test_a_url_that_does_not_answer(command: Run) -> None:
+def test_a_url_that_does_not_answer(here: Run) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-        done = command("--db", "postgresql", "--server", f"postgresql://me:s3cret@127.0.0.1:{port}/bench")
+        done = here("--db", "postgresql", "--server", f"postgresql://me:s3cret@127.0.0.1:{port}/bench")
     assert done.returncode == 4, done.stdout + done.stderr
     assert f"127.0.0.1:{port}" in done.stderr or (f"{port}" in done.stderr and "127.0.0.1" in done.stderr)
     assert "s3cret" not in done.stdout + done.stderr
 
 
-def test_a_dry_run_draws_when_writers_are_busy_and_uses_the_scenarios_columns(command: Run) -> None:
+def test_a_dry_run_draws_when_writers_are_busy_and_uses_the_scenarios_columns(here: Run) -> None:
     options = ("--db", "sqlite", "--server", "embedded", "--layout", "uuid-v7", "--rows", "18000", "--dry-run")
-    done = command("--scenario", "azure-lag", *options)
+    done = here("--scenario", "azure-lag", *options)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     rows = [line for line in lines if line.startswith("web-")]
@@ -114,7 +114,7 @@ def test_a_dry_run_draws_when_writers_are_busy_and_uses_the_scenarios_columns(co
         "sqlite · uuid-v7 · binary16, 18,000 rows",
         "sqlite · uuid-v7 · binary16-mssql, 18,000 rows",
     }
-    done = command("--scenario", "azure-lag", *options, "--column", "binary16-mssql")
+    done = here("--scenario", "azure-lag", *options, "--column", "binary16-mssql")
     assert "uuid-v7 · binary16," not in done.stdout
 
 
@@ -152,10 +152,10 @@ def test_resume_creates_no_results(refused: Run, tmp_path: Path, *, empty: bool)
     assert not empty or not file.stat().st_size
 
 
-def test_a_results_file_that_is_no_database(command: Run, tmp_path: Path) -> None:
+def test_a_results_file_that_is_no_database(here: Run, tmp_path: Path) -> None:
     (tmp_path / "keybench-results.sqlite").write_text("these are my notes, not a database\n" * 50)
     before = (tmp_path / "keybench-results.sqlite").read_bytes()
-    done = command("--db", "sqlite", "--rows", "10")
+    done = here("--db", "sqlite", "--rows", "10")
     assert done.returncode == 2, done.stderr
     assert (tmp_path / "keybench-results.sqlite").read_bytes() == before
 

@@ -45,7 +45,7 @@ def test_a_disk_that_fills_up_under_the_server_makes_failed_trials(
     small_disk: Path, tmp_path: Path, variables: dict[str, str]
 ) -> None:
     runner = subprocess.Popen(
-        [*RUN, "--rows", "200000", "--blocks", "2"],
+        [*RUN, "--rows", "50000", "--blocks", "2"],
         cwd=tmp_path,
         env={**variables, "KEYBENCH_TMP": str(small_disk)},
         stdout=subprocess.PIPE,

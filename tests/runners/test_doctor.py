@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from keybench.databases.registry import engines
+from keybench.runners.doctor import app
+from tests.runners.conftest import in_this_process
 
 Doctor = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -43,6 +45,14 @@ doctor.main()
     return run
 
 
+@pytest.fixture
+def here(
+    variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Doctor:
+    """`keybench doctor …` in an empty folder, in this process."""
+    return in_this_process(app, variables, tmp_path, monkeypatch, capsys)
+
+
 def test_a_machine_that_can_make_the_default_run(doctor: Doctor, servers_folder: Path, tmp_path: Path) -> None:
     done = doctor("--start")
     assert (done.returncode, done.stderr) == (0, "")
@@ -59,8 +69,9 @@ def test_a_machine_that_can_make_the_default_run(doctor: Doctor, servers_folder:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_drivers_are_shown_where_nothing_can_be_started_without_docker(doctor: Doctor) -> None:
-    parts = {title: " ".join(doctor().stdout.split(f"\n{title}\n")[1].split()) for title in ("SQL Server", "Oracle")}
+def test_drivers_are_shown_where_nothing_can_be_started_without_docker(doctor: Doctor, here: Doctor) -> None:
+    shown = here().stdout
+    parts = {title: " ".join(shown.split(f"\n{title}\n")[1].split()) for title in ("SQL Server", "Oracle")}
     assert parts["SQL Server"].startswith("driver mssql_python ")
     assert parts["Oracle"].startswith("driver oracledb ")
     (missing,) = doctor(without="oracledb").stdout.split("\nOracle\n")[1:]
@@ -77,8 +88,8 @@ def test_a_missing_driver_is_named_with_the_command_that_brings_it(doctor: Docto
     assert done.stderr == f"keybench: the default run cannot start:\n  postgresql (embedded): {message}\n"
 
 
-def test_a_database_outside_the_default_run_may_be_missing(doctor: Doctor) -> None:
-    done = doctor()
+def test_a_database_outside_the_default_run_may_be_missing(here: Doctor) -> None:
+    done = here()
     assert done.returncode == 0
     assert "needs Docker, and no daemon answers at unix:///nonexistent/docker.sock" in " ".join(done.stdout.split())
 
@@ -92,8 +103,8 @@ def test_an_embedded_server_that_is_not_installed(doctor: Doctor) -> None:
     )
 
 
-def test_a_folder_for_servers_that_is_not_there(doctor: Doctor, tmp_path: Path) -> None:
-    done = doctor(KEYBENCH_TMP=str(tmp_path / "nowhere"))
+def test_a_folder_for_servers_that_is_not_there(here: Doctor, tmp_path: Path) -> None:
+    done = here(KEYBENCH_TMP=str(tmp_path / "nowhere"))
     assert done.returncode == 4
     assert "  private servers: the directory" in done.stderr
     assert f"  disk: {tmp_path}/nowhere: No such file or directory. Create it or set KEYBENCH_TMP" in done.stderr
@@ -101,14 +112,14 @@ def test_a_folder_for_servers_that_is_not_there(doctor: Doctor, tmp_path: Path) 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
-def test_a_folder_that_nobody_may_write_to(doctor: Doctor) -> None:
-    done = doctor(KEYBENCH_TMP="/proc")
+def test_a_folder_that_nobody_may_write_to(here: Doctor) -> None:
+    done = here(KEYBENCH_TMP="/proc")
     assert done.returncode == 4
     assert "  private servers: " in done.stderr
     assert "set KEYBENCH_TMP to another directory" in done.stderr
 
 
-def test_lines_fit_a_narrow_terminal(doctor: Doctor) -> None:
-    done = doctor(COLUMNS="72")
+def test_lines_fit_a_narrow_terminal(here: Doctor) -> None:
+    done = here(COLUMNS="72")
     assert done.returncode == 0
     assert all(len(line) <= 72 for line in done.stdout.splitlines()[2:])

@@ -17,8 +17,9 @@ from keybench.errors import UsageError
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 
-WORK = ("--layout", "uuid-v4,uuid-v7,rt-comb-sql", "--rows", "20000", "--blocks", "3", "--seed", "5")
-TRIALS = 2 * 4 * 3
+WORK = ("--layout", "uuid-v4,uuid-v7,rt-comb-sql", "--rows", "3000", "--blocks", "2", "--seed", "5")
+"""Few rows, for which keybench makes pilots of one size only."""
+TRIALS = 2 * 4 * 2
 
 
 def start(folder: Path, variables: dict[str, str], *arguments: str) -> subprocess.Popen[str]:
@@ -62,14 +63,14 @@ def recorded(folder: Path) -> list[Trial]:
         return []
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("kills", "rows"), [(3, "3000"), pytest.param(40, "20000", marks=pytest.mark.long)])
 def test_a_runner_killed_at_any_moment_loses_nothing_and_leaves_nothing(
-    tmp_path: Path, servers_folder: Path, variables: dict[str, str], kills: int
+    tmp_path: Path, servers_folder: Path, variables: dict[str, str], kills: int, rows: str
 ) -> None:
     chance = random.Random(20261120)
     kept: list[Trial] = []
     for _ in range(kills):
-        resume = ("--resume", "latest") if kept or recorded(tmp_path) else WORK
+        resume = ("--resume", "latest") if kept or recorded(tmp_path) else (*WORK, "--rows", rows)
         runner = start(tmp_path, variables, *resume)
         try:
             runner.wait(chance.uniform(0.3, 3.0))
@@ -84,7 +85,7 @@ def test_a_runner_killed_at_any_moment_loses_nothing_and_leaves_nothing(
             (t.block, t.position, t.started) for t in kept
         ]
         kept = now
-    resume = ("--resume", "latest") if kept or recorded(tmp_path) else WORK
+    resume = ("--resume", "latest") if kept or recorded(tmp_path) else (*WORK, "--rows", rows)
     runner = start(tmp_path, variables, *resume)
     output, _ = runner.communicate(timeout=200)
     assert runner.returncode == 0, output
@@ -100,7 +101,7 @@ def test_the_folder_of_a_killed_keeper_is_swept_by_the_next_command(
     runner = start(tmp_path, variables, "--db", "postgresql", "--server", "embedded", *WORK)
     assert runner.stdout
     for line in iter(runner.stdout.readline, ""):
-        if line.startswith("[ 1/"):
+        if line.startswith(f"[1/{TRIALS // 2}]"):
             break
     runner.send_signal(signal.SIGSTOP)  # or it would start another server, whose keeper sweeps
     for child in psutil.Process(runner.pid).children():
@@ -150,11 +151,12 @@ def kill_server(servers: Path) -> int:
     return killed
 
 
+@pytest.mark.parametrize("most", [3, pytest.param(5, marks=pytest.mark.long)])
 def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
-    tmp_path: Path, servers_folder: Path, variables: dict[str, str]
+    tmp_path: Path, servers_folder: Path, variables: dict[str, str], most: int
 ) -> None:
     chance = random.Random(20261121)
-    runner = start(tmp_path, variables, "--db", "postgresql", "--server", "embedded", *WORK[:2], "--blocks", "3")
+    runner = start(tmp_path, variables, "--db", "postgresql", "--server", "embedded", *WORK, "--rows", "20000")
     assert runner.stdout
     kills = 0
     for line in iter(runner.stdout.readline, ""):
@@ -163,13 +165,13 @@ def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
             while not (killed := kill_server(servers_folder)) and runner.poll() is None:
                 time.sleep(0.02)  # the last one killed is being replaced
             kills += killed
-        if kills == 5:
+        if kills == most:
             break
     output, _ = runner.communicate(timeout=200)
     trials = recorded(tmp_path)
     failed = [t for t in trials if t.status == "error"]
-    assert kills == 5
-    assert len(trials) == 3 * 4, output
+    assert kills == most
+    assert len(trials) == TRIALS // 2, output
     assert 1 <= len(failed) <= kills, output
     assert all(t.error for t in failed)
     assert runner.returncode == 1, output
@@ -177,11 +179,12 @@ def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
 
 
 def test_two_runs_on_one_results_file(tmp_path: Path, servers_folder: Path, variables: dict[str, str]) -> None:
-    first = start(tmp_path, variables, "--db", "sqlite", *WORK)
+    work = ("--db", "sqlite", *WORK, "--rows", "10000")
+    first = start(tmp_path, variables, *work)
     while not (tmp_path / "keybench-results.sqlite").exists() and first.poll() is None:
         time.sleep(0.02)
     time.sleep(0.2)
-    second = start(tmp_path, variables, "--db", "sqlite", *WORK)
+    second = start(tmp_path, variables, *work)
     output, _ = second.communicate(timeout=60)
     assert second.returncode == 2, output
     assert "another run is writing to" in output

@@ -13,7 +13,7 @@ import pytest
 from keybench import locked_folder
 from tests.runners.test_kill import left_over, recorded, start
 
-WORK = ("--db", "postgresql", "--server", "embedded", "--layout", "uuid-v4,uuid-v7", "--rows", "20000", "--blocks", "4")
+WORK = ("--db", "postgresql", "--server", "embedded", "--layout", "uuid-v4,uuid-v7", "--rows", "3000", "--blocks", "4")
 TRIALS = 3 * 4
 VICTIMS = ("writer", "fork server", "tracker", "keeper", "server", "runner")
 

@@ -12,6 +12,7 @@ from keybench.results.store.database import Store
 from keybench.runners.launch import command_line
 from keybench.runners.options import licences_accepted, names, server_names
 from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.writers import dask_cluster
 from tests.databases.installed import free_port
 from tests.runners.conftest import Run
 
@@ -74,11 +75,15 @@ def test_a_run_that_ends_before_its_first_trial_is_not_kept(refused: Run, tmp_pa
         assert store.runs() == []
 
 
-def test_an_executor_that_does_not_answer_leaves_no_run(refused: Run, tmp_path: Path) -> None:
+def test_an_executor_that_does_not_answer_leaves_no_run(
+    refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert dask_cluster.CONNECT_SECONDS == 5
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1)
     port = free_port()
     server = ("--db", "postgresql", "--server", f"postgresql://me@127.0.0.1:{port}/x")
     done = refused(*server, "--executor", f"tcp://127.0.0.1:{port}")
     assert done.returncode == 4
-    assert f"no Dask scheduler answers at tcp://127.0.0.1:{port} within 5 s" in done.stderr
+    assert f"no Dask scheduler answers at tcp://127.0.0.1:{port} within 1 s" in done.stderr
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         assert store.runs() == []

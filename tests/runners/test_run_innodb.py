@@ -36,9 +36,9 @@ ON_MARIADB = pytest.mark.parametrize("database", ["mariadb"], indirect=True)
 
 @pytest.mark.long
 def test_every_layout_is_measured_in_a_column_that_takes_its_keys(
-    command: Run, tmp_path: Path, servers_folder: Path, database: str
+    here: Run, tmp_path: Path, servers_folder: Path, database: str
 ) -> None:
-    done = command("--db", database, "--layout", "all", "--rows", "3000", "--blocks", "1", "--profile", "fast")
+    done = here("--db", database, "--layout", "all", "--rows", "3000", "--blocks", "1", "--profile", "fast")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
@@ -57,8 +57,8 @@ def test_every_layout_is_measured_in_a_column_that_takes_its_keys(
 
 
 @pytest.mark.long
-def test_a_refill_after_deletions(command: Run, tmp_path: Path, database: str) -> None:
-    done = command("--db", database, "--layout", "uuid-v4", "--scenario", "refill", "--rows", "5000", "--blocks", "1")
+def test_a_refill_after_deletions(here: Run, tmp_path: Path, database: str) -> None:
+    done = here("--db", database, "--layout", "uuid-v4", "--scenario", "refill", "--rows", "5000", "--blocks", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         trials = store.trials(store.run("latest").id)
@@ -68,9 +68,9 @@ def test_a_refill_after_deletions(command: Run, tmp_path: Path, database: str) -
 
 
 @ON_MARIADB
-def test_asking_for_uuid_by_name_explains_what_it_refuses(command: Run) -> None:
+def test_asking_for_uuid_by_name_explains_what_it_refuses(here: Run) -> None:
     assert columns_for(engine("mariadb"), layout("jhtodd-end"), []) == ["binary16"]
-    done = command(
+    done = here(
         "--db", "mariadb", "--layout", "jhtodd-end,uuid-v7", "--column", "uuid", "--rows", "3000", "--blocks", "1"
     )
     assert done.returncode == 1

@@ -47,9 +47,9 @@ def settings(folder: Path) -> dict[str, str]:
     ],
 )
 def test_the_model_knows_a_setting_that_was_chosen(
-    command: Run, tmp_path: Path, database: str, server: str, chosen: str, leaves: int | None
+    here: Run, tmp_path: Path, database: str, server: str, chosen: str, leaves: int | None
 ) -> None:
-    done = command("--db", database, "--server", server, "--set", chosen, *SMALL)
+    done = here("--db", database, "--server", server, "--set", chosen, *SMALL)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     name, _, value = chosen.partition("=")
     assert f"settings: {database}.{name} = {value}\n" in done.stdout
@@ -60,7 +60,7 @@ def test_the_model_knows_a_setting_that_was_chosen(
         assert leaves in (None, real[Metric.LEAF_PAGES]) or layout != "uuid-v4"
 
 
-def test_the_models_alone_know_it_too(command: Run, tmp_path: Path) -> None:
+def test_the_models_alone_know_it_too(here: Run, tmp_path: Path) -> None:
     databases = (
         "--db",
         "mariadb,mssql",
@@ -73,10 +73,10 @@ def test_the_models_alone_know_it_too(command: Run, tmp_path: Path) -> None:
         "--blocks",
         "1",
     )
-    assert command(*databases).returncode == 0
+    assert here(*databases).returncode == 0
     usual = figures(tmp_path, KEY)
     chosen = ("--set", "page_size=4K", "--set", "mssql.row_versioning=rcsi")
-    assert command(*databases, *chosen).returncode == 0
+    assert here(*databases, *chosen).returncode == 0
     other = figures(tmp_path, KEY)
     assert other["mariadb"][Metric.LEAF_PAGES] == 1039 > 4 * usual["mariadb"][Metric.LEAF_PAGES] > 900
     assert other["mssql"][Metric.LEAF_PAGES] > usual["mssql"][Metric.LEAF_PAGES]
@@ -101,16 +101,16 @@ def url(servers_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @installed
-def test_the_model_knows_the_page_size_of_a_users_own_server(command: Run, tmp_path: Path, url: str) -> None:
+def test_the_model_knows_the_page_size_of_a_users_own_server(here: Run, tmp_path: Path, url: str) -> None:
     """Where the model took 16 KiB for granted, it had 254 leaves and a counter of 255."""
-    done = command("--db", "mariadb", "--server", url, *SMALL)
+    done = here("--db", "mariadb", "--server", url, *SMALL)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     real, modelled = (figures(tmp_path, of)["mariadb"] for of in (KEY, MODEL))
     for metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.SPLIT_COUNTER):
         assert modelled[metric] == pytest.approx(real[metric], 1e-12)
     assert real[Metric.LEAF_PAGES] == 1039
     assert settings(tmp_path)["innodb_page_size"] == "4096"
-    done = command("--db", "mariadb", "--server", url, "--set", "page_size=8K", *SMALL)
+    done = here("--db", "mariadb", "--server", url, "--set", "page_size=8K", *SMALL)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
         "keybench: --set page_size=8K: this MariaDB server has page_size = 4K, which keybench does not change. Leave "

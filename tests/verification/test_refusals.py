@@ -10,7 +10,7 @@ import pytest
 
 from keybench.databases.contract.questions import Load
 from keybench.databases.core import model_questions as ask
-from keybench.databases.registry import engine
+from keybench.databases.registry import engine, engines
 from keybench.results.store.database import Store
 from keybench.runners.measuring import machine
 from tests.databases.answering import answering
@@ -27,7 +27,7 @@ def refused(verify: Verify, code: int, message: str, *arguments: str, **changes:
 
 
 def test_an_unknown_database(verify: Verify) -> None:
-    known = "mariadb, mssql, mysql, oracle, postgresql, sqlite"
+    known = ", ".join(sorted(engines()))
     refused(verify, 2, f"unknown database 'msql'. Did you mean mysql or mssql or sqlite? Known: {known}.", "msql")
     refused(verify, 2, "name the database to verify, as in `keybench verify mssql`; --help lists examples.")
 
@@ -99,10 +99,11 @@ def test_a_page_model_is_no_server(verify: Verify) -> None:
 
 def test_an_engine_without_questions(verify: Verify, asking: Callable[..., None]) -> None:
     asking()
+    having = ", ".join(name for name in sorted(engines()) if name != "sqlite")
     refused(
         verify,
         2,
-        "SQLite declares no questions, so there is nothing to verify: mariadb, mssql, mysql, oracle, postgresql do. "
+        f"SQLite declares no questions, so there is nothing to verify: {having} do. "
         "docs/engines.md says how an engine declares them.",
         "sqlite",
     )

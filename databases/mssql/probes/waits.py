@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.wait_samples import WaitSamples
+from keybench.databases.core.probes import WaitSamples
 from keybench.databases.mssql import connection
 from keybench.model.reading import Reading
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.wait_samples import WaitSamples
+from keybench.databases.core.probes import WaitSamples
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MYSQL
 from keybench.errors import ServerError

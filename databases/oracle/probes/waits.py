@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.wait_samples import WaitSamples
+from keybench.databases.core.probes import WaitSamples
 from keybench.databases.oracle import connection
 from keybench.errors import ServerError
 from keybench.model.reading import Reading

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.probes import measured
-from keybench.databases.core.wait_samples import WaitSamples
+from keybench.databases.core.probes import WaitSamples, measured
 from keybench.databases.postgresql import connection, ddl, versions
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes.counters import connected, wait_for_quiet
@@ -72,6 +71,9 @@ class LogSyncProbe:
 class WaitSampler:
     """Takes samples by a connection of its own."""
 
+    shows_locks = True
+    """Whether the server shows predicate locks: clusters that speak its protocol have none."""
+
     def __init__(self, address: Address, table: Table) -> None:
         self._server = Queries(address)
         self._samples = WaitSamples()
@@ -92,7 +94,7 @@ class WaitSampler:
         """Counts the writers' connections by what they wait for."""
         found = self._server.rows(_WAITS, [connection.APPLICATION, self._database, self._standing])
         self._samples.add((name, number) for name, number in found)
-        if self._samples.count % _LOCKS_EACH == 1 and found:
+        if self.shows_locks and self._samples.count % _LOCKS_EACH == 1 and found:
             (locks,) = self._server.rows(_LOCKS, [self._index])
             self._locks.append((int(locks[0]), int(locks[1])))
 

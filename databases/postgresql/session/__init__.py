@@ -30,7 +30,7 @@ from keybench.model.table import Table
 _BINARY = pq.Format.BINARY
 
 # The type numbers of the elements of `= ANY($1)`. They are fixed in the system catalogue (pg_type.dat).
-_TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "text": 25, "character(36)": 1042, "bigint": 20, "integer": 23}
+_TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "text": 25, "character(36)": 1042, "bigint": 20, "integer": 23, "int4": 23}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,7 @@ class PostgresSession(Transactions):
 
     def __init__(self, address: Address, table: Table) -> None:
         self._table = table
+        self._title = connection.title(address)
         self._key_type = _TYPE_NUMBERS[table.column.sql_type.partition(" ")[0]]
         self._copies = [_copy(each) for each in table.family]
         self._prepared = self._inserts = False
@@ -110,7 +111,7 @@ class PostgresSession(Transactions):
             raise
         self._command(b"COMMIT")
         if children != parents * self._table.children:
-            raise ServerError(f"PostgreSQL: {parents} rows were stored with {children} children. Report this.")
+            raise ServerError(f"{self._title}: {parents} rows were stored with {children} children. Report this.")
         return parents
 
     def exchange(self) -> Exchange | None:
@@ -124,7 +125,7 @@ class PostgresSession(Transactions):
         if self._raw.host.startswith(b"/"):
             return False
         encrypted = b"SELECT 1 FROM pg_stat_gssapi WHERE pid = pg_backend_pid() AND encrypted"
-        with connection.server_errors():
+        with connection.server_errors(self._title):
             return self._expect(self._raw.exec_(encrypted), pq.ExecStatus.TUPLES_OK).ntuples > 0
 
     def _read(self, answer: Answer) -> int:
@@ -135,15 +136,15 @@ class PostgresSession(Transactions):
         except OSError:
             errors.append(" ".join(self._raw.exec_(b"").get_error_message().split()))
         if errors:
-            raise ServerError(f"PostgreSQL: {with_next_step(' '.join(errors))}")
+            raise ServerError(f"{self._title}: {with_next_step(' '.join(errors))}")
         return rows
 
     def _command(self, statement: bytes) -> None:
-        with connection.server_errors():
+        with connection.server_errors(self._title):
             self._expect(self._raw.exec_(statement), pq.ExecStatus.COMMAND_OK)
 
     def _send(self, copy: bytes, batch: Batch) -> int:
-        with connection.server_errors():
+        with connection.server_errors(self._title):
             self._expect(self._raw.exec_(copy), pq.ExecStatus.COPY_IN)
             for part in batch.parts:
                 self._raw.put_copy_data(part)
@@ -182,7 +183,7 @@ class PostgresSession(Transactions):
 
     def _prepare_insert(self) -> None:
         if not self._inserts:
-            with connection.server_errors():
+            with connection.server_errors(self._title):
                 done = self._raw.prepare(requests.STATEMENT, requests.insert(self._table))
             self._expect(done, pq.ExecStatus.COMMAND_OK)
         self._inserts = True
@@ -190,7 +191,7 @@ class PostgresSession(Transactions):
     def _prepare_statements(self) -> None:
         """Prepares statements, after ANALYZE. Autovacuum, which is off, would have analysed the table before reads."""
         name, columns = ddl.name(self._table), ddl.columns(self._table)
-        with connection.server_errors():
+        with connection.server_errors(self._title):
             self._expect(self._raw.exec_(f"ANALYZE {name}".encode()), pq.ExecStatus.COMMAND_OK)
             for statement, text in (
                 (b"find", f"SELECT {columns} FROM {name} WHERE key = $1"),  # noqa: S608  # our own names
@@ -201,7 +202,7 @@ class PostgresSession(Transactions):
         self._prepared = True
 
     def _run(self, statement: bytes, values: list[object]) -> pq.abc.PGresult:
-        with connection.server_errors():
+        with connection.server_errors(self._title):
             done = self._raw.exec_prepared(statement, values, [_BINARY] * len(values), _BINARY)  # type: ignore[arg-type]
         return self._expect(done, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
@@ -209,7 +210,7 @@ class PostgresSession(Transactions):
         if result is not None and result.status in statuses:
             return result
         message = result.get_error_message() if result is not None else self._raw.get_error_message()
-        raise refusal(result)(f"PostgreSQL: {with_next_step(' '.join(message.split()))}")
+        raise refusal(result)(f"{self._title}: {with_next_step(' '.join(message.split()))}")
 
 
 def _rows(keys: Sequence[object]) -> NDArray[np.uint8]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Final
 
 from psycopg import pq
@@ -20,19 +21,22 @@ def refusal(result: pq.abc.PGresult | None) -> type[ServerError]:
     return _ABORTS.get(state or b"", ServerError)
 
 
-class Transactions:
+class Transactions(ABC):
     """The part of a session that isolates transactions."""
 
     _raw: pq.abc.PGconn
     _begin = b"BEGIN"
+    _by_index = b"SET enable_seqscan = off"
+    """Keeps look-ups on the index; empty for systems that do so by themselves."""
 
-    def _command(self, statement: bytes) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _command(self, statement: bytes) -> None: ...
 
     def isolate(self, isolation: Isolation | None) -> None:
         """Chooses the level, and keeps look-ups on the index: in a short table the planner prefers to read all of it,
         and a serialisable transaction then locks all of it."""
-        self._command(b"SET enable_seqscan = off")
+        if self._by_index:
+            self._command(self._by_index)
         if isolation:
             self._begin = b"BEGIN ISOLATION LEVEL " + isolation.replace("-", " ").upper().encode()
 

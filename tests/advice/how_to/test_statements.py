@@ -7,10 +7,13 @@ import pytest
 
 from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, steps, switch_keys
 from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.statements import KnowsStatements
 from keybench.databases.core.server_made import alike, uuid_version
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts
+
+MODELLED = [on.name for on in engines().values() if on.has_page_model]
 
 
 def created(database: str, version: str, column: str, layout: str) -> str:
@@ -152,7 +155,12 @@ def test_what_no_server_has_run_says_so_and_names_its_page(database: str) -> Non
         assert statement.source.startswith("https://") or not statement.sql
 
 
-@pytest.mark.parametrize("database", engines())
+def test_every_engine_of_which_advice_speaks_knows_statements() -> None:
+    """Advice needs a page model."""
+    assert [on.name for on in engines().values() if isinstance(on, KnowsStatements)] == MODELLED
+
+
+@pytest.mark.parametrize("database", MODELLED)
 def test_every_layout_has_statements_on_every_engine(database: str) -> None:
     on = engine(database)
     for name, chosen in layouts().items():

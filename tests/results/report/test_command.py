@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,38 +10,43 @@ from pathlib import Path
 import pytest
 
 from benchmarks import report as benchmark
+from keybench.results.report.command import app
 from tests.results.report.page import Page
+from tests.runners.conftest import Run, in_this_process
 
 
-def report(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "keybench.results.report", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`keybench report …` in the folder, in this process."""
+    return in_this_process(app, dict(os.environ), tmp_path, monkeypatch, capsys)
 
 
 def test_it_writes_the_page_and_prints_its_path(fake_run, tmp_path) -> None:
+    """In a process of its own."""
     fake_run(layouts=("bigint-identity", "uuid-v4"), databases=("sqlite",), blocks=1).close()
-    done = report(tmp_path, "5ca1", "--results", "results.sqlite", "-o", "page.html")
+    command = ["-m", "keybench.results.report", "5ca1", "--results", "results.sqlite", "-o", "page.html"]
+    done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "page.html\n", "")
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_unknown_runs_and_missing_files_are_refused(fake_run, tmp_path) -> None:
+def test_unknown_runs_and_missing_files_are_refused(fake_run, report: Run, tmp_path) -> None:
     fake_run(layouts=("bigint-identity",), databases=("sqlite",), blocks=1).close()
-    unknown = report(tmp_path, "feed", "--results", "results.sqlite")
+    unknown = report("feed", "--results", "results.sqlite")
     assert (unknown.returncode, unknown.stdout) == (2, "")
     assert "feed" in unknown.stderr
     assert "Traceback" not in unknown.stderr
-    missing = report(tmp_path, "latest", "--results", "other.sqlite")
+    missing = report("latest", "--results", "other.sqlite")
     assert missing.returncode == 2
     assert "other.sqlite" in missing.stderr
     assert not (tmp_path / "other.sqlite").exists()
 
 
-def test_a_damaged_file_is_refused_and_nothing_is_written(tmp_path) -> None:
+def test_a_damaged_file_is_refused_and_nothing_is_written(report: Run, tmp_path) -> None:
     results, page = tmp_path / "results.sqlite", tmp_path / "page.html"
     results.write_bytes(b"no results" * 100)
     page.write_text("the last one", encoding="utf-8")
-    done = report(tmp_path, "latest", "--results", "results.sqlite", "-o", "page.html")
+    done = report("latest", "--results", "results.sqlite", "-o", "page.html")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("keybench: results.sqlite ")
     assert len(done.stderr.splitlines()) == 1

@@ -17,9 +17,9 @@ from keybench.results.store.database import Store
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def test_they_are_measured_where_they_are_made(command: Run, tmp_path: Path) -> None:
+def test_they_are_measured_where_they_are_made(here: Run, tmp_path: Path) -> None:
     layouts = "server-identity,server-uuid-v4,server-uuidv7"
-    done = command("--db", "postgresql,sqlite", "--server", "embedded", "--layout", layouts, *SMALL, "--writers", "2")
+    done = here("--db", "postgresql,sqlite", "--server", "embedded", "--layout", layouts, *SMALL, "--writers", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         trials = store.trials(store.run("latest").id)
@@ -47,9 +47,9 @@ def test_they_are_measured_where_they_are_made(command: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(bool(engine("mariadb").missing("local")), reason="no MariaDB is installed")
-def test_mariadb_makes_them_too(command: Run, tmp_path: Path) -> None:
+def test_mariadb_makes_them_too(here: Run, tmp_path: Path) -> None:
     layouts = "server-identity,server-uuid-v1,server-uuid-v1-binary,server-uuidv7"
-    done = command("--db", "mariadb", "--server", "local", "--layout", layouts, *SMALL, "--writers", "2")
+    done = here("--db", "mariadb", "--server", "local", "--layout", layouts, *SMALL, "--writers", "2")
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         trials = store.trials(store.run("latest").id)
     found = {trial.layout: (trial.column, trial.status) for trial in trials}
@@ -134,7 +134,7 @@ def test_all_layouts_and_one_that_servers_make(refused: Run) -> None:
     assert "server-identity" not in next(line for line in lines if line.startswith("--layout all"))
 
 
-SMALL = ("--rows", "4000", "--blocks", "1")
+SMALL = ("--rows", "3000", "--blocks", "1")
 INSTEAD = " Choose another --scenario, or a layout whose keys the client makes."
 EDITED = """
 title = "t"

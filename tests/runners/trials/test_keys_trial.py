@@ -125,8 +125,8 @@ def test_a_layout_that_cannot_is_an_error_and_no_number() -> None:
         assert ("uuid-v7 keys hold instants from 1970" in ended.error) == (trial.layout == "uuid-v7")
 
 
-def test_the_command_stores_resumes_and_reports(command: Run, tmp_path: Path) -> None:
-    done = command("--scenario", "generation", "--layout", "morris", "--rows", "2000", "--blocks", "1")
+def test_the_command_stores_resumes_and_reports(here: Run, tmp_path: Path) -> None:
+    done = here("--scenario", "generation", "--layout", "morris", "--rows", "2000", "--blocks", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "without a database" in done.stdout
     assert "27 trials in 1 block, 2,000 keys in each trial; 54,000 keys to make" in done.stdout
@@ -137,7 +137,7 @@ def test_the_command_stores_resumes_and_reports(command: Run, tmp_path: Path) ->
     assert "keys alone · AES, 4 threads" in page
     assert "Time to make a key" in page
     assert "Duplicate keys: none." in page
-    again = command("--resume", "latest")
+    again = here("--resume", "latest")
     assert again.returncode == 0, again.stderr
     assert "27 of them recorded already; 0 keys to make" in again.stdout
 

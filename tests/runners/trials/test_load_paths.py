@@ -94,8 +94,8 @@ def test_keys_that_the_server_makes_are_refused() -> None:
         server_keys.check(["server-newid"], ["mssql"], BULK)
 
 
-def test_a_dry_run_says_what_the_path_means(command: Run) -> None:
-    done = command("--db", "oracle", "--server", "oracle://me@db.example/s", "--scenario", "bulk-load", "--dry-run")
+def test_a_dry_run_says_what_the_path_means(here: Run) -> None:
+    done = here("--db", "oracle", "--server", "oracle://me@db.example/s", "--scenario", "bulk-load", "--dry-run")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"\n{BY_BULK.announcement}\n" in done.stdout
 

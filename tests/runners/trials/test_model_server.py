@@ -19,8 +19,8 @@ from tests.runners.conftest import Run
 SMALL = ("--db", "postgresql", "--server", "model", "--layout", "uuid-v4", "--blocks", "1")
 
 
-def test_a_cache_that_is_too_small_is_seen_in_figures_and_picture(command: Run, tmp_path: Path) -> None:
-    done = command(*SMALL, "--ram", "2MB", "--scenario", "beyond-cache", "--rows", "150000")
+def test_a_cache_that_is_too_small_is_seen_in_figures_and_picture(here: Run, tmp_path: Path) -> None:
+    done = here(*SMALL, "--ram", "2MB", "--scenario", "beyond-cache", "--rows", "150000")
     assert (done.returncode, done.stderr) == (0, "")
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         run = store.run("latest")
@@ -44,8 +44,8 @@ def test_a_cache_that_is_too_small_is_seen_in_figures_and_picture(command: Run, 
     assert "A row costs a twentieth of a page read or more: uuid-v4 at" in picture.caption
 
 
-def test_a_cache_that_holds_all_is_said_to(command: Run) -> None:
-    done = command(*SMALL, "--ram", "1GB", "--rows", "5000", "--dry-run")
+def test_a_cache_that_holds_all_is_said_to(here: Run) -> None:
+    done = here(*SMALL, "--ram", "1GB", "--rows", "5000", "--dry-run")
     assert "PostgreSQL: a cache of 1 GB holds all of 5,000 rows (about " in done.stdout
     assert "so nothing is read." in done.stdout
 
@@ -72,9 +72,9 @@ def test_sizes_that_make_no_sense(refused: Run, arguments: tuple[str, ...], mess
     assert (done.returncode, " ".join(done.stderr.split())) == (2, f"keybench: {message}")
 
 
-def test_models_that_know_no_restart_predict_no_reads_of_one(command: Run, tmp_path: Path) -> None:
+def test_models_that_know_no_restart_predict_no_reads_of_one(here: Run, tmp_path: Path) -> None:
     arguments = ("--server", "model", "--layout", "uuid-v4", "--scenario", "cold-start", "--rows", "5000")
-    done = command("--db", "mssql,postgresql", *arguments, "--blocks", "1")
+    done = here("--db", "mssql,postgresql", *arguments, "--blocks", "1")
     assert (done.returncode, done.stderr) == (0, "")
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         trials = store.trials(store.run("latest").id)

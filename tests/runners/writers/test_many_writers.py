@@ -182,7 +182,7 @@ def test_the_message_counts_writers_and_their_connections_apart(target: Target, 
         connections.check(request, target, several)
 
 
-def test_a_run_with_too_many_writers_ends_before_anything_is_sent(command: Run, tmp_path: Path) -> None:
+def test_a_run_with_too_many_writers_ends_before_anything_is_sent(here: Run, tmp_path: Path) -> None:
     work = [
         'title = "Two tables for each writer"',
         "rows = 1280",
@@ -194,7 +194,7 @@ def test_a_run_with_too_many_writers_ends_before_anything_is_sent(command: Run, 
         "shards = [1, 2]",
     ]
     (tmp_path / "two.toml").write_text("\n".join(work))
-    done = command(
+    done = here(
         "--db", "postgresql", "--server", "embedded", "--scenario", "two.toml", "--layout", "uuid-v7", "--writers", "64"
     )
     assert done.returncode == 2, done.stderr

@@ -43,12 +43,12 @@ def figures(trial: Trial, kind: SubjectKind) -> dict[tuple[str, Metric], float |
     return {(r.subject.name, r.metric): r.value for r in trial.readings if r.subject.kind == kind}
 
 
-def test_every_phase_on_a_server_is_as_predicted_and_the_report_shows_it(command: Run, tmp_path: Path) -> None:
+def test_every_phase_on_a_server_is_as_predicted_and_the_report_shows_it(here: Run, tmp_path: Path) -> None:
     mixed = MINE.replace("insert = 0.5", "build = { share = 0.5, fill = 70 }")
     mixed = mixed.replace("insert = 0.2", 'insert = 0.2\nlayout = "uuid-v4"')
     (tmp_path / "mine.toml").write_text(mixed.replace("0.3\n", "0.3\ndays_ahead = -1\n"), encoding="utf-8")
     arguments = ("--scenario", "mine.toml", "--layout", "uuid-v7", "--rows", "6000")
-    done = command("--db", "postgresql", "--server", "embedded", *arguments)
+    done = here("--db", "postgresql", "--server", "embedded", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     measured = {trial.layout: trial for trial in trials(tmp_path)}
     assert len(measured) == 2
@@ -70,7 +70,7 @@ def test_every_phase_on_a_server_is_as_predicted_and_the_report_shows_it(command
         html = render(store, [store.run("latest").id])
     assert "The index after each phase" in html
     assert "Density along the phases" in html
-    done = command("--db", "postgresql", "--server", "model", *arguments)
+    done = here("--db", "postgresql", "--server", "model", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     for trial in trials(tmp_path):
         alone = figures(trial, SubjectKind.PHASE)
@@ -79,9 +79,9 @@ def test_every_phase_on_a_server_is_as_predicted_and_the_report_shows_it(command
         assert {alone[name, Metric.PHASE_ROWS] for name in ("4 insert", "5 delete")} == {1200, 660}
 
 
-def test_every_phase_on_sqlite_is_as_predicted_to_the_page(command: Run, tmp_path: Path) -> None:
+def test_every_phase_on_sqlite_is_as_predicted_to_the_page(here: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(MINE.replace(" fill = 80 ", ""), encoding="utf-8")
-    done = command("--db", "sqlite", "--scenario", "mine.toml", "--layout", "uuid-v4")
+    done = here("--db", "sqlite", "--scenario", "mine.toml", "--layout", "uuid-v4")
     assert done.returncode == 0, done.stdout + done.stderr
     measured = trials(tmp_path)
     assert sorted(trial.column for trial in measured) == ["binary16", "integer"]
@@ -94,10 +94,10 @@ def test_every_phase_on_sqlite_is_as_predicted_to_the_page(command: Run, tmp_pat
         assert (server["6 rebuild", Metric.LOG_BYTES] or 0) > 9 * 4096
 
 
-def test_tables_without_such_a_model_are_measured_and_say_so(command: Run, tmp_path: Path) -> None:
+def test_tables_without_such_a_model_are_measured_and_say_so(here: Run, tmp_path: Path) -> None:
     long = MINE.replace("[[phase]]", "[table]\npayload = 5000\n[[phase]]", 1).replace(" fill = 80 ", "")
     (tmp_path / "mine.toml").write_text(long, encoding="utf-8")
-    done = command("--db", "sqlite", "--scenario", "mine.toml", "--layout", "uuid-v7", "--rows", "500")
+    done = here("--db", "sqlite", "--scenario", "mine.toml", "--layout", "uuid-v7", "--rows", "500")
     assert done.returncode == 0, done.stdout + done.stderr
     for trial in trials(tmp_path):
         assert len(figures(trial, SubjectKind.PHASE)) > 6
@@ -108,10 +108,10 @@ def test_tables_without_such_a_model_are_measured_and_say_so(command: Run, tmp_p
         )
 
 
-def test_sql_server_and_oracle_are_predicted_without_a_server(command: Run, tmp_path: Path) -> None:
+def test_sql_server_and_oracle_are_predicted_without_a_server(here: Run, tmp_path: Path) -> None:
     """Oracle's NUMBERs too, whose entries have different sizes."""
     (tmp_path / "mine.toml").write_text(MINE, encoding="utf-8")
-    done = command(
+    done = here(
         "--db", "mssql,oracle", "--server", "model", "--scenario", "mine.toml", "--rows", "4000", "--layout", "uuid-v7"
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -140,18 +140,18 @@ def test_sql_server_and_oracle_are_predicted_without_a_server(command: Run, tmp_
     ],
 )
 def test_what_a_database_cannot_do_is_refused_before_the_start(
-    command: Run, tmp_path: Path, database: str, server: str, problem: str
+    here: Run, tmp_path: Path, database: str, server: str, problem: str
 ) -> None:
     (tmp_path / "mine.toml").write_text(MINE, encoding="utf-8")
-    done = command("--db", database, "--server", server, "--scenario", "mine.toml", "--layout", "uuid-v7")
+    done = here("--db", database, "--server", server, "--scenario", "mine.toml", "--layout", "uuid-v7")
     assert (done.returncode, done.stderr.strip()) == (2, problem)
     assert not (tmp_path / "keybench-results.sqlite").exists()
 
 
 @pytest.mark.parametrize(("rows", "code"), [("4", 2), ("5", 0)])
-def test_each_phase_that_inserts_needs_a_row(command: Run, tmp_path: Path, rows: str, code: int) -> None:
+def test_each_phase_that_inserts_needs_a_row(here: Run, tmp_path: Path, rows: str, code: int) -> None:
     (tmp_path / "mine.toml").write_text(MINE, encoding="utf-8")
-    done = command(
+    done = here(
         "--db", "postgresql", "--server", "embedded", "--scenario", "mine.toml", "--rows", rows, "--layout", "uuid-v7"
     )
     assert done.returncode == code, done.stdout + done.stderr
@@ -171,10 +171,10 @@ insert = 0.1
 """
 
 
-def test_a_server_that_starts_again_reads_the_pages_that_are_touched(command: Run, tmp_path: Path) -> None:
+def test_a_server_that_starts_again_reads_the_pages_that_are_touched(here: Run, tmp_path: Path) -> None:
     (tmp_path / "cold.toml").write_text(COLD, encoding="utf-8")
     arguments = ("--scenario", "cold.toml", "--layout", "uuid-v4,uuid-v7", "--rows", "60000", "--blocks", "1")
-    done = command("--db", "postgresql,sqlite", "--server", "embedded", *arguments)
+    done = here("--db", "postgresql,sqlite", "--server", "embedded", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     for trial in trials(tmp_path):
         server, model = (figures(trial, kind) for kind in (SubjectKind.PHASE, SubjectKind.MODEL_PHASE))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
@@ -14,7 +17,9 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.disk_full_hint import with_next_step
 from keybench.databases.postgresql import versions
 from keybench.databases.postgresql.ddl import USER
+from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, ServerError
+from keybench.model.table import Table
 
 CONNECT_SECONDS = 5
 APPLICATION = "keybench"
@@ -38,26 +43,31 @@ def place(address: Address) -> str:
     return host if host.startswith("/") else f"{host}:{port}"
 
 
+def title(address: Address) -> str:
+    """The title of the engine, for messages: other systems speak the same protocol."""
+    return engine(address.engine).title
+
+
 def _unreachable(address: Address, message: str) -> EnvironmentMissing | ServerError:
     secret = address.secret.reveal() if address.secret else ""
     reason = " ".join((message.replace(secret, "***") if secret else message).split())
     if address.server == "url":
         return EnvironmentMissing(
-            f"PostgreSQL at {place(address)} cannot be reached: {reason}\n"
+            f"{title(address)} at {place(address)} cannot be reached: {reason}\n"
             "Check host, port, user, password and database in the URL, and that the server is up."
         )
-    return ServerError(f"the private PostgreSQL server does not answer: {reason}")
+    return ServerError(f"the private {title(address)} server does not answer: {reason}")
 
 
 @contextmanager
-def server_errors() -> Iterator[None]:
-    """Turns the driver's errors into ServerError with the server's message."""
+def server_errors(title: str = "PostgreSQL") -> Iterator[None]:
+    """Turns the driver's errors into ServerError with the server's message, which begins with the engine's title."""
     try:
         yield
     except psycopg.Error as error:
         parts = [error.diag.message_primary, error.diag.message_detail, error.diag.message_hint]
         message = ". ".join(part for part in parts if part) or " ".join(str(error).split()) or type(error).__name__
-        raise ServerError(f"PostgreSQL: {with_next_step(message)}") from None
+        raise ServerError(f"{title}: {with_next_step(message)}") from None
 
 
 def connect(address: Address) -> psycopg.Connection:
@@ -95,15 +105,27 @@ def create_database(admin: psycopg.Connection) -> None:
         admin.execute(f"CREATE DATABASE {USER} TEMPLATE template0")
 
 
+def key_array(table: Table, data: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.int64]:
+    """Keys as `Column.encode` gives them, from their binary form: uint8 (n, width)."""
+    if table.column.form == "int":
+        return np.ascontiguousarray(data).view(f">i{table.column.width}").ravel().astype(np.int64)
+    return data
+
+
 class Queries:
     """One administrative connection, in autocommit, which administration and probes share."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
+        self._title = title(address)
         self._connection = connect(address)
         self.version = self._connection.info.server_version
         """The server's version as libpq numbers it: 180004."""
-        self.page_bytes = int(self.value("SELECT current_setting('block_size')"))
+
+    @cached_property
+    def page_bytes(self) -> int:
+        """The size of a page."""
+        return int(self.value("SELECT current_setting('block_size')"))
 
     @property
     def is_private(self) -> bool:
@@ -112,13 +134,23 @@ class Queries:
 
     def rows(self, statement: str, values: Sequence[object] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
         """The rows of a query. Raises ServerError with the server's message if the server refuses it."""
-        with server_errors():
+        with server_errors(self._title):
             cursor = self._connection.execute(statement, values or None, binary=binary)
             return cursor.fetchall() if cursor.description else []
 
     def value(self, statement: str, *values: object) -> Any:
         """The one value of a query."""
         return self.rows(statement, values)[0][0]
+
+    def keys(self, table: Table, statement: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """The keys that a query gives, in its order, as `Column.encode` gives them."""
+        with server_errors(self._title):
+            found = self._connection.pgconn.exec_params(statement.encode(), None, result_format=pq.Format.BINARY)
+            if found.status != pq.ExecStatus.TUPLES_OK:
+                raise psycopg.errors.error_from_result(found, encoding="utf-8")
+        values = [found.get_value(row, 0) or b"" for row in range(found.ntuples)]
+        width = len(values[0]) if values else max(table.column.width, 1)
+        return key_array(table, np.frombuffer(b"".join(values), np.uint8).reshape(-1, width))
 
     def checkpoint(self) -> bool:
         """Makes a checkpoint, which writes everything to the files. Returns False if this user may not."""

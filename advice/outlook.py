@@ -1,0 +1,158 @@
+"""What becomes of a table that has keys already, in a few sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from keybench.advice.answer import Answer
+from keybench.advice.figure import Figure
+from keybench.advice.how_to.existing import Name, Option
+from keybench.advice.needs import coming
+from keybench.advice.ranking import ALIKE
+from keybench.model.sizes import spelled
+
+_ONE_SPLIT = 0.05
+"""Splits for 1,000 rows from which on they count."""
+
+
+def keeps_column(of: Answer) -> bool:
+    """Whether new keys come into today's column, beside the old ones."""
+    ways = {one.name for one in of.options}
+    return "switch" in ways and of.existing is not None and of.existing.candidate.column == of.best.column
+
+
+def pays_at_once(of: Answer) -> bool:
+    """Whether new keys among old ones take fewer bytes a row than the keys of today, before any rebuild."""
+    ways = {one.name: one for one in of.options}
+    return _bytes(of, ways["switch"]) <= _bytes(of, ways["stay"])
+
+
+def _bytes(of: Answer, one: Option) -> float:
+    """What a row to come adds to the index and the log, and what is read for it."""
+    size = of.ranking.best.forecast
+    page_bytes = size.index_bytes.value / size.leaf_pages.value
+    found = of.existing if one.name == "stay" and of.existing else of.ranking.best
+    reads = found.forecast.reads.value if found.forecast.reads else 0.0
+    grown = (one.leaf_pages.value - one.before.value) / coming(of.needs.rows, of.needs.existing)
+    return page_bytes * (grown + reads) + (one.log_bytes.value if one.log_bytes else 0.0)
+
+
+def gain(of: Answer) -> str:
+    """What the recommended keys do for a table that has others: one sentence. Only for an answer with options."""
+    ways = {one.name: one for one in of.options}
+    rows = coming(of.needs.rows, of.needs.existing)
+    if not keeps_column(of):
+        return _moved(of, ways, rows)
+    stay, switch = ways["stay"], ways["switch"]
+    if not pays_at_once(of):
+        later = ways["switch-rebuild-later"]
+        until = _worse(of, switch, stay)
+        why = "because new keys stand between old ones and split full pages in half"
+        return (
+            f"Rebuilt after the next {rows:,} rows, {of.place} takes {_size(of, later)} and old pages stay full, where "
+            f"today's keys keep it at {_size(of, stay)}{until and f'; until then {until}, {why}'}."
+        )
+    found = _work(of, switch.log_bytes, stay.log_bytes)
+    if switch.splits.value * ALIKE < stay.splits.value:
+        found.append(f"splits {switch.splits.value:.1f} pages for 1,000 rows instead of {stay.splits.value:.1f}")
+    if found:
+        return f"Over the next {rows:,} rows each insert then {_and(found)}{_smaller(of, switch, stay)}."
+    return f"{of.place.capitalize()} ends at {_size(of, switch)} instead of {_size(of, stay)}."
+
+
+def cost(of: Answer) -> str:
+    """What new keys among old ones cost, and what helps: a sentence or two; empty if they cost nothing."""
+    if not keeps_column(of):
+        return ""
+    ways = {one.name: one for one in of.options}
+    stay, switch = ways["stay"], ways["switch"]
+    found = []
+    if pays_at_once(of):
+        if switch.splits.value > ALIKE * stay.splits.value and switch.splits.value >= _ONE_SPLIT:
+            found.append(f"{switch.splits.value:.1f} pages are split for 1,000 rows instead of {stay.splits.value:.1f}")
+        if _pages(switch) > ALIKE * _pages(stay):
+            found.append(f"{of.place} ends at {_size(of, switch)} instead of {_size(of, stay)}")
+        text = f"But new keys stand between old ones and split full pages in half: {_and(found)}." if found else ""
+    else:
+        text = "These figures are bytes: inserts that go to few pages at a time can save time, too, so measure it."
+    rebuilt = min((one for name, one in ways.items() if "rebuild" in name), key=_pages, default=None)
+    if pays_at_once(of) and rebuilt and _pages(rebuilt) * ALIKE < _pages(switch):
+        when = "afterwards" if rebuilt.name.endswith("later") else "first"
+        text += f" Rebuild {of.place} {when}, and it ends at {_size(of, rebuilt)}."
+    if "convert" in ways:
+        text += _converted(of, ways["convert"], rebuilt or switch, switch)
+    return text.strip()
+
+
+def _converted(of: Answer, convert: Option, rebuilt: Option, switch: Option) -> str:
+    """Whether old rows should get new keys, too."""
+    found = []
+    if convert.splits.value < _ONE_SPLIT <= switch.splits.value:
+        found.append("end the splits")
+    if _pages(convert) * ALIKE < _pages(rebuilt):
+        found.append(f"bring {of.place} to {_size(of, convert)}")
+    if not found:
+        return " New keys for old rows would gain nothing more."
+    return f" New keys for old rows, too, would {_and(found)}; but everything that refers to them has to change."
+
+
+def _moved(of: Answer, ways: Mapping[Name, Option], rows: int) -> str:
+    """The column changes."""
+    assert of.existing
+    old, best = of.existing.candidate, of.best
+    found = []
+    if "retype" in ways:
+        new = f" and `{best.name}` for new rows" if best.name != old.name else ""
+        found.append(f"{_size(of, ways['retype'])} with the old keys stored as {best.type_name}{new}")
+    else:
+        found.append(f"{_size(of, ways['convert'])} with new keys for all rows")
+    if "switch" in ways:
+        found.append(f"{_size(of, ways['switch'])} with `{best.name}` for new rows in today's {old.type_name}")
+    last = ways.get("retype") or ways["convert"]
+    work = _work(of, last.log_bytes, ways["stay"].log_bytes)
+    then = f"; with the first, each insert {_and(work)}" if work else ""
+    stays = _size(of, ways["stay"])
+    return f"After {rows:,} more rows {of.place} takes {stays} if nothing changes, {', and '.join(found)}{then}."
+
+
+def _work(of: Answer, ours: Figure | None, theirs: Figure | None) -> list[str]:
+    """The log that an insert writes, and the pages that it reads, where they are fewer than with the keys of today."""
+    best, old = of.ranking.best.forecast, of.existing.forecast if of.existing else None
+    parts = []
+    if ours and theirs and ours.value * ALIKE < theirs.value:
+        parts.append(f"writes {ours.value:,.0f} bytes of log instead of {theirs.value:,.0f}")
+    if old and best.reads and old.reads and old.reads.value >= 0.005 and best.reads.value * ALIKE < old.reads.value:
+        fewer = f"{best.reads.value:.2f} pages" if best.reads.value >= 0.005 else "no page"
+        parts.append(f"reads {fewer} from disk instead of {old.reads.value:.2f}")
+    return parts
+
+
+def _worse(of: Answer, switch: Option, stay: Option) -> str:
+    """What new keys among old ones cost before a rebuild."""
+    parts = []
+    if _pages(switch) > ALIKE * _pages(stay):
+        parts.append(f"it grows to {_size(of, switch)}")
+    if switch.log_bytes and stay.log_bytes and switch.log_bytes.value > ALIKE * stay.log_bytes.value:
+        parts.append(
+            f"an insert writes {switch.log_bytes.value:,.0f} bytes of log instead of {stay.log_bytes.value:,.0f}"
+        )
+    return _and(parts)
+
+
+def _smaller(of: Answer, switch: Option, stay: Option) -> str:
+    if _pages(switch) * ALIKE > _pages(stay):
+        return ""
+    return f", and {of.place} ends at {_size(of, switch)} instead of {_size(of, stay)}"
+
+
+def _pages(one: Option) -> float:
+    return one.leaf_pages.value
+
+
+def _size(of: Answer, one: Option) -> str:
+    size = of.ranking.best.forecast
+    return spelled(_pages(one) * size.index_bytes.value / size.leaf_pages.value)
+
+
+def _and(parts: list[str]) -> str:
+    return " and ".join(parts)

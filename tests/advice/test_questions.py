@@ -1,0 +1,39 @@
+"""docs/questions.md: questions of real people, and what the program answers."""
+
+import re
+
+import pytest
+
+from scripts.questions import PAGE, needs_of, paragraphs, questions, told
+
+ASKED = questions()
+COMMANDS = [command for one in ASKED for command in one.commands]
+ANSWERED = paragraphs(PAGE.read_text(encoding="utf-8"))
+
+
+def test_the_page_has_twenty_questions_or_more_each_with_its_thread_and_answer() -> None:
+    assert len({one.address for one in ASKED}) == len(ASKED) >= 20
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    for number, one in enumerate(ASKED, 1):
+        assert f"## {number}. {one.name} {one.ask}" in text, "run python -m scripts.questions"
+        assert f"<{one.address}>" in text
+    assert set(ANSWERED) == set(COMMANDS), "run python -m scripts.questions"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_says_what_it_asks(command: str) -> None:
+    assert needs_of(command).rows >= 1000
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_answer_says_what_to_do_then_why_and_what_it_rests_on(command: str) -> None:
+    first, *_, last = ANSWERED[command]
+    why = r"(At|After|Over the next|Rebuilt after the next) [\d,]+ "
+    assert re.match(rf"(Use|Keep|Give new rows) `[a-z0-9-]+` .*?\. {why}", first), first
+    assert last.startswith("Rests on: "), last
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_program_answers_as_the_page_says(command: str) -> None:
+    assert told(command) == ANSWERED[command], "run python -m scripts.questions"
