@@ -23,7 +23,6 @@ from keybench.model.transactions import TransactionStyle
 
 MOST_TRIES: Final = 10_000
 """A transaction that fails so often will never succeed."""
-NEVER: Final = f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers."
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,21 @@ class CountsRetries(Protocol):
     def rollbacks(self) -> Rollbacks:
         """What happened so far, outside of transactions that `begin` began."""
         ...
+
+
+def _committed(send: Callable[[], int], rollback: Callable[[], None]) -> tuple[int, int, int]:
+    """(Rows that the server acknowledged, how often it rolled them back before, and how many of these were deadlocks).
+
+    ServerError if it never commits them.
+    """
+    deadlocks = 0
+    for tries in range(MOST_TRIES):
+        try:
+            return send(), tries, deadlocks
+        except Aborted as error:
+            deadlocks += isinstance(error, DeadlockVictim)
+            rollback()
+    raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
 
 
 class RetriesBatches:
@@ -99,16 +113,10 @@ class RetriesBatches:
         """Sends a batch until the server has committed it. Returns the rows that it acknowledged."""
         if self._inside:
             return send()
-        for tries in range(MOST_TRIES):
-            try:
-                rows = send()
-            except Aborted as error:
-                self._deadlocks += isinstance(error, DeadlockVictim)
-                rollback()
-            else:
-                self._retries.append(tries)
-                return rows
-        raise ServerError(NEVER)
+        rows, tries, deadlocks = _committed(send, rollback)
+        self._retries.append(tries)
+        self._deadlocks += deadlocks
+        return rows
 
 
 @dataclass
@@ -135,20 +143,20 @@ class RetriedTransactions:
     def send(self, batch: object) -> int:
         """Sends one transaction until the server has committed it. Returns the rows that it acknowledged."""
         assert isinstance(batch, Work)
-        for tries in range(MOST_TRIES):
-            try:
-                self.isolated.begin()
-                for key in batch.keys:
-                    self.session.find(key)
-                rows = self.session.send(batch.batch)
-                self.isolated.commit()
-            except Aborted as error:
-                self.deadlocks += isinstance(error, DeadlockVictim)
-                self.isolated.rollback()
-            else:
-                self.retries.append(tries)
-                return rows
-        raise ServerError(NEVER)
+        keys, own = batch.keys, batch.batch
+
+        def once() -> int:
+            self.isolated.begin()
+            for key in keys:
+                self.session.find(key)
+            rows = self.session.send(own)
+            self.isolated.commit()
+            return rows
+
+        rows, tries, deadlocks = _committed(once, self.isolated.rollback)
+        self.retries.append(tries)
+        self.deadlocks += deadlocks
+        return rows
 
     @property
     def rollbacks(self) -> Rollbacks:
