@@ -1,5 +1,5 @@
-"""Memory operations that numba lacks, for kernels: `memmove`, many times faster than a loop, and arrays whose
-references are not counted."""
+"""Memory operations that numba lacks, for kernels: `memmove`, many times faster than a loop, elements that are brought
+near before they are needed, and arrays whose references are not counted."""
 
 from __future__ import annotations
 
@@ -33,6 +33,35 @@ def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
 
 move = cast("Callable[[NDArray[Any], int, int, int], None]", intrinsic(_move))
 """`move(array, to, begin, count)` copies array[begin : begin + count] to array[to : to + count]; they may overlap."""
+
+
+def _prefetch(_context: Any, array: Any, place: Any) -> Any:
+    if not (isinstance(array, types.Array) and array.layout == "C"):
+        raise TypingError("prefetch takes an array without gaps")
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        struct = context.make_array(array)(context, builder, given[0])
+        at = context.cast(builder, given[1], signature.args[1], types.intp)
+        if array.ndim == 2:
+            at = builder.mul(at, builder.extract_value(struct.shape, 1))
+        tools: Any = cgutils
+        number, address = tools.int32_t, tools.voidptr_t
+        kind = tools.ir.FunctionType(tools.ir.VoidType(), [address, number, number, number])
+        function = tools.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        element = builder.bitcast(builder.gep(struct.data, [at]), address)
+        builder.call(function, [element, number(_TO_WRITE), number(_NEAR), number(_DATA)])
+        return context.get_dummy_value()
+
+    return types.none(array, place), generate
+
+
+_TO_WRITE, _NEAR, _DATA = 1, 3, 1
+prefetch = cast("Callable[[NDArray[Any], int], None]", intrinsic(_prefetch))
+"""`prefetch(array, place)` brings array[place], which will be changed, near to the processor, and does not wait for it.
+
+It does nothing else: the place may even lie outside of the array. Processors write in order, so that each write to a
+place that is far away holds up those behind it.
+"""
 
 
 def _uncounted(_context: Any, arrays: Any) -> Any:

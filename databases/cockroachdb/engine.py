@@ -61,6 +61,10 @@ class CockroachDB(Engine):
         """Estimated bytes a row: (the key's index, all of it on one node)."""
         return ddl.bytes_per_row(column, payload, key)
 
+    def out_of_order(self, table: Table) -> str:
+        """By a hash of the key, keys that follow one another do not lie beside one another."""
+        return clusters.HASHED if table.settings.get(ddl.SHARDING) == "hash" else ""
+
     def owned_schema(self, url: str) -> OwnedSchema:
         """The tables of trials, and the schema if keybench made it."""
         from keybench.databases.cockroachdb.owned_schema import Schema

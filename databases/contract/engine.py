@@ -141,6 +141,10 @@ class Engine(ABC):
             )
         return UsageError(f"there is no page model of {self.title}: measure on a server, or choose another database.")
 
+    def out_of_order(self, table: Table) -> str:  # noqa: ARG002
+        """Why the index that holds the table's key is not in the order of the key, as a sentence; empty if it is."""
+        return ""
+
     def verdicts(
         self,
         table: Table,  # noqa: ARG002

@@ -49,6 +49,9 @@ def absent(title: str) -> Mapping[Metric, str]:
     return {metric: reason for metrics, reason in reasons.items() for metric in metrics}
 
 
+HASHED = "The key's index lies in the order of a hash of the key, so where a key goes does not follow from its order."
+
+
 def missing(on: Engine, server: str, url: str) -> str:
     """Why a container of a cluster cannot be started here, apart from its driver; empty if it can."""
     otherwise = (

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import Session
+from keybench.databases.contract.roles import Address, Session
 from keybench.databases.contract.transactions import Aborted, DeadlockVictim, IsolatesTransactions
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
+from keybench.model.table import Table
 from keybench.model.transactions import TransactionStyle
 
 MOST_TRIES: Final = 10_000
 """A transaction that fails so often will never succeed."""
-NEVER: Final = f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers."
 
 
 @dataclass(frozen=True)
@@ -53,35 +53,70 @@ class CountsRetries(Protocol):
         ...
 
 
-class RetriesBatches:
-    """The part of a session that sends batches again."""
+def _committed(send: Callable[[], int], rollback: Callable[[], None]) -> tuple[int, int, int]:
+    """(Rows that the server acknowledged, how often it rolled them back before, and how many of these were deadlocks).
 
+    ServerError if it never commits them.
+    """
+    deadlocks = 0
+    for tries in range(MOST_TRIES):
+        try:
+            return send(), tries, deadlocks
+        except Aborted as error:
+            deadlocks += isinstance(error, DeadlockVictim)
+            rollback()
+    raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
+
+
+class RetriesBatches:
+    """The part of a session that sends batches again. It comes before the class whose batches they are, `sends`."""
+
+    sends: Any
+    """The session without this: `send`, `begin`, `commit` and `rollback` are its own."""
     _inside = False
     """Whether `begin` began a transaction: whoever did that tries it again."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: Address, table: Table) -> None:
         self._retries: list[int] = []
         self._deadlocks = 0
+        self.sends.__init__(self, address, table)
 
     @property
     def rollbacks(self) -> Rollbacks:
         """What happened so far."""
         return Rollbacks(np.array(self._retries, np.int64), self._deadlocks)
 
+    def send(self, batch: object) -> int:
+        """Sends one batch until the server has committed it. Returns the rows that it acknowledged."""
+        return self.again(lambda: int(self.sends.send(self, batch)), self.rollback)
+
+    def exchange(self) -> None:
+        """None: the compiled loop cannot send a row again."""
+        return
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+        self.sends.begin(self)
+        self._inside = True
+
+    def commit(self) -> None:
+        """Commits it."""
+        self.sends.commit(self)
+        self._inside = False
+
+    def rollback(self) -> None:
+        """Ends it."""
+        self.sends.rollback(self)
+        self._inside = False
+
     def again(self, send: Callable[[], int], rollback: Callable[[], None]) -> int:
         """Sends a batch until the server has committed it. Returns the rows that it acknowledged."""
         if self._inside:
             return send()
-        for tries in range(MOST_TRIES):
-            try:
-                rows = send()
-            except Aborted as error:
-                self._deadlocks += isinstance(error, DeadlockVictim)
-                rollback()
-            else:
-                self._retries.append(tries)
-                return rows
-        raise ServerError(NEVER)
+        rows, tries, deadlocks = _committed(send, rollback)
+        self._retries.append(tries)
+        self._deadlocks += deadlocks
+        return rows
 
 
 @dataclass
@@ -108,20 +143,20 @@ class RetriedTransactions:
     def send(self, batch: object) -> int:
         """Sends one transaction until the server has committed it. Returns the rows that it acknowledged."""
         assert isinstance(batch, Work)
-        for tries in range(MOST_TRIES):
-            try:
-                self.isolated.begin()
-                for key in batch.keys:
-                    self.session.find(key)
-                rows = self.session.send(batch.batch)
-                self.isolated.commit()
-            except Aborted as error:
-                self.deadlocks += isinstance(error, DeadlockVictim)
-                self.isolated.rollback()
-            else:
-                self.retries.append(tries)
-                return rows
-        raise ServerError(NEVER)
+        keys, own = batch.keys, batch.batch
+
+        def once() -> int:
+            self.isolated.begin()
+            for key in keys:
+                self.session.find(key)
+            rows = self.session.send(own)
+            self.isolated.commit()
+            return rows
+
+        rows, tries, deadlocks = _committed(once, self.isolated.rollback)
+        self.retries.append(tries)
+        self.deadlocks += deadlocks
+        return rows
 
     @property
     def rollbacks(self) -> Rollbacks:

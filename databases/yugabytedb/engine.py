@@ -65,6 +65,10 @@ class YugabyteDB(Engine):
         """Estimated bytes a row: (the key's index, all of it on one node)."""
         return ddl.bytes_per_row(column, payload, key)
 
+    def out_of_order(self, table: Table) -> str:
+        """By a hash of the key, keys that follow one another do not lie beside one another."""
+        return clusters.HASHED if table.settings.get(ddl.SHARDING) != "range" else ""
+
     def owned_schema(self, url: str) -> OwnedSchema:
         """The tables of trials, and the schema if keybench made it."""
         from keybench.databases.postgresql.owned_schema import ClusterSchema

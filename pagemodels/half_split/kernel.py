@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.memory import uncounted
+from keybench.pagemodels.memory import prefetch, uncounted
 from keybench.pagemodels.quickselect import select
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
@@ -34,6 +34,7 @@ SLOT_FIELDS: Final = 8  # half a cache line
 USED_SLOTS, LAST = range(2)
 """Fields of the state: slots in use; the slot of the rightmost leaf of the index, −1 where it lies in another range."""
 
+_AHEAD: Final = 32  # rows after which a page is noted whose place in memory is brought near now
 ALONE: Final = -1
 """Value of `keep_append`: all entries stay, and the new one goes to the new page alone."""
 
@@ -215,6 +216,8 @@ def insert(
     low, shift, room, room_last = leaves.low, leaves.shift, rules.room, rules.room_last
     last = state[LAST]
     for i in range(len(ranks)):
+        if noted and timed:
+            prefetch(pages, start + times[min(i + _AHEAD, len(ranks) - 1)])
         rank = ranks[i]
         slot = int(cells[(rank - low) >> shift])
         while rank >= slots[slot, UPPER]:

@@ -10,7 +10,7 @@ from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.sqlite.balance import balance
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, at_least
 from keybench.pagemodels.sqlite.free_list import full
-from keybench.pagemodels.sqlite.trace import END, ROOT, note, room_for
+from keybench.pagemodels.sqlite.trace import END, ROOT, go_on_at, next_place, note, room_for
 from keybench.pagemodels.sqlite.tree import (
     ABOVE,
     CELLS,
@@ -83,13 +83,15 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
 @inlined
 def _open_record(tree: Tree, slot: int) -> None:
     """Begins a row's record: the pages from its leaf to the root."""
-    leaves, branches = tree.leaves, tree.branches
-    note(tree.trace, int64(leaves[slot, NUMBER]))
-    page = int64(leaves[slot, PARENT])
+    leaves, branches, trace = tree.leaves, tree.branches, tree.trace
+    at, page = next_place(trace), int64(leaves[slot, PARENT])
+    trace[at] = leaves[slot, NUMBER]
     while page >= 0:
-        note(tree.trace, int64(branches[page, NUMBER]))
+        at += 1
+        trace[at] = branches[page, NUMBER]
         page = int64(branches[page, PARENT])
-    note(tree.trace, int64(ROOT))
+    trace[at + 1] = ROOT
+    go_on_at(trace, at + 2)
 
 
 @kernel

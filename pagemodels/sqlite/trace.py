@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined
+from keybench.compiled import inlined, int64
 
 Ints = NDArray[Any]
 
@@ -22,7 +22,7 @@ which its cells go, and the child's number; a root that took the cells of its on
 for the newest row of a rowid table alone, and its number; siblings over which cells are spread: the place of the one
 that has changed, how many they were, how many they are, their old numbers and their new ones."""
 
-NO_TRACE = np.empty(0, np.int64)
+NO_TRACE = np.empty(0, np.int32)
 _AT = 0
 """The element that says where the next number goes."""
 _MARGIN = 512
@@ -31,7 +31,7 @@ _MARGIN = 512
 
 def new_trace(numbers: int) -> Ints:
     """Room for so many numbers."""
-    trace = np.zeros(numbers + _MARGIN, np.int64)
+    trace = np.zeros(numbers + _MARGIN, np.int32)
     clear(trace)
     return trace
 
@@ -50,6 +50,18 @@ def note(trace: Ints, number: int) -> None:
     """Adds a number."""
     trace[trace[_AT]] = number
     trace[_AT] += 1
+
+
+@inlined
+def next_place(trace: Ints) -> int:
+    """Where the next number goes."""
+    return int64(trace[_AT])
+
+
+@inlined
+def go_on_at(trace: Ints, place: int) -> None:
+    """Says where the next number goes."""
+    trace[_AT] = place
 
 
 @inlined

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from keybench.databases.contract.engine import Engine
+from keybench.databases.registry import engine
 from keybench.errors import UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
@@ -60,6 +61,8 @@ def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], kno
     if len(arrived) > 1:
         return Measured(key_positions.absent(shards.NO_POSITION))
     (one,) = arrived
+    if why := engine(plan.database).out_of_order(one.table.table):
+        return Measured(key_positions.absent(why))
     where = key_positions.readings(one, _rows_per_leaf(known, len(one.table.keys)))
     return Measured([*where.readings, *model_grid.readings(request, plan)], where.series, where.blobs)
 

@@ -11,7 +11,7 @@ from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, kernel
-from keybench.pagemodels.memory import move, uncounted
+from keybench.pagemodels.memory import move, prefetch, uncounted
 
 
 class Pair(NamedTuple):
@@ -70,3 +70,16 @@ def test_only_arrays_without_gaps_are_moved_in() -> None:
     moved = kernel(lambda array: move(array, 0, 1, 1))
     with pytest.raises(TypingError, match="move takes an array of one dimension without gaps"):
         moved(np.arange(8)[::2])
+
+
+@pytest.mark.parametrize("shape", [(8,), (8, 4)])
+def test_prefetching_changes_nothing_even_outside_of_the_array(shape: tuple[int, ...]) -> None:
+    near: Any = kernel(lambda array, place: prefetch(array, place))
+    array = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    before = array.copy()
+    for place in (0, 7, -1, 1 << 40):
+        near(array, place)
+    assert (array == before).all()
+    assert "llvm.prefetch" in near.inspect_llvm(near.signatures[0])
+    with pytest.raises(TypingError, match="prefetch takes an array without gaps"):
+        near(array[::2], 0)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
-from keybench.pagemodels.postgresql.cost.clock_sweep import DIRTY, FLUSHED, INSERTED, NEEDED, Pool, write
+from keybench.pagemodels.postgresql.cost.clock_sweep import CALM, DIRTY, FLUSHED, INSERTED, NEEDED, Pool, write
 from keybench.pagemodels.postgresql.cost.log_records import CHECKPOINT
 
 SEGMENT_BYTES = 16 << 20
@@ -87,14 +87,6 @@ def append(pool: Pool, size: int) -> int:
     return place
 
 
-@inlined
-def append_many(pool: Pool, size: int, records: int) -> int:
-    """As `append`, for so many records of that size."""
-    pool.state[INSERTED] += ((size + 7) & ~7) * records
-    place: int = pool.state[INSERTED]
-    return place
-
-
 @kernel
 def _sort(queue: NDArray[np.int32], files: NDArray[np.int64], pages: NDArray[np.int32]) -> None:
     """Sorts buffers by the places of their pages: a heapsort, because numba takes 5 s to compile numpy's."""
@@ -134,6 +126,7 @@ def begin(checkpoints: Checkpoints, pool: Pool) -> None:
     state[TRIGGER] = (at // checkpoints.usable + checkpoints.segments) * checkpoints.usable
     state[QUEUED], state[DONE], state[STARTED], state[DUE] = n, 0, at, at if n else NEVER
     state[BEGUN] += 1
+    pool.state[CALM] += 1
     append(pool, CHECKPOINT)
 
 
@@ -143,6 +136,7 @@ def _write_next(checkpoints: Checkpoints, pool: Pool) -> None:
     buffer = checkpoints.queue[checkpoints.state[DONE]]
     if pool.dirty[buffer] & NEEDED:
         write(pool, buffer)
+        pool.state[CALM] += 1
     checkpoints.state[DONE] += 1
 
 
@@ -170,15 +164,14 @@ def go_on(checkpoints: Checkpoints, pool: Pool) -> None:
 
 
 @inlined
-def rows_until_due(checkpoints: Checkpoints, pool: Pool, size: int) -> int:
-    """How many records of that size can be added before `is_due`, if nothing commits."""
-    if is_due(checkpoints, pool):
-        return int64(0)
-    return int((checkpoints.state[DUE] - pool.state[INSERTED] - 1) // ((size + 7) & ~7))
-
-
-@inlined
 def is_due(checkpoints: Checkpoints, pool: Pool) -> bool:
     """Whether `go_on` has anything to do."""
     state = checkpoints.state
     return bool(state[DUE] <= pool.state[INSERTED] or (state[TRIGGER] <= pool.state[FLUSHED] and state[DUE] == NEVER))
+
+
+@inlined
+def due(checkpoints: Checkpoints, pool: Pool) -> int:
+    """The place of the log from which on `is_due`, if the log is not written up to a later place in between."""
+    state = checkpoints.state
+    return int64(0) if state[TRIGGER] <= pool.state[FLUSHED] and state[DUE] == NEVER else int64(state[DUE])

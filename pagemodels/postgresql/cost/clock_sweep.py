@@ -7,6 +7,10 @@ before its buffer is taken, and the log up to the page's last change before that
 
 A bulk load keeps the buffers that it took in a ring, and takes them again in turn unless somebody else has used them
 since (GetBufferFromRing). So it writes its own pages and leaves the others alone.
+
+Eight counts lie in a word: the hand looks at them at once, because the processor cannot predict how far it goes. A time
+of calm ends when a count falls, a checkpoint writes a page or begins, or the index splits. Within it, pages with the
+highest count stay where they are, and another use of them does nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, kernel
+from keybench.compiled import inlined, int64, kernel
 
 NOWHERE = -1
 MOST = 5
@@ -25,8 +29,15 @@ ONCE = 1
 """The highest count that a bulk load gives."""
 CLEAN, DIRTY, NEEDED = 0, 1, 2
 """Whether a page changed since it was written; `NEEDED` is added if the checkpoint has yet to write it."""
-HAND, TAKEN, INSERTED, FLUSHED = range(4)
+HAND, TAKEN, INSERTED, FLUSHED, CALM = range(5)
 LEAF, BRANCH, HEAP = range(3)
+
+Word = np.uint64
+_COUNT = Word(0xFF)
+_ONE = Word(1)
+_ONES = Word(0x0101010101010101)
+_FULL = Word(0x7F7F7F7F7F7F7F7F)
+_HIGH = Word(0x8080808080808080)
 
 
 class Pool(NamedTuple):
@@ -36,8 +47,8 @@ class Pool(NamedTuple):
     """(pages,): the buffer of each page; −1 if it is in none."""
     pages: NDArray[np.int32]
     """(buffers,): the page in each buffer."""
-    counts: NDArray[np.int8]
-    """(buffers,): usage counts."""
+    counts: NDArray[np.uint64]
+    """(buffers / 8,): a byte for each usage count, the lowest byte first; 127 where there is no buffer."""
     dirty: NDArray[np.int8]
     """(buffers,): CLEAN, DIRTY or DIRTY + NEEDED."""
     changed: NDArray[np.int64]
@@ -46,23 +57,56 @@ class Pool(NamedTuple):
     """(2,): the first branch page, and the first page of the heap. Leaves are before them."""
     written: NDArray[np.int64]
     """(3,): pages written so far, by kind."""
+    calm: NDArray[np.int64]
+    """(buffers,): the number of the time of calm in which a leaf had the highest count, as the pages on the way to it,
+    and had changed since the redo point."""
     state: NDArray[np.int64]
-    """(4,): the hand's place; buffers that were ever taken; the place in the log where the next record goes; the place
-    up to which the log is written."""
+    """(5,): the hand's place; buffers that were ever taken; the place in the log where the next record goes; the place
+    up to which the log is written; the number of the time of calm, from 1."""
 
 
 def new(buffers: int, pages: int, first_branch: int, first_heap: int) -> Pool:
     """An empty pool for pages 0 … `pages` − 1."""
-    return Pool(
+    pool = Pool(
         np.full(pages, NOWHERE, np.int32),
         np.full(buffers, NOWHERE, np.int32),
-        np.zeros(buffers, np.int8),
+        np.zeros(-(-buffers // 8), np.uint64),
         np.zeros(buffers, np.int8),
         np.zeros(pages, np.int64),
         np.array([first_branch, first_heap], np.int64),
         np.zeros(3, np.int64),
-        np.zeros(4, np.int64),
+        np.zeros(buffers, np.int64),
+        np.zeros(5, np.int64),
     )
+    pool.state[CALM] = 1
+    _mark_end(pool)
+    return pool
+
+
+@kernel
+def _mark_end(pool: Pool) -> None:
+    """Makes the bytes behind the last count so large that the hand passes them."""
+    own = len(pool.pages) & 7
+    if own > 0:
+        pool.counts[len(pool.counts) - 1] |= _FULL << Word(own << 3)
+
+
+@kernel
+def clear(pool: Pool) -> None:
+    """Takes all pages out, without writing any."""
+    pool.buffers[:] = NOWHERE
+    pool.pages[:] = NOWHERE
+    pool.counts[:] = 0
+    _mark_end(pool)
+    pool.dirty[:] = CLEAN
+    pool.state[HAND] = pool.state[TAKEN] = 0
+    pool.state[CALM] += 1
+
+
+@inlined
+def count_of(pool: Pool, buffer: int) -> int:
+    """A buffer's usage count."""
+    return int64(pool.counts[buffer >> 3] >> Word((buffer & 7) << 3) & _COUNT)
 
 
 @inlined
@@ -77,18 +121,38 @@ def write(pool: Pool, buffer: int) -> None:
 
 
 @inlined
+def _begin_count(pool: Pool, buffer: int) -> None:
+    place = Word((buffer & 7) << 3)
+    pool.counts[buffer >> 3] = pool.counts[buffer >> 3] & ~(_COUNT << place) | _ONE << place
+
+
+@inlined
 def _victim(pool: Pool) -> int:
-    """A buffer for another page."""
+    """A buffer for another page, with the count 1."""
     counts, state = pool.counts, pool.state
-    if state[TAKEN] < len(counts):
+    if state[TAKEN] < len(pool.pages):
         buffer: int = state[TAKEN]
         state[TAKEN] += 1
+        _begin_count(pool, buffer)
         return buffer
-    buffer = state[HAND]
-    while counts[buffer]:
-        counts[buffer] -= 1
-        buffer = buffer + 1 if buffer + 1 < len(counts) else 0
-    state[HAND] = buffer + 1 if buffer + 1 < len(counts) else 0
+    hand = state[HAND]
+    at, before = hand >> 3, _ONES & ((_ONE << Word((hand & 7) << 3)) - _ONE)
+    word = counts[at]
+    none = ~((word | before) + _FULL) & _HIGH
+    while none == 0:
+        counts[at] = word - (_ONES ^ before)
+        at, before = at + 1, Word(0)
+        if at == len(counts):
+            _mark_end(pool)
+            at = 0
+        word = counts[at]
+        none = ~(word + _FULL) & _HIGH
+    up_to = ((none & (~none + _ONE)) - _ONE) & _ONES  # a bit for each count up to the first that is 0
+    own = up_to ^ (up_to >> Word(8))
+    counts[at] = word - (up_to ^ own ^ before) + own
+    state[CALM] += 1
+    buffer = (at << 3) + int64(up_to * _ONES >> Word(56)) - 1
+    state[HAND] = buffer + 1 if buffer + 1 < len(pool.pages) else 0
     return buffer
 
 
@@ -99,12 +163,18 @@ def _put(pool: Pool, page: int, buffer: int) -> None:
         write(pool, buffer)
     if pool.pages[buffer] != NOWHERE:
         pool.buffers[pool.pages[buffer]] = NOWHERE
-    pool.pages[buffer], pool.counts[buffer], pool.buffers[page] = page, 1, buffer
+    pool.pages[buffer], pool.buffers[page] = page, buffer
 
 
 @kernel
 def bring(pool: Pool, page: int) -> None:
     """Puts a page that is in no buffer into one: it is read, or it is new."""
+    _put(pool, page, _victim(pool))
+
+
+@inlined
+def bring_here(pool: Pool, page: int) -> None:
+    """The same, in the middle of a loop."""
     _put(pool, page, _victim(pool))
 
 
@@ -114,10 +184,21 @@ def bring_in_turn(pool: Pool, page: int, ring: NDArray[np.int32]) -> None:
     size = len(ring) - 1
     at = ring[0] % size + 1
     buffer, ring[0] = ring[at], at
-    if buffer == NOWHERE or pool.counts[buffer] > 1:
+    if buffer == NOWHERE or count_of(pool, buffer) > ONCE:
         buffer = _victim(pool)
         ring[at] = buffer
+    _begin_count(pool, buffer)
     _put(pool, page, buffer)
+
+
+@inlined
+def use_buffer(pool: Pool, buffer: int) -> int:
+    """Uses the page in a buffer. Returns its count."""
+    count = count_of(pool, buffer)
+    if count < MOST:
+        pool.counts[buffer >> 3] += _ONE << Word((buffer & 7) << 3)
+        count += 1
+    return count
 
 
 @inlined
@@ -127,8 +208,7 @@ def use(pool: Pool, page: int) -> int:
     if buffer == NOWHERE:
         bring(pool, page)
         return 1
-    if pool.counts[buffer] < MOST:
-        pool.counts[buffer] += 1
+    use_buffer(pool, buffer)
     return 0
 
 
@@ -136,7 +216,15 @@ def use(pool: Pool, page: int) -> int:
 def use_again(pool: Pool, page: int, times: int) -> None:
     """Uses a page that is in a buffer so many times more."""
     buffer = pool.buffers[page]
-    pool.counts[buffer] = min(MOST, pool.counts[buffer] + times)
+    count = count_of(pool, buffer)
+    pool.counts[buffer >> 3] += Word(min(MOST, count + times) - count) << Word((buffer & 7) << 3)
+
+
+@inlined
+def at_most(pool: Pool, page: int) -> bool:
+    """Whether a page is in a buffer and has the highest count."""
+    buffer = pool.buffers[page]
+    return buffer != NOWHERE and count_of(pool, buffer) == MOST
 
 
 @kernel
@@ -146,5 +234,6 @@ def use_in_turn(pool: Pool, page: int, ring: NDArray[np.int32]) -> int:
     if buffer == NOWHERE:
         bring_in_turn(pool, page, ring)
         return 1
-    pool.counts[buffer] = max(pool.counts[buffer], ONCE)
+    if count_of(pool, buffer) == 0:
+        pool.counts[buffer >> 3] += _ONE << Word((buffer & 7) << 3)
     return 0

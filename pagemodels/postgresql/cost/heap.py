@@ -23,6 +23,10 @@ class Backends(NamedTuple):
     rows: Integers
     """All that it will send."""
     done: Integers
+    in_tx: Integers
+    """Rows of its transaction so far."""
+    in_batch: Integers
+    """Rows that are in the heap, but not in the index yet."""
     heap: Integers
     """The page of the heap where it goes on; −1 if none."""
     leaf: Integers
@@ -46,6 +50,8 @@ class Backends(NamedTuple):
         rings[:, 0] = 0
         return Backends(
             rows,
+            np.zeros(len(rows), np.int64),
+            np.zeros(len(rows), np.int64),
             np.zeros(len(rows), np.int64),
             nowhere,
             nowhere.copy(),

@@ -9,34 +9,31 @@ from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs.touches import NONE
 from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.postgresql.cost.changes import BYTES, CHECKPOINTS, READ, WRITTEN, Counts, image_of, note, whole
-from keybench.pagemodels.postgresql.cost.checkpoints import (
-    BEGUN,
-    Checkpoints,
-    append,
-    append_many,
-    finish,
-    go_on,
-    is_due,
-    rows_until_due,
-)
+from keybench.pagemodels.postgresql.cost.checkpoints import BEGUN, Checkpoints, append, due, finish, go_on, is_due
 from keybench.pagemodels.postgresql.cost.checkpoints import begin as begin_checkpoint
 from keybench.pagemodels.postgresql.cost.clock_sweep import (
     BRANCH,
+    CALM,
     FLUSHED,
-    HAND,
     INSERTED,
     LEAF,
+    MOST,
     NOWHERE,
-    TAKEN,
     Pool,
+    at_most,
     bring,
+    bring_here,
+    clear,
     use,
     use_again,
+    use_buffer,
 )
 from keybench.pagemodels.postgresql.cost.heap import Backends, begin_copy, to_heap
 from keybench.pagemodels.postgresql.cost.log_records import COMMIT, FIRST_LEAF, INSERT, Sizes, leaf_image
 from keybench.pagemodels.postgresql.cost.splits import split_leaf, traced
 from keybench.pagemodels.postgresql.cost.trees import LAST, MADE, Index, Integers, Places, Tree
+
+Writers = NDArray[np.int16]
 
 HEAP_ROWS, TX_ROWS, BATCH_ROWS, RESTART, FLUSH_ROWS = range(5)
 """Fields of the work: rows of a heap page, of a transaction, of what COPY adds to the heap at a time; the row before
@@ -56,65 +53,152 @@ def _restart(pool: Pool, checkpoints: Checkpoints, backends: Backends) -> None:
     finish(checkpoints, pool)
     begin_checkpoint(checkpoints, pool)
     finish(checkpoints, pool)
-    pool.buffers[:] = NOWHERE
-    pool.pages[:] = NOWHERE
-    pool.counts[:] = 0
-    pool.dirty[:] = 0
-    pool.state[HAND] = pool.state[TAKEN] = 0
+    clear(pool)
     backends.heap[:] = NONE
     backends.leaf[:] = NONE
 
 
 @inlined
+def _is_deep(branches: Tree, row: int) -> bool:
+    """Whether a branch page is on the way to a leaf."""
+    return len(branches.births) > 0 and bool(branches.births[0] < row)
+
+
+@inlined
+def _is_tall(branches: Tree, row: int) -> bool:
+    """Whether another page above it is too."""
+    return len(branches.made) > 0 and bool(branches.births[branches.made[0]] < row)
+
+
+@kernel
+def _split(
+    pool: Pool, checkpoints: Checkpoints, index: Index, backends: Backends, sizes: Sizes, row: int, goes_to: int,
+    writer: int, counts: Counts,
+) -> None:  # fmt: skip
+    """A row that splits its leaf."""
+    leaves, branches = index.leaves, index.branches
+    leaf = leaves.origins[leaves.made[leaves.state[MADE]]]
+    if backends.leaf[writer] != NONE:
+        counts[READ + LEAF] += use(pool, backends.leaf[writer])
+        backends.leaf[writer] = NONE
+    if _is_deep(branches, row):
+        if _is_tall(branches, row):
+            counts[READ + BRANCH] += use(pool, index.root)
+        counts[READ + BRANCH] += use(pool, index.first_branch + traced(branches, index.parents[leaf], row))
+    counts[READ + LEAF] += use(pool, leaf)
+    split_leaf(pool, checkpoints, index, sizes, goes_to, row, counts)
+
+
+@inlined
 def _repeat(
-    pool: Pool,
-    checkpoints: Checkpoints,
-    leaves: Tree,
-    backends: Backends,
-    sizes: Sizes,
-    work: Integers,
-    row: int,
-    first: int,
-    at: Places,
-    writers: NDArray[np.int16],
-    end: int,
-    branch: int,
-    root: int,
-) -> int:
-    """Enters rows from `row` on, but none from `end` on, that go where the row before went and do nothing but add
-    another record to the log. Returns their number. `branch`, `root`: the pages on their way to the leaf, or −1."""
-    leaf, writer = at[row - first], writers[row - first]
-    sent, made = backends.done[writer], leaves.state[MADE]
-    place = sent % work[TX_ROWS]
-    if place == 0 or place % work[BATCH_ROWS] == 0 or pool.buffers[leaf] == NOWHERE or whole(pool, checkpoints, leaf):
-        return int64(0)
+    pool: Pool, checkpoints: Checkpoints, leaves: Tree, size: int, first: int, row: int, until: int, at: Places,
+    writers: Writers, writer: int, leaf: int, branch: int, root: int,
+) -> int:  # fmt: skip
+    """Enters rows from `row` on that go where the row before went. Returns their number. `branch`, `root`: the pages on
+    their way to the leaf, or −1."""
     if (branch != NONE and pool.buffers[branch] == NOWHERE) or (root != NONE and pool.buffers[root] == NOWHERE):
         return int64(0)
-    until = min(end, first + len(at), row + work[BATCH_ROWS] - place % work[BATCH_ROWS])
-    until = min(until, row + min(work[TX_ROWS] - place, backends.rows[writer] - sent) - 1)
-    if made < len(leaves.made):
-        until = min(until, leaves.births[leaves.made[made]])
-    if work[RESTART] >= row:
-        until = min(until, work[RESTART])
-    if work[FLUSH_ROWS]:
-        until = min(until, (row + work[FLUSH_ROWS] - 1) // work[FLUSH_ROWS] * work[FLUSH_ROWS])
-    size = INSERT + sizes.entry
-    until = min(until, row + rows_until_due(checkpoints, pool, size))
-    n = row
-    while n < until and at[n - first] == leaf and writers[n - first] == writer:
+    step, n = int64((size + 7) & ~7), int64(0)
+    most = min(until - row, (due(checkpoints, pool) - pool.state[INSERTED] + step - 1) // step)
+    while n < most and at[row + n - first] == leaf and writers[row + n - first] == writer:
         n += 1
-    n -= row
-    if n <= 0:
-        return int64(0)
+    if n == 0:
+        return n
+    inserted = pool.state[INSERTED] + step * n
     if root != NONE:
         use_again(pool, root, n)
     if branch != NONE:
         use_again(pool, branch, n)
     use_again(pool, leaf, n)
     leaves.entries[leaf] += n
-    note(pool, leaf, append_many(pool, size, n))
-    backends.done[writer] = sent + n
+    pool.changed[leaf] = pool.state[INSERTED] = inserted
     return n
+
+
+@inlined
+def _fill(
+    pool: Pool,
+    checkpoints: Checkpoints,
+    index: Index,
+    leaves: Tree,
+    branches: Tree,
+    backends: Backends,
+    sizes: Sizes,
+    first: int,
+    row: int,
+    until: int,
+    at: Places,
+    writers: Writers,
+    writer: int,
+    counts: Counts,
+) -> int:
+    """Enters rows of a writer that split no leaf: `row` and those behind it, up to `until` or to another writer's row.
+    Returns the row behind the last one, after which checkpoints have yet to go on."""
+    deep, tall, last = _is_deep(branches, row), _is_tall(branches, row), int64(leaves.state[LAST])
+    before, size, state = int64(backends.leaf[writer]), INSERT + sizes.entry, pool.state
+    while True:
+        leaf = int64(at[row - first])
+        buffer, calm = pool.buffers[leaf], state[CALM]
+        if (
+            buffer != NOWHERE
+            and pool.calm[buffer] == calm
+            and (before == NONE or (pool.buffers[before] != NOWHERE and pool.calm[pool.buffers[before]] == calm))
+        ):  # as long as that is so, nothing but the log grows
+            inserted, limit = state[INSERTED], due(checkpoints, pool)
+            while True:
+                inserted += (size + 7) & ~7
+                pool.changed[leaf] = inserted
+                leaves.entries[leaf] += 1
+                before = leaf
+                row += 1
+                if row >= until or writers[row - first] != writer or inserted >= limit:
+                    break
+                leaf = int64(at[row - first])
+                buffer = pool.buffers[leaf]
+                if buffer == NOWHERE or pool.calm[buffer] != calm:
+                    break
+            state[INSERTED] = inserted
+            before = before if tall and before == last else int64(NONE)
+        else:
+            branch = int64(NONE)
+            if deep:
+                branch = index.first_branch + int64(traced(branches, index.parents[leaf], row))
+            if before != leaf or leaf != last:
+                if before != NONE:
+                    counts[READ + LEAF] += use(pool, before)
+                if tall:
+                    counts[READ + BRANCH] += use(pool, index.root)
+                if deep:
+                    counts[READ + BRANCH] += use(pool, branch)
+            buffer = pool.buffers[leaf]
+            if buffer == NOWHERE:
+                bring_here(pool, leaf)
+                counts[READ + LEAF] += 1
+            elif (
+                use_buffer(pool, buffer) == MOST
+                and (not tall or at_most(pool, index.root))
+                and (not deep or at_most(pool, branch))
+            ):
+                pool.calm[buffer] = state[CALM]
+            leaves.entries[leaf] += 1
+            own = size
+            if whole(pool, checkpoints, leaf):
+                own += image_of(counts, leaf_image(sizes, leaves.entries[leaf], leaf == last)) - sizes.entry
+            note(pool, leaf, append(pool, own))
+            before = leaf if tall and leaf == last else int64(NONE)
+            row += 1
+            if row < until and at[row - first] == leaf:
+                row += _repeat(
+                    pool, checkpoints, leaves, size, first, row, until, at, writers, writer, leaf,
+                    NONE if before != NONE else branch,
+                    NONE if before != NONE or not tall else index.root,
+                )  # fmt: skip
+        if row >= until or writers[row - first] != writer:
+            break
+        if is_due(checkpoints, pool):
+            go_on(checkpoints, pool)
+    backends.leaf[writer] = before
+    return row
 
 
 @kernel
@@ -127,7 +211,7 @@ def insert(
     work: Integers,
     first: int,
     at: Places,
-    writers: NDArray[np.int16],
+    writers: Writers,
     ends: Integers,
     counts: Counts,
     out: NDArray[np.int64],
@@ -138,61 +222,46 @@ def insert(
     """
     pool, checkpoints, backends = uncounted(pool), uncounted(checkpoints), uncounted(backends)
     leaves, branches = uncounted(index.leaves), uncounted(index.branches)
-    by_copy = work[TX_ROWS] > 1
+    by_copy, restart, flush_rows = work[TX_ROWS] > 1, work[RESTART], work[FLUSH_ROWS]
     part = np.searchsorted(ends, first, side="right")
     row, end = first, first + len(at)
     while row < end:
-        i, writer = row - first, writers[row - first]
-        if row == work[RESTART]:
+        writer = int64(writers[row - first])
+        if row == restart:
             _restart(pool, checkpoints, backends)
-        sent = backends.done[writer]
-        place = sent % work[TX_ROWS]
-        if place % work[BATCH_ROWS] == 0:
-            if place == 0:
+        if backends.in_batch[writer] == 0:
+            if backends.in_tx[writer] == 0:
                 begin_copy(backends, writer)
-            n = min(work[BATCH_ROWS], work[TX_ROWS] - place, backends.rows[writer] - sent)
+            n = min(
+                work[BATCH_ROWS], work[TX_ROWS] - backends.in_tx[writer], backends.rows[writer] - backends.done[writer]
+            )
             to_heap(pool, checkpoints, index.first_heap, backends, sizes, work[HEAP_ROWS], writer, n, by_copy, counts)
-        made = leaves.state[MADE]
-        splits = made < len(leaves.made) and leaves.births[leaves.made[made]] == row
-        leaf = leaves.origins[leaves.made[made]] if splits else at[i]
-        last = leaf == leaves.state[LAST]
-        tall = len(branches.made) > 0 and branches.births[branches.made[0]] < row
-        fast, branch = False, int64(NONE)
-        if backends.leaf[writer] != NONE:
-            fast = backends.leaf[writer] == leaf and last and not splits
-            if not fast:
-                counts[READ + LEAF] += use(pool, backends.leaf[writer])
-                backends.leaf[writer] = NONE
-        if not fast and len(branches.births) and branches.births[0] < row:
-            if tall:
-                counts[READ + BRANCH] += use(pool, index.root)
-            branch = int64(traced(branches, index.parents[leaf], row))
-            counts[READ + BRANCH] += use(pool, index.first_branch + branch)
-        counts[READ + LEAF] += use(pool, leaf)
-        if splits:
-            split_leaf(pool, checkpoints, index, sizes, at[i], row, counts)
+            backends.in_batch[writer] = n
+        begun, made = row, leaves.state[MADE]
+        splits_at = leaves.births[leaves.made[made]] if made < len(leaves.made) else end
+        if splits_at == row:
+            _split(pool, checkpoints, index, backends, sizes, row, int64(at[row - first]), writer, counts)
+            row += 1
         else:
-            leaves.entries[leaf] += 1
-            size = INSERT + sizes.entry
-            if whole(pool, checkpoints, leaf):
-                size += image_of(counts, leaf_image(sizes, leaves.entries[leaf], last)) - sizes.entry
-            note(pool, leaf, append(pool, size))
-            if last and tall:
-                backends.leaf[writer] = leaf
-        backends.done[writer] = sent + 1
-        if place + 1 == work[TX_ROWS] or sent + 1 == backends.rows[writer]:
+            until = min(end, ends[part], splits_at, row + backends.in_batch[writer])
+            if restart > row:
+                until = min(until, restart)
+            if flush_rows:
+                until = min(until, (row + flush_rows - 1) // flush_rows * flush_rows + 1)
+            row = _fill(
+                pool, checkpoints, index, leaves, branches, backends, sizes, first, row, until, at, writers, writer,
+                counts,
+            )  # fmt: skip
+        backends.done[writer] += row - begun
+        backends.in_tx[writer] += row - begun
+        backends.in_batch[writer] -= row - begun
+        if backends.in_tx[writer] == work[TX_ROWS] or backends.done[writer] == backends.rows[writer]:
+            backends.in_tx[writer] = 0
             pool.state[FLUSHED] = append(pool, COMMIT)
-        elif work[FLUSH_ROWS] and row % work[FLUSH_ROWS] == 0:
+        elif flush_rows and (row - 1) % flush_rows == 0:
             pool.state[FLUSHED] = pool.state[INSERTED]
         if is_due(checkpoints, pool):
             go_on(checkpoints, pool)
-        row += 1
-        if not splits and row + 1 < end and at[i + 1] == leaf and at[i + 2] == leaf and writers[i + 1] == writer:
-            row += _repeat(
-                pool, checkpoints, leaves, backends, sizes, work, row, first, at, writers, ends[part],
-                NONE if fast or (last and tall) else index.first_branch + branch if branch != NONE else NONE,
-                NONE if fast or (last and tall) or not tall else index.root,
-            )  # fmt: skip
         while part < len(ends) and row == ends[part]:
             out[part, :] = counts
             out[part, WRITTEN : WRITTEN + 3] = pool.written

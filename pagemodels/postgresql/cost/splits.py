@@ -9,7 +9,7 @@ from keybench.compiled import inlined, kernel
 from keybench.pagemodels.costs.touches import NONE
 from keybench.pagemodels.postgresql.cost.changes import READ, Counts, image_of, note, whole
 from keybench.pagemodels.postgresql.cost.checkpoints import Checkpoints, append
-from keybench.pagemodels.postgresql.cost.clock_sweep import BRANCH, LEAF, Pool, bring, use
+from keybench.pagemodels.postgresql.cost.clock_sweep import BRANCH, CALM, LEAF, Pool, bring, use
 from keybench.pagemodels.postgresql.cost.log_records import (
     FIRST_ENTRY,
     INSERT,
@@ -105,6 +105,7 @@ def split_leaf(
 ) -> None:
     """A row's entry splits its leaf, which was used already."""
     leaves = index.leaves
+    pool.state[CALM] += 1
     page = leaves.made[leaves.state[MADE]]
     own, neighbour = leaves.origins[page], leaves.neighbours[page]
     entries = _split(leaves, page)

@@ -22,8 +22,8 @@ from keybench.pagemodels.sqlite.load import load, load_beside
 from keybench.pagemodels.sqlite.trace import NO_TRACE, clear, new_trace
 from keybench.pagemodels.sqlite.tree import MOST_PAGES, PAGES, Tree
 
-_ROWS = 1 << 15
-"""Rows whose touches are kept at a time: the more, the longer tree and pager each have the processor's cache."""
+_ROWS = 1 << 11
+"""Rows whose touches are kept at a time: so few that they stay in the processor's cache until they are read again."""
 _NUMBERS = 16
 """Numbers of a row's record, usually."""
 _AUTOCHECKPOINT = 1000

@@ -28,21 +28,23 @@ COPIED, FRAMES, CHECKPOINTS = 4, 8, 9
 """Other columns: pages of each kind that checkpoints copy to the file; frames that go to the WAL; checkpoints."""
 _COLUMNS = 10
 
-_CLEAN, _DIRTY = 0, 1
+CLEAN, DIRTY = 0, 1
 """The places of the heads of both lists."""
-_PLACES = 1
+PLACES = 1
 """Page n has place n + 1."""
-_BEFORE, _BEHIND, _STATE, _KIND, _IN_TX, _IN_WAL = range(6)
-"""Facts about a page: the ones before and behind it in its list; its state and kind; the transaction, and the WAL, in
-which its last frame was written."""
-_HERE, _CHANGED, _PINNED = 1, 2, 4
-"""Bits of a page's state. One that is here and nothing else is in the clean list, a changed one in the dirty list."""
+BEFORE, BEHIND, STATE, IN_TX = range(4)
+"""Facts about a page: the ones before and behind it in its list; its state, 0 if it is not here; the transaction in
+which its last frame was written. Few facts, because memory is slow."""
+HERE, CHANGED, PINNED, KIND = 1, 2, 4, 8
+"""Bits of a page's state, and above them its kind. One that is here and neither changed nor pinned is in the clean
+list, a changed one in the dirty list."""
+BITS, _KIND_BIT = KIND - 1, 3
 
 LIMIT, FEW, HELD, IDLE, PART, TX, WAL, LENGTH, AUTOCHECKPOINT, UNIQUE = range(10)
 """Facts: pages of the cache; dirty or pinned pages at which one is spilled (n90pct); pages in the cache, and those of
-them in the clean list; where the costs of the part of the load are; the transaction's number; that of the WAL since it
-last began anew; frames in the WAL; frames after which a commit checkpoints; how many different pages of each kind are
-in the WAL."""
+them in the clean list; where the costs of the part of the load are; the number of the transaction, and of the one in
+which the WAL last began anew; frames in the WAL; frames after which a commit checkpoints; how many different pages of
+each kind are in the WAL."""
 FULLY_COPIED = UNIQUE + 4
 """Whether a checkpoint has copied all of the WAL, so that the next frame begins it anew."""
 _FIRST_PART = FULLY_COPIED + 1
@@ -51,8 +53,8 @@ _FIRST_PART = FULLY_COPIED + 1
 class Pager(NamedTuple):
     """A connection's cache, and the log behind it. Few arrays: a call of a kernel passes many words for each."""
 
-    pages: NDArray[np.int32]
-    """(places, 6)"""
+    pages: NDArray[np.uint32]
+    """(places, 4); unsigned, because numba looks at a signed place whether it counts from the end."""
     facts: NDArray[np.int64]
     """Facts, and behind them what each part of the load costs."""
 
@@ -62,8 +64,8 @@ def new(cache_pages: int, autocheckpoint: int, pages: int, parts: int) -> Pager:
     facts = np.zeros(_FIRST_PART + parts * _COLUMNS, np.int64)
     facts[[LIMIT, FEW, PART, WAL]] = cache_pages, cache_pages * 9 // 10, _FIRST_PART, 1
     facts[AUTOCHECKPOINT] = autocheckpoint
-    pager = Pager(np.zeros((pages + 1 + _PLACES, 6), np.int32), facts)
-    pager.pages[_DIRTY, :2] = _DIRTY
+    pager = Pager(np.zeros((pages + 1 + PLACES, 4), np.uint32), facts)
+    pager.pages[DIRTY, :2] = DIRTY
     fetch(pager, 1, OTHER, True)
     release(pager, 1)
     return pager
@@ -76,14 +78,14 @@ def costs(pager: Pager) -> NDArray[np.int64]:
 
 def present(pager: Pager) -> NDArray[np.bool_]:
     """By the page's number, (pages,): whether it is in the cache. There is no page 0."""
-    here: NDArray[np.bool_] = pager.pages[_PLACES:, _STATE] != 0
+    here: NDArray[np.bool_] = pager.pages[PLACES:, STATE] != 0
     return here
 
 
 def grow(pager: Pager, pages: int) -> None:
     """Room for pages up to that number, and for some more, in place."""
-    if (places := pages + 1 + _PLACES) > len(pager.pages):
-        pager.pages.resize((places + places // 4, 6), refcheck=False)
+    if (places := pages + 1 + PLACES) > len(pager.pages):
+        pager.pages.resize((places + places // 4, 4), refcheck=False)
 
 
 @inlined
@@ -93,119 +95,65 @@ def next_part(pager: Pager) -> None:
 
 
 @inlined
-def _take_out(pages: NDArray[np.int32], place: int) -> None:
-    before, behind = pages[place, _BEFORE], pages[place, _BEHIND]
-    pages[before, _BEHIND], pages[behind, _BEFORE] = behind, before
+def take_out(pages: NDArray[np.uint32], place: int) -> None:
+    """Takes a page out of its list."""
+    before, behind = pages[place, BEFORE], pages[place, BEHIND]
+    pages[before, BEHIND], pages[behind, BEFORE] = behind, before
 
 
 @inlined
-def _put_in(pages: NDArray[np.int32], head: int, place: int) -> None:
+def put_in(pages: NDArray[np.uint32], head: int, place: int) -> None:
     """Puts a page into a list, before all others."""
-    first = pages[head, _BEHIND]
-    pages[place, _BEFORE], pages[place, _BEHIND] = head, first
-    pages[first, _BEFORE] = pages[head, _BEHIND] = place
+    first = pages[head, BEHIND]
+    pages[place, BEFORE], pages[place, BEHIND] = head, first
+    pages[first, BEFORE] = pages[head, BEHIND] = place
 
 
 @inlined
-def is_here(pager: Pager, number: int) -> bool:
-    """Whether a page is in the cache."""
-    return bool(pager.pages[number + _PLACES, _STATE])
+def drop_last(pager: Pager) -> None:
+    """Drops the clean page that was not used for longest."""
+    place = pager.pages[CLEAN, BEFORE]
+    take_out(pager.pages, place)
+    pager.pages[place, STATE] = 0
+    pager.facts[IDLE] -= 1
+    pager.facts[HELD] -= 1
 
 
 @inlined
-def touch(pager: Pager, number: int) -> None:
-    """A page that is here, and not pinned, is used for a moment."""
-    place = number + _PLACES
-    _take_out(pager.pages, place)
-    _put_in(pager.pages, _DIRTY if pager.pages[place, _STATE] & _CHANGED else _CLEAN, place)
-
-
-@inlined
-def use_leaf(pager: Pager, number: int) -> None:
-    """As `touch`, and changes the page."""
-    place = number + _PLACES
-    if not pager.pages[place, _STATE] & _CHANGED:
-        pager.pages[place, _STATE] |= _CHANGED
-        pager.facts[IDLE] -= 1
-    _take_out(pager.pages, place)
-    _put_in(pager.pages, _DIRTY, place)
-
-
-@inlined
-def is_clean(pager: Pager, number: int) -> bool:
-    """Whether a page is in the cache, neither pinned nor changed."""
-    return bool(pager.pages[number + _PLACES, _STATE] == _HERE)
-
-
-@inlined
-def just_drops(pager: Pager, clean: int) -> bool:
-    """Whether a page that comes in while so many clean ones are pinned spills none, and drops one at most."""
-    facts = pager.facts
-    return bool(
-        facts[HELD] - facts[IDLE] + clean < facts[FEW]
-        and facts[HELD] < facts[LIMIT]
-        and (facts[IDLE] > clean or facts[HELD] + 1 < facts[LIMIT])
-    )
-
-
-@inlined
-def use_branch(pager: Pager, number: int) -> None:
-    """As `touch`, of a branch page."""
-    pager.pages[number + _PLACES, _KIND] = BRANCH
-    touch(pager, number)
-
-
-@inlined
-def read_leaf(pager: Pager, number: int) -> None:
-    """A leaf that is not here is read, changed and released, after the pages above it, where `just_drops` is true."""
-    pages, facts, place = pager.pages, pager.facts, number + _PLACES
-    if facts[HELD] + 1 >= facts[LIMIT]:
-        last = pages[_CLEAN, _BEFORE]
-        _take_out(pages, last)
-        pages[last, _STATE] = 0
-        facts[IDLE] -= 1
-        facts[HELD] -= 1
-    facts[HELD] += 1
-    facts[facts[PART] + LEAF] += 1
-    pages[place, _STATE], pages[place, _KIND] = _HERE | _CHANGED, LEAF
-    _put_in(pages, _DIRTY, place)
-
-
-@kernel
 def fetch(pager: Pager, number: int, kind: int, fresh: bool) -> None:
     """Pins a page. `fresh`: it is new, and not read."""
-    place, facts = number + _PLACES, pager.facts
-    state = pager.pages[place, _STATE]
-    if state == _HERE:
-        _take_out(pager.pages, place)
+    place, facts = number + PLACES, pager.facts
+    state = pager.pages[place, STATE] & BITS
+    if state == HERE:
+        take_out(pager.pages, place)
         facts[IDLE] -= 1
     elif state == 0:
         _make_room(pager)
         facts[HELD] += 1
         if not fresh:
             facts[facts[PART] + kind] += 1
-        state = _HERE
-    pager.pages[place, _STATE], pager.pages[place, _KIND] = state | _PINNED, kind
+        state = HERE
+    pager.pages[place, STATE] = state | PINNED | kind * KIND
 
 
-@kernel
+@inlined
 def change(pager: Pager, number: int) -> None:
     """A pinned page is changed."""
-    place = number + _PLACES
-    if not pager.pages[place, _STATE] & _CHANGED:
-        pager.pages[place, _STATE] |= _CHANGED
-        _put_in(pager.pages, _DIRTY, place)
+    place = number + PLACES
+    if not pager.pages[place, STATE] & CHANGED:
+        pager.pages[place, STATE] |= CHANGED
+        put_in(pager.pages, DIRTY, place)
 
 
-@kernel
+@inlined
 def release(pager: Pager, number: int) -> None:
     """A pinned page is no longer in use."""
-    place = number + _PLACES
-    state = pager.pages[place, _STATE] & ~_PINNED
-    pager.pages[place, _STATE] = state
-    if state & _CHANGED:
-        _take_out(pager.pages, place)
-        _put_in(pager.pages, _DIRTY, place)
+    place = number + PLACES
+    state = pager.pages[place, STATE] & ~PINNED
+    pager.pages[place, STATE] = state
+    if state & CHANGED:
+        take_out(pager.pages, place)
+        put_in(pager.pages, DIRTY, place)
     else:
         _unpin(pager, place)
 
@@ -215,10 +163,10 @@ def _unpin(pager: Pager, place: int) -> None:
     """A clean page may be recycled from now on (pcache1Unpin)."""
     facts = pager.facts
     if facts[HELD] > facts[LIMIT]:
-        pager.pages[place, _STATE] = 0
+        pager.pages[place, STATE] = 0
         facts[HELD] -= 1
     else:
-        _put_in(pager.pages, _CLEAN, place)
+        put_in(pager.pages, CLEAN, place)
         facts[IDLE] += 1
 
 
@@ -226,21 +174,17 @@ def _unpin(pager: Pager, place: int) -> None:
 def _make_room(pager: Pager) -> None:
     """Drops a page if the cache is full, or spills one if much of it is dirty (sqlite3PcacheFetchStress)."""
     pages, facts = pager.pages, pager.facts
-    if facts[HELD] - facts[IDLE] >= facts[FEW] and pages[_DIRTY, _BEFORE] != _DIRTY:
-        place = pages[_DIRTY, _BEFORE]
-        while place != _DIRTY and pages[place, _STATE] & _PINNED:
-            place = pages[place, _BEFORE]
-        if place != _DIRTY:
+    if facts[HELD] - facts[IDLE] >= facts[FEW] and pages[DIRTY, BEFORE] != DIRTY:
+        place = pages[DIRTY, BEFORE]
+        while place != DIRTY and pages[place, STATE] & PINNED:
+            place = pages[place, BEFORE]
+        if place != DIRTY:
             _write_frame(pager, place)
-            _take_out(pages, place)
-            pages[place, _STATE] = _HERE
+            take_out(pages, place)
+            pages[place, STATE] &= ~CHANGED
             _unpin(pager, place)
     if facts[IDLE] and facts[HELD] + 1 >= facts[LIMIT]:
-        place = pages[_CLEAN, _BEFORE]
-        _take_out(pages, place)
-        pages[place, _STATE] = 0
-        facts[IDLE] -= 1
-        facts[HELD] -= 1
+        drop_last(pager)
 
 
 @inlined
@@ -251,14 +195,14 @@ def _write_frame(pager: Pager, place: int) -> None:
     facts[facts[PART] + FRAMES] += 1
     if facts[FULLY_COPIED]:
         facts[FULLY_COPIED] = facts[LENGTH] = 0
-        facts[WAL] += 1
+        facts[WAL] = facts[TX]
         facts[UNIQUE : UNIQUE + 4] = 0
-    if pages[place, _IN_TX] == facts[TX]:
+    if pages[place, IN_TX] == facts[TX]:
         return
     facts[LENGTH] += 1
-    if pages[place, _IN_WAL] != facts[WAL]:
-        facts[UNIQUE + pager.pages[place, _KIND]] += 1
-    pages[place, _IN_TX], pages[place, _IN_WAL] = facts[TX], facts[WAL]
+    if pages[place, IN_TX] < facts[WAL]:
+        facts[UNIQUE + (pages[place, STATE] >> _KIND_BIT)] += 1
+    pages[place, IN_TX] = facts[TX]
 
 
 @kernel
@@ -268,11 +212,11 @@ def begin(pager: Pager, changed: bool) -> None:
     pages, facts = pager.pages, pager.facts
     facts[TX] += 1
     if changed:
-        place = pages[_CLEAN, _BEHIND]
-        while place != _CLEAN:
-            pager.pages[place, _STATE] = 0
-            place = pages[place, _BEHIND]
-        pages[_CLEAN, _BEFORE] = pages[_CLEAN, _BEHIND] = _CLEAN
+        place = pages[CLEAN, BEHIND]
+        while place != CLEAN:
+            pager.pages[place, STATE] = 0
+            place = pages[place, BEHIND]
+        pages[CLEAN, BEFORE] = pages[CLEAN, BEHIND] = CLEAN
         facts[HELD] = facts[IDLE] = 0
     fetch(pager, 1, OTHER, False)
 
@@ -281,16 +225,18 @@ def begin(pager: Pager, changed: bool) -> None:
 def commit(pager: Pager) -> None:
     """Writes all dirty pages to the WAL, and checkpoints if it is long enough (sqlite3WalDefaultHook)."""
     pages, facts = pager.pages, pager.facts
-    highest, over = _DIRTY, False
-    while pages[_DIRTY, _BEHIND] != _DIRTY:
-        place = pages[_DIRTY, _BEHIND]
+    highest, over = DIRTY, False
+    place = pages[DIRTY, BEHIND]
+    while place != DIRTY:
+        behind = pages[place, BEHIND]
         if place > highest:
-            highest, over = place, pages[place, _IN_TX] == facts[TX]
+            highest, over = place, pages[place, IN_TX] == facts[TX]
         _write_frame(pager, place)
-        _take_out(pages, place)
-        pages[place, _STATE] &= ~_CHANGED
-        if not pages[place, _STATE] & _PINNED:
+        pages[place, STATE] &= ~CHANGED
+        if not pages[place, STATE] & PINNED:
             _unpin(pager, place)
+        place = behind
+    pages[DIRTY, BEFORE] = pages[DIRTY, BEHIND] = DIRTY
     facts[LENGTH] += over  # the last frame of a commit is a new one
     release(pager, 1)
     if facts[LENGTH] >= facts[AUTOCHECKPOINT]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, kernel
+from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.sqlite.cost.page_cache import (
     BRANCH,
@@ -25,16 +25,10 @@ from keybench.pagemodels.sqlite.cost.page_cache import (
     change,
     commit,
     fetch,
-    is_clean,
-    is_here,
-    just_drops,
     next_part,
-    read_leaf,
     release,
-    touch,
-    use_branch,
-    use_leaf,
 )
+from keybench.pagemodels.sqlite.cost.short_way import all_here, short_way, use
 from keybench.pagemodels.sqlite.trace import ALONE, DEEPENED, END, FIRST, LIFTED, OVERFLOW, ROOT
 
 Integers = NDArray[np.int64]
@@ -71,20 +65,20 @@ def _kind(of_table: bool, level: int) -> int:
     return int(TABLE if of_table else LEAF if level == 0 else BRANCH)
 
 
-@kernel
+@inlined
 def _descend(pager: Pager, trace: Ints, at: int, path: Path, of_table: bool) -> tuple[int, int]:
     """Pins the pages from the root to the leaf. Returns where the record goes on, and the number of pages."""
     height = 0
     while trace[at + height] != ROOT:
         height += 1
     for level in range(height - 1, -1, -1):
-        number = trace[at + level]
+        number = int64(trace[at + level])
         path[height - 1 - level] = number
         fetch(pager, number, _kind(of_table, level), False)
     return at + height + 1, height
 
 
-@kernel
+@inlined
 def _release_path(pager: Pager, path: Path, height: int) -> None:
     for i in range(height):
         release(pager, path[i])
@@ -108,26 +102,26 @@ def _among(numbers: Ints, number: int) -> bool:
 @kernel
 def _spread(pager: Pager, trace: Ints, at: int, path: Path, height: int, kind: int) -> int:
     """Balances the last page of a path with its siblings (balance_nonroot). Returns where the record goes on."""
-    own, count, number = trace[at], trace[at + 1], trace[at + 2]
+    own, count, number = int64(trace[at]), int64(trace[at + 1]), int64(trace[at + 2])
     old = trace[at + 3 : at + 3 + count]
     now = trace[at + 3 + count : at + 3 + count + number]
     change(pager, path[height - 2])
     for i in range(count - 1, -1, -1):
-        fetch(pager, old[i], kind, False)
+        fetch(pager, int64(old[i]), kind, False)
     for i in range(min(count, number)):
-        change(pager, old[i])
+        change(pager, int64(old[i]))
     for i in range(number):
         if not _among(old, now[i]):
-            _new_page(pager, now[i], kind)
+            _new_page(pager, int64(now[i]), kind)
     for i in range(number, count):
         change(pager, 1)
-        change(pager, old[i])
+        change(pager, int64(old[i]))
         if i != own:
-            release(pager, old[i])
+            release(pager, int64(old[i]))
     for i in range(number):
         if i != own:
-            release(pager, now[i])
-    release(pager, now[own] if own < number else old[own])
+            release(pager, int64(now[i]))
+    release(pager, int64(now[own] if own < number else old[own]))
     return int(at + 3 + count + number)
 
 
@@ -136,8 +130,8 @@ def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_tabl
     """Enters a row whose path is pinned. Returns where the next record begins, and how long the path is now."""
     level, leaf = 0, path[height - 1]
     while trace[at] == OVERFLOW:
-        _new_page(pager, trace[at + 1], OTHER)
-        release(pager, trace[at + 1])
+        _new_page(pager, int64(trace[at + 1]), OTHER)
+        release(pager, int64(trace[at + 1]))
         at += 2
     if trace[at] == END:
         change(pager, leaf)
@@ -147,15 +141,15 @@ def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_tabl
         if what == DEEPENED:
             change(pager, path[0])
             path[1], height = trace[at], 2
-            _new_page(pager, trace[at], _kind(of_table, level))
+            _new_page(pager, path[1], _kind(of_table, level))
             at += 1
         elif what == LIFTED:
             change(pager, 1)
             at += 1
         elif what == ALONE:
             change(pager, path[height - 2])
-            _new_page(pager, trace[at], _kind(of_table, level))
-            release(pager, trace[at])
+            _new_page(pager, int64(trace[at]), _kind(of_table, level))
+            release(pager, int64(trace[at]))
             height -= 1
             release(pager, path[height])
             at += 1
@@ -164,54 +158,6 @@ def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_tabl
             height -= 1
             level += 1
     return at + 1, height
-
-
-@kernel
-def _all_here(pager: Pager, trace: Ints, at: int) -> bool:
-    """Whether all pages of a path are in the cache, and the row just fits its leaf."""
-    while trace[at] != ROOT:
-        if not is_here(pager, trace[at]):
-            return False
-        at += 1
-    return bool(trace[at + 1] == END)
-
-
-@inlined
-def _all_but_leaf(pager: Pager, trace: Ints, at: int) -> bool:
-    """Whether only the leaf of such a row has to be read, and nothing has to be spilled for it."""
-    if is_here(pager, trace[at]):
-        return False
-    at, clean = at + 1, 0
-    while trace[at] != ROOT:
-        if not is_here(pager, trace[at]):
-            return False
-        clean += is_clean(pager, trace[at])
-        at += 1
-    return bool(trace[at + 1] == END and just_drops(pager, clean))
-
-
-@inlined
-def _read_leaf(pager: Pager, trace: Ints, at: int) -> int:
-    """The short way for such a row. Returns where the next record begins."""
-    end = at
-    while trace[end] != ROOT:
-        end += 1
-    for place in range(end - 1, at, -1):
-        use_branch(pager, trace[place])
-    read_leaf(pager, trace[at])
-    return int(end + 2)
-
-
-@kernel
-def _use(pager: Pager, trace: Ints, at: int) -> int:
-    """The short way for such a row. Returns where the next record begins."""
-    end = at
-    while trace[end] != ROOT:
-        end += 1
-    for place in range(end - 1, at, -1):
-        touch(pager, trace[place])
-    use_leaf(pager, trace[at])
-    return int(end + 2)
 
 
 @kernel
@@ -253,12 +199,12 @@ def replay(pager: Pager, rows: Rows, trace: Ints, table: Ints, first: int, end: 
                 row += 1
             state[_IN_TX] += row - begun
         else:
-            if not beside and _all_but_leaf(pager, trace, whole):
-                at = _read_leaf(pager, trace, whole)
-            elif _all_here(pager, trace, whole) and (not beside or _all_here(pager, table, whole_of_row)):
-                if beside:
-                    of_row = _use(pager, table, whole_of_row)
-                at = _use(pager, trace, whole)
+            after = int64(0) if beside else short_way(pager, trace, whole)
+            if after > 0:
+                at = after
+            elif beside and all_here(pager, trace, whole) and all_here(pager, table, whole_of_row):
+                of_row = use(pager, table, whole_of_row)
+                at = use(pager, trace, whole)
             else:
                 if beside:
                     of_row, above = _descend(pager, table, whole_of_row, other, True)

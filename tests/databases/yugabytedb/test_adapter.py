@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from keybench.databases.core import clusters
 from keybench.databases.postgresql.ddl import MARK
 from keybench.databases.postgresql.owned_schema import ClusterSchema
 from keybench.databases.registry import engine
@@ -64,6 +65,24 @@ def test_statements_by_hash_and_by_range() -> None:
     ]
     assert first["nonclustered", "range"][1] == 'CREATE UNIQUE INDEX "t_key" ON keybench."t" (key ASC)'
     assert first["fk", "hash"][1] == 'CREATE INDEX "t_key" ON keybench."t" (key HASH)'
+
+
+@pytest.mark.parametrize(
+    ("database", "sharding", "out_of_order"),
+    [
+        ("yugabytedb", {}, True),
+        ("yugabytedb", {"sharding": "range"}, False),
+        ("cockroachdb", {}, False),
+        ("cockroachdb", {"sharding": "hash"}, True),
+        ("tidb", {}, False),
+    ],
+)
+def test_where_keys_go_is_not_told_where_a_hash_decides(
+    database: str, sharding: dict[str, str], out_of_order: bool
+) -> None:
+    """What is derived from the order of the keys would be wrong there."""
+    why = engine(database).out_of_order(Table("t", engine(database).default_column("int"), 0, settings=sharding))
+    assert why == (clusters.HASHED if out_of_order else "")
 
 
 def test_urls_and_container() -> None:

@@ -23,11 +23,11 @@ SEGMENT = 16_000
 """Bytes of a segment, so that a few rows fill it."""
 
 
-def small() -> HeapIndexModel:
+def small(room: int = 5) -> HeapIndexModel:
     """With few entries and rows on a page."""
     model = ENGINE.page_model(Table("t", ENGINE.default_column("uuid"), 10))
     assert isinstance(model, HeapIndexModel)
-    rule = Rule(room=5, room_last=6, keep_append=5, keep_edge=5, keep_interior=3)
+    rule = Rule(room=room, room_last=room + 1, keep_append=room, keep_edge=room, keep_interior=room // 2 + 1)
     branch = Rule(room=6, room_last=7, keep_append=5, keep_edge=5, keep_interior=3)
     return replace(model, leaf=rule, branch=branch, heap_rows=4, copy_rows=7)
 
@@ -43,6 +43,7 @@ def small() -> HeapIndexModel:
     st.integers(2, 6),
     st.booleans(),
     st.sampled_from([0, 1, 7]),
+    st.sampled_from([5, 60]),
 )
 def test_a_load_costs_what_it_does_in_plain_python(
     n: int,
@@ -54,12 +55,13 @@ def test_a_load_costs_what_it_does_in_plain_python(
     segments: int,
     durable: bool,
     flush_rows: int,
+    room: int,
 ) -> None:
     random = np.random.Generator(np.random.PCG64(seed))
     ranks = np.argsort(np.argsort(np.arange(n) + random.integers(0, spread + 1, n), kind="stable"), kind="stable")
     by = random.integers(0, writers, n).astype(np.int16)
     by[: min(n, writers)] = np.arange(min(n, writers))
-    load, model, at = Load(ranks, [n // 2, n], per_tx, by), small(), int(random.integers(0, 1 << 20))
+    load, model, at = Load(ranks, [n // 2, n], per_tx, by), small(room), int(random.integers(0, 1 << 20))
     server = Server(cache_bytes=0, checkpoint_bytes=round(segments * 1.9 + 0.5) << 24, durable=durable, log_position=at)
     own_limits = Limits(buffers, buffers // 8, SEGMENT, flush_rows)
     plain = Reference(model, load, own_limits, segments, durable, checkpoints.usable(at)).run()
