@@ -78,11 +78,12 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     forecasts = _forecasts(needs, found)
     known = [(one, of) for one, of in zip(found, forecasts, strict=True) if isinstance(of, IndexForecast)]
     refused = [(one.label, of) for one, of in zip(found, forecasts, strict=True) if isinstance(of, str)]
+    today = _today(found, needs.existing)
     order = ranking(
         judge(known, needs),
         needs.made_by,
         lambda name: len({call.language for call in calls_for(name)}),
-        lambda one: needs.existing is not None and _is(one, needs.existing),
+        lambda one: one is today,
     )
     if order is None:
         raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")
@@ -90,7 +91,7 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     existing, options = None, []
     if needs.existing:
         every = (*order.meeting, *order.missing)
-        existing = next((one for one in every if _is(one.candidate, needs.existing)), None)
+        existing = next((one for one in every if one.candidate is today), None)
         if existing and existing.candidate.label != best.label:
             old = layout(needs.existing.layout)
             options = of_existing.options(
@@ -119,10 +120,13 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     )
 
 
-def _is(one: Candidate, existing: Existing) -> bool:
-    """Whether the table has these keys: in the named column, or in the one that people give them."""
-    column = existing.column or one.on.default_column(one.made.kind, one.made.shared_bits()).name
-    return (one.name, one.column.name) == (existing.layout, column)
+def _today(found: Sequence[Candidate], existing: Existing | None) -> Candidate | None:
+    """The keys that the table has: in the named column, else in the one that people give them on that version."""
+    same = [one for one in found if existing and one.name == existing.layout]
+    if existing and existing.column:
+        same = [one for one in same if one.column.name == existing.column]
+    usual = [one for one in same if one.label == one.name]
+    return next(iter([*usual, *same]), None)
 
 
 def _forecasts(needs: Needs, found: Sequence[Candidate]) -> list[IndexForecast | str]:

@@ -194,7 +194,10 @@ def _avoided(ordered: Sequence[Judged], best: Judged, runner_up: Judged | None) 
     worse = [
         one
         for one in reversed(ordered)
-        if one.moved.low > WORSE * most and not (one.assumed or _hard(one)) and _disturbs(one, best)
+        if one.moved.low > WORSE * most
+        and not (one.assumed or _hard(one))
+        and _disturbs(one, best)
+        and (one.meets or one.candidate.name == RANDOM)
     ]
     worse.sort(key=lambda one: one.candidate.name != RANDOM)
     unlike: dict[float, Judged] = {}

@@ -87,6 +87,10 @@ def doctor(
                 problem = _start_problem(on, kind)
             problems[name, kind] = problem
             _print(kind, problem or ("starts" if start else "ready"), console)
+        if not on.servers:
+            _print("servers", on.missing(""), console)
+        if on.caveat:
+            _print("note", on.caveat, console)
         servers = {kind: {"ready": not problems[name, kind], "problem": problems[name, kind]} for kind in on.servers}
         databases.append({"name": name, "title": on.title, "drivers": usable, "servers": servers})
     console.print()

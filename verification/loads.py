@@ -68,8 +68,8 @@ def server_for(on: Engine, asked: str) -> str:
     """
     if asked in COMPUTED:
         raise UsageError(
-            f"--server {asked}: a verification compares the page model with a server. Choose one of "
-            f"{', '.join(on.servers)}, or give a URL."
+            f"--server {asked}: a verification compares the page model with a server. "
+            + (f"Choose one of {', '.join(on.servers)}, or give a URL." if on.servers else "Give a URL.")
         )
     if asked == AUTO and on.servers == (KIND,) and (reason := docker_daemon.unreachable()):
         own = f", or give the URL of a server of yours: --server {on.url_schemes[0]}://user@host" * bool(on.url_schemes)
@@ -78,7 +78,7 @@ def server_for(on: Engine, asked: str) -> str:
             f"({reason}): start Docker and give the command again{own}."
         )
     if asked == AUTO:
-        reasons = {kind: on.missing(kind) for kind in sorted(on.servers, key=lambda kind: kind == KIND)}
+        reasons = {kind: on.missing(kind) for kind in sorted(on.servers or ("",), key=lambda kind: kind == KIND)}
         if all(reasons.values()):
             raise EnvironmentMissing("\n".join([f"no {on.title} server can be started here:", *reasons.values()]))
         return next(kind for kind, reason in reasons.items() if not reason)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import Session
+from keybench.databases.contract.roles import Address, Session
 from keybench.databases.contract.transactions import Aborted, DeadlockVictim, IsolatesTransactions
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
+from keybench.model.table import Table
 from keybench.model.transactions import TransactionStyle
 
 MOST_TRIES: Final = 10_000
@@ -68,19 +69,45 @@ def _committed(send: Callable[[], int], rollback: Callable[[], None]) -> tuple[i
 
 
 class RetriesBatches:
-    """The part of a session that sends batches again."""
+    """The part of a session that sends batches again. It comes before the class whose batches they are, `sends`."""
 
+    sends: Any
+    """The session without this: `send`, `begin`, `commit` and `rollback` are its own."""
     _inside = False
     """Whether `begin` began a transaction: whoever did that tries it again."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: Address, table: Table) -> None:
         self._retries: list[int] = []
         self._deadlocks = 0
+        self.sends.__init__(self, address, table)
 
     @property
     def rollbacks(self) -> Rollbacks:
         """What happened so far."""
         return Rollbacks(np.array(self._retries, np.int64), self._deadlocks)
+
+    def send(self, batch: object) -> int:
+        """Sends one batch until the server has committed it. Returns the rows that it acknowledged."""
+        return self.again(lambda: int(self.sends.send(self, batch)), self.rollback)
+
+    def exchange(self) -> None:
+        """None: the compiled loop cannot send a row again."""
+        return
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+        self.sends.begin(self)
+        self._inside = True
+
+    def commit(self) -> None:
+        """Commits it."""
+        self.sends.commit(self)
+        self._inside = False
+
+    def rollback(self) -> None:
+        """Ends it."""
+        self.sends.rollback(self)
+        self._inside = False
 
     def again(self, send: Callable[[], int], rollback: Callable[[], None]) -> int:
         """Sends a batch until the server has committed it. Returns the rows that it acknowledged."""

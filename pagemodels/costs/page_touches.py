@@ -17,7 +17,16 @@ from keybench.compiled import kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.costs.contract import Load, LookUps
 from keybench.pagemodels.costs.look_ups import look_ups
-from keybench.pagemodels.costs.touches import NONE, Ancestry, Borders, ancestry, borders, leaves_touched, touched
+from keybench.pagemodels.costs.touches import (
+    NONE,
+    Ancestry,
+    Borders,
+    ancestry,
+    borders,
+    leaves_touched,
+    part_of,
+    touched,
+)
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.tree import Level, build_branches, noted_level
 
@@ -115,7 +124,7 @@ def _list(
     """Writes the touches of some more rows: the leaf of each, and the branch page over it. Returns how many runs there
     are."""
     leaves, branches, state, n = index.leaves, index.branches, index.state, 0
-    part, runs, end = np.searchsorted(parts, first, side="right"), 0, first
+    part, runs, end = part_of(parts, first), 0, first
     while end < first + len(at):
         row, i, made = end, end - first, state[0]
         if index.table_rows:

@@ -14,13 +14,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.half_split.tree import Level
 
 Integers = NDArray[np.int64]
 Pages = NDArray[np.int32]
 
 NONE = -1
+
+
+@inlined
+def part_of(ends: Integers, row: int) -> int:
+    """The part of a load in which a row is. `ends`: rows before which each part ends, ascending. As numpy's
+    searchsorted, which numba takes seconds to compile."""
+    low, high = int64(0), int64(len(ends))
+    while low < high:
+        middle = (low + high) // 2
+        if ends[middle] <= row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 class Ancestry(NamedTuple):

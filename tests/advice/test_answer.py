@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from keybench.advice import sentences
-from keybench.advice.answer import Answer, answer
+from keybench.advice.answer import Answer, _today, answer
+from keybench.advice.candidates import candidates
 from keybench.advice.form import USUAL
 from keybench.advice.needs import needs
 from keybench.advice.output import as_json, how, markdown, page
@@ -115,3 +116,14 @@ def test_a_layout_that_is_named_is_spoken_of(asked: Asked) -> None:
         "`bigint-identity` does not meet your needs: it is an integer; only a server can make it, because it counts "
         "rows.",
     ]
+
+
+def test_existing_keys_are_in_the_column_that_the_version_has() -> None:
+    def today(existing: str) -> str:
+        asked = needs({**USUAL, "db": "mariadb:10.6", "rows": "20000", "existing": existing})
+        found = _today(candidates(asked, {"uuid-v7"}.__contains__), asked.existing)
+        assert found is not None
+        return found.label
+
+    assert today("uuid-v4:10000") == "uuid-v4 · binary16"
+    assert today("uuid-v4:10000:char36") == "uuid-v4 · char36"

@@ -6,6 +6,7 @@ back, look-ups, transactions. What only the engine itself has is replaced, and n
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,8 @@ import pytest
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address
 from keybench.databases.registry import engine
+from keybench.model.column import Column
+from keybench.model.table import ServerKeys
 from keybench.testing.contract.bench import Bench
 from keybench.testing.contract.conftest import guids, integers
 from keybench.testing.contract.servers import Servers
@@ -56,6 +59,16 @@ __all__ = [
     "test_the_server_orders_a_column_as_byteorder_says",
     "test_verification_reports_lost_changed_added_and_repeated_keys",
 ]
+
+
+def fixtures(on: Engine, ordered: Iterable[Column], made: Iterable[ServerKeys]) -> tuple[Any, Any, Any]:
+    """The suite's parameters: the columns that both sort alike, all native ones, and layouts that the server makes."""
+
+    def fixture(name: str, values: Iterable[Any]) -> Any:
+        mark = pytest.fixture(params=list(values), ids=lambda value: value.name, name=name)
+        return mark(lambda request: request.param)
+
+    return fixture("column", ordered), fixture("native", [c for c in on.columns if c.native]), fixture("made", made)
 
 
 @dataclass(frozen=True)

@@ -14,36 +14,13 @@ from keybench.model.table import Table
 class RetryingSession(RetriesBatches, PostgresSession):
     """One writer's connection to one table. `send` is tried again at SQLSTATE 40001 and 40P01."""
 
+    sends = PostgresSession
     _by_index = b""
     settings: tuple[bytes, ...] = ()
     """Statements at the start of each connection; a server that does not know one of them goes without."""
 
     def __init__(self, address: Address, table: Table) -> None:
-        RetriesBatches.__init__(self)
-        PostgresSession.__init__(self, address, table)
+        super().__init__(address, table)
         for statement in self.settings:
             with suppress(ServerError):
                 self._command(statement)
-
-    def send(self, batch: object) -> int:
-        """Sends one batch until the cluster has committed it. Returns the rows of its command tag."""
-        return self.again(lambda: PostgresSession.send(self, batch), self.rollback)
-
-    def exchange(self) -> None:
-        """None: the compiled loop cannot send a row again."""
-        return
-
-    def begin(self) -> None:
-        """Begins a transaction."""
-        super().begin()
-        self._inside = True
-
-    def commit(self) -> None:
-        """Commits it."""
-        super().commit()
-        self._inside = False
-
-    def rollback(self) -> None:
-        """Ends it."""
-        super().rollback()
-        self._inside = False

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
+from keybench.pagemodels.costs.touches import part_of
 from keybench.pagemodels.innodb.branch_memory import PAGES, Tree, find_way
 from keybench.pagemodels.innodb.cost.buffer_pool import (
     at_rest,
@@ -206,7 +207,7 @@ def advance(
     """
     pool, plan, tree = uncounted(pool), uncounted(plan), uncounted(tree)
     state, ranks, row, n = plan.state, plan.ranks, plan.state[ROWS], len(plan.ranks)
-    part, logs = np.searchsorted(parts, row, side="right"), plan.undo_pages > 0
+    part, logs = part_of(parts, row), plan.undo_pages > 0
     begin_leaf, begin_branch = pool.state[FIRST_LEAF], pool.state[FIRST_BRANCH]
     transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx
     number = -(-place * plan.undo_pages // plan.rows_per_tx)  # undo pages that the transaction has begun
@@ -282,7 +283,7 @@ def replay(
         state[_FOLLOWED] = follow(tree, space, events, state[_FOLLOWED], stop)
         if state[_FOLLOWED] < last:
             return False
-        part, first = np.searchsorted(parts, state[ROWS], side="right"), state[_EVENTS]
+        part, first = part_of(parts, state[ROWS]), state[_EVENTS]
         reads[part, OTHER] += _make_branches(pool, plan, state[_BRANCHES], tree.facts[PAGES])
         state[_BRANCHES], state[_EVENTS] = tree.facts[PAGES], last
         advance(pool, plan, tree, events, first, at, begin, stop, parts, reads, written)

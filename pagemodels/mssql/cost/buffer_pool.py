@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs.page_touches import CHANGED, FLAGS, FRESH
+from keybench.pagemodels.costs.touches import part_of
 from keybench.pagemodels.memory import uncounted
 
 Integers = NDArray[np.int64]
@@ -200,7 +201,7 @@ def use(
     `distance`: of checkpoints in the log, 0 for none. What each part costs is added to `costs`, (parts, COLUMNS)."""
     pool, log = uncounted(pool), uncounted(log)
     begin, row, written, split = int64(0), log.state[_ROW], log.state[_WRITTEN], log.state[_SPLIT]
-    part = np.searchsorted(parts, row, side="right")
+    part = part_of(parts, row)
     transaction = -(-row // log.rows_per_tx) * log.rows_per_tx  # the first row of the next one
     for run in range(len(rows)):
         end, left, again = int64(ends[run]), int64(rows[run]), False

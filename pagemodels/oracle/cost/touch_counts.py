@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs.page_touches import FLAGS, FRESH
+from keybench.pagemodels.costs.touches import part_of
 from keybench.pagemodels.memory import uncounted
 
 Integers = NDArray[np.int64]
@@ -135,7 +136,7 @@ def use(cache: Cache, rows: Places, ends: Places, touches: Places, parts: Intege
     reads are added to `costs`, (parts, 3) by kind."""
     cache = uncounted(cache)
     state, begin = cache.state, 0
-    part = np.searchsorted(parts, state[_ROW], side="right")
+    part = part_of(parts, state[_ROW])
     for run in range(len(rows)):
         left = rows[run]
         while left > 0:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
-from keybench.pagemodels.costs.touches import NONE
+from keybench.pagemodels.costs.touches import NONE, part_of
 from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.postgresql.cost.changes import BYTES, CHECKPOINTS, READ, WRITTEN, Counts, image_of, note, whole
 from keybench.pagemodels.postgresql.cost.checkpoints import BEGUN, Checkpoints, append, due, finish, go_on, is_due
@@ -223,7 +223,7 @@ def insert(
     pool, checkpoints, backends = uncounted(pool), uncounted(checkpoints), uncounted(backends)
     leaves, branches = uncounted(index.leaves), uncounted(index.branches)
     by_copy, restart, flush_rows = work[TX_ROWS] > 1, work[RESTART], work[FLUSH_ROWS]
-    part = np.searchsorted(ends, first, side="right")
+    part = part_of(ends, first)
     row, end = first, first + len(at)
     while row < end:
         writer = int64(writers[row - first])

@@ -6,7 +6,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.advice.how_to.statements import Statement, convert_keys, create_table, rebuild_index, switch_keys
+from keybench.advice.how_to.statements import Statement, convert_keys, create_table, rebuild_index, steps, switch_keys
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql.admin import MySqlAdmin
@@ -126,6 +126,23 @@ def test_a_table_changes_its_keys_is_rebuilt_and_converted(on: MySqlEngine, serv
     assert server.rows(f"{columns} AND index_name = 'PRIMARY'") == [("id",)]
     with pytest.raises(ServerError, match="Duplicate entry"):
         server.rows("INSERT INTO orders (id) SELECT id FROM orders LIMIT 1")
+
+
+def test_keys_stored_as_text_are_stored_as_bytes(on: MySqlEngine, server: MySqlAdmin) -> None:
+    of, text, column = version(server), on.column("char36"), on.column("binary16")
+    (creating,) = create_table(on, of, text, "uuid-v4")
+    run(server, [creating])
+    for _ in range(20):
+        server.rows("INSERT INTO orders (id) VALUES (UUID())")
+    bytes_of = "SELECT UNHEX(REPLACE(id, '-', '')) FROM orders ORDER BY 1"
+    before = server.rows(bytes_of)
+    for step in steps("retype", on, of, (text, "uuid-v4"), (column, "uuid-v7")):
+        if step.sql:
+            run(server, [step])
+        else:
+            assert step.note.startswith("Give every old row its own key again, in the new type")
+            server.rows("UPDATE orders SET id_new = UNHEX(REPLACE(id, '-', ''))")
+    assert server.rows("SELECT id FROM orders ORDER BY 1") == before
 
 
 def test_statements_for_newer_versions_of_mariadb_are_not_called_run() -> None:

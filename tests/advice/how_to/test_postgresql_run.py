@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from keybench.advice.how_to.statements import Statement, convert_keys, create_table, rebuild_index, switch_keys
+from keybench.advice.how_to.statements import Statement, convert_keys, create_table, rebuild_index, steps, switch_keys
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.engine import ENGINE as POSTGRESQL
 from keybench.generators.core.layout import layout
@@ -111,6 +111,23 @@ def test_a_table_on_postgresql_changes_its_keys_is_rebuilt_and_converted(postgre
         postgresql.execute("INSERT INTO orders (id) VALUES (NULL)")
     with pytest.raises(psycopg.errors.UniqueViolation):
         postgresql.execute("INSERT INTO orders (id) SELECT id FROM orders LIMIT 1")
+
+
+def test_keys_stored_as_text_are_stored_as_uuids(postgresql: psycopg.Connection) -> None:
+    on, of, text, column = POSTGRESQL, version(postgresql), POSTGRESQL.column("char36"), POSTGRESQL.column("uuid")
+    run(postgresql, create_table(on, of, text, "uuid-v4"))
+    postgresql.execute("INSERT INTO orders (id) SELECT gen_random_uuid()::text FROM generate_series(1, 300)")
+    before = postgresql.execute("SELECT id::uuid FROM orders ORDER BY 1").fetchall()
+    for step in steps("retype", on, of, (text, "uuid-v4"), (column, "uuid-v7")):
+        if step.sql:
+            run(postgresql, [step])
+        else:
+            assert step.note.startswith("Give every old row its own key again, in the new type")
+            postgresql.execute("UPDATE orders SET id_new = id::uuid")
+    assert postgresql.execute("SELECT id FROM orders ORDER BY 1").fetchall() == before
+    postgresql.execute("ALTER TABLE orders ALTER COLUMN id_old DROP NOT NULL")  # as the note says
+    insert(postgresql, 1)
+    assert postgresql.execute("SELECT count(*) FROM orders WHERE substr(id::text, 15, 1) = '7'").fetchone() == (1,)
 
 
 def test_the_function_makes_the_key_of_a_guid_and_an_instant(postgresql: psycopg.Connection) -> None:

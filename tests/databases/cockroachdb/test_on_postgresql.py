@@ -5,24 +5,10 @@ from __future__ import annotations
 import pytest
 
 from keybench.databases.cockroachdb.engine import ENGINE
-from keybench.model.column import Column
-from keybench.model.table import ServerKeys
 from tests.databases.stand_in import *  # noqa: F403
+from tests.databases.stand_in import fixtures
 
 pytestmark = pytest.mark.long
 
-
 # PostgreSQL's strings without a collation follow the database's, CockroachDB's their bytes.
-@pytest.fixture(params=[c for c in ENGINE.columns if c.form != "text"], ids=lambda column: column.name)
-def column(request: pytest.FixtureRequest) -> Column:
-    return request.param
-
-
-@pytest.fixture(params=[c for c in ENGINE.columns if c.native], ids=lambda column: column.name)
-def native(request: pytest.FixtureRequest) -> Column:
-    return request.param
-
-
-@pytest.fixture(params=ENGINE.server_keys, ids=lambda made: made.name)
-def made(request: pytest.FixtureRequest) -> ServerKeys:
-    return request.param
+column, native, made = fixtures(ENGINE, [one for one in ENGINE.columns if one.form != "text"], ENGINE.server_keys)

@@ -7,7 +7,9 @@ from contextlib import closing
 import pytest
 
 from keybench.databases.cockroachdb.admin import CockroachAdmin
+from keybench.databases.cockroachdb.engine import ENGINE
 from keybench.databases.cockroachdb.session import CockroachSession
+from keybench.databases.contract.roles import Address
 from keybench.databases.contract.transactions import Aborted, DeadlockVictim
 from keybench.databases.core import retried
 from keybench.databases.postgresql import ddl
@@ -19,6 +21,19 @@ from keybench.model.table import Table
 from keybench.runners.trials import verify
 from keybench.testing.contract.bench import Bench
 from keybench.testing.contract.keys import random
+
+
+class Session:
+    """What `Alone` sends with: nothing."""
+
+    def __init__(self, address: Address, table: Table) -> None:
+        pass
+
+
+class Alone(retried.RetriesBatches):
+    """What tries again, without a server."""
+
+    sends = Session
 
 
 def refused_twice(bench: Bench, table: Table, state: str) -> None:
@@ -91,7 +106,7 @@ def test_a_transaction_that_never_succeeds_ends(monkeypatch: pytest.MonkeyPatch)
         tries.append("sent")
         raise DeadlockVictim("no")
 
-    again = retried.RetriesBatches()
+    again = Alone(Address("none", "none", {}), Table("none", ENGINE.column("int"), 0))
     with pytest.raises(ServerError, match=r"^a transaction was rolled back 3 times: use fewer writers\.$"):
         again.again(send, lambda: tries.append("rolled back"))
     assert tries == ["sent", "rolled back"] * 3

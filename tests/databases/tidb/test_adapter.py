@@ -25,6 +25,7 @@ from keybench.runners.trials import verify
 from keybench.runners.trials.ranges_trial import of_database
 from keybench.testing.contract.bench import Bench
 from keybench.testing.contract.keys import random
+from keybench.verification.loads import server_for
 from tests.databases.refusals import refused
 
 UUID = ENGINE.column("binary16")
@@ -54,6 +55,11 @@ def test_it_is_reached_by_a_url_alone() -> None:
         f"no TiDB server can be started here:\n  {why}\n  without any server: --server ranges computes which ranges "
         "take the inserts"
     )
+    with pytest.raises(EnvironmentMissing) as missing:
+        server_for(ENGINE, "auto")
+    assert str(missing.value) == f"no TiDB server can be started here:\n{why}"
+    with pytest.raises(UsageError, match=r"compares the page model with a server\. Give a URL\.$"):
+        server_for(ENGINE, "model")
     with pytest.raises(UsageError, match=r"^TiDB has no server kind container: keybench starts no TiDB, "):
         ENGINE.provision("container", ENGINE.settings("durable", "small"))
     assert dict(address_of(TIDB, "tidb://me@db.example").parameters) == {
