@@ -30,7 +30,7 @@ __all__ = [
 _SAME_KEYS = (
     "Give every old row its own key again, in the new type: in batches of some thousands, by a statement or the "
     "application. Do the same for the column of every child table that refers to it. Drop the foreign keys before the "
-    "next step, and add them again after the last; then let id_old be NULL, since new rows do not fill it."
+    "next step, and add them again after the last."
 )
 
 Default = Literal["", "a function", "an expression"]

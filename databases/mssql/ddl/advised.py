@@ -180,4 +180,11 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
             "https://learn.microsoft.com/sql/relational-databases/system-stored-procedures/sp-rename-transact-sql",
             brief,
         ),
+        Statement(
+            f"ALTER TABLE {name} ALTER COLUMN id_old {sql_type(table.column)} NULL",
+            "New rows have no old key. Drop the column's DEFAULT first, if there is one; an IDENTITY column stays.",
+            False,
+            _ALTER_TABLE,
+            brief,
+        ),
     ]

@@ -136,6 +136,13 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
         Statement(f"ALTER TABLE {name} RENAME COLUMN id TO id_old", "", False, page, brief),
         Statement(f"ALTER TABLE {name} RENAME COLUMN id_new TO id", "", False, page, brief),
         Statement(
+            f"ALTER TABLE {name} MODIFY (id_old NULL)",
+            "New rows have no old key. An IDENTITY column stays as it is.",
+            False,
+            page,
+            brief,
+        ),
+        Statement(
             f"ALTER TABLE {name} ADD CONSTRAINT {_quoted(f'{table.name}_pk')} PRIMARY KEY (id) USING INDEX {index}",
             "Together with the application that knows the new keys; then the foreign keys again.",
             False,

@@ -149,10 +149,12 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
             f"BEGIN;\nALTER TABLE {name} ALTER COLUMN id_new SET NOT NULL;\n"
             f"ALTER TABLE {name} DROP CONSTRAINT {constraint}, "
             f"ADD CONSTRAINT {constraint} PRIMARY KEY USING INDEX {index};\n"
+            f"ALTER TABLE {name} ALTER COLUMN id DROP IDENTITY IF EXISTS;\n"
+            f"ALTER TABLE {name} ALTER COLUMN id DROP DEFAULT, ALTER COLUMN id DROP NOT NULL;\n"
             f"ALTER TABLE {name} RENAME COLUMN id TO id_old;\nALTER TABLE {name} RENAME COLUMN id_new TO id;\nCOMMIT",
             "Foreign keys that refer to the old key have to be dropped in the same transaction, and added again as "
-            "NOT VALID on the new one; validate them after it. Keep id_old, with an index, as long as anybody may ask "
-            "for an old key.",
+            "NOT VALID on the new one; validate them after it. New rows have no old key. Keep id_old, with an index, "
+            "as long as anybody may ask for one.",
             True,
             docs,
             "ACCESS EXCLUSIVE, as short as the transaction: nothing is read, because check and index are there.",
