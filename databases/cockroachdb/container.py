@@ -14,7 +14,7 @@ from keybench.databases.hosting.recipe import Recipe
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.ddl import SCHEMA, USER
 
-IMAGE = "cockroachdb/cockroach:latest-v25.2"
+IMAGE = "cockroachdb/cockroach:v25.2.4"
 LOGIN = (
     'password="$COCKROACH_PASSWORD"; COCKROACH_URL="postgresql://{0}:$password@127.0.0.1:26257/{0}'
     '?sslmode=verify-full&sslrootcert=/cockroach/certs/ca.crt" exec /cockroach/cockroach sql -e "SELECT 1"'
