@@ -100,7 +100,7 @@ def _moved(of: Answer, ways: Mapping[Name, Option], rows: int) -> str:
     """The column changes."""
     assert of.existing
     old, best = of.existing.candidate, of.best
-    found = []
+    found = [f"{_size(of, ways['stay'])} if nothing changes"]
     if "retype" in ways:
         new = f" and `{best.name}` for new rows" if best.name != old.name else ""
         found.append(f"{_size(of, ways['retype'])} with the old keys stored as {best.type_name}{new}")
@@ -111,8 +111,8 @@ def _moved(of: Answer, ways: Mapping[Name, Option], rows: int) -> str:
     last = ways.get("retype") or ways["convert"]
     work = _work(of, last.log_bytes, ways["stay"].log_bytes)
     then = f"; with the first, each insert {_and(work)}" if work else ""
-    stays = _size(of, ways["stay"])
-    return f"After {rows:,} more rows {of.place} takes {stays} if nothing changes, {', and '.join(found)}{then}."
+    listed = f"{', '.join(found[:-1])}, and {found[-1]}"
+    return f"After {rows:,} more rows {of.place} takes {listed}{then}."
 
 
 def _work(of: Answer, ours: Figure | None, theirs: Figure | None) -> list[str]:

@@ -166,7 +166,8 @@ def basis_in_brief(of: Answer) -> str:
     }[size.kind]
     figures = [one.leaf_pages for one in of.options] or [size]
     around = max(100 * max(one.high - one.value, one.value - one.low) / one.value for one in figures)
-    within = f" The size of {of.place} is within {around:.1g} %." if around else ""
+    digits = f"{around:.0f}" if around >= 1 else f"{around:.1g}"
+    within = f" The size of {of.place} is within {digits} %." if around else ""
     deleted = " Rows that are deleted later are not in these figures." if of.needs.retention_days else ""
     return f"Rests on: {what}.{within}{deleted}"
 

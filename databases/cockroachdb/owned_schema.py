@@ -1,13 +1,15 @@
 """The schema of trials in the database of a URL.
 
 CockroachDB's advisory locks lock nothing (cockroachdb/cockroach#13546), so the lock of a run is its session: while a
-run works, one of its connections calls itself `keybench run`, and of two such sessions the older one has the lock. The
-cluster ends it when the run dies.
+run works, one of its connections calls itself `keybench run`. A run takes that name, then looks whether another session
+has it, and gives it back if so: of two that begin at once, at most one keeps it. The cluster ends the session when the
+run dies.
 """
 
 from __future__ import annotations
 
 import time
+from random import SystemRandom
 
 from psycopg import sql
 
@@ -21,10 +23,6 @@ _OTHERS = (
     "SELECT count(*) FROM [SHOW CLUSTER SESSIONS] WHERE application_name = %s AND session_id <> %s "
     "AND status <> 'CLOSED'"
 )
-_OLDER = (
-    " AND (session_start, session_id) < "
-    "(SELECT session_start, session_id FROM [SHOW CLUSTER SESSIONS] WHERE session_id = %s)"
-)
 
 
 class Schema(ClusterSchema):
@@ -34,28 +32,25 @@ class Schema(ClusterSchema):
         """Takes the lock, unless another run has it."""
         with connection.server_errors(self._title):
             self._connection.execute("SET idle_session_timeout = 0")  # the connection is idle while the run works
-            self._connection.execute(sql.SQL("SET application_name = {}").format(sql.Literal(RUN)))
             deadline = time.monotonic() + LOCK_SECONDS
-            while self._sessions(_OTHERS + _OLDER, self._session_id()):
+            while True:
+                self._call_itself(RUN)
+                if not self._locked_out():
+                    return True
+                self._call_itself(connection.APPLICATION)
                 if time.monotonic() > deadline:
                     return False
-                time.sleep(0.1)
-        return True
+                time.sleep(SystemRandom().uniform(0.05, 0.2))  # or two would meet again and again
 
     def in_use(self) -> bool:
         """Whether a run with another connection uses it at this moment."""
         with connection.server_errors(self._title):
             return self._locked_out()
 
+    def _call_itself(self, name: str) -> None:
+        self._connection.execute(sql.SQL("SET application_name = {}").format(sql.Literal(name)))
+
     def _locked_out(self) -> bool:
-        return self._sessions(_OTHERS) > 0
-
-    def _session_id(self) -> str:
-        found = self._connection.execute("SHOW session_id").fetchone()
-        assert found
-        return str(found[0])
-
-    def _sessions(self, statement: str, *more: str) -> int:
-        found = self._connection.execute(sql.SQL(statement), [RUN, self._session_id(), *more]).fetchone()
-        assert found
-        return int(found[0])
+        own = self._connection.execute("SHOW session_id").fetchone()
+        assert own
+        return self._connection.execute(_OTHERS, [RUN, own[0]]).fetchone() != (0,)

@@ -80,7 +80,8 @@ def _ranges_are_read(trial: SeenTrial) -> Answer:
     found = [values[metric] for metric in (Metric.RANGES, Metric.TABLE_BYTES) if metric in values]
     known = [reading.value for reading in found if reading.value is not None]
     if len(known) < 2:
-        return Answer("not measured", found[0].reason if found else "the cluster does not tell its ranges")
+        reasons = (reading.reason for reading in found if reading.value is None)
+        return Answer("not measured", next(reasons, "the cluster does not tell its ranges"))
     ranges, size = known
     least = trial.rows * (trial.table.column.width or 0) + trial.rows * trial.table.payload
     seen = f"measured {number(ranges)} ranges of {number(size)} bytes, the rows have {number(least)}"

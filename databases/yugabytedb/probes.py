@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from keybench.databases.contract.roles import Probe
-from keybench.databases.core.probes import FinalState, measured
+from keybench.databases.core.probes import FinalState
 from keybench.databases.postgresql import ddl
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import waits
@@ -18,6 +18,12 @@ from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
+
+_WHOLE = (
+    "SELECT pg_table_size(c.oid) + coalesce((SELECT sum(pg_table_size(indexrelid)) FROM pg_index "
+    "WHERE indrelid = c.oid AND NOT indisprimary), 0) FROM pg_class c WHERE c.oid = %s::regclass"
+)
+NO_SIZE = "YugabyteDB tells no size of this table: one in a colocated database has none of its own."
 
 
 def relation(table: Table) -> str:
@@ -45,15 +51,19 @@ class TabletsProbe(FinalState):
         server = self._server
         try:
             own = index_bytes(server, table)
-            total = server.value(
-                "SELECT pg_table_size(c.oid) + coalesce((SELECT sum(pg_table_size(indexrelid)) FROM pg_index "
-                "WHERE indrelid = c.oid AND NOT indisprimary), 0) FROM pg_class c WHERE c.oid = %s::regclass",
-                ddl.name(table),
-            )
+            total = int(server.value(_WHOLE, ddl.name(table)) or 0)
             tablets = server.value("SELECT num_tablets FROM yb_table_properties(%s::regclass::oid)", relation(table))
         except ServerError as error:
             return Reading.absent(self.supplies, f"the tablets of the table cannot be read ({error}).")
-        return measured(self.supplies, (own, float(total or 0), tablets))
+        return [
+            _size(Metric.INDEX_BYTES, own),
+            _size(Metric.TABLE_BYTES, total),
+            Reading(Metric.RANGES, float(tablets), "measured"),
+        ]
+
+
+def _size(metric: Metric, size: int) -> Reading:
+    return Reading(metric, float(size), "measured") if size else Reading(metric, None, "absent", NO_SIZE)
 
 
 class WaitSampler(waits.WaitSampler):

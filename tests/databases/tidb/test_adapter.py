@@ -8,7 +8,9 @@ import pytest
 
 from keybench.databases.contract.transactions import Aborted
 from keybench.databases.mysql import ddl as of_mysql
+from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import MYSQL, OtherFlavour, flavour_named, flavour_of, require
+from keybench.databases.mysql.probes.inspection import inspector
 from keybench.databases.mysql.url import address_of
 from keybench.databases.registry import engine
 from keybench.databases.tidb import ddl, probes
@@ -74,6 +76,17 @@ def test_its_servers_are_told_from_those_of_mysql() -> None:
     with pytest.raises(OtherFlavour) as other:
         require(MYSQL, VERSION)
     assert str(other.value) == "this server is TiDB (8.0.11-TiDB-v8.5.1), not MySQL: use --db tidb."
+
+
+def test_it_is_not_inspected_as_if_it_were_mysql(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspector, "MySqlInspector", lambda *_: require(MYSQL, VERSION))
+    on = engine("mysql")
+    assert isinstance(on, MySqlEngine)
+    with pytest.raises(UsageError) as refused:
+        on.inspector("mysql://me@db.example")
+    assert str(refused.value) == (
+        "this server is TiDB, whose tables have no pages to inspect: give the URL of a MariaDB or a MySQL."
+    )
 
 
 def test_statements() -> None:

@@ -12,7 +12,7 @@ from keybench.databases.core import clusters
 from keybench.databases.postgresql.ddl import MARK
 from keybench.databases.postgresql.owned_schema import ClusterSchema
 from keybench.databases.registry import engine
-from keybench.databases.yugabytedb import ddl
+from keybench.databases.yugabytedb import ddl, probes
 from keybench.databases.yugabytedb.admin import YugabyteAdmin
 from keybench.databases.yugabytedb.container import recipe
 from keybench.databases.yugabytedb.engine import ENGINE
@@ -112,6 +112,23 @@ def test_a_setting_that_the_server_does_not_know_is_left_out(bench: Bench, guids
     assert {reading.reason.partition(" (")[0] for reading in readings.values()} == {
         "the tablets of the table cannot be read"
     }
+
+
+class Answers:
+    """Answers of a cluster: the size of a relation, or nothing, and three tablets."""
+
+    def __init__(self, size: int | None) -> None:
+        self._size = size
+
+    def value(self, statement: str, _values: object) -> int | None:
+        return 3 if "num_tablets" in statement else self._size
+
+
+@pytest.mark.parametrize("size", [4096, None, 0])
+def test_a_size_that_the_cluster_does_not_tell_is_absent(size: int | None) -> None:
+    found = probes.TabletsProbe(Answers(size)).after(Table("t", UUID, 0))  # type: ignore[arg-type]
+    seen = [reading.value if reading.value is not None else reading.reason for reading in found]
+    assert seen == [size or probes.NO_SIZE, size or probes.NO_SIZE, 3]
 
 
 def test_waits_are_sampled_without_predicate_locks(bench: Bench, guids: Column) -> None:
