@@ -93,7 +93,7 @@ def test_planted_layouts_are_named_with_the_density_of_the_pages(shop: Shop, row
         assert table["rows"] == rows
         for index in table["indexes"]:
             if index["name"] == "PRIMARY":
-                assert index["density"] == pytest.approx(truth[name, "PRIMARY"], abs=1.5), name
+                assert index["density"] == pytest.approx(truth[name, "PRIMARY"], abs=0.2), name
     switched = next(one for one in record["tables"] if one["name"].endswith("t_switched"))
     assert [(one["before"], one["time"][:7]) for one in switched["indexes"][0]["switches"]] == [("uuid-v4", "2026-05")]
     if rows >= LONG:

@@ -35,15 +35,17 @@ class ColumnFacts:
     """AUTO_INCREMENT."""
     width: int | None
     """None where it varies."""
-    length_bytes: int = 0
-    """Bytes of the length in front of a value whose width varies."""
+    long: bool = False
+    """Whether values of 128 bytes and more have two bytes of length in front of them: those of columns that may hold
+    more than 255 bytes (rem0rec.cc, rec_get_converted_size_comp_prefix_low)."""
 
     @property
     def bytes_sql(self) -> str:
         """An SQL expression for the bytes of a value."""
         name = quoted(self.name)
         if self.width is None:
-            return f"coalesce(length({name}) + {self.length_bytes}, 0)"
+            own = f"if(length({name}) < 128, 1, 2)" if self.long else "1"
+            return f"coalesce(length({name}) + {own}, 0)"
         return f"if({name} IS NULL, 0, {self.width})" if self.nullable else str(self.width)
 
 
@@ -120,25 +122,26 @@ def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
     ):
         if "VIRTUAL GENERATED" in str(extra).upper():
             continue
-        width, length = _width(str(kind), most, charset, precision, scale, int(fraction or 0))
+        width = _width(str(kind), most, charset, precision, scale, int(fraction or 0))
+        long = width is None and int(most or 0) > _SHORT
         found[str(name)] = ColumnFacts(
-            str(name), str(kind), str(sql_type), nullable == "YES", "auto_increment" in str(extra), width, length
+            str(name), str(kind), str(sql_type), nullable == "YES", "auto_increment" in str(extra), width, long
         )
     return found
 
 
 def _width(
     kind: str, most: int | None, charset: str | None, precision: int | None, scale: int | None, fraction: int
-) -> tuple[int | None, int]:
-    """(bytes of a value or None, bytes of its length)."""
+) -> int | None:
+    """Bytes of a value; None if they vary."""
     if kind == "decimal":
         whole, part = int(precision or 10) - int(scale or 0), int(scale or 0)
-        return whole // 9 * 4 + _DIGITS[whole % 9] + part // 9 * 4 + _DIGITS[part % 9], 0
+        return whole // 9 * 4 + _DIGITS[whole % 9] + part // 9 * 4 + _DIGITS[part % 9]
     if kind in _WIDTHS:
-        return _WIDTHS[kind] + (fraction + 1) // 2, 0
+        return _WIDTHS[kind] + (fraction + 1) // 2
     if kind == "binary" or (kind == "char" and charset in {"ascii", "latin1"}):
-        return int(most or 0), 0
-    return None, 1 if int(most or 0) <= _SHORT else 2
+        return int(most or 0)
+    return None
 
 
 def indexes(server: Queries, at: Facts, known: dict[str, ColumnFacts]) -> list[IndexHere]:
