@@ -43,7 +43,7 @@ _HIGH = Word(0x8080808080808080)
 class Pool(NamedTuple):
     """So many buffers, and where each page is."""
 
-    buffers: NDArray[np.int32]
+    buffers: NDArray[np.int64]
     """(pages,): the buffer of each page; −1 if it is in none."""
     pages: NDArray[np.int32]
     """(buffers,): the page in each buffer."""
@@ -60,6 +60,8 @@ class Pool(NamedTuple):
     calm: NDArray[np.int64]
     """(buffers,): the number of the time of calm in which a leaf had the highest count, as the pages on the way to it,
     and had changed since the redo point."""
+    of_pages: NDArray[np.int64]
+    """(pages, 2): `buffers` and `changed` side by side, because a row needs both at once."""
     state: NDArray[np.int64]
     """(5,): the hand's place; buffers that were ever taken; the place in the log where the next record goes; the place
     up to which the log is written; the number of the time of calm, from 1."""
@@ -67,15 +69,17 @@ class Pool(NamedTuple):
 
 def new(buffers: int, pages: int, first_branch: int, first_heap: int) -> Pool:
     """An empty pool for pages 0 … `pages` − 1."""
+    of_pages = np.tile(np.array([NOWHERE, 0], np.int64), (pages, 1))
     pool = Pool(
-        np.full(pages, NOWHERE, np.int32),
+        of_pages[:, 0],
         np.full(buffers, NOWHERE, np.int32),
         np.zeros(-(-buffers // 8), np.uint64),
         np.zeros(buffers, np.int8),
-        np.zeros(pages, np.int64),
+        of_pages[:, 1],
         np.array([first_branch, first_heap], np.int64),
         np.zeros(3, np.int64),
         np.zeros(buffers, np.int64),
+        of_pages,
         np.zeros(5, np.int64),
     )
     pool.state[CALM] = 1

@@ -103,7 +103,7 @@ def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -
     n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
     writers = np.zeros(n, np.int16) if load.writers is None else load.writers
     own, level, files = index(load.ranks, model.leaf, model.branch)
-    rows = np.bincount(writers)
+    rows = np.array([n]) if load.writers is None else np.bincount(writers)
     pages = own.first_heap + n // model.heap_rows + 1 + len(rows)
     pool = clock_sweep.new(limits.buffers, pages, own.first_branch, own.first_heap)
     heap_first = np.concatenate([files + pages, np.arange(pages - own.first_heap)])  # the table's file is older

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs.touches import NONE, part_of
-from keybench.pagemodels.memory import uncounted
+from keybench.pagemodels.memory import prefetch, uncounted
 from keybench.pagemodels.postgresql.cost.changes import BYTES, CHECKPOINTS, READ, WRITTEN, Counts, image_of, note, whole
 from keybench.pagemodels.postgresql.cost.checkpoints import BEGUN, Checkpoints, append, due, finish, go_on, is_due
 from keybench.pagemodels.postgresql.cost.checkpoints import begin as begin_checkpoint
@@ -34,6 +34,9 @@ from keybench.pagemodels.postgresql.cost.splits import split_leaf, traced
 from keybench.pagemodels.postgresql.cost.trees import LAST, MADE, Index, Integers, Places, Tree
 
 Writers = NDArray[np.int16]
+
+_AHEAD = 5
+"""Rows after which a leaf is used whose place in memory is fetched now."""
 
 HEAP_ROWS, TX_ROWS, BATCH_ROWS, RESTART, FLUSH_ROWS = range(5)
 """Fields of the work: rows of a heap page, of a transaction, of what COPY adds to the heap at a time; the row before
@@ -135,8 +138,14 @@ def _fill(
     """Enters rows of a writer that split no leaf: `row` and those behind it, up to `until` or to another writer's row.
     Returns the row behind the last one, after which checkpoints have yet to go on."""
     deep, tall, last = _is_deep(branches, row), _is_tall(branches, row), int64(leaves.state[LAST])
-    before, size, state = int64(backends.leaf[writer]), INSERT + sizes.entry, pool.state
+    before, size, state, made = int64(backends.leaf[writer]), INSERT + sizes.entry, pool.state, branches.state[MADE]
     while True:
+        if row + _AHEAD < until:
+            ahead = at[row + _AHEAD - first]
+            prefetch(pool.of_pages, ahead)
+            prefetch(leaves.entries, ahead)
+            if deep:
+                prefetch(index.ways, ahead)
         leaf = int64(at[row - first])
         buffer, calm = pool.buffers[leaf], state[CALM]
         if (
@@ -162,7 +171,9 @@ def _fill(
         else:
             branch = int64(NONE)
             if deep:
-                branch = index.first_branch + int64(traced(branches, index.parents[leaf], row))
+                if index.ways[leaf, 1] != made:
+                    index.ways[leaf, 0], index.ways[leaf, 1] = traced(branches, index.parents[leaf], row), made
+                branch = index.first_branch + int64(index.ways[leaf, 0])
             if before != leaf or leaf != last:
                 if before != NONE:
                     counts[READ + LEAF] += use(pool, before)

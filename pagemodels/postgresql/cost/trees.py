@@ -41,6 +41,9 @@ class Index(NamedTuple):
     branches: Tree
     parents: Places
     """(leaves,): the branch page that has each leaf in the end; empty if there is none."""
+    ways: Places
+    """(leaves, 2): the branch page on the way to each leaf when it was last used, and how many branch pages there were
+    then."""
     first_branch: int
     root: int
     """The page above all branch pages; −1 if there is none."""
@@ -68,6 +71,7 @@ def index(ranks: Integers, leaf: Rule, branch: Rule) -> tuple[Index, Level, Inte
         _tree(leaves, level, leaf),
         _tree(branches, above[0] if above else None, branch),
         parents,
+        np.full((len(parents), 2), NONE, np.int32),
         len(level),
         first_heap - 1 if len(above) > 1 else NONE,
         first_heap,
