@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import get_args
 
+from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import Profile
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
-from keybench.model.names import MODEL_SERVER
-from keybench.model.url import is_url, without_password
+from keybench.model.names import MODEL_SERVER, RANGES_SERVER
+from keybench.model.url import is_url, scheme, without_password
 from keybench.runners import config
 from keybench.runners.planning import chosen_settings, load_path_support, server_keys
 from keybench.runners.planning.columns import check_columns, check_scenario
@@ -134,14 +135,23 @@ class Options:
         if self.db and not names(self.db):
             raise UsageError(f"--db {self.db!r} names no database: name one, such as sqlite, or leave the option out.")
         if self.db == "all":
-            modelled = server_names(self.server) == (MODEL_SERVER,)
-            return tuple(name for name, on in engines().items() if on.has_page_model or not modelled)
+            asked = server_names(self.server)
+            return tuple(name for name, on in engines().items() if _has(on, asked))
         return tuple(engine(name).name for name in names(self.db)) or config.DATABASES
 
     def refuse_beside_resume(self, allowed: set[str]) -> None:
         """UsageError for options other than those `allowed` with --resume: the run has its own values."""
         if given := sorted(self.given - allowed):
             raise UsageError(f"--resume goes on with the run as it was planned: leave out {_spelled(given)}.")
+
+
+def _has(on: Engine, asked: tuple[str, ...]) -> bool:
+    """Whether an engine is among all that those servers are asked for: keybench starts it, or a URL is one of it."""
+    if asked == (MODEL_SERVER,):
+        return on.has_page_model
+    if asked == (RANGES_SERVER,) or on.servers:
+        return True
+    return any(is_url(server) and scheme(server).partition("+")[0] in on.url_schemes for server in asked)
 
 
 def _spelled(parameters: Sequence[str]) -> str:

@@ -17,8 +17,10 @@ from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model.metric import Metric
 from keybench.model.names import RANGES_SERVER
 from keybench.model.table import Table
+from keybench.runners.options import Options
 from keybench.runners.planning.server_choice import resolve
 from keybench.runners.trials.ranges_trial import of_database
+from keybench.scenarios.files import load_scenario
 from tests.databases.refusals import refused as is_refused
 
 NO_MODEL = (
@@ -81,16 +83,27 @@ def test_without_docker_the_way_without_a_server_is_named(monkeypatch: pytest.Mo
     assert said.endswith("\n  without any server: --server ranges computes which ranges take the inserts")
 
 
-def test_all_databases_by_their_models_are_those_that_have_one(tmp_path: Path) -> None:
-    from keybench.runners.options import Options
-
-    chosen = Options(
-        given=frozenset(), db="all", layout="uuid-v4", scenario="quick", server=("model",), column="", settings=(),
+@pytest.mark.parametrize(
+    ("server", "cockroachdb", "tidb"),
+    [
+        (("model",), False, False),
+        (("ranges",), True, True),
+        ((), True, False),  # keybench starts no TiDB
+        (("mysql=local",), True, False),
+        (("tidb://root@db.example:4000",), True, True),
+    ],
+)
+def test_all_databases_are_those_that_the_servers_can_be_of(
+    server: tuple[str, ...], cockroachdb: bool, tidb: bool
+) -> None:
+    options = Options(
+        given=frozenset(), db="all", layout="uuid-v4", scenario="quick", server=server, column="", settings=(),
         rows=1000, writers=None, payload="", executor="", blocks=1, profile="durable", seed=1, image="",
         memory_bytes=1, cpus=1.0, keep_server=False, trial_timeout=1.0,
-    ).request()[0]  # fmt: skip
-    assert "cockroachdb" not in chosen.databases
-    assert {"postgresql", "oracle"} <= set(chosen.databases)
+    )  # fmt: skip
+    chosen = set(options._databases(load_scenario("quick")))
+    assert {"postgresql", "oracle"} <= chosen
+    assert ("cockroachdb" in chosen, "tidb" in chosen) == (cockroachdb, tidb)
 
 
 def test_a_url_is_postgresqls_with_another_scheme_and_port(monkeypatch: pytest.MonkeyPatch) -> None:
