@@ -88,5 +88,5 @@ ENGINE = CockroachDB(
     caveat=clusters.caveat("CockroachDB"),
     settable=settings.SETTABLE,
     absent=clusters.absent("CockroachDB"),
-    questions=clusters.QUESTIONS,
+    questions=clusters.questions(),
 )

@@ -4,6 +4,7 @@ and the questions that only a live one answers."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.questions import Answer, Question, SeenTrial
@@ -74,8 +75,9 @@ def caveat(title: str) -> str:
 _LOADS = (ONE_WRITER, EVERY_LAYOUT, WRITERS_TOGETHER, BY_DATE, CHILDREN)
 
 
-def _ranges_are_read(trial: SeenTrial) -> Answer:
-    """Whether the table has one range or more, and they hold at least the bytes of the rows."""
+def _ranges_are_read(trial: SeenTrial, *, compressed: bool) -> Answer:
+    """Whether the table has one range or more, and they hold something; at least the bytes of the rows unless these are
+    compressed."""
     values = trial.values()
     found = [values[metric] for metric in (Metric.RANGES, Metric.TABLE_BYTES) if metric in values]
     known = [reading.value for reading in found if reading.value is not None]
@@ -83,18 +85,21 @@ def _ranges_are_read(trial: SeenTrial) -> Answer:
         reasons = (reading.reason for reading in found if reading.value is None)
         return Answer("not measured", next(reasons, "the cluster does not tell its ranges"))
     ranges, size = known
-    least = trial.rows * (trial.table.column.width or 0) + trial.rows * trial.table.payload
-    seen = f"measured {number(ranges)} ranges of {number(size)} bytes, the rows have {number(least)}"
-    return Answer("equal" if ranges >= 1 and size >= least else "differs", seen)
+    rows = trial.rows * (trial.table.column.width or 0) + trial.rows * trial.table.payload
+    seen = f"measured {number(ranges)} ranges of {number(size)} bytes, the rows have {number(rows)}"
+    return Answer("equal" if ranges >= 1 and size >= (1 if compressed else rows) else "differs", seen)
 
 
-QUESTIONS = (
-    rows_are_there(*_LOADS),
-    Question(
-        "the cluster tells the ranges of a table and their size, and they hold at least the bytes of its rows",
-        "Number and size of the ranges are all that a cluster tells of a table. A smaller figure would mean that they "
-        "are read at the wrong moment, of the wrong index, or after compression.",
-        (ONE_WRITER,),
-        _ranges_are_read,
-    ),
-)
+def questions(*, compressed: bool = False) -> tuple[Question, ...]:
+    """What only a live cluster answers. `compressed`: whether the sizes that it tells are those of compressed files."""
+    least = "something" if compressed else "at least the bytes of its rows"
+    return (
+        rows_are_there(*_LOADS),
+        Question(
+            f"the cluster tells the ranges of a table and their size, and they hold {least}",
+            "Number and size of the ranges are all that a cluster tells of a table. A smaller figure would mean that "
+            "they are read at the wrong moment, or of the wrong index.",
+            (ONE_WRITER,),
+            partial(_ranges_are_read, compressed=compressed),
+        ),
+    )

@@ -99,5 +99,5 @@ ENGINE = TiDB(
     range_rules=("tidb", "tidb-8.3"),
     caveat=clusters.caveat("TiDB"),
     absent=clusters.absent("TiDB"),
-    questions=clusters.QUESTIONS,
+    questions=clusters.questions(),
 )

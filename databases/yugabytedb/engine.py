@@ -92,5 +92,5 @@ ENGINE = YugabyteDB(
     caveat=clusters.caveat("YugabyteDB"),
     settable=settings.SETTABLE,
     absent={**clusters.absent("YugabyteDB"), Metric.HEAP_CORRELATION: _NO_HEAP},
-    questions=clusters.QUESTIONS,
+    questions=clusters.questions(compressed=True),
 )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from keybench.databases.contract.roles import Admin
+from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
+from keybench.model.table import Table
 from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_server import Target
@@ -52,7 +55,17 @@ def after_load(
             pool=pool,
         )
         readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
-        readings.append(Reading(Metric.REFILLED_INDEX_BYTES, float(admin.index_bytes(table)), "measured"))
+        readings += _refilled(admin, table)
         keys = Keys.concat([keys, keys_in_order(sources, refill=True)])
     verify.check_table(admin, table, keys)
     return readings
+
+
+def _refilled(admin: Admin, table: Table) -> Sequence[Reading]:
+    """The size of the key's index. A cluster may not know it yet, or not tell this user."""
+    metric, why = Metric.REFILLED_INDEX_BYTES, "The server does not tell the size of the index."
+    try:
+        size = admin.index_bytes(table)
+    except ServerError as error:
+        size, why = 0, f"The size of the index cannot be read ({error})."
+    return [Reading(metric, float(size), "measured")] if size else Reading.absent([metric], why)
