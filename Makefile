@@ -72,7 +72,7 @@ kernels-innodb: env
 
 kernels-others: env
 	-@mkdir -p build && rm -f build/$@.sqlite && $(COMPILE) --db $(OTHERS) --rows 2000 >build/$@.log && \
-	  $(COMPILE) --db mssql,oracle,postgresql,sqlite --rows 20000 --ram 2MB >>build/$@.log
+	  $(COMPILE) --db $(OTHERS) --rows 20000 --ram 2MB >>build/$@.log
 
 bench: env
 	$(BIN)/python -m benchmarks

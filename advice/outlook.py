@@ -110,7 +110,7 @@ def _moved(of: Answer, ways: Mapping[Name, Option], rows: int) -> str:
         found.append(f"{_size(of, ways['switch'])} with `{best.name}` for new rows in today's {old.type_name}")
     last = ways.get("retype") or ways["convert"]
     work = _work(of, last.log_bytes, ways["stay"].log_bytes)
-    then = f"; with the first, each insert {_and(work)}" if work else ""
+    then = f"; in the second case each insert {_and(work)}" if work else ""
     listed = f"{', '.join(found[:-1])}, and {found[-1]}"
     return f"After {rows:,} more rows {of.place} takes {listed}{then}."
 

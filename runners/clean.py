@@ -134,12 +134,11 @@ def _engine_of(url: str) -> Engine:
             f"--server{shown}: a URL is needed, as in postgresql://me@db.example/bench; "
             "folders of private servers are found without it."
         )
-    given = scheme(url)
     for engine in engines().values():
-        if given.partition("+")[0] in engine.url_schemes:
+        if engine.reached_by(url):
             check_url(engine, url)
             return engine
-    raise UsageError(f"--server {given or '…'}://…: no database has such URLs. Known: {', '.join(_schemes())}.")
+    raise UsageError(f"--server {scheme(url) or '…'}://…: no database has such URLs. Known: {', '.join(_schemes())}.")
 
 
 def _schemes() -> Iterator[str]:

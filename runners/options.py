@@ -14,7 +14,7 @@ from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.model.names import MODEL_SERVER, RANGES_SERVER
-from keybench.model.url import is_url, scheme, without_password
+from keybench.model.url import is_url, without_password
 from keybench.runners import config
 from keybench.runners.planning import chosen_settings, load_path_support, server_keys
 from keybench.runners.planning.columns import check_columns, check_scenario
@@ -146,12 +146,11 @@ class Options:
 
 
 def _has(on: Engine, asked: tuple[str, ...]) -> bool:
-    """Whether an engine is among all that those servers are asked for: keybench starts it, or a URL is one of it."""
-    if asked == (MODEL_SERVER,):
-        return on.has_page_model
-    if asked == (RANGES_SERVER,) or on.servers:
+    """Whether the servers asked for have one of the engine: one is named for it, or it has the kind that is for all."""
+    if any(server.partition("=")[0] == on.name or (is_url(server) and on.reached_by(server)) for server in asked):
         return True
-    return any(is_url(server) and scheme(server).partition("+")[0] in on.url_schemes for server in asked)
+    kinds = {server for server in asked if not is_url(server) and "=" not in server}
+    return RANGES_SERVER in kinds or bool(on.has_page_model if MODEL_SERVER in kinds else on.servers)
 
 
 def _spelled(parameters: Sequence[str]) -> str:

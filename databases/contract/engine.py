@@ -20,6 +20,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, ServerKeys, Table
 from keybench.model.transactions import Isolation
+from keybench.model.url import scheme
 from keybench.pagemodels.contract import PageModel, SizedByValue
 
 
@@ -126,6 +127,10 @@ class Engine(ABC):
         because of a setting.
         """
         raise self.without_page_model()
+
+    def reached_by(self, url: str) -> bool:
+        """Whether a URL is that of a server of this engine, by its scheme: `mysql+pymysql://` is one of MySQL."""
+        return scheme(url).partition("+")[0] in self.url_schemes
 
     @property
     def has_page_model(self) -> bool:

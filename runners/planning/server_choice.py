@@ -80,13 +80,12 @@ def _possible(on: Engine) -> str:
 
 
 def _of_scheme(databases: tuple[str, ...], url: str) -> str:
-    given = scheme(url)
     for name in databases:
-        if given.partition("+")[0] in engine(name).url_schemes:
+        if engine(name).reached_by(url):
             return name
     raise UsageError(
-        f"--server {given or '…'}://…: none of the databases of this run ({', '.join(databases)}) is reached by such a "
-        "URL."
+        f"--server {scheme(url) or '…'}://…: none of the databases of this run ({', '.join(databases)}) is reached by "
+        "such a URL."
     )
 
 

@@ -90,6 +90,8 @@ def test_without_docker_the_way_without_a_server_is_named(monkeypatch: pytest.Mo
         (("ranges",), True, True),
         ((), True, False),  # keybench starts no TiDB
         (("mysql=local",), True, False),
+        (("model", "mysql=local"), False, False),
+        (("model", "tidb=ranges"), False, True),
         (("tidb://root@db.example:4000",), True, True),
     ],
 )
