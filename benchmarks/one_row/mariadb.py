@@ -24,6 +24,8 @@ from keybench.runners.writers.pool import LocalPool
 
 _QUERY = b"\x03"
 """COM_QUERY: mariadb-slap sends text."""
+_CHARACTERS = "SET NAMES utf8mb4"
+"""As our sessions: the server need not convert the text to the table's character set."""
 
 
 def _statement(table: Table) -> str:
@@ -64,6 +66,7 @@ class _Slap:
             [
                 str(self.program(address)), "--no-defaults", f"--socket={given['unix_socket']}",
                 f"--user={given['user']}", f"--create-schema={given['database']}", "--no-drop",
+                f"--init-command={_CHARACTERS}",
                 f"--query={_statement(table)}", f"--concurrency={clients}", f"--number-of-queries={rows}",
             ]
         )  # fmt: skip

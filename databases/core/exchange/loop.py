@@ -1,7 +1,7 @@
 """The compiled loop that sends one request after another on a socket and waits for each answer.
 
-It makes two system calls a request, `send` and `recv`, and no Python object. LLVM finds the C library's functions by
-name, so the machine code can be cached.
+It makes three system calls a request, `send`, `poll` and `recv`, and no Python object. LLVM finds the C library's
+functions by name, so the machine code can be cached.
 """
 
 from __future__ import annotations
@@ -29,11 +29,15 @@ _MONOTONIC = 1
 """The clock that `time.perf_counter` reads (time.h)."""
 _NO_SIGNAL = 0x4000
 """MSG_NOSIGNAL: no SIGPIPE where the server is gone."""
+_READABLE = 1
+"""POLLIN."""
+_FOR_EVER = -1
 
 _types: Any = numba.types
 _size, _int = _types.intp, _types.int32
 _send: Any = _types.ExternalFunction("send", _size(_int, _types.uintp, _size, _int))
 _recv: Any = _types.ExternalFunction("recv", _size(_int, _types.uintp, _size, _int))
+_poll: Any = _types.ExternalFunction("poll", _int(_types.uintp, _types.uintp, _int))
 _clock: Any = _types.ExternalFunction("clock_gettime", _int(_int, _types.uintp))
 _sleep: Any = _types.ExternalFunction("nanosleep", _int(_types.uintp, _types.uintp))
 
@@ -43,6 +47,15 @@ def _now(moment: NDArray[np.int64]) -> int:
     """Nanoseconds. `moment` is a timespec: seconds and nanoseconds."""
     _clock(np.int32(_MONOTONIC), moment.ctypes.data)
     return int64(moment[0] * 1_000_000_000 + moment[1])
+
+
+@inlined
+def _polled(descriptor: int) -> NDArray[np.int16]:
+    """What `poll` takes for a socket (a pollfd): its number in 32 bits, what to wait for, and a place for the answer."""
+    entry = np.zeros(4, np.int16)
+    entry.view(np.int32)[0] = descriptor
+    entry[2] = _READABLE
+    return entry
 
 
 @inlined
@@ -76,7 +89,7 @@ def exchange(
     Both that and `sent` are shared by all writers, and this one writes at `writer`. `times` is (3, n): when a request
     began and when its answer was there, in seconds, and the rows that the server acknowledged.
     """
-    moment, nap = np.zeros(2, np.int64), np.array([0, _POLL_NS])
+    moment, nap, polled = np.zeros(2, np.int64), np.array([0, _POLL_NS]), _polled(descriptor)
     n, length = len(begins) - 1, len(usual)
     pause = _now(moment) + _PAUSE_NS
     while state[NEXT] < n:
@@ -100,6 +113,10 @@ def exchange(
                 return NOT_SENT
             state[SENT] += done
         while state[RECEIVED] < length:
+            # A recv that waits on a Unix socket wakes twice: also when the server reads the request, which tells the
+            # socket that it can be written again (unix_write_space in Linux's net/unix/af_unix.c). poll does not.
+            if _poll(polled.ctypes.data, np.uint64(1), np.int32(_FOR_EVER)) < 0:
+                return NOT_RECEIVED
             place = state[RECEIVED]
             done = _recv(np.int32(descriptor), received.ctypes.data + np.uint64(place), length - place, np.int32(0))
             if done <= 0:
