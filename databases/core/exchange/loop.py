@@ -1,7 +1,7 @@
 """The compiled loop that sends one request after another on a socket and waits for each answer.
 
-It makes three system calls a request, `send`, `poll` and `recv`, and no Python object. LLVM finds the C library's
-functions by name, so the machine code can be cached.
+It makes two or three system calls a request, `send`, perhaps `poll`, and `recv`, and no Python object. LLVM finds the C
+library's functions by name, so the machine code can be cached.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _now(moment: NDArray[np.int64]) -> int:
 
 @inlined
 def _polled(descriptor: int) -> NDArray[np.int16]:
-    """What `poll` takes for a socket (a pollfd): its number in 32 bits, what to wait for, and a place for the answer."""
+    """A pollfd of one socket: its number in 32 bits, what to wait for, and a place for the answer."""
     entry = np.zeros(4, np.int16)
     entry.view(np.int32)[0] = descriptor
     entry[2] = _READABLE
@@ -90,12 +90,12 @@ def exchange(
     began and when its answer was there, in seconds, and the rows that the server acknowledged.
     """
     moment, nap, polled = np.zeros(2, np.int64), np.array([0, _POLL_NS]), _polled(descriptor)
-    n, length = len(begins) - 1, len(usual)
+    n, length, several = len(begins) - 1, len(usual), len(reached) > 1
     pause = _now(moment) + _PAUSE_NS
     while state[NEXT] < n:
         at = state[NEXT]
         if state[SENT] == 0:
-            if len(reached) > 1:
+            if several:
                 reached[writer] = planned[at]
                 if planned[at] - state[SLOWEST] > skew_rows:
                     state[SLOWEST] = _slowest(reached)
@@ -114,8 +114,9 @@ def exchange(
             state[SENT] += done
         while state[RECEIVED] < length:
             # A recv that waits on a Unix socket wakes twice: also when the server reads the request, which tells the
-            # socket that it can be written again (unix_write_space in Linux's net/unix/af_unix.c). poll does not.
-            if _poll(polled.ctypes.data, np.uint64(1), np.int32(_FOR_EVER)) < 0:
+            # socket that it can be written again (unix_write_space in Linux's net/unix/af_unix.c). poll does not. That
+            # leaves more of the processors to other writers; a single one is faster if it wakes twice.
+            if several and _poll(polled.ctypes.data, np.uint64(1), np.int32(_FOR_EVER)) < 0:
                 return NOT_RECEIVED
             place = state[RECEIVED]
             done = _recv(np.int32(descriptor), received.ctypes.data + np.uint64(place), length - place, np.int32(0))
