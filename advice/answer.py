@@ -114,7 +114,7 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
         existing,
         options,
         tuple(calls.values()),
-        create_table(needs.on, needs.version, best.column, best.name),
+        create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         measured(results, needs.on) if results else {},
         tuple(refused),
     )
