@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
 import keybench.compiled
-from keybench.compiled import kernel
+from keybench.compiled import inlined, kernel
 
 ONE = """from keybench.compiled import kernel
 
@@ -42,6 +44,30 @@ def test_a_loop_is_compiled_also_where_its_machine_code_cannot_be_kept() -> None
     # No directory belongs to code that lies in no file: numba refuses to keep it.
     exec("@kernel\ndef doubled(value):\n    return 2 * value\n", names)
     assert names["doubled"](21) == 42  # type: ignore[operator]
+
+
+@kernel
+def told(number, yes, more=3):  # type: ignore[no-untyped-def]
+    return 1000 * number + 100 * yes + more
+
+
+@inlined
+def less(one, other):  # type: ignore[no-untyped-def]
+    return one - other
+
+
+@kernel
+def calling(narrow, unsigned):  # type: ignore[no-untyped-def]
+    few = told(1, True) + told(narrow[0], False) + told(number=narrow[1], yes=narrow[0] > 4, more=narrow.size)
+    return few, less(narrow[0], 7), less(unsigned[0], unsigned[1])
+
+
+def test_kernels_pass_one_another_one_type_of_integers() -> None:
+    five, most = np.array([5, 6], np.int32), 2**64 - 1
+    assert calling(five, np.array([3, 4], np.uint64)) == ((1103 + 5003 + 6102), -2, most)
+    types = {tuple(map(str, signature)) for signature in told.signatures}
+    assert types == {("int64", "bool", "omitted(default=3)"), ("int64", "bool", "int64")}
+    assert {tuple(map(str, signature)) for signature in less.signatures} == {("int64",) * 2, ("uint64",) * 2}
 
 
 def test_a_change_in_another_module_is_noticed(tmp_path: Path) -> None:
