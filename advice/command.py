@@ -91,7 +91,7 @@ def advise(
     from keybench.advice.answer import answer
     from keybench.advice.form import asker, filled
     from keybench.advice.output import terminal
-    from keybench.compiled import when_compiling
+    from keybench.compiling import when_compiling
 
     given = {
         "db": db, "rows": rows, "rows_per_second": rows_per_second, "payload": payload, "writers": writers,

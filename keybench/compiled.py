@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import event
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -77,29 +75,6 @@ def elementwise(rule: Callable[..., Any]) -> Callable[..., Any]:
     """Compiles a function of numbers into one of arrays of one shape. Machine code is cached as for `kernel`."""
     compiled: Callable[..., Any] = _cached(lambda **cache: numba.vectorize(**cache)(rule))  # type: ignore[no-untyped-call]
     return compiled
-
-
-@contextmanager
-def when_compiling(say: Callable[[], None]) -> Iterator[None]:
-    """Calls `say` once, as soon as a kernel is compiled: a minute may pass then. Machine code that is there is silent."""
-    with event.install_listener("numba:compile", _Compiling(say)):
-        yield
-
-
-class _Compiling(event.Listener):
-    """Of an event that comes only where no machine code is kept (`numba.core.dispatcher.Dispatcher.compile`)."""
-
-    def __init__(self, say: Callable[[], None]) -> None:
-        self._say: Callable[[], None] | None = say
-
-    def on_start(self, event: object) -> None:  # noqa: ARG002 (numba's signature)
-        """The first compilation is told."""
-        say, self._say = self._say, None
-        if say:
-            say()
-
-    def on_end(self, event: object) -> None:
-        """Nothing to tell."""
 
 
 def _cached(compile_: Callable[..., Any]) -> Any:

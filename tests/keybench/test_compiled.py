@@ -24,7 +24,8 @@ from keybench.part.one import one
 def two():
     return one() + 1
 """
-LOOPS = """from keybench.compiled import kernel, when_compiling
+LOOPS = """from keybench.compiled import kernel
+from keybench.compiling import when_compiling
 
 @kernel
 def doubled(value):
