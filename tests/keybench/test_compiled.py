@@ -24,6 +24,20 @@ from keybench.part.one import one
 def two():
     return one() + 1
 """
+LOOPS = """from keybench.compiled import kernel
+from keybench.compiling import when_compiling
+
+@kernel
+def doubled(value):
+    return 2 * value
+
+@kernel
+def next_one(value):
+    return value + 1
+
+with when_compiling(lambda: print("compiling")):
+    print(doubled(21), next_one(6))
+"""
 
 
 def test_a_loop_is_compiled_also_where_its_machine_code_cannot_be_kept() -> None:
@@ -75,6 +89,19 @@ def test_a_change_in_another_module_is_noticed(tmp_path: Path) -> None:
 
     assert [said(1), said(5), said(5)] == ["2\n", "6\n", "6\n"]
     assert len(list((package / "__pycache__").glob("kernels-*"))) == 1
+
+
+def test_compiling_is_told_once_and_only_where_it_happens(tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text(LOOPS)
+
+    def said() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", "import loops"], cwd=tmp_path, capture_output=True, text=True, check=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        )  # fmt: skip
+        return done.stdout
+
+    assert [said(), said()] == ["compiling\n42 7\n", "42 7\n"]
 
 
 def test_a_change_in_a_module_that_extends_numba_is_noticed(tmp_path: Path) -> None:
