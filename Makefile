@@ -62,17 +62,20 @@ lint: env
 # are half of them.
 kernels: kernels-innodb kernels-others
 
-COMPILE = $(BIN)/keybench run --server model --scenario quick --layout uuid-v4 --blocks 1 --results build/$@.sqlite
+COMPILE = $(BIN)/keybench run --server model --layout uuid-v4 --blocks 1 --results build/$@.sqlite
+LOAD = --scenario quick --rows 2000 --payload 100,0-200
+COST = --scenario quick --rows 20000 --ram 2MB
+PAST = --scenario scripts/past.toml
 OTHERS = $$($(BIN)/python -c 'from keybench.databases.registry import engines; \
   print(",".join({on.name for on in engines().values() if on.has_page_model} - {"mariadb", "mysql"}))')
 
 kernels-innodb: env
-	-@mkdir -p build && rm -f build/$@.sqlite && $(COMPILE) --db mariadb,mysql --rows 2000 >build/$@.log && \
-	  $(COMPILE) --db mariadb --rows 20000 --ram 2MB >>build/$@.log
+	-@mkdir -p build && rm -f build/$@.sqlite && $(COMPILE) --db mariadb,mysql $(LOAD) >build/$@.log && \
+	  $(COMPILE) --db mariadb $(COST) >>build/$@.log && $(COMPILE) --db mariadb,mysql $(PAST) >>build/$@.log
 
 kernels-others: env
-	-@mkdir -p build && rm -f build/$@.sqlite && $(COMPILE) --db $(OTHERS) --rows 2000 >build/$@.log && \
-	  $(COMPILE) --db $(OTHERS) --rows 20000 --ram 2MB >>build/$@.log
+	-@mkdir -p build && rm -f build/$@.sqlite && $(COMPILE) --db $(OTHERS) $(LOAD) >build/$@.log && \
+	  $(COMPILE) --db $(OTHERS) $(COST) >>build/$@.log && $(COMPILE) --db $(OTHERS) $(PAST) >>build/$@.log
 
 bench: env
 	$(BIN)/python -m benchmarks

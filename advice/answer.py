@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from keybench.advice.candidates import Candidate, candidates
 from keybench.advice.how_to import existing as of_existing
 from keybench.advice.how_to.existing import Option
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
+from keybench.advice.how_to.old_rows import Growth, growth
 from keybench.advice.how_to.statements import Statement, create_table
 from keybench.advice.index_forecast import IndexForecast, Question
 from keybench.advice.measured import Measured, measured
@@ -18,6 +19,7 @@ from keybench.advice.ranking import Judged, Ranking, judge, ranking
 from keybench.advice.scaling.forecast import forecast
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
+from keybench.model.names import CONTROL, RANDOM
 
 _CORES = 2
 
@@ -29,7 +31,7 @@ class Answer:
     needs: Needs
     ranking: Ranking
     existing: Judged | None
-    """The keys that the table has."""
+    """The keys that the table has; None also if they end before the table does, which `ends` says."""
     options: Sequence[Option]
     """What can be done about them; empty if there are none, or if they are the recommended ones."""
     calls: Sequence[LibraryCall]
@@ -40,11 +42,25 @@ class Answer:
     """What was measured here before, by layout and column."""
     refused: Sequence[tuple[str, str]]
     """Layouts that cannot be forecast, and why."""
+    ends: str = ""
+    """Why the keys that the table has cannot go on to the last row."""
+    deletions: Mapping[str, Growth | None] | None = None
+    """By label, what deleting old rows does to the best keys and to those that they are compared with; None where all
+    rows stay, and for keys of which no model knows deletions."""
 
     @property
     def best(self) -> Candidate:
         """What is recommended."""
         return self.ranking.best.candidate
+
+    @property
+    def compared(self) -> Judged | None:
+        """What the best is compared with: the keys that exist, else random GUIDs, else the integer control."""
+        if self.existing and self.existing.candidate.name != self.best.name:
+            return self.existing
+        every = (*self.ranking.meeting, *self.ranking.missing)
+        of = {name: [one for one in every if one.candidate.name == name] for name in (RANDOM, CONTROL)}
+        return next((found[0] for name, found in of.items() if found and name != self.best.name), None)
 
     @property
     def place(self) -> str:
@@ -108,16 +124,28 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(best.name):
         calls.setdefault(call.language, call)
-    return Answer(
+    of = Answer(
         needs,
         order,
         existing,
         options,
         tuple(calls.values()),
-        create_table(needs.on, needs.version, best.column, best.name),
+        create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         measured(results, needs.on) if results else {},
         tuple(refused),
+        dict(refused).get(today.label, "") if today else "",
     )
+    return replace(of, deletions=_deletions(of)) if needs.retention_days else of
+
+
+def _deletions(of: Answer) -> dict[str, Growth | None]:
+    needs, shown = of.needs, [of.ranking.best, *([of.compared] if of.compared else [])]
+    return {
+        one.candidate.label: growth(
+            needs.on, one.candidate.table(needs.payload), one.candidate.name, needs.rows, needs.rows_per_second
+        )
+        for one in shown
+    }
 
 
 def _today(found: Sequence[Candidate], existing: Existing | None) -> Candidate | None:

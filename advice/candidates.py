@@ -60,7 +60,8 @@ class Candidate:
 
 
 def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate]:
-    """All layouts that people can get: by a well-kept library, from this server, or because the needs name them."""
+    """All layouts that people can get: by a well-kept library, from this server, or because the needs name them. Keys
+    that the table has are among them, whoever makes them: counters of 32 bits, hi/lo, names."""
     on, found = needs.on, []
     by_server = {one.replica for one in on.server_keys}
     named = {CONTROL, RANDOM, *needs.layouts, *([needs.existing.layout] if needs.existing else [])}
@@ -70,7 +71,7 @@ def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate
         for column in _columns(on, made, needs):
             sized = column.sized(made.key_bytes)
             facts = properties(on, needs.version, made, sized, needs.rows_per_second)
-            if not (facts.by_clients or facts.by_server):
+            if not (facts.by_clients or facts.by_server or _there(needs, made, column)):
                 continue
             missed = _missed(needs, made, sized, facts)
             found.append(Candidate(on, made, sized, facts, tuple(missed.values()), tuple(missed)))
@@ -86,7 +87,7 @@ def _columns(on: Engine, made: Layout, needs: Needs) -> Iterator[Column]:
     if needs.type == "text" and made.kind == "uuid":
         names = [column.name for column in on.columns if column.form == "text" and "uuid" in column.kinds][:1]
     if needs.existing and needs.existing.layout == made.name:
-        names.append(needs.existing.column)
+        names.append(needs.existing.column or pair.default)
     named = [on.column(name) for name in dict.fromkeys(filter(None, names))]
     known = [column for column in named if can_hold(on, needs.version, column, made.name)]
     if named and not known:  # a version before the server's own type
@@ -130,6 +131,12 @@ def _missed(needs: Needs, made: Layout, column: Column, facts: Properties) -> Ma
         ),
     }
     return {option: why for option, (asked, met, why) in checks.items() if asked and not met}
+
+
+def _there(needs: Needs, made: Layout, column: Column) -> bool:
+    """Whether the table has such keys in that column, or in one that nobody named."""
+    today = needs.existing
+    return today is not None and today.layout == made.name and today.column in ("", column.name)
 
 
 _A: Final = {"uuid": "a UUID", "text": "text", "integer": "an integer", "bytes": "a number of other bytes than 16"}

@@ -14,6 +14,7 @@ from keybench.runners import config
 app = cli.application()
 Format = Literal["text", "md", "html", "json"]
 _TABLE, _KEYS, _OUTPUT = "The table", "What keys must be", "Output"
+COMPILING = "keybench compiles its page models first, up to two minutes. It keeps them, so the next answer is fast."
 
 
 def _option(panel: str, text: str, **more: Any) -> Any:
@@ -90,6 +91,7 @@ def advise(
     from keybench.advice.answer import answer
     from keybench.advice.form import asker, filled
     from keybench.advice.output import terminal
+    from keybench.compiling import when_compiling
 
     given = {
         "db": db, "rows": rows, "rows_per_second": rows_per_second, "payload": payload, "writers": writers,
@@ -100,7 +102,11 @@ def advise(
     }  # fmt: skip
     needs = filled(given, form, asker())
     chosen: Format = "json" if as_json else format_
-    with Console(stderr=True).status(f"{needs.on.title}: {needs.rows:,} rows") as status:
+    console = Console(stderr=True)
+    with (
+        console.status(f"{needs.on.title}: {needs.rows:,} rows") as status,
+        when_compiling(lambda: console.print(COMPILING, soft_wrap=True)),
+    ):
         of = answer(needs, results, status.update)
     if chosen == "text" and output is None:
         terminal.show(of, cli.console())

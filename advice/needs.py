@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from keybench.advice.how_to.statements import create_table
 from keybench.advice.index_forecast import Growth
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, shortened, unknown_name
 from keybench.generators.core.layout import layout
-from keybench.model.sizes import bytes_of
+from keybench.model.sizes import bytes_of, digits
 from keybench.pagemodels.costs.contract import Server
 
 KeyType = Literal["any", "uuid", "text", "integer"]
@@ -126,8 +127,9 @@ def database_of(text: str) -> tuple[Engine, str]:
     return on, version or (known[-1] if known else "")
 
 
-def existing_of(text: str, on: Engine) -> Existing:
-    """`uuid-v4:400M`, or `uuid-v4:400M:char36` with the column that holds them."""
+def existing_of(text: str, on: Engine, version: str) -> Existing:
+    """`uuid-v4:400M`, or `uuid-v4:400M:char36` with the column that holds them. UsageError, also for a column that this
+    version of the engine has not."""
     name, colon, rest = text.strip().partition(":")
     if not colon:
         raise UsageError(f"--existing {shortened(text)} has no number of rows: write it as uuid-v4:400M.")
@@ -137,6 +139,11 @@ def existing_of(text: str, on: Engine) -> Existing:
     fits = [one.name for one in on.columns if made.kind in one.kinds and one.accepts_all(made.shared_bits())]
     if column and column not in fits:
         raise unknown_name(f"column of {on.title} for {made.name} keys", column, fits)
+    if column:
+        try:
+            create_table(on, version, on.column(column), made.name)
+        except UsageError as why:
+            raise UsageError(f"--existing {shortened(text)} on {on.title} {version}: {why}") from None
     return found
 
 
@@ -150,7 +157,7 @@ def needs(given: Mapping[str, object]) -> Needs:
     on, version = database_of(str(given["db"]))
     if not on.has_page_model:
         raise on.without_page_model()
-    existing = existing_of(str(given["existing"]), on) if given["existing"] else None
+    existing = existing_of(str(given["existing"]), on, version) if given["existing"] else None
     rows = count_of(str(given["rows"]), "--rows")
     if existing and existing.rows > rows:
         raise UsageError(
@@ -160,12 +167,17 @@ def needs(given: Mapping[str, object]) -> Needs:
     rate = _number(given, "rows_per_second", 0.0) or coming(rows, existing) / YEAR
     if (years := rows / rate / YEAR) > _MOST_YEARS:
         raise UsageError(
-            f"{rows:,} rows take {years:,.0f} years at {rate:g} a second: give --rows-per-second "
-            f"{rows / YEAR / _MOST_YEARS:.2g} or more."
+            f"{rows:,} rows take {years:,.0f} years at {digits(rate, 2)} a second: give --rows-per-second "
+            f"{digits(1.05 * rows / YEAR / _MOST_YEARS, 2)} or more."
         )
     retention = _number(given, "retention", 0.0) or None
     if retention:
         rows = max(FEWEST_ROWS, min(rows, round(rate * retention * 86_400)))
+        if existing and existing.rows > rows:
+            raise UsageError(
+                f"at {digits(rate, 3)} rows a second, --retention {digits(retention, 3)} keeps {rows:,} of the "
+                f"{existing.rows:,} rows that exist: give --existing the rows that stay, or a longer --retention."
+            )
     key_type, made_by = str(given["type"]), str(given["made_by"])
     for option, value, choices in (("--type", key_type, get_args(KeyType)), ("--made-by", made_by, get_args(MadeBy))):
         if value not in choices:
@@ -202,5 +214,5 @@ def _number(given: Mapping[str, object], name: str, least: float, most: float = 
     value = given[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         option = f"--{name.replace('_', '-')}"
-        raise UsageError(f"{option} is {value!r}: give a number from {least:g} to {most:g}.")
+        raise UsageError(f"{option} is {value!r}: give a number from {least:,.0f} to {most:,.0f}.")
     return float(value)

@@ -7,12 +7,17 @@ from collections.abc import Mapping
 from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
 from keybench.advice.how_to.existing import Name, Option
+from keybench.advice.how_to.old_rows import Growth
 from keybench.advice.needs import coming
-from keybench.advice.ranking import ALIKE
+from keybench.advice.ranking import ALIKE, Judged
 from keybench.model.sizes import spelled
 
 _ONE_SPLIT = 0.05
 """Splits for 1,000 rows from which on they count."""
+
+
+_SAME = 3
+"""An index that deletions change by no more %, keeps its size."""
 
 
 def keeps_column(of: Answer) -> bool:
@@ -60,6 +65,14 @@ def gain(of: Answer) -> str:
     return f"{of.place.capitalize()} ends at {_size(of, switch)} instead of {_size(of, stay)}."
 
 
+def ends(of: Answer) -> str:
+    """That the keys of today end before the table does; empty if they don't."""
+    if not of.ends or of.needs.existing is None:
+        return ""
+    keys, why = f"Today's `{of.needs.existing.layout}` keys", of.ends.rstrip(".")
+    return f"{keys} end before the table does: {why}. There are no figures for keeping them."
+
+
 def cost(of: Answer) -> str:
     """What new keys among old ones cost, and what helps: a sentence or two; empty if they cost nothing."""
     if not keeps_column(of):
@@ -94,6 +107,47 @@ def _converted(of: Answer, convert: Option, rebuilt: Option, switch: Option) -> 
     if not found:
         return " New keys for old rows would gain nothing more."
     return f" New keys for old rows, too, would {_and(found)}; but everything that refers to them has to change."
+
+
+def deletions(of: Answer) -> str:
+    """What deleting old rows does, which is not in the figures: three sentences; empty if all rows stay."""
+    if of.deletions is None:
+        return ""
+    text = "Rows that are deleted are not in these figures."
+    shown = [one for one in (of.ranking.best, of.compared) if one and of.deletions.get(one.candidate.label)]
+    if not shown:
+        return f"{text} The page model of {of.needs.on.title} does not know what deletions leave."
+    parts: list[str] = []
+    rows = 0
+    for one in shown:
+        grown = of.deletions[one.candidate.label]
+        assert grown
+        rows, name = grown.rows, f"`{one.candidate.name}`"
+        subject = f"that of {name} keys" if parts else f"{of.place} of {name} keys"
+        parts.append(f"{subject} {_changed(grown)}{_why(one, grown)}")
+    sizes = f"up to {rows:,} rows" if rows < of.needs.rows else f"{rows:,} rows"
+    return (
+        f"{text} As new rows take the place of the oldest, {'; '.join(parts)}. This is from a page model of {sizes}, "
+        "after one and a half times as many came and went."
+    )
+
+
+def _changed(grown: Growth) -> str:
+    low, high = round(grown.least), round(grown.most)
+    if low >= -_SAME and high <= _SAME:
+        return "keeps its size"
+    if low < 0 < high:
+        return f"stays within {max(-low, high)} % of its size"
+    by = " to ".join(dict.fromkeys(str(abs(end)) for end in sorted((low, high), key=abs)))
+    return f"{'grows' if high > 0 else 'shrinks'} by {by} %"
+
+
+def _why(one: Judged, grown: Growth) -> str:
+    if one.candidate.properties.ascends and grown.most <= _SAME:
+        return ", because whole pages get empty and are used again"
+    if not one.fits or one.candidate.made.order == "none":
+        return ", because deletions leave holes in all pages" if grown.least > _SAME else ""
+    return ""
 
 
 def _moved(of: Answer, ways: Mapping[Name, Option], rows: int) -> str:

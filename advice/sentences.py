@@ -8,9 +8,10 @@ from typing import Final
 from keybench.advice import outlook
 from keybench.advice.answer import Answer
 from keybench.advice.candidates import Candidate
+from keybench.advice.needs import YEAR
 from keybench.advice.ranking import ALIKE, WORSE, Judged, gains
-from keybench.model.names import CONTROL, RANDOM
-from keybench.model.sizes import spelled
+from keybench.model.names import CONTROL
+from keybench.model.sizes import digits, spelled
 
 _IF: Final[Mapping[str, str]] = {
     "--made-by client": "programs must make keys without asking the server",
@@ -19,7 +20,7 @@ _IF: Final[Mapping[str, str]] = {
     "--hides-time": "a key must not tell when it was made",
     "--merge": "tables of several sites will be merged",
     "--sortable": "keys must sort by time",
-    "--spread": "inserts must spread over the ranges of a cluster",
+    "--spread": "inserts must spread over the servers of a cluster",
 }
 _MUST: Final[Mapping[str, str]] = {
     "--type": "of type {}",
@@ -61,7 +62,7 @@ def reason(of: Answer) -> str:
     if of.options:
         return outlook.gain(of)
     size = spelled(best.forecast.index_bytes.value)
-    other = _compared(of)
+    other = of.compared
     at = f"At {needs.rows:,} rows {of.place} takes {size}"
     if other is None or other.forecast.index_bytes.value * ALIKE < best.forecast.index_bytes.value:
         return f"{at}{_costs(best)}."
@@ -73,7 +74,8 @@ def reason(of: Answer) -> str:
 
 def rest(of: Answer) -> list[str]:
     """What else the first screen says, a sentence or two each."""
-    return list(filter(None, [outlook.cost(of), holds(of), price(of), runner_up(of), *to_avoid(of), *named(of)]))
+    figures = [outlook.ends(of), outlook.cost(of), outlook.deletions(of)]
+    return list(filter(None, [*figures, holds(of), price(of), runner_up(of), *to_avoid(of), *named(of)]))
 
 
 def holds(of: Answer) -> str:
@@ -121,14 +123,21 @@ def to_avoid(of: Answer) -> list[str]:
 def asked(of: Answer) -> str:
     """The question, for readers who know no options."""
     needs = of.needs
-    rate = needs.rows_per_second
     parts = [f"{needs.on.title} {needs.version}".strip(), f"{needs.rows:,} rows"]
     if needs.existing:
         parts.append(f"{needs.existing.rows:,} of them there today with `{needs.existing.layout}` keys")
-    parts.append(f"{rate:,.0f} new ones a second" if rate >= 10 else f"{rate:.2g} new ones a second")
+    parts.append(_rate(needs.rows_per_second))
+    parts += [f"deleted after {digits(needs.retention_days, 3)} days"] if needs.retention_days else []
     parts += [f"{needs.writers} writers"] if needs.writers > 1 else []
     must = [_MUST[option.split(" ")[0]].format(option.split(" ")[-1]) for option in needs.conditions]
     return f"{', '.join(parts)}." + (f" Keys have to be {', '.join(must)}." if must else "")
+
+
+def _rate(a_second: float) -> str:
+    """19 new ones a second, 2.8 new ones a day."""
+    units = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "year": YEAR}
+    unit = next((name for name, seconds in units.items() if a_second * seconds >= 1), "year")
+    return f"{digits(a_second * units[unit], 2)} new ones a {unit}".replace(" a hour", " an hour")
 
 
 def named(of: Answer) -> list[str]:
@@ -166,10 +175,9 @@ def basis_in_brief(of: Answer) -> str:
     }[size.kind]
     figures = [one.leaf_pages for one in of.options] or [size]
     around = max(100 * max(one.high - one.value, one.value - one.low) / one.value for one in figures)
-    digits = f"{around:.0f}" if around >= 1 else f"{around:.1g}"
-    within = f" The size of {of.place} is within {digits} %." if around else ""
-    deleted = " Rows that are deleted later are not in these figures." if of.needs.retention_days else ""
-    return f"Rests on: {what}.{within}{deleted}"
+    shown = f"{around:.0f}" if around >= 1 else digits(around, 1)
+    within = f" The size of {of.place} is within {shown} %." if around else ""
+    return f"Rests on: {what}.{within}"
 
 
 def basis(of: Answer) -> str:
@@ -197,18 +205,6 @@ def _by_server(of: Answer) -> str:
     if facts.server:
         return f", made by the server{facts.server.declaration and f' ({facts.server.declaration})'}"
     return f", made by the server ({facts.default} as the column's default: see “How to do it”)"
-
-
-def _compared(of: Answer) -> Judged | None:
-    """What the best is compared with: the keys that exist, else random GUIDs, else the integer control."""
-    if of.existing and of.existing.candidate.name != of.best.name:
-        return of.existing
-    every = (*of.ranking.meeting, *of.ranking.missing)
-    for name in (RANDOM, CONTROL):
-        found = [one for one in every if one.candidate.name == name]
-        if found and name != of.best.name:
-            return found[0]
-    return None
 
 
 def _alike(one: Judged, other: Judged) -> bool:
@@ -258,14 +254,14 @@ def _more(one: Judged, best: Judged, of: Answer) -> str:
 
 def _trap(one: Candidate) -> str:
     ordered = one.made.order != "none" and not one.properties.ascends
-    return f" It does not ascend in a column of type {one.type_name}." if ordered else ""
+    return f" A column of type {one.type_name} does not sort these keys by their time." if ordered else ""
 
 
 def _about(rows: float) -> str:
     """10.9 million."""
     for unit, name in ((1e9, " billion"), (1e6, " million")):
         if rows >= unit:
-            return f"{rows / unit:.3g}{name}"
+            return f"{digits(rows / unit, 3)}{name}"
     return f"{rows:,.0f}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -16,7 +16,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 int64 = cast("Callable[[Any], int]", np.int64)
-"""`np.int64` in kernels. A literal or a narrower number has another type, for which a kernel would be compiled anew."""
+"""`np.int64` in kernels, where a variable would have two types."""
 
 _MARKS = b"keybench.compiled", b"numba"
 """Texts by which modules with compiled code are known."""
@@ -26,11 +26,15 @@ _PREFIX = "kernels-"
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compiles a function of numbers and arrays at its first call for each set of argument types.
 
+    A call from another kernel passes signed integers as int64, and literals without their values (`_of_few_types`).
+
     The machine code is cached (`_directory`; if that cannot be written, in the user's cache directory), so that a second
     process starts at once. The function releases the interpreter lock and does not check indices. Tests do that
     (`NUMBA_BOUNDSCHECK=1`).
     """
-    compiled: Callable[P, R] = _cached(lambda **cache: numba.njit(nogil=True, error_model="numpy", **cache)(function))
+    compiled: Callable[P, R] = _of_few_types(
+        _cached(lambda **cache: numba.njit(nogil=True, error_model="numpy", **cache)(function))
+    )
     return compiled
 
 
@@ -39,10 +43,32 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
     A call passes seven words for each array and counts references to it. That is more work than many short loops.
     """
-    compiled: Callable[P, R] = _cached(
-        lambda **cache: numba.njit(nogil=True, error_model="numpy", forceinline=True, **cache)(function)
+    compiled: Callable[P, R] = _of_few_types(
+        _cached(lambda **cache: numba.njit(nogil=True, error_model="numpy", forceinline=True, **cache)(function))
     )
     return compiled
+
+
+def _of_few_types(compiled: Any) -> Any:
+    """The same kernel, which other kernels call with one type for all signed integers.
+
+    For numba each literal has a type of its own, and each width: it would compile `touch(page, True)` and
+    `touch(page, False)` apart, and once more for a page from an int32 array. Types of unsigned integers stay: what is
+    computed from them depends on it. The call is resolved by numba.core.types.functions.Dispatcher.get_call_type.
+    """
+    resolve = compiled.get_call_template
+
+    def get_call_template(args: Sequence[Any], kws: Mapping[str, Any]) -> Any:
+        return resolve([_plain(each) for each in args], {name: _plain(each) for name, each in kws.items()})
+
+    compiled.get_call_template = get_call_template
+    return compiled
+
+
+def _plain(given: Any) -> Any:
+    types: Any = numba.types
+    plain = types.unliteral(given)
+    return types.int64 if isinstance(plain, types.Integer) and plain.signed else plain
 
 
 def elementwise(rule: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,8 +1,12 @@
-"""Sizes of memory as people write them: 64GB, 512M, 1.5TB. As in settings of servers, a kilobyte has 1,024 bytes."""
+"""Numbers as people write them, and sizes of memory: 64GB, 512M, 1.5TB.
+
+As in settings of servers, a kilobyte has 1,024 bytes.
+"""
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Final
 
 from keybench.errors import UsageError, shortened
@@ -17,6 +21,11 @@ def bytes_of(text: str, option: str) -> int:
     if not found or not (size := int(float(found[1]) * 1024 ** (_UNITS.find(found[2].upper()) + 1 if found[2] else 0))):
         raise UsageError(f"{option} {shortened(text)} is no size: write it as 512MB or 64GB.")
     return size
+
+
+def digits(value: float, count: int) -> str:
+    """A number with so many digits that count, and never an exponent: 0.000032; 9.55; 12,345."""
+    return f"{value:,.0f}" if abs(value) >= 10**count else f"{Decimal(f'{value:.{count}g}'):,f}"
 
 
 def spelled(size: float) -> str:

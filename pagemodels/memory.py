@@ -1,5 +1,5 @@
-"""Memory operations that numba lacks, for kernels: `memmove`, many times faster than a loop, elements that are brought
-near before they are needed, and arrays whose references are not counted."""
+"""Memory operations that numba lacks, for kernels: `memmove`, many times faster than a loop, `prefetch`, and arrays
+whose references are not counted."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ def _prefetch(_context: Any, array: Any, place: Any) -> Any:
         kind = tools.ir.FunctionType(tools.ir.VoidType(), [address, number, number, number])
         function = tools.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
         element = builder.bitcast(builder.gep(struct.data, [at]), address)
-        builder.call(function, [element, number(_TO_WRITE), number(_NEAR), number(_DATA)])
+        builder.call(function, [element, number(_TO_WRITE), number(_ALL_CACHES), number(_DATA)])
         return context.get_dummy_value()
 
     return types.none(array, place), generate
 
 
-_TO_WRITE, _NEAR, _DATA = 1, 3, 1
+_TO_WRITE, _ALL_CACHES, _DATA = 1, 3, 1
 prefetch = cast("Callable[[NDArray[Any], int], None]", intrinsic(_prefetch))
-"""`prefetch(array, place)` brings array[place], which will be changed, near to the processor, and does not wait for it.
+"""`prefetch(array, place)` asks for array[place], which will be changed, in the processor's cache, and does not wait.
 
 It does nothing else: the place may even lie outside of the array. Processors write in order, so that each write to a
-place that is far away holds up those behind it.
+place that is not in the cache holds up those behind it.
 """
 
 

@@ -24,6 +24,8 @@ from keybench.runners.writers.pool import LOCAL, WriterPool
 
 PILOT_ROWS = (2_000, 20_000)
 _MOST_ROWS = 200_000
+_WORTH = 4
+"""There are pilots where the trials insert more than so many times their rows."""
 _MODEL_BYTES, _SERVER_BYTES = 160, 350
 """Bytes of memory a row: peaks of the runner at 1.3 to 2 million rows, rounded up.
 
@@ -130,39 +132,75 @@ class Cost:
     """Seconds per row."""
 
 
+@dataclass(frozen=True)
+class Prediction:
+    """How long trials will take, as far as pilots can tell."""
+
+    seconds: float
+    """Seconds of all trials on the databases that had pilots."""
+    predicted: tuple[str, ...]
+    """The databases that had pilots."""
+    small: tuple[str, ...]
+    """The other ones, whose trials are small beside pilots."""
+
+    def sentence(self) -> str:
+        """The prediction as a line for the user."""
+        on, others = (" and ".join(engine(name).title for name in names) for names in (self.predicted, self.small))
+        reason = "small: pilots would insert a quarter of their rows or more, so no time is predicted"
+        if not on:
+            return f"the trials are {reason}"
+        if not others:
+            return f"the trials will take about {duration(self.seconds)}"
+        return f"the trials on {on} will take about {duration(self.seconds)}; those on {others} are {reason}"
+
+
 def pilot(
     request: Request,
     trials: Sequence[TrialPlan],
     servers: Servers,
     pool: WriterPool = LOCAL,
     say: Callable[[str], None] = lambda _: None,
-) -> float:
+) -> Prediction:
     """Predicts how many seconds the trials will take, from small trials of the control and of random GUIDs on each
     database.
 
-    Each layout is tried once before it is timed: the first trial loads code and warms the server's caches. `say` gets a
-    line before each pilot. A pilot does not show costs that grow with the index: for large tables the prediction is a
-    lower bound.
+    Each layout is tried once before it is timed: the first trial loads code and warms the server's caches. Where pilots
+    would insert a quarter of the trials' rows or more, one small trial does that alone, and nothing is predicted. `say`
+    gets a line before the pilots of each database. They do not show costs that grow with the index: for large tables
+    the prediction is a lower bound.
     """
-    costs = {}
+    seconds, predicted, small = 0.0, [], []
     for name in dict.fromkeys(trial.database for trial in trials):
+        on_it = [trial for trial in trials if trial.database == name]
+        chosen, rounds = _pilots(on_it)
+        if sum(trial.rows for trial in on_it) <= _WORTH * len(chosen) * sum(rounds):
+            say(f"a first trial on {engine(name).title}, which is not counted")
+            _seconds(request, replace(chosen[0], rows=rounds[0]), servers, pool)
+            small.append(name)
+            continue
         say(f"a pilot on {engine(name).title}")
-        costs[name] = _cost(request, [trial for trial in trials if trial.database == name], servers, pool)
-    return sum(costs[trial.database].trial + trial.rows * costs[trial.database].row for trial in trials)
+        cost = _cost(request, chosen, rounds, servers, pool)
+        seconds += sum(cost.trial + trial.rows * cost.row for trial in on_it)
+        predicted.append(name)
+    return Prediction(seconds, tuple(predicted), tuple(small))
 
 
-def _cost(request: Request, trials: Sequence[TrialPlan], servers: Servers, pool: WriterPool) -> Cost:
-    """A line through two numbers of rows, or through the only one."""
+def _pilots(trials: Sequence[TrialPlan]) -> tuple[list[TrialPlan], tuple[int, ...]]:
+    """The trials of one database that are tried in rounds, and the rows of each round. The first is not timed."""
     few, many = pilot_rows(max(trial.rows for trial in trials), sum(trial.rows for trial in trials))
     wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, RANDOM)]
-    chosen = [trial for trial in wanted if trial] or trials[:1]
+    return [trial for trial in wanted if trial] or [trials[0]], (few, few, many) if many > few else (few, few)
 
-    def seconds(rows: int) -> float:
-        return fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen)
 
-    seconds(few)
-    least = seconds(few)
-    row = max(0.0, (seconds(many) - least) / (many - few)) if many > few else 0.0
+def _cost(
+    request: Request, chosen: Sequence[TrialPlan], rounds: Sequence[int], servers: Servers, pool: WriterPool
+) -> Cost:
+    """A line through two numbers of rows, or through the only one."""
+    _, least, *more = [
+        fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen) for rows in rounds
+    ]
+    few, many = rounds[1], rounds[-1]
+    row = max(0.0, (more[0] - least) / (many - few)) if more else 0.0
     return Cost(max(0.0, least - few * row), row)
 
 

@@ -183,8 +183,7 @@ def _prepare_servers(
                     store.add_environment(run_id, replace(recorded, settings=settings))
     if request.verification:  # its loads are small: pilots would take as long
         return
-    predicted = estimate.pilot(request, trials, servers, pool, shown.stage)
-    say(console, f"the trials will take about {estimate.duration(predicted)}")
+    say(console, estimate.pilot(request, trials, servers, pool, shown.stage).sentence())
 
 
 @contextmanager

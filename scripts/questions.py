@@ -16,11 +16,11 @@ from typing import Any, Final
 
 import typer
 
-from keybench.advice import sentences
 from keybench.advice.answer import answer
 from keybench.advice.command import app
 from keybench.advice.form import USUAL
 from keybench.advice.needs import Needs, needs
+from keybench.advice.output.terms import first_screen
 from keybench.errors import UsageError
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
@@ -73,7 +73,8 @@ def told(command: str) -> list[str]:
         of = answer(needs_of(command))
     except UsageError as error:
         return [f"keybench: {error}"]
-    return [f"{sentences.headline(of)} {sentences.reason(of)}", *sentences.rest(of), sentences.basis_in_brief(of)]
+    headline, reason, *rest = first_screen(of)
+    return [f"{headline} {reason}", *rest]
 
 
 def paragraphs(page: str) -> Mapping[str, list[str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SHARED = {"errors", "plugins", "compiled", "locked_folder"}
+SHARED = {"errors", "plugins", "compiled", "compiling", "locked_folder"}
 COMMAND = {"cli"}
 """How commands end; for the modules that are commands."""
 

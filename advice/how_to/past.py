@@ -15,6 +15,7 @@ from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
+from keybench.model.sizes import digits
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, empty_index
 from keybench.pagemodels.page_stats import PageStats
@@ -59,7 +60,8 @@ def arrivals(there: int, come: int, rows_per_second: float, seed: int) -> Ticks:
     times: Ticks = NOW + (np.cumsum(gaps) - float(gaps[: there + 1].sum())).astype(np.int64)
     if len(times) and int(times[0]) < UNIX_EPOCH:
         raise UsageError(
-            f"at {rows_per_second:g} rows a second the first of these rows is older than 1970: give more rows a second."
+            f"at {digits(rows_per_second, 2)} rows a second the first of these rows is older than 1970: give more rows "
+            "a second."
         )
     return times
 

@@ -37,20 +37,25 @@ Default = Literal["", "a function", "an expression"]
 """What a column has as its default, where the server has no keys of its own that fit."""
 
 
-def create_table(on: Engine, version: str, column: Column, layout: str, table: str = "orders") -> list[Statement]:
+def create_table(
+    on: Engine, version: str, column: Column, layout: str, table: str = "orders", *, by_clients: bool = False
+) -> list[Statement]:
     """Creates a table with that key, and what makes it, where the server can. Empty if the engine knows no statements.
 
-    `version` is the server's, as people write it; empty for the newest. UsageError for a version or layout that is not
-    known, and for a column that does not take the layout's keys.
+    `version` is the server's, as people write it; empty for the newest. `by_clients`: no default makes keys, also where
+    the server could. UsageError for a version or layout that is not known, and for a column that does not take the
+    layout's keys.
     """
     writes = _writer(on)
-    return list(writes.creating(_keyed(table, column, layout, version))) if writes else []
+    return list(writes.creating(_keyed(table, column, layout, version, by_clients))) if writes else []
 
 
-def switch_keys(on: Engine, version: str, column: Column, layout: str, table: str = "orders") -> list[Statement]:
+def switch_keys(
+    on: Engine, version: str, column: Column, layout: str, table: str = "orders", *, by_clients: bool = False
+) -> list[Statement]:
     """New rows of an existing table get keys of that layout; as `create_table`."""
     writes = _writer(on)
-    return list(writes.switching(_keyed(table, column, layout, version))) if writes else []
+    return list(writes.switching(_keyed(table, column, layout, version, by_clients))) if writes else []
 
 
 def rebuild_index(on: Engine, version: str, column: Column, layout: str, table: str = "orders") -> list[Statement]:
@@ -60,24 +65,36 @@ def rebuild_index(on: Engine, version: str, column: Column, layout: str, table: 
 
 
 def convert_keys(
-    on: Engine, version: str, old: tuple[Column, str], new: tuple[Column, str], table: str = "orders"
+    on: Engine,
+    version: str,
+    old: tuple[Column, str],
+    new: tuple[Column, str],
+    table: str = "orders",
+    *,
+    by_clients: bool = False,
 ) -> list[Statement]:
-    """Every row gets a new key. `old` and `new`: column and layout."""
+    """Every row gets a new key. `old` and `new`: column and layout; `by_clients` as in `create_table`."""
     writes = _writer(on)
     if not writes:
         return []
-    return list(writes.converting(_keyed(table, *old, version), _keyed(table, *new, version)))
+    return list(writes.converting(_keyed(table, *old, version), _keyed(table, *new, version, by_clients)))
 
 
 def steps(
-    option: str, on: Engine, version: str, old: tuple[Column, str], new: tuple[Column, str], table: str = "orders"
+    option: str,
+    on: Engine,
+    version: str,
+    old: tuple[Column, str],
+    new: tuple[Column, str],
+    table: str = "orders",
+    *,
+    by_clients: bool = False,
 ) -> list[Statement]:
-    """What to do for one of the `existing.options`, by its name, in order. `old` and `new`: column and layout."""
-    if option == "convert":
-        return convert_keys(on, version, old, new, table)
-    if option == "retype":
-        return [one if one.sql else replace(one, note=_SAME_KEYS) for one in convert_keys(on, version, old, new, table)]
-    switch = switch_keys(on, version, old[0], new[1], table) if "switch" in option else []
+    """What to do for one of the `existing.options`, by its name, in order; the rest as in `convert_keys`."""
+    if option in ("convert", "retype"):
+        converted = convert_keys(on, version, old, new, table, by_clients=by_clients)
+        return [one if one.sql or option == "convert" else replace(one, note=_SAME_KEYS) for one in converted]
+    switch = switch_keys(on, version, old[0], new[1], table, by_clients=by_clients) if "switch" in option else []
     rebuild = rebuild_index(on, version, old[0], new[1], table) if "rebuild" in option else []
     return [*rebuild, *switch] if option.endswith("now") else [*switch, *rebuild]
 
@@ -102,8 +119,8 @@ def _writer(on: Engine) -> WritesStatements | None:
     return on.statements() if isinstance(on, KnowsStatements) else None
 
 
-def _keyed(table: str, column: Column, name: str, version: str) -> KeyedTable:
+def _keyed(table: str, column: Column, name: str, version: str, by_clients: bool = False) -> KeyedTable:
     chosen = layout(name)
     if chosen.kind not in column.kinds or not column.accepts_all(chosen.shared_bits()):
         raise UsageError(f"the column {column.name} does not take all {name} keys: choose another column.")
-    return KeyedTable(table, column.sized(chosen.key_bytes), name, version)
+    return KeyedTable(table, column.sized(chosen.key_bytes), name, version, by_clients)

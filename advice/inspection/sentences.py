@@ -10,7 +10,7 @@ from keybench.advice.inspection.findings import IndexFinding, TableFinding, inse
 from keybench.advice.inspection.naming import Content, Named
 from keybench.databases.contract.existing import TableHere
 from keybench.generators.core.instants import as_datetime
-from keybench.model.sizes import spelled
+from keybench.model.sizes import digits, spelled
 
 _MANY: Final = 3
 _ORDERS: Final = {
@@ -33,7 +33,7 @@ def number(value: float) -> str:
     """12,345; 48.3 million."""
     for unit, name in _UNITS:
         if value >= unit:
-            return f"{value / unit:.3g} {name}"
+            return f"{digits(value / unit, 3)} {name}"
     return f"{value:,.0f}"
 
 
@@ -60,7 +60,7 @@ def percent(share: float) -> str:
 
 def odds(value: float) -> str:
     """A probability."""
-    return "over 99.9 %" if value > 0.999 else f"{100 * value:.3g} %"
+    return "over 99.9 %" if value > 0.999 else f"{digits(100 * value, 3)} %"
 
 
 def what(content: Content) -> str:

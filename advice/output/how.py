@@ -68,5 +68,12 @@ def steps(of: Answer, option: Option) -> list[Statement]:
     """The statements of one way to go, in order; empty for staying."""
     if of.existing is None:
         return []
-    old, new = of.existing.candidate, of.best
-    return statements.steps(option.name, of.needs.on, of.needs.version, (old.column, old.name), (new.column, new.name))
+    needs, old, new = of.needs, of.existing.candidate, of.best
+    return statements.steps(
+        option.name,
+        needs.on,
+        needs.version,
+        (old.column, old.name),
+        (new.column, new.name),
+        by_clients=needs.made_by == "client",
+    )

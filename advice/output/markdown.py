@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from keybench.advice import sentences
 from keybench.advice.answer import Answer
 from keybench.advice.output import how, table
+from keybench.advice.output.terms import first_screen
 
 
 def markdown(of: Answer) -> str:
@@ -15,9 +16,10 @@ def markdown(of: Answer) -> str:
 
 
 def _lines(of: Answer) -> Iterator[str]:
-    yield f"# {sentences.headline(of)}"
-    yield f"\n{sentences.reason(of)}\n"
-    for line in [*sentences.rest(of), sentences.basis_in_brief(of)]:
+    headline, reason, *rest = first_screen(of)
+    yield f"# {headline}"
+    yield f"\n{reason}\n"
+    for line in rest:
         yield f"- {line}"
     found = table.cells(of)
     yield f"\n## Layouts that meet the needs, on {of.needs.on.title} {of.needs.version}\n"
@@ -25,7 +27,7 @@ def _lines(of: Answer) -> Iterator[str]:
     yield ""
     for label, others in found.alike:
         yield f"Like {label}: {', '.join(others)}.\n"
-    for column in found.columns[1:]:
+    for column in found.columns:
         yield f"- *{column.title}*: {column.explained}"
     if missing := table.missing(of):
         yield "\n## Layouts that do not\n"

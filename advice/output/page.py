@@ -14,6 +14,7 @@ from keybench.advice import sentences
 from keybench.advice.answer import Answer
 from keybench.advice.output import how, table
 from keybench.advice.output.pictures import pictures
+from keybench.advice.output.terms import first_screen
 
 _CODE = re.compile(r"`([^`]+)`")
 _UNIT = re.compile(r"(?<=\d) (?=%|×|[KMGT]?B\b)|(?<=×) (?=as\b|the\b)")
@@ -26,18 +27,23 @@ def page(of: Answer) -> str:
     template = templates.from_string(
         (files("keybench.advice.output") / "template/advice.html.jinja").read_text("utf-8")
     )
+    drawn = pictures(of)
+    headline, reason, *told = first_screen(of, *(one.caption for one in drawn))
     css = (files("keybench.results") / "report/template/report.css").read_text("utf-8")
     return template.render(
         of=of,
         css=Markup(css),  # noqa: S704 (our own file)
-        headline=sentences.headline(of),
-        reason=sentences.reason(of),
+        headline=headline,
+        reason=reason,
         asked=sentences.asked(of),
-        also=[*sentences.rest(of), sentences.basis_in_brief(of)],
+        also=told[: -len(drawn)],
         basis=sentences.basis(of),
         found=table.cells(of),
         missing=table.missing(of),
-        pictures=[(one, Markup(one.svg)) for one in pictures(of)],  # noqa: S704 (drawn here)
+        pictures=[
+            (one, caption, Markup(one.svg))  # noqa: S704 (drawn here)
+            for one, caption in zip(drawn, told[-len(drawn) :], strict=True)
+        ],
         option_head=how.OPTION_HEAD,
         options_explained=how.options_explained(of) if of.options else "",
         options=[(how.steps(of, one), row) for one, row in zip(of.options, how.option_rows(of), strict=True)],

@@ -10,6 +10,7 @@ from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
 from keybench.advice.ranking import Judged
 from keybench.model.names import CONTROL, RANDOM
+from keybench.model.sizes import digits
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.dots import Dot, Panel, dot_plot
 from keybench.results.plots.palette import KINDS, styles
@@ -77,7 +78,7 @@ def _moved(of: Answer, shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
 def _index(shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
     largest = max(one.forecast.index_bytes.value for one in shown)
     by, word = (_GB, "GB") if largest >= _GB else (_MB, "MB")
-    dots = [_dot(one.forecast.index_bytes, by, lambda value: f"{value:,.3g}") for one in shown]
+    dots = [_dot(one.forecast.index_bytes, by, lambda value: digits(value, 3)) for one in shown]
     return Picture(
         "How large the index gets",
         f"{word}, lower is better",

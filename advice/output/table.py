@@ -9,7 +9,7 @@ from typing import Final
 from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
 from keybench.advice.ranking import Judged
-from keybench.model.sizes import spelled
+from keybench.model.sizes import digits, spelled
 
 UNKNOWN: Final = "–"
 
@@ -33,19 +33,27 @@ _COLUMNS: Final[dict[Column, Callable[[Judged], str]]] = {
         UNKNOWN if one.assumed else _number(one.moved)
     ),
     Column("index", "the size of the key's index"): lambda one: _size(one.forecast.index_bytes),
-    Column("±", "half of the 95 % interval of the index's size", main=False): lambda one: _around(
+    Column("±", "how far off the size may be: 95 of 100 such forecasts are nearer", main=False): lambda one: _around(
         one.forecast.index_bytes
     ),
-    Column("full", "the part of the index's pages that is in use"): lambda one: _percent(one.forecast.density),
-    Column("splits", "pages that were split in two, for each 1,000 rows"): lambda one: _number(one.forecast.splits),
-    Column("log", "bytes of log a row"): lambda one: _number(one.forecast.log_bytes),
+    Column("full", "the part of the index's pages that is in use (density)"): lambda one: _percent(
+        one.forecast.density
+    ),
+    Column("splits", "full pages that gave half of their rows to a new page, for each 1,000 rows"): lambda one: _number(
+        one.forecast.splits
+    ),
+    Column("log", "bytes a row of the database's record of changes, for recovery after a crash"): lambda one: _number(
+        one.forecast.log_bytes
+    ),
     Column("reads", "pages read from disk for a row, at the end"): lambda one: _number(one.forecast.reads),
-    Column("reads from", "the number of rows from which on a row costs 0.05 page reads", main=False): lambda one: _rows(
-        one
-    ),
-    Column("lag", "rows between a new row's place and the right edge, 95th percentile", main=False): lambda one: _count(
-        one.forecast.lag
-    ),
+    Column(
+        "reads from",
+        "the number of rows from which on every twentieth row waits for a page from disk (the knee)",
+        main=False,
+    ): lambda one: _rows(one),
+    Column(
+        "lag", "rows between a new row's place and the end of the index: 95 of 100 rows have no more", main=False
+    ): lambda one: _count(one.forecast.lag),
     Column("inserts go to", "where writers insert at the same time", figure=False, main=False): lambda one: (
         one.candidate.properties.contention
     ),
@@ -121,7 +129,7 @@ def _count(of: Figure | None) -> str:
     if of is None:
         return UNKNOWN
     value = of.value
-    return f"{value / 1e6:,.3g} M" if value >= 1e6 else f"{value:,.0f}"
+    return f"{digits(value / 1e6, 3)} M" if value >= 1e6 else f"{value:,.0f}"
 
 
 def _time(of: Answer, one: Judged) -> str:

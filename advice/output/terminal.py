@@ -8,22 +8,24 @@ from rich.table import Table
 from keybench.advice import sentences
 from keybench.advice.answer import Answer
 from keybench.advice.output import how, table
+from keybench.advice.output.terms import first_screen
 
 
 def show(of: Answer, console: Console) -> None:
     """Prints the answer: what to do, why, what else, the figures, how to do it."""
-    console.print(sentences.headline(of), style="bold")
-    console.print(sentences.reason(of), "")
-    for line in sentences.rest(of):
+    headline, reason, *rest, basis = first_screen(of)
+    console.print(headline, style="bold")
+    console.print(reason)
+    for line in rest:
         console.print(line)
-    console.print(sentences.basis_in_brief(of), style="dim")
+    console.print(basis, style="dim")
     found = table.cells(of)
     console.print(f"\nLayouts that meet the needs, on {of.needs.on.title} {of.needs.version}:")
     console.print(_grid(found, main=True), "")
     console.print(_grid(found, main=False), "")
     for label, others in found.alike:
         console.print(f"Like {label}: {', '.join(others)}.")
-    for column in found.columns[1:]:
+    for column in found.columns:
         console.print(f"  {column.title}: {column.explained}", style="dim")
     if missing := table.missing(of):
         console.print("\nLayouts that do not:")

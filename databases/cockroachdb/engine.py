@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from keybench.databases.cockroachdb import ddl, settings
 from keybench.databases.contract.engine import Engine
@@ -17,6 +18,9 @@ from keybench.databases.core import clusters
 from keybench.databases.postgresql import keys
 from keybench.model.column import Column
 from keybench.model.table import KeyRole, Table
+
+if TYPE_CHECKING:
+    from keybench.databases.postgresql.url import Reached
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,13 @@ class CockroachDB(Engine):
     def out_of_order(self, table: Table) -> str:
         """By a hash of the key, keys that follow one another do not lie beside one another."""
         return clusters.HASHED if table.settings.get(ddl.SHARDING) == "hash" else ""
+
+    @property
+    def reached(self) -> Reached:
+        """How its servers are reached, and told from PostgreSQL's."""
+        from keybench.databases.cockroachdb.url import COCKROACHDB
+
+        return COCKROACHDB
 
     def owned_schema(self, url: str) -> OwnedSchema:
         """The tables of trials, and the schema if keybench made it."""

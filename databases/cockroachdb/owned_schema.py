@@ -9,6 +9,8 @@ run dies.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import SystemRandom
 
 from psycopg import sql
@@ -46,6 +48,18 @@ class Schema(ClusterSchema):
         """Whether a run with another connection uses it at this moment."""
         with connection.server_errors(self._title):
             return self._locked_out()
+
+    @contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Whether no other run uses the server; then none can begin before this ends."""
+        before = self._connection.execute("SHOW application_name").fetchone()
+        assert before
+        self._call_itself(RUN)
+        try:
+            yield not self._locked_out()
+        finally:
+            if not self._connection.closed:
+                self._call_itself(str(before[0]))
 
     def _call_itself(self, name: str) -> None:
         self._connection.execute(sql.SQL("SET application_name = {}").format(sql.Literal(name)))

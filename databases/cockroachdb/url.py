@@ -6,7 +6,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.url import Reached
 from keybench.databases.postgresql.url import address_of as of_postgresql
 
-COCKROACHDB = Reached("cockroachdb", "CockroachDB", "26257", "defaultdb")
+COCKROACHDB = Reached("cockroachdb", "CockroachDB", "26257", "defaultdb", mark="cockroachdb")
 
 
 def address_of(text: str) -> Address:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from keybench.model.column import Column
 
@@ -28,6 +28,10 @@ class Statement:
     """What it locks, and what goes on meanwhile; empty for a new table and for steps that lock nothing."""
 
 
+BY_CLIENTS: Final = "The application makes every key, so the column needs no default."
+"""The note of a statement for a table that is `KeyedTable.by_clients`."""
+
+
 @dataclass(frozen=True)
 class KeyedTable:
     """A table of a user whose primary key is the column `id`."""
@@ -38,6 +42,8 @@ class KeyedTable:
     """Of its keys."""
     version: str = ""
     """Of the server, as people write it; empty for the newest that keybench knows."""
+    by_clients: bool = False
+    """Whether clients make all keys, also where the server could: no default then."""
 
 
 class WritesStatements(Protocol):

@@ -1,14 +1,15 @@
 """A writer's transactions that are sent again if the server rolls them back in favour of others.
 
 `RetriedTransactions` are a scenario's transactions with several statements: look up, insert, commit. `RetriesBatches`
-is for sessions of servers that may roll back any transaction, as a cluster does: those of one batch are sent again too.
+is for sessions of servers that may roll back any transaction, as a cluster does: those of one batch are sent again too,
+and so are look-ups, deletions and the statistics before them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.model.transactions import TransactionStyle
+
+T = TypeVar("T")
 
 MOST_TRIES: Final = 10_000
 """A transaction that fails so often will never succeed."""
@@ -53,10 +56,11 @@ class CountsRetries(Protocol):
         ...
 
 
-def _committed(send: Callable[[], int], rollback: Callable[[], None]) -> tuple[int, int, int]:
-    """(Rows that the server acknowledged, how often it rolled them back before, and how many of these were deadlocks).
+def _committed(send: Callable[[], T], rollback: Callable[[], None]) -> tuple[T, int, int]:
+    """(What `send` gives when the server has not rolled it back, how often it did so before, and how many of these were
+    deadlocks).
 
-    ServerError if it never commits them.
+    ServerError if it never commits it.
     """
     deadlocks = 0
     for tries in range(MOST_TRIES):
@@ -69,10 +73,14 @@ def _committed(send: Callable[[], int], rollback: Callable[[], None]) -> tuple[i
 
 
 class RetriesBatches:
-    """The part of a session that sends batches again. It comes before the class whose batches they are, `sends`."""
+    """The part of a session that sends batches again. It comes before the class whose batches they are, `sends`.
+
+    Outside of a transaction, each look-up and deletion is one of its own, and is sent again too. These are not counted:
+    `rollbacks` are of batches.
+    """
 
     sends: Any
-    """The session without this: `send`, `begin`, `commit` and `rollback` are its own."""
+    """The session without this: what it overrides here is its own."""
     _inside = False
     """Whether `begin` began a transaction: whoever did that tries it again."""
 
@@ -89,6 +97,22 @@ class RetriesBatches:
     def send(self, batch: object) -> int:
         """Sends one batch until the server has committed it. Returns the rows that it acknowledged."""
         return self.again(lambda: int(self.sends.send(self, batch)), self.rollback)
+
+    def prepare_keys(self, keys: Keys) -> Any:
+        """As the session's, whose first call gathers statistics."""
+        return self._repeated(lambda: self.sends.prepare_keys(self, keys))
+
+    def find(self, key: object) -> int:
+        """Reads one row."""
+        return int(self._repeated(lambda: self.sends.find(self, key)))
+
+    def between(self, low: object, high: object) -> int:
+        """Reads a range of rows."""
+        return int(self._repeated(lambda: self.sends.between(self, low, high)))
+
+    def delete(self, keys: Sequence[object]) -> int:
+        """Deletes the rows in one statement."""
+        return int(self._repeated(lambda: self.sends.delete(self, keys)))
 
     def exchange(self) -> None:
         """None: the compiled loop cannot send a row again."""
@@ -117,6 +141,10 @@ class RetriesBatches:
         self._retries.append(tries)
         self._deadlocks += deadlocks
         return rows
+
+    def _repeated(self, ask: Callable[[], T]) -> T:
+        """What the server answers when it has not rolled the transaction back."""
+        return ask() if self._inside else _committed(ask, self.rollback)[0]
 
 
 @dataclass

@@ -8,7 +8,8 @@ lock, which the server releases when the run dies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import psycopg
 from psycopg import sql
@@ -18,6 +19,7 @@ from keybench.databases.core.coordination import COLUMNS
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection, versions
 from keybench.databases.postgresql.ddl import MARK, SCHEMA
+from keybench.databases.postgresql.url import require
 from keybench.errors import ServerError
 
 IN_USE = int.from_bytes(b"keytrial")
@@ -50,6 +52,14 @@ class Schema:
         self._title = connection.title(address)
         self.place = f"{self._title} at {connection.place(address)}"
         self._connection = connection.connect(address)
+        if address.server == "url":
+            try:
+                with connection.server_errors(self._title):
+                    version = self._connection.execute("SELECT version()").fetchone()
+                require(address.engine, str(version[0]) if version else "")
+            except BaseException:
+                self._connection.close()
+                raise
 
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it."""
@@ -168,13 +178,13 @@ class ClusterSchema(Schema):
     def remove(self) -> Sequence[str]:
         """Drops the trials' tables. Also drops the schema if keybench made it and nothing else is in it.
 
-        Removes nothing while another run uses the server. There is no transaction around it: a cluster commits each
-        change of a schema by itself.
+        Removes nothing while another run uses the server, and no run begins meanwhile. There is no transaction around
+        it: a cluster commits each change of a schema by itself.
         """
         own, removed = self._connection, list[str]()
         try:
-            with connection.server_errors(self._title):
-                if self._locked_out():
+            with connection.server_errors(self._title), self._alone() as alone:
+                if not alone:
                     return []
                 for name, _ in self._tables():
                     own.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(SCHEMA, name)))
@@ -189,6 +199,21 @@ class ClusterSchema(Schema):
             done = f"Removed before that: {', '.join(removed)}." if removed else "Nothing was changed."
             raise ServerError(f"{error}\n{done} See to that object on {self.place}, then clean again.") from None
         return removed
+
+    @contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Whether no other run uses the server; then none can begin before this ends.
+
+        The session holds the lock, because there is no transaction. It may be that of the run itself, which holds it
+        already: the server counts how often (manual, "Advisory Locks").
+        """
+        own = self._connection
+        alone = own.execute("SELECT pg_try_advisory_lock(%s)", [IN_USE]).fetchone() == (True,)
+        try:
+            yield alone
+        finally:
+            if alone and not own.closed:
+                own.execute("SELECT pg_advisory_unlock(%s)", [IN_USE])
 
     def _tables(self) -> list[tuple[str, str]]:
         return [(str(name), str(mark)) for name, mark in self._connection.execute(_MARKED, [SCHEMA, MARK])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -11,7 +11,8 @@ from psycopg.pq import Conninfo
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.secret import from_url
-from keybench.errors import UsageError
+from keybench.databases.registry import engine, engines
+from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model import url
 
 _KEYS: Final = frozenset({"scram_client_key", "scram_server_key"})
@@ -28,9 +29,36 @@ class Reached:
     port: str
     database: str = "database"
     """In the example of a URL."""
+    mark: str = ""
+    """What the answer to `SELECT version()` contains, in small letters; PostgreSQL's contains none of these."""
 
 
 POSTGRESQL: Final = Reached("postgresql", "PostgreSQL", "5432")
+
+
+@runtime_checkable
+class IsReached(Protocol):
+    """An engine whose servers speak PostgreSQL's protocol, and are not PostgreSQL."""
+
+    @property
+    def reached(self) -> Reached:
+        """How it is reached."""
+        ...
+
+
+def require(wanted: str, version: str) -> None:
+    """EnvironmentMissing if that is the version of another system: its figures must not stand under a wrong name.
+
+    `wanted`: the name of the engine; `version`: what the server answers to `SELECT version()`.
+    """
+    others = [on.reached for on in engines().values() if isinstance(on, IsReached)]
+    actual = next((of for of in others if of.mark in version.lower()), POSTGRESQL)
+    if actual.engine != wanted:
+        raise EnvironmentMissing(
+            f"this server is {actual.title} ({version.partition(' (')[0].partition(' on ')[0]}), not "
+            f"{engine(wanted).title}: use --db {actual.engine} --server {actual.engine}://…, with the rest of the URL "
+            "as it is."
+        )
 
 
 def address_of(text: str, of: Reached = POSTGRESQL) -> Address:

@@ -84,7 +84,11 @@ class WaitSampler:
 
     def __init__(self, address: Address) -> None:
         self._server = Queries(address)
-        standing = ", ".join(str(int(number)) for (number,) in self._server.rows(_CONNECTIONS)) or "0"
+        try:
+            standing = ", ".join(str(int(number)) for (number,) in self._server.rows(_CONNECTIONS)) or "0"
+        except BaseException:
+            self._server.close()
+            raise
         self._statement = _WAITS.format(standing=standing)
         self._samples = WaitSamples()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import CacheSize, Profile
@@ -19,6 +20,9 @@ from keybench.databases.yugabytedb import ddl, settings
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
+
+if TYPE_CHECKING:
+    from keybench.databases.postgresql.url import Reached
 
 _NO_HEAP = "A table of YugabyteDB lies in the order of its primary key or of a hash: there is no heap beside it."
 
@@ -68,6 +72,13 @@ class YugabyteDB(Engine):
     def out_of_order(self, table: Table) -> str:
         """By a hash of the key, keys that follow one another do not lie beside one another."""
         return clusters.HASHED if table.settings.get(ddl.SHARDING) != "range" else ""
+
+    @property
+    def reached(self) -> Reached:
+        """How its servers are reached, and told from PostgreSQL's."""
+        from keybench.databases.yugabytedb.url import YUGABYTEDB
+
+        return YUGABYTEDB
 
     def owned_schema(self, url: str) -> OwnedSchema:
         """The tables of trials, and the schema if keybench made it."""

@@ -6,7 +6,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.url import Reached
 from keybench.databases.postgresql.url import address_of as of_postgresql
 
-YUGABYTEDB = Reached("yugabytedb", "YugabyteDB", "5433", "yugabyte")
+YUGABYTEDB = Reached("yugabytedb", "YugabyteDB", "5433", "yugabyte", mark="-yb-")
 
 
 def address_of(text: str) -> Address:

@@ -34,7 +34,7 @@ SLOT_FIELDS: Final = 8  # half a cache line
 USED_SLOTS, LAST = range(2)
 """Fields of the state: slots in use; the slot of the rightmost leaf of the index, −1 where it lies in another range."""
 
-_AHEAD: Final = 32  # rows after which a page is noted whose place in memory is brought near now
+_AHEAD: Final = 32  # so many rows before a page is noted, its place in memory is prefetched
 ALONE: Final = -1
 """Value of `keep_append`: all entries stay, and the new one goes to the new page alone."""
 

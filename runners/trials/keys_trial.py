@@ -123,7 +123,6 @@ def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
             failed.append(error)
 
     threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(streams))]
-    gc.collect()
     gc.disable()
     try:
         for thread in threads:

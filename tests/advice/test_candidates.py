@@ -88,6 +88,31 @@ def test_existing_keys_are_looked_at_in_their_column() -> None:
     assert "uuid-v4 · char36" not in found("mysql", existing="uuid-v4:500k")
 
 
+@pytest.mark.parametrize(
+    ("db", "existing", "label", "misses"),
+    [
+        ("postgresql", "int-identity", "int-identity", {"--made-by client", "--made-by server"}),
+        ("sqlite", "bigint-hilo", "bigint-hilo", {"--made-by client", "--made-by server"}),
+        ("postgresql", "newsequentialid", "newsequentialid", {"--made-by client", "--made-by server"}),
+        ("mysql", "uuid-v5", "uuid-v5", {"--made-by client", "--made-by server"}),
+        ("postgresql", "ydb-hash-prefixed", "ydb-hash-prefixed", {"--made-by client", "--made-by server"}),
+    ],
+)
+def test_keys_that_the_table_has_are_known_whoever_makes_them(
+    db: str, existing: str, label: str, misses: set[str]
+) -> None:
+    assert label not in found(db)
+    assert found(db, existing=f"{existing}:500k")[label].misses == ()
+    asked = ({"made_by": who, "existing": f"{existing}:500k"} for who in ("client", "server"))
+    assert {option for given in asked for option in found(db, **given)[label].missed_options} == misses
+
+
+def test_existing_uuids_are_no_text_because_new_keys_will_be() -> None:
+    here = found("postgresql", type="text", existing="uuid-v4:500k")
+    assert here["uuid-v4"].misses == ("it is a UUID",)
+    assert here["uuid-v4 · char36"].misses == ()
+
+
 def test_the_hottest_range() -> None:
     column = engine("postgresql").default_column("uuid")
     assert hottest_share("uuid-v4", column, 100.0) < 0.05

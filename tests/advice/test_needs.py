@@ -39,10 +39,25 @@ def test_rows_are_read_as_people_write_them(text: str, rows: int) -> None:
         ),
         (
             {"rows_per_second": 1e-3},
-            "1,000,000,000 rows take 31,688 years at 0.001 a second: give --rows-per-second 0.032 or more.",
+            "1,000,000,000 rows take 31,688 years at 0.001 a second: give --rows-per-second 0.033 or more.",
         ),
-        ({"writers": 0}, "--writers is 0: give a number from 1 to 1000."),
-        ({"payload": -1}, "--payload is -1: give a number from 0 to 8000."),
+        (
+            {"rows": "1000", "rows_per_second": 1e-9},
+            "1,000 rows take 31,688 years at 0.000000001 a second: give --rows-per-second 0.000000033 or more.",
+        ),
+        (
+            {"db": "mariadb:10.6", "existing": "uuid-v4:1M:uuid"},
+            "--existing 'uuid-v4:1M:uuid' on MariaDB 10.6: MariaDB has the type uuid from 10.7 on: choose the column "
+            "binary16, or a newer version.",
+        ),
+        (
+            {"existing": "uuid-v4:400M", "rows_per_second": 10, "retention": 7},
+            "at 10 rows a second, --retention 7 keeps 6,048,000 of the 400,000,000 rows that exist: give --existing "
+            "the rows that stay, or a longer --retention.",
+        ),
+        ({"writers": 0}, "--writers is 0: give a number from 1 to 1,000."),
+        ({"payload": -1}, "--payload is -1: give a number from 0 to 8,000."),
+        ({"behind": -1}, "--behind is -1: give a number from 0 to 1,000,000,000,000."),
         ({"ram": "much"}, "--ram 'much' is no size: write it as 512MB or 64GB."),
     ],
 )

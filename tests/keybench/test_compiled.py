@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
 import keybench.compiled
-from keybench.compiled import kernel
+from keybench.compiled import inlined, kernel
 
 ONE = """from keybench.compiled import kernel
 
@@ -22,6 +24,20 @@ from keybench.part.one import one
 def two():
     return one() + 1
 """
+LOOPS = """from keybench.compiled import kernel
+from keybench.compiling import when_compiling
+
+@kernel
+def doubled(value):
+    return 2 * value
+
+@kernel
+def next_one(value):
+    return value + 1
+
+with when_compiling(lambda: print("compiling")):
+    print(doubled(21), next_one(6))
+"""
 
 
 def test_a_loop_is_compiled_also_where_its_machine_code_cannot_be_kept() -> None:
@@ -29,6 +45,30 @@ def test_a_loop_is_compiled_also_where_its_machine_code_cannot_be_kept() -> None
     # No directory belongs to code that lies in no file: numba refuses to keep it.
     exec("@kernel\ndef doubled(value):\n    return 2 * value\n", names)
     assert names["doubled"](21) == 42  # type: ignore[operator]
+
+
+@kernel
+def told(number, yes, more=3):  # type: ignore[no-untyped-def]
+    return 1000 * number + 100 * yes + more
+
+
+@inlined
+def less(one, other):  # type: ignore[no-untyped-def]
+    return one - other
+
+
+@kernel
+def calling(narrow, unsigned):  # type: ignore[no-untyped-def]
+    few = told(1, True) + told(narrow[0], False) + told(number=narrow[1], yes=narrow[0] > 4, more=narrow.size)
+    return few, less(narrow[0], 7), less(unsigned[0], unsigned[1])
+
+
+def test_kernels_pass_one_another_one_type_of_integers() -> None:
+    five, most = np.array([5, 6], np.int32), 2**64 - 1
+    assert calling(five, np.array([3, 4], np.uint64)) == ((1103 + 5003 + 6102), -2, most)
+    types = {tuple(map(str, signature)) for signature in told.signatures}
+    assert types == {("int64", "bool", "omitted(default=3)"), ("int64", "bool", "int64")}
+    assert {tuple(map(str, signature)) for signature in less.signatures} == {("int64",) * 2, ("uint64",) * 2}
 
 
 def test_a_change_in_another_module_is_noticed(tmp_path: Path) -> None:
@@ -49,6 +89,19 @@ def test_a_change_in_another_module_is_noticed(tmp_path: Path) -> None:
 
     assert [said(1), said(5), said(5)] == ["2\n", "6\n", "6\n"]
     assert len(list((package / "__pycache__").glob("kernels-*"))) == 1
+
+
+def test_compiling_is_told_once_and_only_where_it_happens(tmp_path: Path) -> None:
+    (tmp_path / "loops.py").write_text(LOOPS)
+
+    def said() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", "import loops"], cwd=tmp_path, capture_output=True, text=True, check=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        )  # fmt: skip
+        return done.stdout
+
+    assert [said(), said()] == ["compiling\n42 7\n", "42 7\n"]
 
 
 def test_a_change_in_a_module_that_extends_numba_is_noticed(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from keybench.errors import UsageError
-from keybench.model.sizes import bytes_of, spelled
+from keybench.model.sizes import bytes_of, digits, spelled
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,14 @@ def test_other_text_is_refused(text: str) -> None:
 )
 def test_sizes_are_spelled_in_the_largest_unit(size: int, text: str) -> None:
     assert spelled(size) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "count", "text"),
+    [
+        (3.2e-05, 2, "0.000032"), (1.0, 2, "1"), (9.96, 2, "10"), (99.6, 2, "100"), (101.4, 2, "101"), (0, 3, "0"),
+        (999.6, 3, "1,000"), (12_345.6, 3, "12,346"), (1e11, 3, "100,000,000,000"), (-0.00012345, 3, "-0.000123"),
+    ],
+)  # fmt: skip
+def test_numbers_have_no_exponent(value: float, count: int, text: str) -> None:
+    assert digits(value, count) == text

@@ -74,12 +74,12 @@ def test_only_arrays_without_gaps_are_moved_in() -> None:
 
 @pytest.mark.parametrize("shape", [(8,), (8, 4)])
 def test_prefetching_changes_nothing_even_outside_of_the_array(shape: tuple[int, ...]) -> None:
-    near: Any = kernel(lambda array, place: prefetch(array, place))
+    fetched: Any = kernel(lambda array, place: prefetch(array, place))
     array = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     before = array.copy()
     for place in (0, 7, -1, 1 << 40):
-        near(array, place)
+        fetched(array, place)
     assert (array == before).all()
-    assert "llvm.prefetch" in near.inspect_llvm(near.signatures[0])
+    assert "llvm.prefetch" in fetched.inspect_llvm(fetched.signatures[0])
     with pytest.raises(TypingError, match="prefetch takes an array without gaps"):
-        near(array[::2], 0)
+        fetched(array[::2], 0)

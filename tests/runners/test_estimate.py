@@ -37,7 +37,7 @@ def test_a_pilot_inserts_no_more_rows_than_a_trial_and_predicts_it(
         ("uuid-v4", "uuid-v7"),
         (),
         rows,
-        2,
+        6,
         "fast",
         1,
         60.0,
@@ -45,7 +45,9 @@ def test_a_pilot_inserts_no_more_rows_than_a_trial_and_predicts_it(
     request = replace(request, layouts=("bigint-identity", *request.layouts))
     trials = plan(request)
     servers = Servers(request, {}, lambda _: None, lambda _: None)
-    assert estimate.pilot(request, trials, servers) == pytest.approx(len(trials) * (1 + rows / 1000))
+    found = estimate.pilot(request, trials, servers)
+    assert found.seconds == pytest.approx(len(trials) * (1 + rows / 1000))
+    assert found.sentence() == f"the trials will take about {estimate.duration(found.seconds)}"
     assert set(seen) == {(name, size) for name in ("bigint-identity", "uuid-v4") for size in asked}
     assert len(seen) == 2 * (1 + len(asked))
 
@@ -60,12 +62,70 @@ def test_the_first_trial_of_each_layout_loads_code_and_is_not_counted(monkeypatc
 
     monkeypatch.setattr(estimate, "_seconds", seconds)
     request = Request(
-        ("sqlite",), {"sqlite": "embedded"}, load_scenario("quick"), CONTROL_AND_RANDOM, (), 40_000, 1, "fast", 1, 60.0
+        ("sqlite",), {"sqlite": "embedded"}, load_scenario("quick"), CONTROL_AND_RANDOM, (), 40_000, 3, "fast", 1, 60.0
     )
     said: list[str] = []
     servers = Servers(request, {}, lambda _: None, lambda _: None)
-    assert estimate.pilot(request, plan(request), servers, say=said.append) == pytest.approx(2 * 4.0)
+    assert estimate.pilot(request, plan(request), servers, say=said.append).seconds == pytest.approx(6 * 4.0)
     assert said == ["a pilot on SQLite"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "blocks", "tried"),
+    [
+        (1_000, 8, [1_000]),
+        (1_000, 9, [1_000] * 4),
+        (20_000, 4, [2_000]),
+        (20_000, 5, [2_000] * 4 + [20_000] * 2),
+    ],
+)
+def test_trials_with_four_times_the_rows_of_pilots_or_fewer_are_not_predicted(
+    rows: int, blocks: int, tried: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def seconds(request, trial, servers, pool) -> float:
+        seen.append(trial.rows)
+        return 7.0
+
+    monkeypatch.setattr(estimate, "_seconds", seconds)
+    at = {"sqlite": "embedded"}
+    request = Request(("sqlite",), at, load_scenario("quick"), CONTROL_AND_RANDOM, (), rows, blocks, "fast", 1, 60.0)
+    said: list[str] = []
+    servers = Servers(request, {}, lambda _: None, lambda _: None)
+    found = estimate.pilot(request, plan(request), servers, say=said.append)
+    assert seen == tried
+    if len(tried) > 1:
+        assert (found.predicted, found.small) == (("sqlite",), ())
+        return
+    assert said == ["a first trial on SQLite, which is not counted"]
+    assert found.sentence() == (
+        "the trials are small: pilots would insert a quarter of their rows or more, so no time is predicted"
+    )
+
+
+def test_the_databases_with_enough_trials_are_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def seconds(request, trial, servers, pool) -> float:
+        seen.append(trial.database)
+        return 3.0 if trial.database == "sqlite" else 10.0
+
+    monkeypatch.setattr(estimate, "_seconds", seconds)
+    names = ("sqlite", "postgresql", "mariadb")
+    at = dict.fromkeys(names, "embedded")
+    request = Request(names, at, load_scenario("quick"), CONTROL_AND_RANDOM, (), 1_000, 9, "fast", 1, 60.0)
+    trials = plan(request)
+    left = [next(trial for trial in trials if trial.database == name) for name in names[1:]]
+    left += [trial for trial in trials if trial.database == "sqlite"]
+    servers = Servers(request, {}, lambda _: None, lambda _: None)
+    found = estimate.pilot(request, left, servers)
+    assert seen == ["postgresql", "mariadb", *["sqlite"] * 4]
+    assert found.seconds == pytest.approx(18 * 3.0)
+    assert found.sentence() == (
+        "the trials on SQLite will take about 54 s; those on PostgreSQL and MariaDB are small: pilots would insert a "
+        "quarter of their rows or more, so no time is predicted"
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 
 WORK = ("--layout", "uuid-v4,uuid-v7,rt-comb-sql", "--rows", "3000", "--blocks", "2", "--seed", "5")
-"""Few rows, for which keybench makes pilots of one size only."""
+"""Few rows, for which keybench makes no pilots."""
 TRIALS = 2 * 4 * 2
 
 

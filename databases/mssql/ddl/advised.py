@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from keybench.databases.contract.statements import KeyedTable, Statement
+from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
 from keybench.databases.core.server_made import server_made
 from keybench.databases.mssql import keys
 from keybench.databases.mssql.ddl import sql_type
@@ -43,22 +43,21 @@ def _quoted(name: str) -> str:
 
 def _default(table: KeyedTable) -> tuple[str, str]:
     """(the declaration after the column's type, what to know of it)."""
-    made = server_made(keys.MADE, table.layout, table.column, number(table.version))
+    version = number(table.version)
+    made = None if table.by_clients else server_made(keys.MADE, table.layout, table.column, version)
     if made:
         note = "The server makes a key where a row brings none."
         if "NEWSEQUENTIALID" in made.declaration:
             note += " The next key can be guessed; after a restart keys may begin below the old ones."
         return made.declaration, "The server numbers the rows." if "IDENTITY" in made.declaration else note
-    if (
-        table.layout == "rt-comb-sql"
-        and table.column.name == "uniqueidentifier"
-        and number(table.version) >= _DATEDIFF_BIG
-    ):
+    comb = table.layout == "rt-comb-sql" and table.column.name == "uniqueidentifier" and version >= _DATEDIFF_BIG
+    if comb and not table.by_clients:
         return (
             f"DEFAULT ({_COMB})",
             "The server makes a COMB where a row brings no key; rows of one statement share one time.",
         )
-    note = "The application makes the keys: the server has no function for them."
+    none = "The application makes the keys: the server has no function for them."
+    note = BY_CLIENTS if table.by_clients else none
     if table.column.name == "uniqueidentifier" and layout(table.layout).order == "rfc":
         note += (
             " uniqueidentifier compares the last six bytes first, so that these keys are in no order: take binary(16), "

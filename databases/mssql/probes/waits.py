@@ -32,7 +32,11 @@ class WaitSampler:
     def __init__(self, address: Address) -> None:
         self._connection = connection.connect(address)
         self._samples = WaitSamples()
-        standing = ", ".join(str(int(number)) for (number,) in self._connection.rows(STANDING)) or "0"
+        try:
+            standing = ", ".join(str(int(number)) for (number,) in self._connection.rows(STANDING)) or "0"
+        except BaseException:
+            self._connection.close()
+            raise
         self._statement = WAITS.format(standing=standing)
 
     def sample(self) -> None:

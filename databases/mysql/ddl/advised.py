@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keybench.databases.contract.statements import KeyedTable, Statement
+from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
 from keybench.databases.core.server_made import server_made, uuid_version
 from keybench.databases.mysql import keys
 from keybench.databases.mysql.ddl import sql_type
@@ -77,6 +77,8 @@ class Advised:
         version, column = self.version(table.version), table.column
         if column.sql_type == "uuid" and version < UUID_TYPE:
             raise UsageError("MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version.")
+        if table.by_clients:
+            return "", BY_CLIENTS
         made = server_made(keys.MYSQL if self.flavour is MYSQL else keys.MARIADB, table.layout, column, version)
         if made:
             own = "" if made.replica == table.layout else f" Its keys are of the layout {made.replica}."

@@ -67,7 +67,11 @@ class WaitSampler:
 
     def __init__(self, address: Address) -> None:
         self._server = Queries(address)
-        standing = self._server.rows("SELECT id FROM information_schema.processlist")
+        try:
+            standing = self._server.rows("SELECT id FROM information_schema.processlist")
+        except BaseException:
+            self._server.close()
+            raise
         self._standing = ", ".join(str(int(number)) for (number,) in standing)
         self._samples = WaitSamples()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from keybench.databases.contract.statements import KeyedTable, Statement
+from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
 from keybench.databases.core.server_made import server_made
 from keybench.databases.oracle import keys
 from keybench.databases.oracle.ddl import sql_type
@@ -36,14 +36,18 @@ def _quoted(name: str) -> str:
 
 def _default(table: KeyedTable) -> tuple[str, str]:
     """(the declaration after the column's type, what to know of it)."""
-    if made := server_made(keys.MADE, table.layout, table.column, number(table.version)):
+    version = number(table.version)
+    made = None if table.by_clients else server_made(keys.MADE, table.layout, table.column, version)
+    if made:
         if "IDENTITY" in made.declaration:
             return "GENERATED ALWAYS AS IDENTITY (CACHE 1000)", "The server numbers the rows."
         note = "SYS_GUID() is no UUID of any version, and the next key can be guessed. Its order is not documented."
         return made.declaration, note
-    if table.layout == RANDOM and table.column.name == "raw16" and number(table.version) >= _UUID:
+    random = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID
+    if random and not table.by_clients:
         return "DEFAULT UUID()", "The server makes a key where a row brings none. UUID() is new in 26ai."
-    note = "The application makes the keys: the server has no function for them."
+    none = "The application makes the keys: the server has no function for them."
+    note = BY_CLIENTS if table.by_clients else none
     if table.column.name == "raw16":
         note += " From .NET, send big-endian bytes: a Guid bound as it is arrives with its first eight bytes swapped."
     return "", note

@@ -142,16 +142,6 @@ class Queries:
         """The one value of a query."""
         return self.rows(statement, values)[0][0]
 
-    def keys(self, table: Table, statement: str) -> NDArray[np.uint8] | NDArray[np.int64]:
-        """The keys that a query gives, in its order, as `Column.encode` gives them."""
-        with server_errors(self._title):
-            found = self._connection.pgconn.exec_params(statement.encode(), None, result_format=pq.Format.BINARY)
-            if found.status != pq.ExecStatus.TUPLES_OK:
-                raise psycopg.errors.error_from_result(found, encoding="utf-8")
-        values = [found.get_value(row, 0) or b"" for row in range(found.ntuples)]
-        width = len(values[0]) if values else max(table.column.width, 1)
-        return key_array(table, np.frombuffer(b"".join(values), np.uint8).reshape(-1, width))
-
     def checkpoint(self) -> bool:
         """Makes a checkpoint, which writes everything to the files. Returns False if this user may not."""
         permitted = "current_setting('is_superuser') = 'on'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from keybench.databases.contract.statements import KeyedTable, Statement
+from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
 from keybench.databases.core.functions import scripts
 from keybench.databases.core.server_made import server_made, uuid_version
 from keybench.databases.postgresql.keys import MADE
@@ -42,6 +42,8 @@ def _function(name: str, note: str) -> Statement:
 def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
     """(what has to be created first, the declaration after the column's type, what to know of it)."""
     version = number(table.version)
+    if table.by_clients:
+        return [], "", BY_CLIENTS
     if made := server_made(MADE, table.layout, table.column, version):
         own = "" if made.replica == table.layout else f" Its keys are of the layout {made.replica}."
         identity = "IDENTITY" in made.declaration

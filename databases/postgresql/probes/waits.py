@@ -78,17 +78,19 @@ class WaitSampler:
         self._server = Queries(address)
         self._samples = WaitSamples()
         self._locks: list[tuple[int, int]] = []
-        self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
-        self._index = self._server.value(
-            "SELECT indexrelid FROM pg_index WHERE indrelid = %s::regclass AND indisunique", ddl.name(table)
-        )
-        self._standing = [
-            pid
-            for (pid,) in self._server.rows(
+        try:
+            self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
+            self._index = self._server.value(
+                "SELECT indexrelid FROM pg_index WHERE indrelid = %s::regclass AND indisunique", ddl.name(table)
+            )
+            standing = self._server.rows(
                 "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()",
                 [connection.APPLICATION],
             )
-        ]
+        except BaseException:
+            self._server.close()
+            raise
+        self._standing = [pid for (pid,) in standing]
 
     def sample(self) -> None:
         """Counts the writers' connections by what they wait for."""

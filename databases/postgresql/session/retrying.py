@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from typing import Final
+
+from psycopg import pq
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.retried import RetriesBatches
+from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.session import PostgresSession
-from keybench.errors import ServerError
 from keybench.model.table import Table
+
+_UNKNOWN: Final = frozenset({b"42704", b"0A000"})
+"""undefined_object, with which a server refuses a setting that it has not, and feature_not_supported (manual,
+"PostgreSQL Error Codes"; CockroachDB and YugabyteDB have the same codes)."""
 
 
 class RetryingSession(RetriesBatches, PostgresSession):
@@ -22,5 +28,11 @@ class RetryingSession(RetriesBatches, PostgresSession):
     def __init__(self, address: Address, table: Table) -> None:
         super().__init__(address, table)
         for statement in self.settings:
-            with suppress(ServerError):
-                self._command(statement)
+            self._set(statement)
+
+    def _set(self, statement: bytes) -> None:
+        """Changes a setting, if the server has it. ServerError if it has, and refuses the change."""
+        with connection.server_errors(self._title):
+            done = self._raw.exec_(statement)
+            if done.error_field(pq.DiagnosticField.SQLSTATE) not in _UNKNOWN:
+                self._expect(done, pq.ExecStatus.COMMAND_OK)

@@ -36,7 +36,7 @@ from keybench.pagemodels.postgresql.cost.trees import LAST, MADE, Index, Integer
 Writers = NDArray[np.int16]
 
 _AHEAD = 5
-"""Rows after which a leaf is used whose place in memory is fetched now."""
+"""So many rows before a leaf is used, its place in memory is prefetched."""
 
 HEAP_ROWS, TX_ROWS, BATCH_ROWS, RESTART, FLUSH_ROWS = range(5)
 """Fields of the work: rows of a heap page, of a transaction, of what COPY adds to the heap at a time; the row before

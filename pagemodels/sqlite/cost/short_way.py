@@ -1,4 +1,4 @@
-"""The short way of rows through the page cache: of those that just fit their leaf, and for which nothing is spilled.
+"""The fast path of rows through the page cache: of those that just fit their leaf, and for which nothing is spilled.
 
 Pages are not pinned here. A row would take those on its path out of their lists and put them back in front, the root
 first. Without anything in between, each can be put in front at once.
@@ -38,7 +38,8 @@ from keybench.pagemodels.sqlite.trace import END, ROOT
 Ints = NDArray[Any]
 
 _AHEAD = 6
-"""Rows before the one whose leaf is far away. Behind the last row, the trace has room for as many long paths."""
+"""So many rows ahead, the record of a leaf is prefetched into the processor's cache. Behind the last row, the trace has
+room for as many long paths."""
 
 
 @inlined
@@ -121,7 +122,7 @@ def all_here(pager: Pager, trace: Ints, at: int) -> bool:
 
 @inlined
 def short_way(pager: Pager, trace: Ints, at: int) -> int:
-    """The short way for a row that just fits its leaf, where no page has to be spilled for those that are read. Returns
+    """The fast path for a row that just fits its leaf, where no page has to be spilled for those that are read. Returns
     where the next record begins; 0 if the row is none such."""
     leaf, end, here = trace[at], at + 1, True
     while trace[end] != ROOT:
@@ -145,7 +146,7 @@ def short_way(pager: Pager, trace: Ints, at: int) -> int:
 
 @kernel
 def use(pager: Pager, trace: Ints, at: int) -> int:
-    """The short way for such a row. Returns where the next record begins."""
+    """The fast path for such a row. Returns where the next record begins."""
     end = at
     while trace[end] != ROOT:
         end += 1

@@ -128,6 +128,41 @@ def test_each_server_makes_what_it_can(database: str, version: str, column: str,
     assert text in created(database, version, column, layout)
 
 
+@pytest.mark.parametrize(
+    ("database", "column", "layout", "declaration"),
+    [
+        ("postgresql", "uuid", "uuid-v7", "DEFAULT uuidv7()"),
+        ("mysql", "binary16", "uuid-v7", "DEFAULT (UNHEX("),
+        ("mariadb", "uuid", "uuid-v7", "DEFAULT UUID_v7()"),
+        ("mssql", "uniqueidentifier", "rt-comb-sql", "DEFAULT (CAST("),
+        ("mssql", "uniqueidentifier", "uuid-v4", "DEFAULT NEWID()"),
+        ("oracle", "raw16", "uuid-v4", "DEFAULT UUID()"),
+        ("oracle", "raw16", "oracle-sys-guid", "DEFAULT SYS_GUID()"),
+    ],
+)
+def test_keys_made_by_clients_have_no_default(database: str, column: str, layout: str, declaration: str) -> None:
+    on, of = engine(database), engine(database).column(column)
+    new = (of, layout)
+
+    def told(*, by_clients: bool) -> tuple[str, str, str]:
+        ways = (
+            create_table(on, "", of, layout, by_clients=by_clients),
+            steps("switch", on, "", new, new, by_clients=by_clients),
+            steps("convert", on, "", new, new, by_clients=by_clients),
+        )
+        created, switched, converted = ("\n".join(f"{one.sql}\n{one.note}" for one in way) for way in ways)
+        return created, switched, converted
+
+    assert [declaration in text for text in told(by_clients=False)] == [True, True, True]
+    assert [declaration in text for text in told(by_clients=True)] == [False, False, False]
+    created, switched, _ = told(by_clients=True)
+    assert "The application makes every key, so the column needs no default." in created
+    assert switched.startswith(
+        f"\nDeploy the application that makes {layout} keys. The application makes every key, so the column needs no "
+        "default."
+    )
+
+
 def test_sequential_keys_need_a_version_that_knows_them() -> None:
     assert "OPTIMIZE_FOR_SEQUENTIAL_KEY" not in created("mssql", "2017", "uniqueidentifier", "newsequentialid")
     assert "OPTIMIZE_FOR_SEQUENTIAL_KEY" not in created("mssql", "2022", "uniqueidentifier", "uuid-v4")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +17,7 @@ from keybench.databases.core import retried
 from keybench.databases.postgresql import ddl
 from keybench.errors import ServerError
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
@@ -67,6 +70,89 @@ def test_a_transaction_that_is_rolled_back_is_sent_again_and_counted(
     assert counted.retries.tolist() == [2] + [0] * (len(sent) - 1)
     assert counted.deadlocks == deadlocks
     verify.check(guids.encode(keys), bench.admin.stored_keys(table))
+
+
+TRIES = "CREATE SEQUENCE keybench.tries"
+PASSES = (
+    "CREATE OR REPLACE FUNCTION keybench.passes(uuid) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN "
+    "IF nextval('keybench.tries') <= 2 THEN RAISE 'try again' USING ERRCODE = '40001'; END IF; RETURN true; END $$"
+)
+
+
+@pytest.fixture
+def loaded(bench: Bench, guids: Column) -> Iterator[tuple[CockroachAdmin, Table, Keys]]:
+    """A table with rows, and a sequence that begins anew."""
+    table, keys, admin = bench.table(guids, 10), random(300), bench.admin
+    assert isinstance(admin, CockroachAdmin)
+    admin.create(table)
+    with closing(bench.session(table)) as session:
+        for batch in session.prepare(keys, Payload(10), 0, 300):
+            session.send(batch)
+    for statement in ("DROP SEQUENCE IF EXISTS keybench.tries", TRIES, "DROP FUNCTION IF EXISTS keybench.passes"):
+        admin.rows(statement)
+    yield admin, table, keys
+    admin.rows("DROP VIEW IF EXISTS keybench.shown")
+    admin.rows("DROP TABLE IF EXISTS keybench.shown")
+
+
+def tries(admin: CockroachAdmin) -> int:
+    return int(admin.value("SELECT last_value FROM keybench.tries"))
+
+
+def test_a_deletion_that_is_rolled_back_is_sent_again(
+    bench: Bench, guids: Column, loaded: tuple[CockroachAdmin, Table, Keys]
+) -> None:
+    admin, table, keys = loaded
+    admin.rows("DROP SEQUENCE keybench.tries")
+    admin.rows(TRIES)
+    admin.rows(
+        "CREATE OR REPLACE FUNCTION keybench.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF nextval('keybench.tries') <= 2 THEN RAISE 'try again' USING ERRCODE = '40001'; END IF; RETURN NULL; END $$"
+    )
+    admin.rows(f"CREATE TRIGGER refuse AFTER DELETE ON {ddl.name(table)} EXECUTE FUNCTION keybench.refuse()")
+    with closing(bench.session(table)) as session:
+        assert isinstance(session, CockroachSession)
+        assert session.delete(session.prepare_keys(keys[:100])) == 100
+        assert session.rollbacks.retries.tolist() == []
+    assert tries(admin) == 3
+    verify.check(guids.encode(keys[100:]), admin.stored_keys(table))
+
+
+def test_statistics_that_are_rolled_back_are_gathered_again(
+    bench: Bench, loaded: tuple[CockroachAdmin, Table, Keys]
+) -> None:
+    """ANALYZE evaluates the expressions of indexes."""
+    admin, table, keys = loaded
+    admin.rows("SELECT setval('keybench.tries', 2)")
+    admin.rows(PASSES)
+    admin.rows(f"CREATE INDEX ON {ddl.name(table)} (keybench.passes(key))")
+    admin.rows("SELECT setval('keybench.tries', 1, false)")
+    with closing(bench.session(table)) as session:
+        assert session.find(session.prepare_keys(keys)[7]) == 1
+    assert tries(admin) == 2 + len(keys)
+
+
+def test_look_ups_that_are_rolled_back_are_sent_again(
+    bench: Bench, guids: Column, loaded: tuple[CockroachAdmin, Table, Keys]
+) -> None:
+    """The rows are those of a view whose condition fails twice."""
+    admin, table, keys = loaded
+    admin.rows(PASSES.replace("IMMUTABLE", "VOLATILE"))
+    shown = f"CREATE VIEW keybench.shown AS SELECT * FROM {ddl.name(table)} WHERE keybench.passes(key)"
+    admin.rows(shown)
+    with closing(bench.session(replace(table, name="shown"))) as session:
+        assert isinstance(session, CockroachSession)
+        session._command(b"SET client_min_messages = error")  # a view cannot be analysed
+        sent = session.prepare_keys(keys)
+        assert session.find(sent[7]) == 1
+        admin.rows("SELECT setval('keybench.tries', 1, false)")
+        low, high = sorted((guids.encode(keys)[place].tobytes(), place) for place in (3, 4))
+        assert session.between(sent[low[1]], sent[high[1]]) >= 2
+        admin.rows("SELECT setval('keybench.tries', 1, false)")
+        session.begin()
+        with pytest.raises(Aborted, match=r"^CockroachDB: try again"):
+            session.find(sent[7])
+        session.rollback()
 
 
 def test_inside_a_transaction_whoever_began_it_tries_again(bench: Bench, guids: Column) -> None:

@@ -1,19 +1,27 @@
 """URLs of PostgreSQL; the behaviour of all engines is in `test_guests.py`."""
 
+import re
 import socket
 import traceback
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
 
+from keybench.databases import registry
 from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.databases.postgresql.connection import connect
 from keybench.databases.postgresql.engine import ENGINE
+from keybench.databases.postgresql.owned_schema import ClusterSchema, Schema
+from keybench.databases.postgresql.probes.inspection.inspector import PostgresInspector
 from keybench.databases.postgresql.url import address_of
-from keybench.errors import KeybenchError
+from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
+from keybench.testing.contract.servers import Servers
 from tests.databases.postgresql.conftest import increasing, measured
 from tests.databases.postgresql.owner import Owner
 
@@ -109,3 +117,48 @@ def test_stop_clears_up_although_the_server_has_ended_the_connection(guest: Owne
     assert guest.place_is_there()
     provision.stop()
     assert not guest.place_is_there()
+
+
+SEEN = (
+    ("CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu, built 2025/05/28 17:00:00, go1.23.7)", "cockroachdb"),
+    ("PostgreSQL 15.2-YB-2025.1.0.1-b3 on x86_64-pc-linux-gnu, compiled by clang version 17.0.6", "yugabytedb"),
+)
+"""Answers to `SELECT version()`, in the form that these systems give them."""
+REFUSED = {
+    "cockroachdb": "this server is CockroachDB (CockroachDB CCL v25.2.1), not PostgreSQL: use --db cockroachdb "
+    "--server cockroachdb://…, with the rest of the URL as it is.",
+    "yugabytedb": "this server is YugabyteDB (PostgreSQL 15.2-YB-2025.1.0.1-b3), not PostgreSQL: use --db yugabytedb "
+    "--server yugabytedb://…, with the rest of the URL as it is.",
+}
+
+
+@pytest.mark.parametrize(("version", "name"), SEEN)
+def test_servers_that_only_speak_its_protocol_are_refused(version: str, name: str, servers: Servers) -> None:
+    """A real PostgreSQL whose `version()` is another's."""
+    at = servers.address(ENGINE, "embedded")
+    with closing(connect(at)) as own:
+        own.execute("CREATE SCHEMA IF NOT EXISTS another")
+        own.execute(
+            f"CREATE OR REPLACE FUNCTION another.version() RETURNS text LANGUAGE sql AS $$ SELECT '{version}' $$"
+        )
+        try:
+            there = replace(
+                at, server="url", parameters={**at.parameters, "options": "-csearch_path=another,pg_catalog"}
+            )
+            for begin in (Schema, PostgresInspector):
+                with pytest.raises(EnvironmentMissing) as refused:
+                    begin(there)
+                assert (str(refused.value), refused.value.exit_code) == (REFUSED[name], 4)
+            ClusterSchema(replace(there, engine=name)).close()
+            plain = replace(at, server="url")
+            Schema(plain).close()
+            with pytest.raises(EnvironmentMissing) as refused:
+                ClusterSchema(replace(plain, engine=name))
+            title = registry.engine(name).title
+            assert re.fullmatch(
+                rf"this server is PostgreSQL \(PostgreSQL [0-9.]+\), not {title}: use --db postgresql --server "
+                r"postgresql://…, with the rest of the URL as it is\.",
+                str(refused.value),
+            )
+        finally:
+            own.execute("DROP SCHEMA another CASCADE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 
 import pytest
@@ -166,6 +167,24 @@ def test_a_transaction_that_is_rolled_back_is_sent_again_and_counted(
     verify.check(guids.encode(keys), bench.admin.stored_keys(table))
 
 
+def test_a_deletion_that_is_rolled_back_is_sent_again(bench: Bench, guids: Column) -> None:
+    table, keys = bench.table(guids, 10), random(200)
+    assert isinstance(bench.admin, TidbAdmin)
+    bench.admin.create(table)
+    bench.admin.rows(
+        f"CREATE TRIGGER keybench.refuse BEFORE DELETE ON {of_mysql.name(table)} FOR EACH ROW BEGIN "
+        "IF coalesce(@tries, 0) < 2 THEN SET @tries = coalesce(@tries, 0) + 1; "
+        "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 9007, MESSAGE_TEXT = 'try again'; END IF; END"
+    )
+    with closing(bench.session(table)) as session:
+        assert isinstance(session, TidbSession)
+        for batch in session.prepare(keys, Payload(10), 0, 200):
+            session.send(batch)
+        assert session.delete(session.prepare_keys(keys[:50])) == 50
+        assert session.rollbacks.retries.tolist() == [0]
+    verify.check(guids.encode(keys[50:]), bench.admin.stored_keys(table))
+
+
 def test_inside_a_transaction_whoever_began_it_tries_again_and_other_errors_are_final(
     bench: Bench, guids: Column
 ) -> None:
@@ -188,7 +207,14 @@ def test_what_the_server_does_not_tell_is_absent_with_its_reason(bench: Bench, g
     readings = bench.measured(bench.table(guids, 10), random(10))
     for metric in (Metric.INDEX_BYTES, Metric.TABLE_BYTES, Metric.RANGES):
         assert readings[metric].reason.startswith("the Regions of the table cannot be read (TiDB: ")
+    assert isinstance(bench.admin, TidbAdmin)
+    own = "SELECT count(*) FROM information_schema.processlist WHERE user = substring_index(user(), '@', 1)"
+    before = bench.admin.value(own)
     with pytest.raises(ServerError, match=r"^TiDB: "):
-        bench.admin.wait_sampler(bench.table(guids))  # type: ignore[attr-defined]
+        bench.admin.wait_sampler(bench.table(guids))
+    until = time.monotonic() + 5
+    while bench.admin.value(own) > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert bench.admin.value(own) == before
     found = bench.admin.settings()
     assert found["tikv"].startswith("TiDB: ")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shlex
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from keybench.databases.core import clusters
+from keybench.databases.postgresql import ddl as ddl_of_postgres
+from keybench.databases.postgresql.connection import cluster_admin
 from keybench.databases.postgresql.ddl import MARK
 from keybench.databases.postgresql.owned_schema import ClusterSchema
 from keybench.databases.registry import engine
@@ -18,11 +23,13 @@ from keybench.databases.yugabytedb.container import recipe
 from keybench.databases.yugabytedb.engine import ENGINE
 from keybench.databases.yugabytedb.session import YugabyteSession
 from keybench.databases.yugabytedb.url import address_of
-from keybench.errors import UsageError
+from keybench.errors import ServerError, UsageError
 from keybench.model.column import Column
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
+from keybench.runners.trials import verify
 from keybench.runners.trials.ranges_trial import of_database
 from keybench.testing.contract.bench import Bench
 from keybench.testing.contract.keys import random
@@ -114,6 +121,45 @@ def test_a_setting_that_the_server_does_not_know_is_left_out(bench: Bench, guids
     }
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (b"SET work_mem = 'much'", 'YugabyteDB: invalid value for parameter "work_mem": "much"'),
+        (
+            b"SET log_min_messages TO",
+            "YugabyteDB: syntax error at end of input LINE 1: SET log_min_messages TO ^",
+        ),
+    ],
+)
+def test_a_setting_that_the_server_has_and_refuses_is_an_error(
+    bench: Bench, guids: Column, monkeypatch: pytest.MonkeyPatch, setting: bytes, message: str
+) -> None:
+    monkeypatch.setattr(YugabyteSession, "settings", (b"SET yb_default_copy_from_rows_per_transaction = 0", setting))
+    with pytest.raises(ServerError) as refused:
+        bench.session(bench.table(guids))
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("name", ["uuid", "binary16-net", "char36", "bigint", "int"])
+@pytest.mark.parametrize("rows", [0, 1, 300])
+def test_keys_are_read_in_bulk(bench: Bench, name: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_admin, "_SLICE_BITS", 7)
+    column, admin = ENGINE.column(name), bench.admin
+    assert isinstance(admin, YugabyteAdmin)
+    integers = Keys(np.random.default_rng(1).permutation(rows).astype(np.int64) - 100, "int")
+    keys = integers if column.form == "int" else random(rows)
+    table = bench.table(column, 10)
+    admin.create(table)
+    with closing(bench.session(table)) as session:
+        for batch in session.prepare(keys, Payload(10), 0, 50):
+            session.send(batch)
+    assert sorted(map(len, admin.stored_keys(table))) == {0: [], 1: [1], 300: [44, 128, 128]}[rows]
+    verify.check(column.encode(keys), admin.stored_keys(table))
+    ordered = admin.keys_by(table, "key")
+    assert ordered.tolist() == sorted(column.encode(keys).tolist())
+    assert (ordered.dtype, ordered.ndim) == (column.encode(keys).dtype, column.encode(keys).ndim)
+
+
 class Answers:
     """Answers of a cluster: the size of a relation, or nothing, and three tablets."""
 
@@ -139,6 +185,41 @@ def test_waits_are_sampled_without_predicate_locks(bench: Bench, guids: Column) 
         sampler.sample()
         (seen,) = sampler.readings()
     assert (seen.metric, seen.value, seen.subject.name) == (Metric.WAITING, 100.0, "client")
+
+
+def test_a_sampler_that_is_refused_closes_its_connection(bench: Bench, guids: Column) -> None:
+    admin, own = bench.admin, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    assert isinstance(admin, YugabyteAdmin)
+    before = admin.value(own)
+    with pytest.raises(ServerError, match=r"^YugabyteDB: relation \"keybench\.nowhere\" does not exist"):
+        admin.wait_sampler(Table("nowhere", guids, 10))
+    until = time.monotonic() + 5
+    while admin.value(own) > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert admin.value(own) == before
+
+
+def test_no_run_begins_while_tables_are_removed(bench: Bench, guids: Column, servers: Servers) -> None:
+    """The removal waits for a reader of the table, and holds the lock of runs meanwhile."""
+    admin = bench.admin
+    assert isinstance(admin, YugabyteAdmin)
+    admin.create(bench.table(guids, 10))
+    name = ddl_of_postgres.name(bench.table(guids, 10))
+    at = STAND_IN.address(servers)
+    with closing(ClusterSchema(at)) as own, closing(ClusterSchema(at)) as other, ThreadPoolExecutor(1) as pool:
+        admin.rows("BEGIN")
+        admin.rows(f"LOCK TABLE {name} IN ACCESS SHARE MODE")
+        try:
+            removing = pool.submit(own.remove)
+            waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+            until = time.monotonic() + 10
+            while not admin.value(waits) and time.monotonic() < until:
+                time.sleep(0.01)
+            assert other.in_use()
+        finally:
+            admin.rows("COMMIT")
+        assert f"table {name.replace(chr(34), '')}" in removing.result(10)
+        assert not other.in_use()
 
 
 def test_the_schema_of_a_run_is_made_locked_and_removed(bench: Bench, guids: Column, servers: Servers) -> None:

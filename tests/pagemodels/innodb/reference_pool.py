@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
-@dataclass
+@dataclass(eq=False)
 class Page:
+    """One of the list: several may be alike, as those of the catalogue are."""
+
     number: int
     changed: bool
     used: int
@@ -33,6 +35,8 @@ class PlainPool:
     freed: int = 0
     old_pages: int = 0
     written: int = 0
+    taken: int = 0
+    """Frames that are no longer free, and not in the list yet."""
     pages: list[Page] = field(default_factory=list)
     defined: bool = False
     """Whether the list has an old part."""
@@ -44,7 +48,7 @@ class PlainPool:
 
     @property
     def free(self) -> int:
-        return self.frames - len(self.pages)
+        return self.frames - len(self.pages) - self.taken
 
     @property
     def least(self) -> int:
@@ -165,6 +169,6 @@ class PlainPool:
         while self.free == 0:
             self.now = max(self.now, self.cleaned)
             self.walk()
-        self.frames -= 1
+        self.taken = 1
         self.clean()
-        self.frames += 1
+        self.taken = 0

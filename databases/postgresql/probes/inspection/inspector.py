@@ -28,6 +28,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes.inspection import catalogue
 from keybench.databases.postgresql.probes.inspection.catalogue import Facts, IndexFacts
+from keybench.databases.postgresql.url import require
 from keybench.errors import ServerError
 
 _LAST: Final = 8
@@ -47,6 +48,7 @@ class PostgresInspector:
         """EnvironmentMissing if the server cannot be reached."""
         self._server = server = Queries(address)
         try:
+            require(address.engine, str(server.value("SELECT version()")))
             server.rows("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
             server.rows(f"SET statement_timeout = '{STATEMENT_SECONDS}s'")
             server.rows(f"SET lock_timeout = '{LOCK_SECONDS}s'")

@@ -1,0 +1,34 @@
+"""Says when kernels are compiled: at their first use on a machine, for which a minute may pass.
+
+Not in `compiled`, because that names the modules with kernels: when one of these changes, all are compiled anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from numba.core import event
+
+
+@contextmanager
+def when_compiling(say: Callable[[], None]) -> Iterator[None]:
+    """Calls `say` once, as soon as a kernel is compiled. Machine code that is there is silent."""
+    with event.install_listener("numba:compile", _Compiling(say)):
+        yield
+
+
+class _Compiling(event.Listener):
+    """Of an event that comes only where no machine code is kept (`numba.core.dispatcher.Dispatcher.compile`)."""
+
+    def __init__(self, say: Callable[[], None]) -> None:
+        self._say: Callable[[], None] | None = say
+
+    def on_start(self, event: object) -> None:  # noqa: ARG002 (numba's signature)
+        """The first compilation is told."""
+        say, self._say = self._say, None
+        if say:
+            say()
+
+    def on_end(self, event: object) -> None:
+        """Nothing to tell."""
