@@ -52,8 +52,8 @@ class Ranges:
         successive differences), so that what changes slowly along the index does not count as chance.
         """
         leaf_begins, margin = np.cumsum(page_rows) - page_rows, _MARGIN * float(page_rows.mean())
-        ends = np.cumsum(self.counts)
-        begins, ends = ends - self.counts + margin, ends - margin
+        above = np.cumsum(self.counts)
+        begins, ends = above - self.counts + margin, above - margin
         long = ends > begins
         begins, ends = begins[long], ends[long]
         leaves = (np.searchsorted(leaf_begins, ends) - np.searchsorted(leaf_begins, begins)).astype(float)
