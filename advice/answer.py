@@ -31,7 +31,7 @@ class Answer:
     needs: Needs
     ranking: Ranking
     existing: Judged | None
-    """The keys that the table has."""
+    """The keys that the table has; None also if they end before the table does, which `ends` says."""
     options: Sequence[Option]
     """What can be done about them; empty if there are none, or if they are the recommended ones."""
     calls: Sequence[LibraryCall]
@@ -42,6 +42,8 @@ class Answer:
     """What was measured here before, by layout and column."""
     refused: Sequence[tuple[str, str]]
     """Layouts that cannot be forecast, and why."""
+    ends: str = ""
+    """Why the keys that the table has cannot go on to the last row."""
     deletions: Mapping[str, Growth | None] | None = None
     """By label, what deleting old rows does to the best keys and to those that they are compared with; None where all
     rows stay, and for keys of which no model knows deletions."""
@@ -93,8 +95,6 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     known = [(one, of) for one, of in zip(found, forecasts, strict=True) if isinstance(of, IndexForecast)]
     refused = [(one.label, of) for one, of in zip(found, forecasts, strict=True) if isinstance(of, str)]
     today = _today(found, needs.existing)
-    if today and (why := dict(refused).get(today.label)):
-        raise UsageError(f"--existing {today.name}: {why}")
     order = ranking(
         judge(known, needs),
         needs.made_by,
@@ -133,6 +133,7 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
         create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         measured(results, needs.on) if results else {},
         tuple(refused),
+        dict(refused).get(today.label, "") if today else "",
     )
     return replace(of, deletions=_deletions(of)) if needs.retention_days else of
 

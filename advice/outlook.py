@@ -65,6 +65,14 @@ def gain(of: Answer) -> str:
     return f"{of.place.capitalize()} ends at {_size(of, switch)} instead of {_size(of, stay)}."
 
 
+def ends(of: Answer) -> str:
+    """That the keys of today end before the table does; empty if they don't."""
+    if not of.ends or of.needs.existing is None:
+        return ""
+    keys, why = f"Today's `{of.needs.existing.layout}` keys", of.ends.rstrip(".")
+    return f"{keys} end before the table does: {why}. There are no figures for keeping them."
+
+
 def cost(of: Answer) -> str:
     """What new keys among old ones cost, and what helps: a sentence or two; empty if they cost nothing."""
     if not keeps_column(of):
@@ -102,7 +110,7 @@ def _converted(of: Answer, convert: Option, rebuilt: Option, switch: Option) -> 
 
 
 def deletions(of: Answer) -> str:
-    """What deleting old rows does, which is not in the figures: two sentences; empty if all rows stay."""
+    """What deleting old rows does, which is not in the figures: three sentences; empty if all rows stay."""
     if of.deletions is None:
         return ""
     text = "Rows that are deleted are not in these figures."
@@ -119,8 +127,8 @@ def deletions(of: Answer) -> str:
         parts.append(f"{subject} {_changed(grown)}{_why(one, grown)}")
     sizes = f"up to {rows:,} rows" if rows < of.needs.rows else f"{rows:,} rows"
     return (
-        f"{text} In a page model of {sizes}, where new rows take the place of the oldest until one and a half times as "
-        f"many have come, {' and '.join(parts)}."
+        f"{text} As new rows take the place of the oldest, {'; '.join(parts)}. This is from a page model of {sizes}, "
+        "after one and a half times as many came and went."
     )
 
 
@@ -136,7 +144,7 @@ def _changed(grown: Growth) -> str:
 
 def _why(one: Judged, grown: Growth) -> str:
     if one.candidate.properties.ascends and grown.most <= _SAME:
-        return ", because whole pages get empty and are used again,"
+        return ", because whole pages get empty and are used again"
     if not one.fits or one.candidate.made.order == "none":
         return ", because deletions leave holes in all pages" if grown.least > _SAME else ""
     return ""

@@ -74,12 +74,8 @@ def reason(of: Answer) -> str:
 
 def rest(of: Answer) -> list[str]:
     """What else the first screen says, a sentence or two each."""
-    return list(
-        filter(
-            None,
-            [outlook.cost(of), outlook.deletions(of), holds(of), price(of), runner_up(of), *to_avoid(of), *named(of)],
-        )
-    )
+    figures = [outlook.ends(of), outlook.cost(of), outlook.deletions(of)]
+    return list(filter(None, [*figures, holds(of), price(of), runner_up(of), *to_avoid(of), *named(of)]))
 
 
 def holds(of: Answer) -> str:
@@ -131,6 +127,7 @@ def asked(of: Answer) -> str:
     if needs.existing:
         parts.append(f"{needs.existing.rows:,} of them there today with `{needs.existing.layout}` keys")
     parts.append(_rate(needs.rows_per_second))
+    parts += [f"deleted after {digits(needs.retention_days, 3)} days"] if needs.retention_days else []
     parts += [f"{needs.writers} writers"] if needs.writers > 1 else []
     must = [_MUST[option.split(" ")[0]].format(option.split(" ")[-1]) for option in needs.conditions]
     return f"{', '.join(parts)}." + (f" Keys have to be {', '.join(must)}." if must else "")

@@ -19,7 +19,7 @@ from keybench.databases.core.coordination import COLUMNS
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection, versions
 from keybench.databases.postgresql.ddl import MARK, SCHEMA
-from keybench.databases.postgresql.url import POSTGRESQL, require_postgresql
+from keybench.databases.postgresql.url import require
 from keybench.errors import ServerError
 
 IN_USE = int.from_bytes(b"keytrial")
@@ -52,11 +52,11 @@ class Schema:
         self._title = connection.title(address)
         self.place = f"{self._title} at {connection.place(address)}"
         self._connection = connection.connect(address)
-        if address.engine == POSTGRESQL.engine:
+        if address.server == "url":
             try:
                 with connection.server_errors(self._title):
                     version = self._connection.execute("SELECT version()").fetchone()
-                require_postgresql(str(version[0]) if version else "")
+                require(address.engine, str(version[0]) if version else "")
             except BaseException:
                 self._connection.close()
                 raise

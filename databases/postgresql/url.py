@@ -11,7 +11,7 @@ from psycopg.pq import Conninfo
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.secret import from_url
-from keybench.databases.registry import engines
+from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model import url
 
@@ -46,15 +46,19 @@ class IsReached(Protocol):
         ...
 
 
-def require_postgresql(version: str) -> None:
-    """EnvironmentMissing if that is the version of another system: its figures must not stand under a wrong name."""
-    others = (on.reached for on in engines().values() if isinstance(on, IsReached))
-    for of in others:
-        if of.mark in version.lower():
-            raise EnvironmentMissing(
-                f"this server is {of.title} ({version.partition(' (')[0].partition(' on ')[0]}), not PostgreSQL: use "
-                f"--db {of.engine} --server {of.engine}://…, with the rest of the URL as it is."
-            )
+def require(wanted: str, version: str) -> None:
+    """EnvironmentMissing if that is the version of another system: its figures must not stand under a wrong name.
+
+    `wanted`: the name of the engine; `version`: what the server answers to `SELECT version()`.
+    """
+    others = [on.reached for on in engines().values() if isinstance(on, IsReached)]
+    actual = next((of for of in others if of.mark in version.lower()), POSTGRESQL)
+    if actual.engine != wanted:
+        raise EnvironmentMissing(
+            f"this server is {actual.title} ({version.partition(' (')[0].partition(' on ')[0]}), not "
+            f"{engine(wanted).title}: use --db {actual.engine} --server {actual.engine}://…, with the rest of the URL "
+            "as it is."
+        )
 
 
 def address_of(text: str, of: Reached = POSTGRESQL) -> Address:

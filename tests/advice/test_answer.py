@@ -128,10 +128,14 @@ def test_counters_that_the_table_has_stay(asked: Asked) -> None:
     assert sentences.headline(of) == "Keep `int-identity` in a column of type INTEGER."
 
 
-def test_existing_keys_that_cannot_go_on_are_refused(asked: Asked) -> None:
-    with pytest.raises(UsageError) as error:
-        asked(existing="snowflake:10000", rows_per_second=1e-5)
-    assert str(error.value).startswith("--existing snowflake: snowflake keys hold instants from 2010")
+def test_existing_keys_that_end_before_the_table_does_are_told(asked: Asked) -> None:
+    of = asked(existing="snowflake:10000", rows_per_second=1e-5)
+    assert (of.best.name, of.existing, of.options) == ("bigint-identity", None, [])
+    first, *_ = sentences.rest(of)
+    assert first.startswith(
+        "Today's `snowflake` keys end before the table does: snowflake keys hold instants from 2010"
+    )
+    assert first.endswith(": set the clock inside that range. There are no figures for keeping them.")
 
 
 @pytest.mark.parametrize(
@@ -162,12 +166,15 @@ def test_the_answer_says_what_deletions_leave(asked: Asked) -> None:
     assert -2 < best.least == best.most < 2
     assert 3 < other.least == other.most < 40
     assert sentences.rest(of)[0] == (
-        "Rows that are deleted are not in these figures. In a page model of 20,000 rows, where new rows take the place "
-        "of the oldest until one and a half times as many have come, the index of `uuid-v7` keys keeps its size, "
-        "because whole pages get empty and are used again, and that of `uuid-v4` keys grows by "
-        f"{other.least:.0f} %, because deletions leave holes in all pages."
+        "Rows that are deleted are not in these figures. As new rows take the place of the oldest, the index of "
+        "`uuid-v7` keys keeps its size, because whole pages get empty and are used again; that of `uuid-v4` keys grows "
+        f"by {other.least:.0f} %, because deletions leave holes in all pages. This is from a page model of 20,000 "
+        "rows, after one and a half times as many came and went."
     )
     assert json.loads(json.dumps(as_json.content(of), allow_nan=False))["also"] == sentences.rest(of)
+    assert sentences.asked(of) == (
+        "PostgreSQL 18, 20,000 rows, 2.3 new ones an hour, deleted after 400 days. Keys have to be made by the client."
+    )
     assert sentences.rest(replace(of, deletions={}))[0] == (
         "Rows that are deleted are not in these figures. The page model of PostgreSQL does not know what deletions "
         "leave."

@@ -1,5 +1,6 @@
 """URLs of PostgreSQL; the behaviour of all engines is in `test_guests.py`."""
 
+import re
 import socket
 import traceback
 from collections.abc import Iterator
@@ -9,13 +10,14 @@ from urllib.parse import quote
 
 import pytest
 
+from keybench.databases import registry
 from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.connection import connect
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.owned_schema import Schema
+from keybench.databases.postgresql.owned_schema import ClusterSchema, Schema
 from keybench.databases.postgresql.probes.inspection.inspector import PostgresInspector
-from keybench.databases.postgresql.url import address_of, require_postgresql
+from keybench.databases.postgresql.url import address_of
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
@@ -133,7 +135,6 @@ REFUSED = {
 @pytest.mark.parametrize(("version", "name"), SEEN)
 def test_servers_that_only_speak_its_protocol_are_refused(version: str, name: str, servers: Servers) -> None:
     """A real PostgreSQL whose `version()` is another's."""
-    require_postgresql("PostgreSQL 18.4 (Debian 18.4-1) on x86_64-pc-linux-gnu, compiled by gcc (Debian 14.2.0)")
     at = servers.address(ENGINE, "embedded")
     with closing(connect(at)) as own:
         own.execute("CREATE SCHEMA IF NOT EXISTS another")
@@ -148,7 +149,16 @@ def test_servers_that_only_speak_its_protocol_are_refused(version: str, name: st
                 with pytest.raises(EnvironmentMissing) as refused:
                     begin(there)
                 assert (str(refused.value), refused.value.exit_code) == (REFUSED[name], 4)
-            Schema(at).close()
-            Schema(replace(there, engine=name)).close()
+            ClusterSchema(replace(there, engine=name)).close()
+            plain = replace(at, server="url")
+            Schema(plain).close()
+            with pytest.raises(EnvironmentMissing) as refused:
+                ClusterSchema(replace(plain, engine=name))
+            title = registry.engine(name).title
+            assert re.fullmatch(
+                rf"this server is PostgreSQL \(PostgreSQL [0-9.]+\), not {title}: use --db postgresql --server "
+                r"postgresql://…, with the rest of the URL as it is\.",
+                str(refused.value),
+            )
         finally:
             own.execute("DROP SCHEMA another CASCADE")

@@ -28,7 +28,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes.inspection import catalogue
 from keybench.databases.postgresql.probes.inspection.catalogue import Facts, IndexFacts
-from keybench.databases.postgresql.url import require_postgresql
+from keybench.databases.postgresql.url import require
 from keybench.errors import ServerError
 
 _LAST: Final = 8
@@ -48,7 +48,7 @@ class PostgresInspector:
         """EnvironmentMissing if the server cannot be reached."""
         self._server = server = Queries(address)
         try:
-            require_postgresql(str(server.value("SELECT version()")))
+            require(address.engine, str(server.value("SELECT version()")))
             server.rows("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
             server.rows(f"SET statement_timeout = '{STATEMENT_SECONDS}s'")
             server.rows(f"SET lock_timeout = '{LOCK_SECONDS}s'")
