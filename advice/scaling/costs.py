@@ -91,10 +91,12 @@ def of_stretches(
     cache = min(server.cache_bytes, step * int(max(touched, _ROOMY, 2 * FEWEST_PAGES * size)))
     reads, logs, moved = [], [], []
     chosen = made if len(made) <= _STRETCHES else [made[0], made[len(made) // 2], made[-1]]
-    for rows in chosen:
+    for i, rows in enumerate(chosen):
         n = len(rows.words)
         ends = [n // 4, n // 2, n]
-        cost = _cost(index, rows, ends, replace(server, cache_bytes=cache), growth.rows_per_tx)
+        grown = 0.5 + (i + 0.5) / (2 * len(chosen))  # the log is that of the load's second half
+        pages = [leaves.value * growth.rows * grown] * len(ends)
+        cost = _cost(index, rows, ends, replace(server, cache_bytes=cache), growth.rows_per_tx, pages)
         reads.append(float(cost.read.all[1:].sum()) / (n - n // 4))
         if cost.log is not None:
             logs.append(float(cost.log.bytes[1:].sum()) / (n - n // 4))
@@ -128,7 +130,8 @@ def of_random_keys(index: Index, growth: Growth, leaves: Estimate, server: Serve
             return UNKNOWN
         ends = _ends(n)
         shared = [shared_by_chance(end / share) for end in ends.tolist()]
-        load = Load(ranks, ends.tolist(), growth.rows_per_tx, None, shared, look_ups=False)
+        pages = [float(end) / n * leaves.value for end in (ends + np.append(0, ends[:-1])) / 2]
+        load = Load(ranks, ends.tolist(), growth.rows_per_tx, None, shared, pages, look_ups=False)
         cost = _remembered(index, load, replace(server, share=share))
         if not i and growth.writers > 1:
             writers = (np.arange(n) % growth.writers).astype(np.int16)
@@ -198,11 +201,18 @@ def _mean(values: Sequence[float]) -> Estimate | None:
     return Estimate(float(np.mean(values)), half)
 
 
-def _cost(index: Index, rows: Rows, ends: Sequence[int], server: Server, rows_per_tx: int) -> LoadCost:
+def _cost(
+    index: Index,
+    rows: Rows,
+    ends: Sequence[int],
+    server: Server,
+    rows_per_tx: int,
+    pages: Sequence[float] | None = None,
+) -> LoadCost:
     stored = rows.words.astype(">u8").view(np.uint8)
     shared = [round(one, 2) for one in shared_bytes(stored, rows.ranks, ends)]
     writers = rows.writers if int(rows.writers.max()) else None
-    load = Load(rows.ranks, list(ends), rows_per_tx, writers, shared, look_ups=False)
+    load = Load(rows.ranks, list(ends), rows_per_tx, writers, shared, pages, look_ups=False)
     if isinstance(index.model, PredictsCostOfSizes):
         return index.model.sized_load_cost(load, index.model.sizes(rows.keys), server)
     return _remembered(index, load, server)
@@ -224,7 +234,8 @@ def _remembered(index: Index, load: Load, server: Server) -> LoadCost:
     """What the model says, once for loads with the same order of keys."""
     writers = b"" if load.writers is None else load.writers.tobytes()
     mark = hashlib.blake2b(load.ranks.tobytes() + writers).digest()
-    name = (*index.name, mark, tuple(load.ends), load.rows_per_tx, tuple(load.shared or ()), server)
+    told = tuple(load.shared or ()), tuple(load.index_pages or ())
+    name = (*index.name, mark, tuple(load.ends), load.rows_per_tx, *told, server)
     if name not in _known:
         assert isinstance(index.model, PredictsCost)
         _known[name] = index.model.load_cost(load, server)

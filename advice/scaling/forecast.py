@@ -6,7 +6,9 @@ an interval comes from how much parts of the load differ, and from whether they 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import sqrt
 
 import numpy as np
@@ -14,16 +16,21 @@ import numpy as np
 from keybench.advice.figure import Figure, Kind
 from keybench.advice.index_forecast import IndexForecast, Question
 from keybench.advice.scaling import costs
-from keybench.advice.scaling.leaves import Estimate, Growth, Index, growth, points, student
+from keybench.advice.scaling.leaves import Estimate, Growth, Index, Stratum, growth, points, student
 from keybench.advice.scaling.random_keys import grown, random_growth
-from keybench.advice.scaling.regime import Regime, keys_above, regime
+from keybench.advice.scaling.ranges import in_ranges
+from keybench.advice.scaling.regime import Regime, keys_above, regime, whole_step
 from keybench.advice.scaling.rows import Part, Rows, rows_of
 from keybench.databases.contract.engine import Engine
 
 SIMULATED = 400_000
 _PARTS = 8
 """Stretches of a load that grows in the same way all the time, one in the middle of each eighth."""
+_LOOKS = 64
+"""Rows of which the bytes are looked at, from the first to the last."""
 _LAG = 95
+_MADE = 32
+"""Times as many keys are made as rows are simulated, at most."""
 _DOUBLING = 32
 """Looks at an index while its rows double."""
 
@@ -47,8 +54,15 @@ def forecast(question: Question, simulated: int = SIMULATED) -> IndexForecast:
     if question.growth.rows <= simulated:
         return _all(question, index)
     found = regime(question.layout, question.table.column, question.growth, simulated, question.seed)
-    make = {"local": _local, "random": _random, "whole": _whole}[found.kind]
-    return _answer(question, index, make(question, index, found, simulated))
+    if found.kind == "random":
+        made = _random(question, index, found, simulated)
+    elif found.kind == "local" and found.step == 1:
+        made = _local(question, index, found, simulated)
+    elif question.growth.rows <= _MADE * simulated:
+        made = _ranges(question, index, simulated)
+    else:
+        made = (_local if found.kind == "local" else _whole)(question, index, found, simulated)
+    return _answer(question, index, made)
 
 
 def _kind(on: Engine, kind: Kind) -> Kind:
@@ -91,14 +105,52 @@ def _local(question: Question, index: Index, found: Regime, simulated: int) -> F
     span = each * found.step
     if span * parts >= n:
         parts, each, span = 1, n // found.step, n
-    firsts = [int((i + 0.5) * n / parts - span / 2) for i in range(parts)]
+    firsts, strata = _places(_changes(question, index), n, parts, span)
     made = [_rows(question, Part(max(0, first), each, found.step)) for first in firsts]
     stats = [index.of(rows, points(each)) for rows in made]
     lags = [_percentile(rows, found.step) for rows in made]
-    grown = growth(stats, found.reach)
+    grown = growth(stats, strata, found.reach)
     server = replace(question.server, share=1 / found.step)
     cost = costs.of_stretches(index, made, found.reach, grown.leaves, server, question.growth, found.step)
     return Found(grown, _mean(lags), cost)
+
+
+def _changes(question: Question, index: Index) -> list[int]:
+    """Rows from which on keys take more bytes, as growing integers do that the engine stores as short as it can."""
+    if not index.sized:
+        return []
+
+    def size(row: int) -> int:
+        sizes = index.sizes(_rows(question, Part(row, question.growth.writers)))
+        assert sizes is not None
+        return int(sizes[0])
+
+    last = question.growth.rows - question.growth.writers
+    looks = [int(row) for row in np.unique(np.geomspace(1, last, _LOOKS).astype(np.int64))]
+    found = [size(row) for row in looks]
+    changes = []
+    for (before, least), (after, most) in pairwise(zip(looks, found, strict=True)):
+        if least != most:
+            changes.append(bisect_left(range(before, after), most, key=size) + before)
+    return changes if found == sorted(found) else []
+
+
+def _places(changes: list[int], rows: int, parts: int, span: int) -> tuple[list[int], list[Stratum]]:
+    """(first rows of the parts, the strata in which they are), each part in the middle of what it stands for.
+
+    A stratum that is shorter than a part belongs to the one before it.
+    """
+    edges = [0]
+    for place in [*changes, rows]:
+        if place - edges[-1] >= span:
+            edges.append(place)
+    edges[-1] = rows
+    firsts, strata = [], []
+    for begin, end in pairwise(edges):
+        own = max(1, round(parts * (end - begin) / rows))
+        firsts += [begin + int((i + 0.5) * (end - begin) / own - span / 2) for i in range(own)]
+        strata.append(Stratum((end - begin) / rows, own))
+    return firsts, strata
 
 
 def _percentile(rows: Rows, step: int) -> list[float]:
@@ -124,6 +176,24 @@ def _random(question: Question, index: Index, found: Regime, simulated: int) -> 
     if full == 1.0:
         cost = costs.of_random_keys(index, question.growth, made.leaves.times(n), question.server, simulated)
     return Found(made, Estimate(sizes[-1] * full * _LAG / 100, sizes[-1] * full * 0.01), cost)
+
+
+def _ranges(question: Question, index: Index, simulated: int) -> Found:
+    """All rows whose keys lie in some ranges."""
+    n = question.growth.rows
+    step = whole_step(n, simulated)
+    thin = _rows(question, Part(0, n // step, step))
+    small = index.of(thin)
+    lag = _mean([_percentile(thin, step)])
+    # Another draw than the load's own: what is drawn when processes start counts as chance.
+    every = _rows(replace(question, seed=question.seed + 1), Part(0, n))
+    chosen = in_ranges(every, step, small.rows / small.leaf_pages)
+    stats = index.of(chosen.rows)
+    made = grown([stats], chosen.leaves(stats.page_rows))
+    # Which leaves the right edge adds without a split depends on the rows behind it, of which ranges have a part.
+    other = abs(made.splits.value - grown([small], made.leaves).splits.value)
+    made = replace(made, splits=Estimate(made.splits.value, made.splits.half + other))
+    return Found(made, Estimate(lag.value, lag.half + step), costs.UNKNOWN)
 
 
 def _whole(question: Question, index: Index, found: Regime, _simulated: int) -> Found:

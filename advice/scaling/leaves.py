@@ -68,11 +68,16 @@ class Index:
     def __init__(self, on: Engine, table: Table) -> None:
         self.name = (on.name, repr(table))
         self.model: PageModel | SizedByValue = on.page_model(table)
+        self.sized = isinstance(self.model, SizedByValue)
+        """Whether a row's bytes depend on its key."""
 
     def of(self, rows: Rows, checkpoints: Sequence[int] = ()) -> PageStats:
         """The index of these rows."""
-        sizes = self.model.sizes(rows.keys) if isinstance(self.model, SizedByValue) else None
-        return self.of_ranks(rows.ranks, checkpoints, sizes)
+        return self.of_ranks(rows.ranks, checkpoints, self.sizes(rows))
+
+    def sizes(self, rows: Rows) -> NDArray[np.uint16] | None:
+        """The bytes that each row takes; None if all take the same."""
+        return self.model.sizes(rows.keys) if isinstance(self.model, SizedByValue) else None
 
     def of_ranks(
         self, ranks: Ints, checkpoints: Sequence[int] = (), sizes: NDArray[np.uint16] | None = None
@@ -95,17 +100,32 @@ class Index:
 
 
 def points(rows: int) -> list[int]:
-    """The numbers of rows after which the index of a part is looked at, besides its last one."""
-    return [int(place) for place in np.unique(np.linspace(_SETTLED * rows, rows, _POINTS).astype(np.int64))[:-1]]
+    """The numbers of rows after which the index of a part is looked at, besides its last one.
+
+    Their distances differ by chance: at even ones, leaves of about that many rows would always be seen as full.
+    """
+    places = (np.arange(_POINTS) + np.random.default_rng(9).uniform(size=_POINTS)) / _POINTS
+    return [int(place) for place in np.unique(((_SETTLED + (1 - _SETTLED) * places) * rows).astype(np.int64))]
 
 
-def growth(found: Sequence[PageStats], reach: float) -> Growth:
+@dataclass(frozen=True)
+class Stratum:
+    """Successive rows of a load that take the same number of bytes, and how many of the parts are among them."""
+
+    share: float
+    """Of the load's rows."""
+    parts: int
+
+
+def growth(found: Sequence[PageStats], strata: Sequence[Stratum], reach: float) -> Growth:
     """What each row adds, from several parts that were looked at at their `points`; rows reach so far back."""
     noted = [[*one.checkpoints, last(one)] for one in found]
-    leaves = _together(noted, [[one.leaf_pages for one in own] for own in noted], reach)
-    splits = _together(noted, [[one.edge_splits + one.interior_splits for one in own] for own in noted], reach)
-    density = float(np.mean([one.density * one.leaf_pages / one.rows for one in found]))
-    branches = float(np.mean([one.branch_pages / one.leaf_pages for one in found]))
+    leaves = _together(noted, [[one.leaf_pages for one in own] for own in noted], strata, reach)
+    counted = [[one.edge_splits + one.interior_splits for one in own] for own in noted]
+    splits = _together(noted, counted, strata, reach)
+    weights = _weights(strata)
+    density = float(np.average([one.density * one.leaf_pages / one.rows for one in found], weights=weights))
+    branches = float(np.average([one.branch_pages / one.leaf_pages for one in found], weights=weights))
     seen = sum(own[-1].rows - own[0].rows for own in noted)
     unseen = 3 / seen if splits.value < 3 / seen else 0.0  # of what was not seen in n rows, there are 3 / n at most
     return Growth(leaves, Estimate(splits.value, splits.half + unseen), density, branches)
@@ -118,7 +138,14 @@ def last(stats: PageStats) -> Checkpoint:
     )
 
 
-def _together(noted: Sequence[Sequence[Checkpoint]], counts: Sequence[Sequence[int]], reach: float) -> Estimate:
+def _weights(strata: Sequence[Stratum]) -> NDArray[np.float64]:
+    """The share of the load that each part stands for."""
+    return np.repeat([one.share / one.parts for one in strata], [one.parts for one in strata])
+
+
+def _together(
+    noted: Sequence[Sequence[Checkpoint]], counts: Sequence[Sequence[int]], strata: Sequence[Stratum], reach: float
+) -> Estimate:
     """The increase a row, by least squares in each part. Its interval has the error of these, how much batches of rows
     differ, and whether the parts' second halves differ from their first ones: then the growth has not settled."""
     slopes, errors, drifts, within, numbers = [], [], [], [], 0
@@ -139,16 +166,21 @@ def _together(noted: Sequence[Sequence[Checkpoint]], counts: Sequence[Sequence[i
             max(0.0, float(np.mean((more - slope * length) ** 2)) - 1 / 6) / several / float(length.mean()) ** 2
         )
         numbers += several
-    n = len(slopes)
-    apart = student(numbers - n) * sqrt(sum(within)) / n
-    if n > 2:
-        between = float(np.var(slopes, ddof=1))
-        chance = student(n - 1) * sqrt(between / n)
-        if between > _BY_CHANCE * (sum(within) / n + sum(error**2 for error in errors) / n / 4):
-            chance *= sqrt(n + 1)  # stretches differ by what was drawn at their start, and so may the load's own draw
+    weights = _weights(strata)
+    mean, squares = float(weights @ slopes), float(weights @ weights)
+    parts = len(slopes)
+    apart = student(numbers - parts) * sqrt(float(weights**2 @ within))
+    free = parts - len(strata)
+    if free > 1:
+        places = np.repeat(range(len(strata)), [one.parts for one in strata])
+        between = sum(float(np.var(own) * len(own)) for own in (np.array(slopes)[places == i] for i in set(places)))
+        between /= free
+        chance = student(free) * sqrt(between * squares)
+        if between > _BY_CHANCE * (sum(within) + sum(error**2 for error in errors) / 4) / parts:
+            chance *= sqrt(1 / squares + 1)  # stretches differ by what was drawn at their start: so may the load's draw
         apart = max(apart, chance)
-    moved = student(n - 1) * float(np.std(drifts, ddof=1)) / sqrt(n) if n > 1 else 0.0
-    drift = max(0.0, abs(float(np.mean(drifts))) - moved) / 2
-    own_error = sqrt(sum(error**2 for error in errors)) / n
+    moved = student(parts - 1) * float(np.std(drifts, ddof=1)) * sqrt(squares) if parts > 1 else 0.0
+    drift = max(0.0, abs(float(weights @ drifts)) - moved) / 2
+    own_error = float(weights @ errors)  # where keys ascend, all parts are alike, and so are their errors
     half = sqrt(own_error**2 + apart**2 + drift**2)
-    return Estimate(max(0.0, float(np.mean(slopes))), half)
+    return Estimate(max(0.0, mean), half)

@@ -10,6 +10,8 @@ from all others, are a *block*.
   rows and leaves their order alone.
 - **random**: in each block keys come in no order, so that the rule of random keys (`fringe`) holds for each block.
 - **whole**: neither, such as keys that begin at the front again and again: every `step`th row of the whole load.
+
+Where all keys can be made, ranges of them stand for a load of which only each `step`th row could be taken (`ranges`).
 """
 
 from __future__ import annotations
@@ -119,6 +121,11 @@ def regime(name: str, column: Column, growth: Growth, simulated: int, seed: int)
     return _short(name, column, growth, simulated, seed, back)
 
 
+def whole_step(rows: int, simulated: int) -> int:
+    """The power of two of which each so many-th row is taken, so that at most so many are simulated."""
+    return 1 << max(0, -(-rows // simulated) - 1).bit_length()
+
+
 def _look(name: str, column: Column, growth: Growth, step: int, seed: int) -> Rows:
     """The last rows of the load, each `step`th."""
     rows = min(_LOOK, growth.rows // step)
@@ -138,7 +145,7 @@ def _short(name: str, column: Column, growth: Growth, simulated: int, seed: int,
                 return Regime("random", within, blocks=(float(inner.mean() * within),))
     step = 1 << max(0, int(np.ceil(np.log2(max(1.0, _ENOUGH * back / simulated)))))
     if step > 1 and step * simulated >= growth.rows:
-        return Regime("whole", 1 << max(0, -(-growth.rows // simulated) - 1).bit_length())
+        return Regime("whole", whole_step(growth.rows, simulated))
     return Regime("local", step, back / step)
 
 
@@ -151,7 +158,7 @@ def _long(name: str, column: Column, growth: Growth, simulated: int, seed: int) 
     if random_within(ranks, sizes) and _random_at_once(name, column, growth, look, sizes, seed):
         rows = sizes * (growth.rows / len(ranks))
         return Regime("random", step, blocks=tuple(rows.tolist()))
-    return Regime("whole", 1 << max(0, -(-growth.rows // simulated) - 1).bit_length())
+    return Regime("whole", whole_step(growth.rows, simulated))
 
 
 def _random_at_once(name: str, column: Column, growth: Growth, look: Rows, sizes: Ints, seed: int) -> bool:

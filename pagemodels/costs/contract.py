@@ -36,6 +36,9 @@ class Load:
     shared: Sequence[float] | None = None
     """For each part, the bytes at its beginning that a key shares, on average, with the one before it in the index when
     it arrives (`shared_bytes`): some logs leave them out. None: as many as random keys share."""
+    index_pages: Sequence[float] | None = None
+    """For each part, the pages that the index has, on average, where the rows are a part or a sample of a larger load:
+    some logs write the numbers of pages, and large ones take more bytes. None: those that the rows make."""
     restart: int | None = None
     """Rows after which the server is restarted, so that its cache is empty; None if it is not. UsageError from a model
     that knows no restart."""

@@ -73,7 +73,7 @@ class Redo:
         for part, end in enumerate(load.ends):
             own = events[(events[:, ROW] >= begin) & (events[:, ROW] < end)]
             splits = own[(own[:, WHAT] == UP) | (own[:, WHAT] == DOWN)]
-            pages = leaves + len(splits) / 2
+            pages = leaves + len(splits) / 2 if load.index_pages is None else float(load.index_pages[part])
             shared = shared_by_chance((begin + end) / 2) if load.shared is None else float(load.shared[part])
             body = 6 + self.record_bytes - self.header_bytes - min(shared, self.key_bytes)
             undo = _record(1 + undo_record(self.key_bytes, load.rows_per_tx) - UNDO_FRAME, 1 << 10) + _END

@@ -39,6 +39,32 @@ def test_nearly_all_forecasts_from_a_tenth_of_the_rows_have_the_truth_in_their_i
     assert sum(inside) >= 0.75 * len(inside)
 
 
+def test_integers_that_take_more_bytes_from_some_row_on_have_stretches_before_and_behind_it() -> None:
+    (made, truth) = next(
+        (made, truth)
+        for metric, made, truth in backtest("sqlite", "bigint-cached", Growth(3_000_000, 1000), 100_000).figures()
+        if metric == "leaf_pages"
+    )
+    assert made.low <= truth <= made.high
+    assert made.value == pytest.approx(truth, rel=0.0005)
+
+
+def test_rows_that_reach_far_back_are_forecast_from_ranges_of_their_keys() -> None:
+    growth = Growth(1_600_000, 1000, writers=4, behind_seconds=1)
+    for metric, made, truth in backtest("sqlite", "rt-comb-oracle-legacy-no-repeat", growth, 100_000).figures():
+        assert made.low <= truth <= made.high, metric
+
+
+def test_the_log_has_the_numbers_of_the_pages_of_the_whole_index() -> None:
+    growth = Growth(3_000_000, 1000)
+    (made, truth) = next(
+        (made, truth)
+        for metric, made, truth in backtest("mariadb", "bigint-identity", growth, 100_000).figures()
+        if metric == "log_bytes"
+    )
+    assert made.value == pytest.approx(truth, rel=0.001)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("db", ["postgresql", "mariadb", "sqlite", "mssql", "oracle"])
 @pytest.mark.parametrize("writers", [1, 4])
