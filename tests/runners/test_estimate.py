@@ -128,6 +128,17 @@ def test_the_databases_with_enough_trials_are_predicted(monkeypatch: pytest.Monk
     )
 
 
+def test_real_pilots_take_some_time() -> None:
+    at = {"sqlite": "embedded"}
+    request = Request(("sqlite",), at, load_scenario("quick"), CONTROL_AND_RANDOM, (), 50, 1, "fast", 1, 60.0)
+    said: list[str] = []
+    with Servers(request, {}, lambda _: None, lambda _: None) as servers:
+        found = estimate.pilot(request, plan(request) * 10, servers, say=said.append)
+    assert said == ["a pilot on SQLite"]
+    assert found.seconds > 0
+    assert found.sentence() == f"the trials will take about {estimate.duration(found.seconds)}"
+
+
 @pytest.mark.parametrize(
     ("rows", "total", "pilots"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -63,12 +62,6 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
     assert "the trials are small: pilots would insert a quarter of their rows or more" in done.stdout
     assert f"next: keybench report {run.id} -o report.html" in done.stdout
     assert not list(servers_folder.iterdir())
-
-
-def test_pilots_predict_the_time_of_trials_that_have_five_times_their_rows(here: Run) -> None:
-    done = here("--db", "sqlite", "--layout", "uuid-v4", "--rows", "50", "--blocks", "10", "--profile", "fast")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search("^a pilot on SQLite …\nthe trials will take about [0-9]+ s\n\\[ 1/20\\]", done.stdout, re.M)
 
 
 def one_of_each_form() -> set[str]:
