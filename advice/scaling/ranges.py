@@ -5,6 +5,9 @@ like those that an index of all rows has there, at the moments when it has them.
 in layouts whose time is not in front, its leaves fill at another pace than those of all rows, or at other times. All
 keys have to be made for it, of which the model then gets a part.
 
+A page at the right edge may split in another way. So that no row comes to the edge of the ranges' index that did not
+come to the edge of the whole one, the highest key so far is added where all others above that row are left out.
+
 The ranges have one of 2ᵏ rows together: where all leaves fill alike and split in step, an index of them is at the same
 place of that wave as the one of all rows.
 """
@@ -42,8 +45,10 @@ class Ranges:
     """Rows whose keys lie in some ranges, in order of arrival."""
 
     rows: Rows
+    begins: Ints
+    """The rank of each range's first row among them, in order of keys."""
     counts: Ints
-    """The rows in each range, in order of keys."""
+    """The rows in each range. Those in none are above others when these arrive."""
 
     def leaves(self, page_rows: Ints) -> Estimate:
         """Leaves a row of the load, from the rows on each leaf of an index of these rows.
@@ -52,8 +57,7 @@ class Ranges:
         successive differences), so that what changes slowly along the index does not count as chance.
         """
         leaf_begins, margin = np.cumsum(page_rows) - page_rows, _MARGIN * float(page_rows.mean())
-        above = np.cumsum(self.counts)
-        begins, ends = above - self.counts + margin, above - margin
+        begins, ends = self.begins + margin, self.begins + self.counts - margin
         long = ends > begins
         begins, ends = begins[long], ends[long]
         leaves = (np.searchsorted(leaf_begins, ends) - np.searchsorted(leaf_begins, begins)).astype(float)
@@ -70,10 +74,14 @@ def in_ranges(every: Rows, step: int, leaf_rows: float) -> Ranges:
     look = every.words[np.random.default_rng(7).integers(0, n, min(n, _LOOK))]
     ranges = max(_FEWEST, int(n / step / leaf_rows / _LEAVES))
     lows, highs = _borders(look[np.lexsort(look.T[::-1])], 1 / step, ranges)
-    range_of = _ranges_of(np.ascontiguousarray(every.words), lows, highs)
-    chosen = np.flatnonzero(range_of >= 0)
+    words = np.ascontiguousarray(every.words)
+    range_of, behind = _ranges_of(words, lows, highs)
+    added = _edges(words, range_of >= 0)
+    chosen = np.flatnonzero((range_of >= 0) | added)
+    counts = np.bincount(range_of[range_of >= 0], minlength=len(lows))
+    between = np.cumsum(np.bincount(behind[added], minlength=len(lows) + 1))[:-1]
     rows = Rows(every.keys[chosen], every.words[chosen], every.writers[chosen])
-    return Ranges(rows, np.bincount(range_of[chosen], minlength=len(lows)))
+    return Ranges(rows, np.cumsum(counts) - counts + between, counts)
 
 
 def _borders(look: Words, share: float, ranges: int) -> tuple[Words, Words]:
@@ -101,17 +109,36 @@ def _below(some: Words, i: int, others: Words, j: int) -> bool:
 
 
 @kernel
-def _ranges_of(words: Words, lows: Words, highs: Words) -> NDArray[np.int16]:
-    """The range of each row; -1 for those in none."""
-    found = np.full(len(words), -1, np.int16)
+def _ranges_of(words: Words, lows: Words, highs: Words) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """(the range of each row, -1 for those in none; the number of ranges that begin at or below it)."""
+    found, behind = np.full(len(words), -1, np.int16), np.empty(len(words), np.int16)
     for i in range(len(words)):
-        least, most = 0, len(lows)  # the number of ranges that begin at or below the key
+        least, most = 0, len(lows)
         while least < most:
             middle = (least + most) // 2
             if _below(words, i, lows, middle):
                 most = middle
             else:
                 least = middle + 1
+        behind[i] = least
         if least and (least == len(lows) or _below(words, i, highs, least - 1)):
             found[i] = least - 1
-    return found
+    return found, behind
+
+
+@kernel
+def _edges(words: Words, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The rows to add so that a chosen row has one above it when it arrives if it has one among all rows."""
+    added = np.zeros(len(words), np.bool_)
+    highest = own = -1  # so far, among all rows and among those that are chosen or added
+    for i in range(len(words)):
+        first = highest < 0 or _below(words, highest, words, i)
+        if chosen[i]:
+            if not first and (own < 0 or _below(words, own, words, i)):
+                added[highest] = not chosen[highest]
+                own = highest
+            if own < 0 or _below(words, own, words, i):
+                own = i
+        if first:
+            highest = i
+    return added
