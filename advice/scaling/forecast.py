@@ -18,7 +18,7 @@ from keybench.advice.index_forecast import IndexForecast, Question
 from keybench.advice.scaling import costs
 from keybench.advice.scaling.leaves import Estimate, Growth, Index, Stratum, growth, points, student
 from keybench.advice.scaling.random_keys import grown, random_growth
-from keybench.advice.scaling.ranges import in_ranges
+from keybench.advice.scaling.ranges import FEWEST_LEAVES, in_ranges
 from keybench.advice.scaling.regime import Regime, keys_above, regime, whole_step
 from keybench.advice.scaling.rows import Part, Rows, rows_of
 from keybench.databases.contract.engine import Engine
@@ -54,14 +54,11 @@ def forecast(question: Question, simulated: int = SIMULATED) -> IndexForecast:
     if question.growth.rows <= simulated:
         return _all(question, index)
     found = regime(question.layout, question.table.column, question.growth, simulated, question.seed)
-    if found.kind == "random":
-        made = _random(question, index, found, simulated)
-    elif found.kind == "local" and found.step == 1:
-        made = _local(question, index, found, simulated)
-    elif question.growth.rows <= _MADE * simulated:
-        made = _ranges(question, index, simulated)
-    else:
-        made = (_local if found.kind == "local" else _whole)(question, index, found, simulated)
+    thinned = found.kind == "whole" or (found.kind == "local" and found.step > 1)
+    made = _ranges(question, index, simulated) if thinned and question.growth.rows <= _MADE * simulated else None
+    if made is None:
+        make = {"local": _local, "random": _random, "whole": _whole}[found.kind]
+        made = make(question, index, found, simulated)
     return _answer(question, index, made)
 
 
@@ -178,18 +175,25 @@ def _random(question: Question, index: Index, found: Regime, simulated: int) -> 
     return Found(made, Estimate(sizes[-1] * full * _LAG / 100, sizes[-1] * full * 0.01), cost)
 
 
-def _ranges(question: Question, index: Index, simulated: int) -> Found:
-    """All rows whose keys lie in some ranges."""
+def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
+    """All rows whose keys lie in some ranges; None if these would be too few."""
     n = question.growth.rows
     step = whole_step(n, simulated)
     thin = _rows(question, Part(0, n // step, step))
     small = index.of(thin)
+    if small.leaf_pages < FEWEST_LEAVES:
+        return None
     lag = _mean([_percentile(thin, step)])
-    # Another draw than the load's own: what is drawn when processes start counts as chance.
-    every = _rows(replace(question, seed=question.seed + 1), Part(0, n))
-    chosen = in_ranges(every, step, small.rows / small.leaf_pages)
-    stats = index.of(chosen.rows)
-    made = grown([stats], chosen.leaves(stats.page_rows))
+    found = []
+    # Other draws than the load's own, and fewer rows: what is drawn when processes start counts as chance, and so does
+    # what depends on the number of rows.
+    for draw, each in ((1, step), (2, 2 * step)):
+        every = _rows(replace(question, seed=question.seed + draw), Part(0, n))
+        chosen = in_ranges(every, each, small.rows / small.leaf_pages)
+        stats = index.of(chosen.rows)
+        found.append((chosen.leaves(stats.page_rows), stats))
+    (leaves, stats), (others, _) = found
+    made = grown([stats], Estimate(leaves.value, leaves.half + abs(leaves.value - others.value)))
     # Which leaves the right edge adds without a split depends on the rows behind it, of which ranges have a part.
     other = abs(made.splits.value - grown([small], made.leaves).splits.value)
     made = replace(made, splits=Estimate(made.splits.value, made.splits.half + other))

@@ -33,7 +33,8 @@ _MARGIN = 3
 """Leaves beside a range's borders that do not count."""
 _BORDERS = 0.5
 """Leaves of each range that may be there or not because of its borders."""
-_FEWEST = 16
+FEWEST_LEAVES = 60 * _LEAVES
+"""Fewer leaves have so few ranges that these do not stand for all."""
 _EDGE = 1 / 4
 """The length of the range at the right edge: so many of another one."""
 _LOOK = 1 << 20
@@ -64,7 +65,7 @@ class Ranges:
         n, ranges = float((ends - begins).sum()), len(begins)
         each = float(leaves.sum()) / n
         apart = np.diff(leaves - each * (ends - begins))
-        chance = 1.96 * sqrt(ranges / (ranges - 1) * float(apart @ apart) / 2)
+        chance = 1.96 * sqrt(ranges / max(1, ranges - 1) * float(apart @ apart) / 2)
         return Estimate(each, (chance + _BORDERS * ranges) / n)
 
 
@@ -72,7 +73,7 @@ def in_ranges(every: Rows, step: int, leaf_rows: float) -> Ranges:
     """About one of `step` of these rows, of which a leaf has so many."""
     n = len(every.words)
     look = every.words[np.random.default_rng(7).integers(0, n, min(n, _LOOK))]
-    ranges = max(_FEWEST, int(n / step / leaf_rows / _LEAVES))
+    ranges = max(1, int(n / step / leaf_rows / _LEAVES))
     lows, highs = _borders(look[np.lexsort(look.T[::-1])], 1 / step, ranges)
     words = np.ascontiguousarray(every.words)
     range_of, behind = _ranges_of(words, lows, highs)

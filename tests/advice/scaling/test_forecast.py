@@ -51,7 +51,7 @@ def test_integers_that_take_more_bytes_from_some_row_on_have_stretches_before_an
 
 def test_rows_that_reach_far_back_are_forecast_from_ranges_of_their_keys() -> None:
     growth = Growth(1_600_000, 1000, writers=4, behind_seconds=1)
-    for metric, made, truth in backtest("sqlite", "rt-comb-oracle-legacy-no-repeat", growth, 100_000).figures():
+    for metric, made, truth in backtest("sqlite", "rt-comb-oracle-legacy-no-repeat", growth, 400_000).figures():
         assert made.low <= truth <= made.high, metric
 
 

@@ -27,7 +27,7 @@ def test_ranges_have_as_many_leaves_a_row_as_all_rows(db: str, name: str, writer
     every = rows_of(name, about.table.column, about.growth, Part(0, ROWS), about.seed)
     index = Index(about.on, about.table)
     whole = index.of(every)
-    chosen = in_ranges(every, STEP, ROWS / whole.leaf_pages)
+    chosen = in_ranges(every, STEP, ROWS / whole.leaf_pages / 3)
     assert len(chosen.rows.words) == pytest.approx(ROWS / STEP, rel=0.02)
     place = np.sort(np.searchsorted(np.sort(texts(every.words)), texts(chosen.rows.words)))
     last = chosen.begins + chosen.counts - 1
