@@ -33,7 +33,7 @@ _MARGIN = 3
 """Leaves beside a range's borders that do not count."""
 _BORDERS = 0.5
 """Leaves of each range that may be there or not because of its borders."""
-FEWEST_LEAVES = 60 * _LEAVES
+FEWEST_LEAVES = 90 * _LEAVES
 """Fewer leaves have so few ranges that these do not stand for all."""
 _EDGE = 1 / 4
 """The length of the range at the right edge: so many of another one."""
