@@ -181,7 +181,7 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
     step = whole_step(n, simulated)
     thin = _rows(question, Part(0, n // step, step))
     small = index.of(thin)
-    if small.leaf_pages < FEWEST_LEAVES:
+    if small.leaf_pages < FEWEST_LEAVES / 2:  # thinner loads can have other leaves, but hardly half as many
         return None
     lag = _mean([_percentile(thin, step)])
     found = []
@@ -192,6 +192,8 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
         chosen = in_ranges(every, each, small.rows / small.leaf_pages)
         stats = index.of(chosen.rows)
         found.append((chosen.leaves(stats.page_rows), stats))
+        if found[0][1].leaf_pages < FEWEST_LEAVES:
+            return None
     (leaves, stats), (others, _) = found
     made = grown([stats], Estimate(leaves.value, leaves.half + abs(leaves.value - others.value)))
     # Which leaves the right edge adds without a split depends on the rows behind it, of which ranges have a part.
