@@ -22,6 +22,7 @@ from keybench.advice.scaling.ranges import FEWEST_LEAVES, in_ranges
 from keybench.advice.scaling.regime import Regime, keys_above, regime, whole_step
 from keybench.advice.scaling.rows import Part, Rows, rows_of
 from keybench.databases.contract.engine import Engine
+from keybench.pagemodels.page_stats import PageStats
 
 SIMULATED = 400_000
 _PARTS = 8
@@ -183,23 +184,26 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
     small = index.of(thin)
     if small.leaf_pages < FEWEST_LEAVES / 2:  # thinner loads can have other leaves, but hardly half as many
         return None
-    lag = _mean([_percentile(thin, step)])
-    found = []
     # Other draws than the load's own, and fewer rows: what is drawn when processes start counts as chance, and so does
     # what depends on the number of rows.
-    for draw, each in ((1, step), (2, 2 * step)):
-        every = _rows(replace(question, seed=question.seed + draw), Part(0, n))
-        chosen = in_ranges(every, each, small.rows / small.leaf_pages)
-        stats = index.of(chosen.rows)
-        found.append((chosen.leaves(stats.page_rows), stats))
-        if found[0][1].leaf_pages < FEWEST_LEAVES:
-            return None
-    (leaves, stats), (others, _) = found
+    stats, leaves = _in_ranges(question, index, small, step, draw=1)
+    if stats.leaf_pages < FEWEST_LEAVES:
+        return None
+    _, others = _in_ranges(question, index, small, 2 * step, draw=2)
     made = grown([stats], Estimate(leaves.value, leaves.half + abs(leaves.value - others.value)))
     # Which leaves the right edge adds without a split depends on the rows behind it, of which ranges have a part.
     other = abs(made.splits.value - grown([small], made.leaves).splits.value)
     made = replace(made, splits=Estimate(made.splits.value, made.splits.half + other))
+    lag = _mean([_percentile(thin, step)])
     return Found(made, Estimate(lag.value, lag.half + step), costs.UNKNOWN)
+
+
+def _in_ranges(question: Question, index: Index, small: PageStats, step: int, draw: int) -> tuple[PageStats, Estimate]:
+    """(the index of one of `step` rows, in ranges; leaves a row), of another draw of the load's keys."""
+    every = _rows(replace(question, seed=question.seed + draw), Part(0, question.growth.rows))
+    chosen = in_ranges(every, step, small.rows / small.leaf_pages)
+    stats = index.of(chosen.rows)
+    return stats, chosen.leaves(stats.page_rows)
 
 
 def _whole(question: Question, index: Index, found: Regime, _simulated: int) -> Found:

@@ -91,9 +91,8 @@ def _borders(look: Words, share: float, ranges: int) -> tuple[Words, Words]:
     One is somewhere in each part of the index with as many rows. A short one, which has no end, is at its right edge,
     where pages may split in another way.
     """
-    chance = np.random.default_rng(8).uniform(
-        size=ranges
-    )  # at even distances, all might be at the same place of blocks
+    # At even distances, all might be at the same place of blocks.
+    chance = np.random.default_rng(8).uniform(size=ranges)
     each = share / (ranges + _EDGE)
     begins = np.append(np.arange(ranges) / ranges + chance * (1 / ranges - each), 1 - each * _EDGE)
     ends = np.append(np.minimum(begins[:-1] + each, begins[-1]), 1.0)
@@ -136,7 +135,7 @@ def _edges(words: Words, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         first = highest < 0 or _below(words, highest, words, i)
         if chosen[i]:
             if not first and (own < 0 or _below(words, own, words, i)):
-                added[highest] = not chosen[highest]
+                added[highest] = True  # if it were chosen, `own` would not be below this row
                 own = highest
             if own < 0 or _below(words, own, words, i):
                 own = i

@@ -18,6 +18,7 @@ from keybench.model.table import Table
 
 _SLICE_BITS = 16
 """A slice has 2^16 rows."""
+_BETWEEN = ","
 
 
 class ClusterAdmin(Queries, ABC):
@@ -89,9 +90,6 @@ class ClusterAdmin(Queries, ABC):
         )
         for (text,) in found:
             yield _keys(column, str(text))
-
-
-_BETWEEN = ","
 
 
 def _keys(column: Column, text: str) -> NDArray[np.uint8] | NDArray[np.int64]:
