@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import sqrt
+from math import hypot, sqrt
 
 import numpy as np
 
@@ -182,28 +182,31 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
     step = whole_step(n, simulated)
     thin = _rows(question, Part(0, n // step, step))
     small = index.of(thin)
-    if small.leaf_pages < FEWEST_LEAVES / 2:  # thinner loads can have other leaves, but hardly half as many
+    if simulated * small.leaf_pages / small.rows < FEWEST_LEAVES:
         return None
-    # Other draws than the load's own, and fewer rows: what is drawn when processes start counts as chance, and so does
-    # what depends on the number of rows.
-    stats, leaves = _in_ranges(question, index, small, step, draw=1)
-    if stats.leaf_pages < FEWEST_LEAVES:
+    # Other draws than the load's own: what is drawn when processes start counts as chance.
+    growth = _in_ranges(question, index, small, simulated, draw=1)
+    if growth is None:
         return None
-    _, others = _in_ranges(question, index, small, 2 * step, draw=2)
-    made = grown([stats], Estimate(leaves.value, leaves.half + abs(leaves.value - others.value)))
-    # Which leaves the right edge adds without a split depends on the rows behind it, of which ranges have a part.
-    other = abs(made.splits.value - grown([small], made.leaves).splits.value)
-    made = replace(made, splits=Estimate(made.splits.value, made.splits.half + other))
+    if other := _in_ranges(question, index, small, simulated // 2, draw=2):
+        leaves, splits = _both(growth.leaves, other.leaves), _both(growth.splits, other.splits)
+        growth = replace(growth, leaves=leaves, splits=splits)
     lag = _mean([_percentile(thin, step)])
-    return Found(made, Estimate(lag.value, lag.half + step), costs.UNKNOWN)
+    return Found(growth, Estimate(lag.value, lag.half + step), costs.UNKNOWN)
 
 
-def _in_ranges(question: Question, index: Index, small: PageStats, step: int, draw: int) -> tuple[PageStats, Estimate]:
-    """(the index of one of `step` rows, in ranges; leaves a row), of another draw of the load's keys."""
+def _in_ranges(question: Question, index: Index, small: PageStats, simulated: int, draw: int) -> Growth | None:
+    """What each row adds, from about so many in ranges, of another draw of the load's keys."""
     every = _rows(replace(question, seed=question.seed + draw), Part(0, question.growth.rows))
-    chosen = in_ranges(every, step, small.rows / small.leaf_pages)
-    stats = index.of(chosen.rows)
-    return stats, chosen.leaves(stats.page_rows)
+    chosen = in_ranges(index, every, simulated)
+    return None if chosen is None else chosen.growth(index.of(chosen.rows), small)
+
+
+def _both(one: Estimate, half_as_many: Estimate) -> Estimate:
+    """Of two draws, the second with half as many rows; how much they differ is in the interval."""
+    value = (2 * one.value + half_as_many.value) / 3
+    chance = hypot(2 * one.half, half_as_many.half) / 3
+    return Estimate(value, hypot(chance, one.value - half_as_many.value))
 
 
 def _whole(question: Question, index: Index, found: Regime, _simulated: int) -> Found:

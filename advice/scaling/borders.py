@@ -1,0 +1,188 @@
+"""Ranges of keys of which each can be simulated without the others.
+
+A border between two leaves stays where it is when they split: what becomes of the rows above it does not depend on
+those below. (SQLite moves rows between neighbours, which matters beside a border.) So the leaves of an index of a
+load's first rows are ranges that can be followed one by one. Where the first rows leave out large parts of the index, as
+those of a clock whose low bits are in front, more of the rows that go there are taken.
+
+A range that grows all the time, such as one that a counter fills, never has such borders. It is cut anywhere, and what
+is beside a cut does not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.advice.scaling.leaves import Index
+from keybench.advice.scaling.rows import Ints, Rows
+from keybench.compiled import kernel
+from keybench.pagemodels.page_stats import PageStats
+
+Words = NDArray[np.uint64]
+Marks = NDArray[np.bool_]
+
+_FIRST = 128
+"""One of so many rows is among the first ones, so that a range has about that many leaves at the end."""
+_FIRST_SHARE = 4
+"""The first rows are at most one of so many that are simulated."""
+_RANGES = 96
+"""About so many ranges are simulated if leaves are small: more could be smaller, but have more borders."""
+_WHOLE = 24
+"""A range is cut if fewer ones of its size could be simulated,"""
+_LARGE = 4
+"""unless it has less than so many times the rows that it would have if all were alike."""
+_PROGRESS = 0.8
+"""More of the rows that go to large ranges are taken as long as the share of these shrinks by this factor."""
+_LOOK = 1 << 20
+"""Rows that stand for all when ranges are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Borders:
+    """Ranges of keys, in order, and the rows that have to be simulated whichever of them are chosen."""
+
+    lows: Words
+    """(ranges, w): the lowest key that can be in each."""
+    cut: Marks
+    """(ranges,): whether a range begins where no border of leaves is."""
+    first: Marks
+    """(n,): the load's rows that made these borders."""
+
+    def range_of(self, words: Words) -> NDArray[np.int32]:
+        """The range of each key: (n,)."""
+        return _last_not_above(words, self.lows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Leaves:
+    """Leaves of an index of a load's first rows."""
+
+    lows: Words
+    until: Ints
+    """(leaves,): rows that go there are taken if they arrive before this one."""
+    rows: int
+
+    def first(self, words: Words) -> Marks:
+        """Whether each row is one of the first."""
+        taken = np.zeros(len(words), np.bool_)
+        last = int(self.until.max())
+        taken[:last] = np.arange(last) < self.until[_last_not_above(words[:last], self.lows)]
+        return taken
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Some rows of a load, in order of arrival, and in which leaf each is."""
+
+    arrived: Ints
+    words: Words
+    rows_each: float
+    """Rows of the load for each of these."""
+    leaf: NDArray[np.int32]
+
+    def counts(self, leaves: int) -> NDArray[np.float64]:
+        """The load's rows in each leaf."""
+        return np.bincount(self.leaf, minlength=leaves) * self.rows_each
+
+
+def lowest_places(stats: PageStats) -> Ints:
+    """The place of each leaf's lowest row among all rows, in order of keys.
+
+    In SQLite, the row between two leaves is on a branch page.
+    """
+    between = (stats.rows - int(stats.page_rows.sum())) // max(1, stats.leaf_pages - 1)
+    held = stats.page_rows + between
+    return np.cumsum(held) - held
+
+
+def borders(index: Index, every: Rows, simulated: int) -> Borders:
+    """Ranges of all these rows, so that some of them and the first rows are about so many."""
+    n = len(every.words)
+    first = min(n // _FIRST, simulated // _FIRST_SHARE)
+    arrived = np.sort(np.random.default_rng(7).integers(0, n, min(n, _LOOK)))
+    sampled = np.ascontiguousarray(every.words[arrived])
+    leaves = _Leaves(np.zeros((1, every.words.shape[1]), np.uint64), np.array([first]), first)
+    share = 1.0
+    while True:
+        leaves = _grown(index, every, leaves)
+        sample = _Sample(arrived, sampled, n / len(arrived), _last_not_above(sampled, leaves.lows))
+        counts = sample.counts(len(leaves.lows))
+        alike, left = leaves.rows / len(leaves.lows) * n / first, simulated - leaves.rows
+        large = counts > max(_LARGE * alike, left / _WHOLE)
+        before, share = share, float(counts[large].sum()) / n
+        if not large.any() or share > _PROGRESS * before or leaves.rows > simulated // 2:
+            break
+        leaves = _Leaves(leaves.lows, _later(leaves, sample, np.flatnonzero(large), first / n), leaves.rows)
+    lows, cut = _ranges(leaves, sample, large, left / _RANGES, max(alike, left / _RANGES))
+    return Borders(lows, cut, leaves.first(every.words))
+
+
+def _grown(index: Index, every: Rows, leaves: _Leaves) -> _Leaves:
+    """The leaves of an index of the rows that belong to these."""
+    chosen = np.flatnonzero(leaves.first(every.words))
+    rows = Rows(every.keys[chosen], every.words[chosen], every.writers[chosen])
+    in_order = np.empty(len(chosen), np.int64)
+    in_order[rows.ranks] = np.arange(len(chosen))
+    lows = np.ascontiguousarray(rows.words[in_order[lowest_places(index.of(rows))]])
+    lows[0] = 0
+    return _Leaves(lows, leaves.until[_last_not_above(lows, leaves.lows)], len(chosen))
+
+
+def _later(leaves: _Leaves, sample: _Sample, large: Ints, share: float) -> Ints:
+    """`until`, moved on for large leaves by this share of the rows that go there."""
+    until = leaves.until.copy()
+    for leaf in large.tolist():
+        own = sample.arrived[sample.leaf == leaf]
+        later = own[own >= until[leaf]]
+        if len(later):
+            until[leaf] = later[min(int(len(own) * share), len(later) - 1)] + 1
+    return until
+
+
+def _ranges(leaves: _Leaves, sample: _Sample, large: Marks, least: float, piece: float) -> tuple[Words, Marks]:
+    """(lowest keys, whether these are cuts) of ranges of at least so many rows: leaves together, or pieces of one."""
+    counts = sample.counts(len(leaves.lows))
+    lows, cut = [], []
+    rows = np.inf
+    for leaf, low in enumerate(leaves.lows):
+        if rows >= least or large[leaf] or large[leaf - 1]:
+            lows.append(low)
+            cut.append(False)
+            rows = 0.0
+        rows += float(counts[leaf])
+        if large[leaf]:
+            own = sample.words[sample.leaf == leaf]
+            own = own[np.lexsort(own.T[::-1])]
+            pieces = max(1, int(counts[leaf] / piece))
+            places = np.unique(np.arange(1, pieces) * len(own) // pieces)
+            lows += list(own[places])
+            cut += [True] * len(places)
+    return np.array(lows), np.array(cut)
+
+
+@kernel
+def _last_not_above(words: Words, lows: Words) -> NDArray[np.int32]:
+    """The last of the lows that is not above each key; the first one if all are."""
+    found = np.empty(len(words), np.int32)
+    for i in range(len(words)):
+        least, most = 1, len(lows)
+        while least < most:
+            middle = (least + most) // 2
+            if below(words, i, lows, middle):
+                most = middle
+            else:
+                least = middle + 1
+        found[i] = least - 1
+    return found
+
+
+@kernel
+def below(some: Words, i: int, others: Words, j: int) -> bool:
+    """Whether one key is below another."""
+    for word in range(some.shape[1]):
+        if some[i, word] != others[j, word]:
+            return bool(some[i, word] < others[j, word])
+    return False
