@@ -1,9 +1,9 @@
 """Ranges of keys of which each can be simulated without the others.
 
 A border between two leaves stays where it is when they split: what becomes of the rows above it does not depend on
-those below. (SQLite moves rows between neighbours, which matters beside a border.) So the leaves of an index of a
-load's first rows are ranges that can be followed one by one. Where the first rows leave out large parts of the index, as
-those of a clock whose low bits are in front, more of the rows that go there are taken.
+those below. (InnoDB and SQLite move some rows to a neighbour, which matters beside a border.) So the leaves of an index
+of a load's first rows are ranges that can be followed one by one. Where the first rows leave out large parts of the index,
+as those of a clock whose low bits are in front, more of the rows that go there are taken.
 
 A range that grows all the time, such as one that a counter fills, never has such borders. It is cut anywhere, and what
 is beside a cut does not count.
@@ -24,8 +24,8 @@ from keybench.pagemodels.page_stats import PageStats
 Words = NDArray[np.uint64]
 Marks = NDArray[np.bool_]
 
-_FIRST = 128
-"""One of so many rows is among the first ones, so that a range has about that many leaves at the end."""
+RANGE_LEAVES = 128
+"""About so many leaves in a range: one of so many rows is among the first ones, which make the borders."""
 _FIRST_SHARE = 4
 """The first rows are at most one of so many that are simulated."""
 _RANGES = 96
@@ -34,8 +34,8 @@ _WHOLE = 24
 """A range is cut if fewer ones of its size could be simulated,"""
 _LARGE = 4
 """unless it has less than so many times the rows that it would have if all were alike."""
-_PROGRESS = 0.8
-"""More of the rows that go to large ranges are taken as long as the share of these shrinks by this factor."""
+_PROGRESS = 2
+"""More of the rows that go to large ranges are taken as long as these lose so many times the rows that were taken."""
 _LOOK = 1 << 20
 """Rows that stand for all when ranges are compared."""
 
@@ -101,21 +101,23 @@ def lowest_places(stats: PageStats) -> Ints:
 def borders(index: Index, every: Rows, simulated: int) -> Borders:
     """Ranges of all these rows, so that some of them and the first rows are about so many."""
     n = len(every.words)
-    first = min(n // _FIRST, simulated // _FIRST_SHARE)
+    first = min(n // RANGE_LEAVES, simulated // _FIRST_SHARE)
     arrived = np.sort(np.random.default_rng(7).integers(0, n, min(n, _LOOK)))
     sampled = np.ascontiguousarray(every.words[arrived])
     leaves = _Leaves(np.zeros((1, every.words.shape[1]), np.uint64), np.array([first]), first)
-    share = 1.0
+    share, before = first / n, np.inf  # of large leaves' rows to take; rows that these had, beside those taken
     while True:
         leaves = _grown(index, every, leaves)
         sample = _Sample(arrived, sampled, n / len(arrived), _last_not_above(sampled, leaves.lows))
         counts = sample.counts(len(leaves.lows))
         alike, left = leaves.rows / len(leaves.lows) * n / first, simulated - leaves.rows
         large = counts > max(_LARGE * alike, left / _WHOLE)
-        before, share = share, float(counts[large].sum()) / n
-        if not large.any() or share > _PROGRESS * before or leaves.rows > simulated // 2:
+        inside = float(counts[large].sum())
+        more = min(share * inside, simulated / 2 - leaves.rows)
+        if more <= 0 or inside > before:
             break
-        leaves = _Leaves(leaves.lows, _later(leaves, sample, np.flatnonzero(large), first / n), leaves.rows)
+        leaves = _Leaves(leaves.lows, _later(leaves, sample, np.flatnonzero(large), more / inside), leaves.rows)
+        share, before = 2 * share, inside - _PROGRESS * more
     lows, cut = _ranges(leaves, sample, large, left / _RANGES, max(alike, left / _RANGES))
     return Borders(lows, cut, leaves.first(every.words))
 

@@ -182,15 +182,17 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
     step = whole_step(n, simulated)
     thin = _rows(question, Part(0, n // step, step))
     small = index.of(thin)
-    if simulated * small.leaf_pages / small.rows < FEWEST_LEAVES:
+    leaves = simulated * small.leaf_pages / small.rows
+    if leaves < FEWEST_LEAVES:
         return None
     # Other draws than the load's own: what is drawn when processes start counts as chance.
     growth = _in_ranges(question, index, small, simulated, draw=1)
     if growth is None:
         return None
-    if other := _in_ranges(question, index, small, simulated // 2, draw=2):
-        leaves, splits = _both(growth.leaves, other.leaves), _both(growth.splits, other.splits)
-        growth = replace(growth, leaves=leaves, splits=splits)
+    other = _in_ranges(question, index, small, simulated // 2, draw=2) if leaves >= 2 * FEWEST_LEAVES else None
+    if other is not None:
+        splits = _both(growth.splits, other.splits)
+        growth = replace(growth, leaves=_both(growth.leaves, other.leaves), splits=splits)
     lag = _mean([_percentile(thin, step)])
     return Found(growth, Estimate(lag.value, lag.half + step), costs.UNKNOWN)
 

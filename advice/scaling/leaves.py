@@ -26,7 +26,7 @@ _BATCHES = 8
 """Batches in which a part's growth is looked at, at most."""
 _BY_CHANCE = 4.0
 """How many times larger the variance between parts may be than that within them, before they count as different."""
-_T = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 7: 2.36, 15: 2.13}
+_T = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 7: 2.36, 11: 2.20, 15: 2.13, 23: 2.07, 60: 2.00}
 """Student's t for 95 %, two-sided, by degrees of freedom."""
 
 

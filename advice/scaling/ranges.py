@@ -18,8 +18,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.advice.scaling.borders import Borders, Marks, Words, below, borders, lowest_places
-from keybench.advice.scaling.leaves import Estimate, Growth, Index
+from keybench.advice.scaling.borders import RANGE_LEAVES, Borders, Marks, Words, below, borders, lowest_places
+from keybench.advice.scaling.leaves import Estimate, Growth, Index, student
 from keybench.advice.scaling.random_keys import grown
 from keybench.advice.scaling.rows import Ints, Rows
 from keybench.compiled import kernel
@@ -27,14 +27,14 @@ from keybench.pagemodels.page_stats import PageStats
 
 Places = NDArray[np.float64]
 
-FEWEST_LEAVES = 24 * 128
-"""Fewer have so few ranges that these do not stand for all."""
-_FEWEST = 16
+_FEWEST = 12
 """Ranges that stand for all, at least."""
+FEWEST_LEAVES = _FEWEST * RANGE_LEAVES
+"""Leaves that all simulated rows make, without which there are hardly so many ranges."""
 _MARGINS = 1 / 10, 3 / 20
 """The share of a range beside a cut that does not count: between these, so that it ends anywhere in a leaf."""
 _BORDER = 1 / 4
-"""Leaves that may be there or not because of a cut."""
+"""Leaves that may be there or not because of each cut, and because of all other borders of a range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,20 +60,27 @@ class Ranges:
         The interval is that of a sample of neighbouring strata (W. G. Cochran, "Sampling techniques", 1977, 8.10:
         successive differences), so that what changes slowly from range to range does not count as chance.
         """
-        lowest = lowest_places(stats)
-        leaves = (np.searchsorted(lowest, self.ends) - np.searchsorted(lowest, self.begins)).astype(float)
-        at_edge = len(lowest) - int(np.searchsorted(lowest, self.edge)) if self.of < self.all_rows else 0
+        leaves, at_edge = self.leaves_in_each(stats)
         rows, number = self.ends - self.begins, len(leaves)
         each = float(leaves.sum() / rows.sum())
         apart = np.diff(leaves - each * rows)
-        chance = 1.96 * sqrt(number / max(1, number - 1) * float(apart @ apart) / 2)
-        half = (chance + _BORDER * self.cuts) / float(rows.sum())
+        chance = student(number - 1) * sqrt(number / max(1, number - 1) * float(apart @ apart) / 2)
+        half = (chance + _BORDER * (number + self.cuts)) / float(rows.sum())
         return Estimate((each * self.of + at_edge) / self.all_rows, half * self.of / self.all_rows)
+
+    def leaves_in_each(self, stats: PageStats) -> tuple[Places, int]:
+        """(leaves in each range, leaves in the range at the edge) of the index of these rows.
+
+        A leaf is where its middle row is: InnoDB and SQLite move some rows to a neighbour that has room.
+        """
+        middle = lowest_places(stats) + stats.page_rows / 2
+        leaves = (np.searchsorted(middle, self.ends) - np.searchsorted(middle, self.begins)).astype(float)
+        return leaves, len(middle) - int(np.searchsorted(middle, self.edge)) if self.of < self.all_rows else 0
 
     def growth(self, stats: PageStats, small: PageStats) -> Growth:
         """What each row of the load adds, from the index of these rows, and from that of every so many-th row."""
         made = grown([stats], self.leaves(stats))
-        if self.of < self.all_rows:  # with the whole right edge, pages that are added there without a split are all here
+        if self.of < self.all_rows:  # the whole right edge is here, and all pages that are added there without a split
             splits = Estimate(made.leaves.value - (1 + stats.appends) / self.all_rows, made.leaves.half)
         else:
             apart = abs(made.splits.value - grown([small], made.leaves).splits.value)
