@@ -2,11 +2,11 @@
 
 A border between two leaves stays where it is when they split: what becomes of the rows above it does not depend on
 those below. (InnoDB and SQLite move some rows to a neighbour, which matters beside a border.) So the leaves of an index
-of a load's first rows are ranges that can be followed one by one. Where the first rows leave out large parts of the index,
-as those of a clock whose low bits are in front, more of the rows that go there are taken.
+of a load's first rows are ranges that can be followed one by one. Where the first rows leave out large parts of the
+index, as those of a clock whose low bits are in front, more of the rows that go there are taken.
 
-A range that grows all the time, such as one that a counter fills, never has such borders. It is cut anywhere, and what
-is beside a cut does not count.
+A range that grows at its end all the time, such as one that a counter fills, never has such borders. It is cut where
+the rows below have come before those above, or anywhere if there is no such place; what is beside a cut does not count.
 """
 
 from __future__ import annotations
@@ -36,6 +36,10 @@ _LARGE = 4
 """unless it has less than so many times the rows that it would have if all were alike."""
 _PROGRESS = 2
 """More of the rows that go to large ranges are taken as long as these lose so many times the rows that were taken."""
+_LONGEST = 8
+"""A piece of a range may have so many times the usual rows, so that it ends where rows have come one after another:"""
+_OVERLAP = 1 / 16
+"""the last one below comes after the first one above by this share of the usual piece's time at most."""
 _LOOK = 1 << 20
 """Rows that stand for all when ranges are compared."""
 
@@ -85,7 +89,7 @@ class _Sample:
 
     def counts(self, leaves: int) -> NDArray[np.float64]:
         """The load's rows in each leaf."""
-        return np.bincount(self.leaf, minlength=leaves) * self.rows_each
+        return np.bincount(self.leaf, minlength=leaves).astype(np.float64) * self.rows_each
 
 
 def lowest_places(stats: PageStats) -> Ints:
@@ -156,13 +160,26 @@ def _ranges(leaves: _Leaves, sample: _Sample, large: Marks, least: float, piece:
             rows = 0.0
         rows += float(counts[leaf])
         if large[leaf]:
-            own = sample.words[sample.leaf == leaf]
-            own = own[np.lexsort(own.T[::-1])]
-            pieces = max(1, int(counts[leaf] / piece))
-            places = np.unique(np.arange(1, pieces) * len(own) // pieces)
-            lows += list(own[places])
+            own = np.flatnonzero(sample.leaf == leaf)
+            own = own[np.lexsort(sample.words[own].T[::-1])]
+            places = _cuts(sample.arrived[own], max(1, round(piece / sample.rows_each)))
+            lows += list(sample.words[own[places]])
             cut += [True] * len(places)
     return np.array(lows), np.array(cut)
+
+
+def _cuts(arrived: Ints, piece: int) -> list[int]:
+    """The first rows of pieces of about so many rows, without the first piece, from the arrival of each row in order of
+    keys."""
+    overlap = np.maximum.accumulate(arrived)[:-1] - np.minimum.accumulate(arrived[::-1])[::-1][1:]
+    usual = float(arrived.max() - arrived.min()) * piece / len(arrived)
+    parted = np.flatnonzero(overlap <= _OVERLAP * usual) + 1
+    cuts, begin = [], 0
+    while len(arrived) - begin >= 3 * piece / 2:
+        found = parted[np.searchsorted(parted, begin + piece / 2) : np.searchsorted(parted, begin + _LONGEST * piece)]
+        begin = int(found[np.argmin(abs(found - begin - piece))]) if len(found) else begin + piece
+        cuts.append(begin)
+    return cuts
 
 
 @kernel

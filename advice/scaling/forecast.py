@@ -200,7 +200,7 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
 def _in_ranges(question: Question, index: Index, small: PageStats, simulated: int, draw: int) -> Growth | None:
     """What each row adds, from about so many in ranges, of another draw of the load's keys."""
     every = _rows(replace(question, seed=question.seed + draw), Part(0, question.growth.rows))
-    chosen = in_ranges(index, every, simulated)
+    chosen = in_ranges(index, every, simulated, seed=draw)
     return None if chosen is None else chosen.growth(index.of(chosen.rows), small)
 
 

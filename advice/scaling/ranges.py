@@ -88,8 +88,8 @@ class Ranges:
         return replace(made, splits=splits)
 
 
-def in_ranges(index: Index, every: Rows, simulated: int) -> Ranges | None:
-    """About so many of these rows; None if they would be too few ranges."""
+def in_ranges(index: Index, every: Rows, simulated: int, seed: int = 8) -> Ranges | None:
+    """About so many of these rows; None if they would be too few ranges. The seed decides which ranges."""
     words = np.ascontiguousarray(every.words)
     every = Rows(every.keys, words, every.writers)
     found = borders(index, every, simulated)
@@ -99,7 +99,8 @@ def in_ranges(index: Index, every: Rows, simulated: int) -> Ranges | None:
     number = int((len(counts) - 1) * (simulated - first) / (len(words) - first))
     if number < _FEWEST:
         return None
-    chosen = _drawn(found, counts, number)
+    chance = np.random.default_rng(seed)
+    chosen = _drawn(found, counts, number, chance)
     wanted = np.zeros(len(counts), np.bool_)
     wanted[chosen] = wanted[-1] = True
     taken = wanted[range_of] | found.first
@@ -107,7 +108,7 @@ def in_ranges(index: Index, every: Rows, simulated: int) -> Ranges | None:
     rows = Rows(every.keys[places], words[places], every.writers[places])
     own = np.bincount(range_of[places], minlength=len(counts))
     begins = np.cumsum(own) - own
-    low, high = _margins(found, own)
+    low, high = _margins(found, own, chance)
     edge = 0 if found.cut[-1] else int(counts[-1])  # a piece at the edge stands for nothing but itself
     return Ranges(
         rows,
@@ -120,20 +121,22 @@ def in_ranges(index: Index, every: Rows, simulated: int) -> Ranges | None:
     )
 
 
-def _drawn(found: Borders, counts: Ints, number: int) -> Ints:
-    """So many ranges, without the one at the edge: one of each so many that follow one another by rows, as leaves of
-    ranges that get as many rows are as full; pieces of a range by keys."""
+def _drawn(found: Borders, counts: Ints, number: int, chance: np.random.Generator) -> Ints:
+    """So many ranges, without the one at the edge: one of each so many that are alike.
+
+    Leaves of ranges that get as many rows are as full; pieces of a range are like their neighbours.
+    """
     pieces = (found.cut | np.append(found.cut[1:], False))[:-1]
-    alike = np.lexsort((np.arange(len(pieces)), np.where(pieces, counts.max() + 1, counts[:-1])))
+    alike = np.lexsort((np.arange(len(pieces)), np.where(pieces, 0, counts[:-1]), pieces))
     # At even distances, all might be at the same place of blocks.
-    chance = np.random.default_rng(8).uniform(size=number)
-    chosen: Ints = alike[((np.arange(number) + chance) * len(alike) / number).astype(np.int64)]
+    places = (np.arange(number) + chance.uniform(size=number)) * len(alike) / number
+    chosen: Ints = alike[places.astype(np.int64)]
     return chosen
 
 
-def _margins(found: Borders, rows: Ints) -> tuple[Places, Places]:
+def _margins(found: Borders, rows: Ints, chance: np.random.Generator) -> tuple[Places, Places]:
     """Rows at the beginning and at the end of each range that do not count."""
-    share = np.random.default_rng(9).uniform(*_MARGINS, size=(2, len(rows)))
+    share = chance.uniform(*_MARGINS, size=(2, len(rows)))
     cut = np.stack([found.cut, np.append(found.cut[1:], False)])
     low, high = np.where(cut, share * rows, 0.0)
     return low, high
