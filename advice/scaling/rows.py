@@ -85,12 +85,12 @@ def rows_of(name: str, column: Column, growth: Growth, part: Part, seed: int) ->
             )
             pieces.append(stream.take(len(rows_here)))
             places.append(rows_here)
-    keys = _moved(
-        made,
-        part,
-        of,
-        pieces[0] if len(pieces) == 1 else Keys.concat(pieces)[np.argsort(np.concatenate(places), kind="stable")],
-    )
+    keys = pieces[0]
+    if len(pieces) > 1:
+        made_at = np.empty(len(place), np.int64)
+        made_at[np.concatenate(places)] = place
+        keys = Keys.concat(pieces)[made_at]
+    keys = _moved(made, part, of, keys)
     return Rows(keys, sort_words(keys, column.order), writers.astype(np.int16))
 
 
