@@ -109,8 +109,10 @@ def _local(question: Question, index: Index, found: Regime, simulated: int) -> F
     lags = [_percentile(rows, found.step) for rows in made]
     grown = growth(stats, strata, found.reach)
     server = replace(question.server, share=1 / found.step)
-    late = [rows for first, rows in zip(firsts, made, strict=True) if first >= n // 2] or made
-    cost = costs.of_stretches(index, late, found.reach, grown.leaves, server, question.growth, found.step)
+    late = [rows for first, rows in zip(firsts, made, strict=True) if first >= n // 2]
+    cost = costs.of_stretches(
+        index, late if len(late) > 2 else made, found.reach, grown.leaves, server, question.growth, found.step
+    )
     return Found(grown, _mean(lags), cost)
 
 

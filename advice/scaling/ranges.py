@@ -33,8 +33,10 @@ FEWEST_LEAVES = _FEWEST * RANGE_LEAVES
 """Leaves that all simulated rows make, without which there are hardly so many ranges."""
 _MARGINS = 1 / 10, 3 / 20
 """The share of a range beside a cut that does not count: between these, so that it ends anywhere in a leaf."""
-_BORDER = 1 / 4
-"""Leaves that may be there or not because of each cut, and because of all other borders of a range."""
+_CUT = 1 / 4
+"""Leaves that may be there or not because of each cut,"""
+_MOVED = 1
+"""and because of each other border where no leaf begins any more: some engines move rows to neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,8 @@ class Ranges:
     """Where each range begins among them in order of keys, without what does not count; ranges that are like one
     another are side by side."""
     ends: Places
+    whole: Marks
+    """Whether each range begins where a leaf did after the first rows."""
     cuts: int
     """Borders where no leaf begins."""
     of: int
@@ -65,7 +69,8 @@ class Ranges:
         each = float(leaves.sum() / rows.sum())
         apart = np.diff(leaves - each * rows)
         chance = student(number - 1) * sqrt(number / max(1, number - 1) * float(apart @ apart) / 2)
-        half = (chance + _BORDER * (number + self.cuts)) / float(rows.sum())
+        moved = int((~np.isin(self.begins[self.whole], lowest_places(stats))).sum())
+        half = (chance + _MOVED * moved + _CUT * self.cuts) / float(rows.sum())
         return Estimate((each * self.of + at_edge) / self.all_rows, half * self.of / self.all_rows)
 
     def leaves_in_each(self, stats: PageStats) -> tuple[Places, int]:
@@ -114,6 +119,7 @@ def in_ranges(index: Index, every: Rows, simulated: int, seed: int = 8) -> Range
         rows,
         (begins + low)[chosen],
         (begins + own - high)[chosen],
+        ~found.cut[chosen],
         int((low[chosen] > 0).sum() + (high[chosen] > 0).sum()),
         len(words) - edge,
         int(begins[-1]),

@@ -114,7 +114,7 @@ def test_what_changes_along_the_index_is_not_chance() -> None:
     stats = index.of(every)
     rows = Rows(Keys(np.arange(1), "int"), np.zeros((1, 1), np.uint64), np.zeros(1, np.int16))
     begins = 10_000.0 * np.arange(40)
-    chosen = Ranges(rows, begins, begins + 10_000, 0, 400_000, 0, 400_000)
+    chosen = Ranges(rows, begins, begins + 10_000, np.ones(40, np.bool_), 0, 400_000, 0, 400_000)
 
     def half(page_rows: list[int]) -> float:
         leaves = np.concatenate([np.full(10_000 // each, each) for each in page_rows])
