@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from keybench.advice.scaling.leaves import Index
 from keybench.advice.scaling.rows import Ints, Rows
 from keybench.compiled import kernel
+from keybench.pagemodels.costs.sampling import below
 from keybench.pagemodels.page_stats import PageStats
 
 Words = NDArray[np.uint64]
@@ -196,12 +197,3 @@ def _last_not_above(words: Words, lows: Words) -> NDArray[np.int32]:
                 least = middle + 1
         found[i] = least - 1
     return found
-
-
-@kernel
-def below(some: Words, i: int, others: Words, j: int) -> bool:
-    """Whether one key is below another."""
-    for word in range(some.shape[1]):
-        if some[i, word] != others[j, word]:
-            return bool(some[i, word] < others[j, word])
-    return False

@@ -81,8 +81,10 @@ def _knows(index: Index) -> bool:
 def of_stretches(
     index: Index, made: Sequence[Rows], reach: float, leaves: Estimate, server: Server, growth: Growth, step: int
 ) -> Costs:
-    """Of stretches of a load's second half, whose rows reach so far back and add so many leaves each; of each `step`th
-    row."""
+    """Of stretches of a load whose rows reach so far back and add so many leaves each; of each `step`th row.
+
+    The log is that of the load's second half: stretches of it are best.
+    """
     size = page_bytes(index)
     if not size:
         return UNKNOWN

@@ -18,11 +18,12 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.advice.scaling.borders import RANGE_LEAVES, Borders, Marks, Words, below, borders, lowest_places
+from keybench.advice.scaling.borders import RANGE_LEAVES, Borders, Marks, Words, borders, lowest_places
 from keybench.advice.scaling.leaves import Estimate, Growth, Index, student
 from keybench.advice.scaling.random_keys import grown
 from keybench.advice.scaling.rows import Ints, Rows
 from keybench.compiled import kernel
+from keybench.pagemodels.costs.sampling import below
 from keybench.pagemodels.page_stats import PageStats
 
 Places = NDArray[np.float64]

@@ -116,7 +116,8 @@ def _ranges(seen: Words, n: int, most: int, seed: int) -> _Ranges:
 
 
 @kernel
-def _below(words: Words, i: int, others: Words, j: int) -> bool:
+def below(words: Words, i: int, others: Words, j: int) -> bool:
+    """Whether key `i` of some is below key `j` of others: sort words, (n, w)."""
     for w in range(words.shape[1]):
         if words[i, w] != others[j, w]:
             return bool(words[i, w] < others[j, w])
@@ -130,10 +131,10 @@ def _within(words: Words, ranges: _Ranges, found: NDArray[np.int8]) -> None:
         begin, end = 0, len(ranges.lows)
         while begin < end:
             middle = (begin + end) // 2
-            if _below(words, i, ranges.lows, middle):
+            if below(words, i, ranges.lows, middle):
                 end = middle
             else:
                 begin = middle + 1
         found[i] = -1
-        if begin and _below(words, i, ranges.highs, begin - 1):
+        if begin and below(words, i, ranges.highs, begin - 1):
             found[i] = ranges.halves[begin - 1]
