@@ -39,7 +39,7 @@ servers: env
 # mypy and the two halves of the kernels take as long as one another. tests/conftest.py orders the test files.
 test: servers
 	@$(MAKE) --no-print-directory --jobs 3 lint kernels
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not long"
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder -m "not long"
 
 test-all: servers lint
 	$(BIN)/python -m pytest

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -47,28 +48,23 @@ def test_a_loop_is_compiled_also_where_its_machine_code_cannot_be_kept() -> None
     assert names["doubled"](21) == 42  # type: ignore[operator]
 
 
-@kernel
-def told(number, yes, more=3):  # type: ignore[no-untyped-def]
-    return 1000 * number + 100 * yes + more
+def test_kernels_pass_one_another_one_type_of_integers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # what is loaded from there knows no types of calls
+    told = kernel(lambda number, yes, more=3: 1000 * number + 100 * yes + more)
+    less = inlined(lambda one, other: one - other)
 
+    @kernel
+    def calling(narrow, unsigned):  # type: ignore[no-untyped-def]
+        few = told(1, True) + told(narrow[0], False) + told(number=narrow[1], yes=narrow[0] > 4, more=narrow.size)
+        return few, less(narrow[0], 7), less(unsigned[0], unsigned[1])
 
-@inlined
-def less(one, other):  # type: ignore[no-untyped-def]
-    return one - other
+    def types(of: Any) -> set[tuple[str, ...]]:
+        return {tuple(map(str, signature)) for signature in of.signatures}
 
-
-@kernel
-def calling(narrow, unsigned):  # type: ignore[no-untyped-def]
-    few = told(1, True) + told(narrow[0], False) + told(number=narrow[1], yes=narrow[0] > 4, more=narrow.size)
-    return few, less(narrow[0], 7), less(unsigned[0], unsigned[1])
-
-
-def test_kernels_pass_one_another_one_type_of_integers() -> None:
     five, most = np.array([5, 6], np.int32), 2**64 - 1
     assert calling(five, np.array([3, 4], np.uint64)) == ((1103 + 5003 + 6102), -2, most)
-    types = {tuple(map(str, signature)) for signature in told.signatures}
-    assert types == {("int64", "bool", "omitted(default=3)"), ("int64", "bool", "int64")}
-    assert {tuple(map(str, signature)) for signature in less.signatures} == {("int64",) * 2, ("uint64",) * 2}
+    assert types(told) == {("int64", "bool", "omitted(default=3)"), ("int64", "bool", "int64")}
+    assert types(less) == {("int64",) * 2, ("uint64",) * 2}
 
 
 def test_a_change_in_another_module_is_noticed(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
@@ -73,7 +75,10 @@ def test_only_arrays_without_gaps_are_moved_in() -> None:
 
 
 @pytest.mark.parametrize("shape", [(8,), (8, 4)])
-def test_prefetching_changes_nothing_even_outside_of_the_array(shape: tuple[int, ...]) -> None:
+def test_prefetching_changes_nothing_even_outside_of_the_array(
+    shape: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # code that is loaded from there cannot be inspected
     fetched: Any = kernel(lambda array, place: prefetch(array, place))
     array = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
     before = array.copy()
