@@ -37,7 +37,9 @@ _LARGE = 4
 """unless it has less than so many times the rows that it would have if all were alike."""
 _PROGRESS = 2
 """More of the rows that go to large ranges are taken as long as these lose so many times the rows that were taken."""
-_LONGEST = 8
+_PIECE = 2
+"""A piece has so many times the rows of a usual range, because of what is beside its cuts."""
+_LONGEST = 4
 """A piece of a range may have so many times the usual rows, so that it ends where rows have come one after another:"""
 _OVERLAP = 1 / 16
 """the last one below comes after the first one above by this share of the usual piece's time at most."""
@@ -106,25 +108,45 @@ def lowest_places(stats: PageStats) -> Ints:
 def borders(index: Index, every: Rows, simulated: int) -> Borders:
     """Ranges of all these rows, so that some of them and the first rows are about so many."""
     n = len(every.words)
-    first = min(n // RANGE_LEAVES, simulated // _FIRST_SHARE)
     arrived = np.sort(np.random.default_rng(7).integers(0, n, min(n, _LOOK)))
     sampled = np.ascontiguousarray(every.words[arrived])
-    leaves = _Leaves(np.zeros((1, every.words.shape[1]), np.uint64), np.array([first]), first)
-    share, before = first / n, np.inf  # of large leaves' rows to take; rows that these had, beside those taken
-    while True:
+    first = min(n // RANGE_LEAVES, simulated // _FIRST_SHARE)
+
+    def look(leaves: _Leaves) -> tuple[_Leaves, _Sample, Marks]:
         leaves = _grown(index, every, leaves)
         sample = _Sample(arrived, sampled, n / len(arrived), _last_not_above(sampled, leaves.lows))
-        counts = sample.counts(len(leaves.lows))
-        alike, left = leaves.rows / len(leaves.lows) * n / first, simulated - leaves.rows
-        large = counts > max(_LARGE * alike, left / _WHOLE)
-        inside = float(counts[large].sum())
+        return leaves, sample, _large(leaves, sample, n / first, simulated)
+
+    leaves, sample, large = look(_leaf(first, every))
+    share, before = first / n, np.inf  # of large leaves' rows to take; rows that these had, beside those taken
+    while True:
+        inside = float(sample.counts(len(large))[large].sum())
         more = min(share * inside, simulated / 2 - leaves.rows)
         if more <= 0 or inside > before:
             break
-        leaves = _Leaves(leaves.lows, _later(leaves, sample, np.flatnonzero(large), more / inside), leaves.rows)
+        later = _later(leaves, sample, np.flatnonzero(large), more / inside)
+        leaves, sample, large = look(_Leaves(leaves.lows, later, leaves.rows))
         share, before = 2 * share, inside - _PROGRESS * more
-    lows, cut = _ranges(leaves, sample, large, left / _RANGES, max(alike, left / _RANGES))
+    if inside > n / 2:  # it was of no use
+        leaves, sample, large = look(_leaf(first, every))
+    left = (simulated - leaves.rows) / _RANGES
+    lows, cut = _ranges(leaves, sample, large, left, max(_alike(leaves, n / first), _PIECE * left))
     return Borders(lows, cut, leaves.first(every.words))
+
+
+def _leaf(first: int, every: Rows) -> _Leaves:
+    """The only leaf before there are rows."""
+    return _Leaves(np.zeros((1, every.words.shape[1]), np.uint64), np.array([first]), first)
+
+
+def _alike(leaves: _Leaves, times: float) -> float:
+    """The load's rows in each leaf, if each gets so many times the rows that it has."""
+    return leaves.rows / len(leaves.lows) * times
+
+
+def _large(leaves: _Leaves, sample: _Sample, times: float, simulated: int) -> Marks:
+    """Whether leaves get too many rows."""
+    return sample.counts(len(leaves.lows)) > max(_LARGE * _alike(leaves, times), (simulated - leaves.rows) / _WHOLE)
 
 
 def _grown(index: Index, every: Rows, leaves: _Leaves) -> _Leaves:

@@ -16,7 +16,7 @@ import numpy as np
 from keybench.advice.figure import Figure, Kind
 from keybench.advice.index_forecast import IndexForecast, Question
 from keybench.advice.scaling import costs
-from keybench.advice.scaling.leaves import Estimate, Growth, Index, Stratum, growth, points, student
+from keybench.advice.scaling.leaves import DRAWS, Estimate, Growth, Index, Stratum, growth, points, student
 from keybench.advice.scaling.random_keys import grown, random_growth
 from keybench.advice.scaling.ranges import FEWEST_LEAVES, in_ranges
 from keybench.advice.scaling.regime import Regime, keys_above, regime, whole_step
@@ -97,8 +97,17 @@ def _all(question: Question, index: Index) -> IndexForecast:
 
 def _local(question: Question, index: Index, found: Regime, simulated: int) -> Found:
     """Stretches of the load, each long enough for many blocks."""
+    most = int(simulated / (12 * max(1.0, found.reach)))
+    made = _stretches(question, index, found, simulated, max(1, min(_PARTS, most)))
+    if made.growth.drawn and most >= DRAWS:
+        made = _stretches(question, index, found, simulated, DRAWS)
+    return made
+
+
+def _stretches(question: Question, index: Index, found: Regime, simulated: int, parts: int) -> Found:
+    """So many stretches of the load, if it is long enough."""
     n = question.growth.rows
-    parts = max(1, min(_PARTS, int(simulated / (12 * max(1.0, found.reach))), n // (found.step * 64)))
+    parts = max(1, min(parts, n // (found.step * 64)))
     each = simulated // parts
     span = each * found.step
     if span * parts >= n:
@@ -204,7 +213,7 @@ def _in_ranges(question: Question, index: Index, small: PageStats, simulated: in
     """What each row adds, from about so many in ranges, of another draw of the load's keys."""
     every = _rows(replace(question, seed=question.seed + draw), Part(0, question.growth.rows))
     chosen = in_ranges(index, every, simulated, seed=draw)
-    return None if chosen is None else chosen.growth(index.of(chosen.rows), small)
+    return None if chosen is None else chosen.growth(index.of(chosen.rows, [chosen.first]), small)
 
 
 def _both(one: Estimate, half_as_many: Estimate) -> Estimate:

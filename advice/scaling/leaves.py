@@ -26,6 +26,8 @@ _BATCHES = 8
 """Batches in which a part's growth is looked at, at most."""
 _BY_CHANCE = 4.0
 """How many times larger the variance between parts may be than that within them, before they count as different."""
+DRAWS = 39
+"""Of so many values and one more, the last is below the others or above them in one of twenty cases."""
 _T = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 7: 2.36, 11: 2.20, 15: 2.13, 23: 2.07, 60: 2.00}
 """Student's t for 95 %, two-sided, by degrees of freedom."""
 
@@ -58,6 +60,8 @@ class Growth:
     """Density of the leaves, in % for each row of a leaf."""
     branches: float
     """Branch pages for each leaf."""
+    drawn: bool = False
+    """Whether parts of the load differ by more than chance: by what was drawn when processes started."""
 
 
 class Index:
@@ -110,7 +114,7 @@ def points(rows: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Stratum:
-    """Successive rows of a load that take the same number of bytes, and how many of the parts are among them."""
+    """Rows of a load whose leaves are alike, and how many of the simulated parts are among them."""
 
     share: float
     """Of the load's rows."""
@@ -120,15 +124,15 @@ class Stratum:
 def growth(found: Sequence[PageStats], strata: Sequence[Stratum], reach: float) -> Growth:
     """What each row adds, from several parts that were looked at at their `points`; rows reach so far back."""
     noted = [[*one.checkpoints, last(one)] for one in found]
-    leaves = _together(noted, [[one.leaf_pages for one in own] for own in noted], strata, reach)
+    leaves, drawn = _together(noted, [[one.leaf_pages for one in own] for own in noted], strata, reach)
     counted = [[one.edge_splits + one.interior_splits for one in own] for own in noted]
-    splits = _together(noted, counted, strata, reach)
+    splits, _ = _together(noted, counted, strata, reach)
     weights = _weights(strata)
     density = float(np.average([one.density * one.leaf_pages / one.rows for one in found], weights=weights))
     branches = float(np.average([one.branch_pages / one.leaf_pages for one in found], weights=weights))
     seen = sum(own[-1].rows - own[0].rows for own in noted)
     unseen = 3 / seen if splits.value < 3 / seen else 0.0  # of what was not seen in n rows, there are 3 / n at most
-    return Growth(leaves, Estimate(splits.value, splits.half + unseen), density, branches)
+    return Growth(leaves, Estimate(splits.value, splits.half + unseen), density, branches, drawn)
 
 
 def last(stats: PageStats) -> Checkpoint:
@@ -145,9 +149,13 @@ def _weights(strata: Sequence[Stratum]) -> NDArray[np.float64]:
 
 def _together(
     noted: Sequence[Sequence[Checkpoint]], counts: Sequence[Sequence[int]], strata: Sequence[Stratum], reach: float
-) -> Estimate:
-    """The increase a row, by least squares in each part. Its interval has the error of these, how much batches of rows
-    differ, and whether the parts' second halves differ from their first ones: then the growth has not settled."""
+) -> tuple[Estimate, bool]:
+    """(the increase a row, by least squares in each part; whether the parts differ by what was drawn at their start).
+
+    The interval has the errors of these, how much batches of rows differ, and whether the parts' second halves differ
+    from their first ones: then the growth has not settled. If parts differ by what was drawn, the load's draw may be
+    any: then, of many parts, the interval is from the least to the most.
+    """
     slopes, errors, drifts, within, numbers = [], [], [], [], 0
     for own, values in zip(noted, counts, strict=True):
         rows, made = np.array([one.rows for one in own], float), np.array(values, float)
@@ -170,17 +178,21 @@ def _together(
     mean, squares = float(weights @ slopes), float(weights @ weights)
     parts = len(slopes)
     apart = student(numbers - parts) * sqrt(float(weights**2 @ within))
+    drawn = False
     free = parts - len(strata)
     if free > 1:
         places = np.repeat(range(len(strata)), [one.parts for one in strata])
         between = sum(float(np.var(own) * len(own)) for own in (np.array(slopes)[places == i] for i in set(places)))
         between /= free
         chance = student(free) * sqrt(between * squares)
-        if between > _BY_CHANCE * (sum(within) + sum(error**2 for error in errors) / 4) / parts:
-            chance *= sqrt(1 / squares + 1)  # stretches differ by what was drawn at their start: so may the load's draw
+        drawn = between > _BY_CHANCE * (sum(within) + sum(error**2 for error in errors) / 4) / parts
+        if drawn and parts >= DRAWS and len(strata) == 1:
+            mean, chance = (max(slopes) + min(slopes)) / 2, (max(slopes) - min(slopes)) / 2
+        elif drawn:
+            chance *= sqrt(1 / squares + 1)
         apart = max(apart, chance)
     moved = student(parts - 1) * float(np.std(drifts, ddof=1)) * sqrt(squares) if parts > 1 else 0.0
     drift = max(0.0, abs(float(weights @ drifts)) - moved) / 2
     own_error = float(weights @ errors)  # where keys ascend, all parts are alike, and so are their errors
     half = sqrt(own_error**2 + apart**2 + drift**2)
-    return Estimate(max(0.0, mean), half)
+    return Estimate(max(0.0, mean), half), drawn

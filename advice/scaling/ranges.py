@@ -13,13 +13,14 @@ the edge of the whole one, the highest key so far is added where all others abov
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.advice.scaling.borders import RANGE_LEAVES, Borders, Marks, Words, borders, lowest_places
-from keybench.advice.scaling.leaves import Estimate, Growth, Index, student
+from keybench.advice.scaling.leaves import Estimate, Growth, Index, Stratum, student
 from keybench.advice.scaling.random_keys import grown
 from keybench.advice.scaling.rows import Ints, Rows
 from keybench.compiled import kernel
@@ -37,7 +38,13 @@ _MARGINS = 1 / 10, 3 / 20
 _CUT = 1 / 4
 """Leaves that may be there or not because of each cut,"""
 _MOVED = 1
-"""and because of each other border where no leaf begins any more: some engines move rows to neighbours."""
+"""because of each if the engine moves rows to neighbours, and because of each other border that has moved."""
+_SHUFFLED = 1 << 16
+"""So many keys in random order tell whether the engine does."""
+_JUMP = 1.1
+"""Ranges are of another stratum if their rows arrive so many times as far apart as those of any before."""
+_LOOK = 1 << 20
+"""About so many rows stand for all when this is decided."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +56,16 @@ class Ranges:
     """Where each range begins among them in order of keys, without what does not count; ranges that are like one
     another are side by side."""
     ends: Places
+    first: int
+    """So many of the first rows are here from all of the index."""
+    strata: list[Stratum]
+    """One's ranges are behind the other's."""
     whole: Marks
     """Whether each range begins where a leaf did after the first rows."""
     cuts: int
     """Borders where no leaf begins."""
+    borders_stay: bool
+    """Whether borders between leaves stay where they are when more rows arrive."""
     of: int
     """The load's rows for which these ranges stand."""
     edge: int
@@ -66,13 +79,22 @@ class Ranges:
         successive differences), so that what changes slowly from range to range does not count as chance.
         """
         leaves, at_edge = self.leaves_in_each(stats)
-        rows, number = self.ends - self.begins, len(leaves)
-        each = float(leaves.sum() / rows.sum())
-        apart = np.diff(leaves - each * rows)
-        chance = student(number - 1) * sqrt(number / max(1, number - 1) * float(apart @ apart) / 2)
+        rows = self.ends - self.begins
+        total = variance = 0.0
+        edges = np.cumsum([0, *(stratum.parts for stratum in self.strata)])
+        for stratum, (begin, end) in zip(self.strata, pairwise(edges), strict=True):
+            found, of = leaves[begin:end], rows[begin:end]
+            stands_for = stratum.share * self.of
+            each = float(found.sum() / of.sum())
+            apart = np.diff(found - each * of)
+            total += each * stands_for
+            squares = float(apart @ apart) / 2 * stratum.parts / (stratum.parts - 1)
+            variance += squares * (stands_for / float(of.sum())) ** 2
         moved = int((~np.isin(self.begins[self.whole], lowest_places(stats))).sum())
-        half = (chance + _MOVED * moved + _CUT * self.cuts) / float(rows.sum())
-        return Estimate((each * self.of + at_edge) / self.all_rows, half * self.of / self.all_rows)
+        chance = student(len(leaves) - len(self.strata)) * sqrt(variance)
+        cut = _CUT if self.borders_stay else _MOVED
+        half = chance + (_MOVED * moved + cut * self.cuts) * self.of / float(rows.sum())
+        return Estimate((total + at_edge) / self.all_rows, half / self.all_rows)
 
     def leaves_in_each(self, stats: PageStats) -> tuple[Places, int]:
         """(leaves in each range, leaves in the range at the edge) of the index of these rows.
@@ -84,13 +106,19 @@ class Ranges:
         return leaves, len(middle) - int(np.searchsorted(middle, self.edge)) if self.of < self.all_rows else 0
 
     def growth(self, stats: PageStats, small: PageStats) -> Growth:
-        """What each row of the load adds, from the index of these rows, and from that of every so many-th row."""
+        """What each row of the load adds, from the index of these rows, with a checkpoint after the first ones, and
+        from that of every so many-th row."""
         made = grown([stats], self.leaves(stats))
         if self.of < self.all_rows:  # the whole right edge is here, and all pages that are added there without a split
             splits = Estimate(made.leaves.value - (1 + stats.appends) / self.all_rows, made.leaves.half)
         else:
-            apart = abs(made.splits.value - grown([small], made.leaves).splits.value)
-            splits = Estimate(made.splits.value, made.splits.half + apart)
+            (before,) = stats.checkpoints
+            later = stats.edge_splits + stats.interior_splits - before.edge_splits - before.interior_splits
+            of_new = made.leaves.times(later / (stats.leaf_pages - before.leaf_pages))
+            apart = abs(of_new.value - grown([small], made.leaves).splits.value)
+            # The range at the edge is here besides those drawn.
+            at_edge = made.leaves.value / len(self.begins) if stats.appends > before.appends else 0.0
+            splits = Estimate(of_new.value, of_new.half + apart + at_edge)
         return replace(made, splits=splits)
 
 
@@ -106,7 +134,8 @@ def in_ranges(index: Index, every: Rows, simulated: int, seed: int = 8) -> Range
     if number < _FEWEST:
         return None
     chance = np.random.default_rng(seed)
-    chosen = _drawn(found, counts, number, chance)
+    groups = _large_enough(_alike(found, words, range_of, counts), number)
+    strata, chosen = _drawn(groups, counts, number, chance)
     wanted = np.zeros(len(counts), np.bool_)
     wanted[chosen] = wanted[-1] = True
     taken = wanted[range_of] | found.first
@@ -120,25 +149,77 @@ def in_ranges(index: Index, every: Rows, simulated: int, seed: int = 8) -> Range
         rows,
         (begins + low)[chosen],
         (begins + own - high)[chosen],
+        int(np.argmin(found.first)),
+        strata,
         ~found.cut[chosen],
         int((low[chosen] > 0).sum() + (high[chosen] > 0).sum()),
+        _borders_stay(index, every),
         len(words) - edge,
         int(begins[-1]),
         len(words),
     )
 
 
-def _drawn(found: Borders, counts: Ints, number: int, chance: np.random.Generator) -> Ints:
-    """So many ranges, without the one at the edge: one of each so many that are alike.
+def _alike(found: Borders, words: Words, range_of: NDArray[np.int32], counts: Ints) -> list[Ints]:
+    """The ranges that are alike, without the one at the edge, each such group in an order in which neighbours are.
 
-    Leaves of ranges that get as many rows are as full; pieces of a range are like their neighbours.
+    Where rows have come to the right edge of the index, pages are filled in another way. Where as many writers have
+    passed one after another, rows have arrived as far apart. Leaves of ranges that get as many rows are as full; pieces
+    of a range are like their neighbours.
     """
+    at_edge = (np.bincount(range_of[_highest(words)], minlength=len(counts)) > counts / 2)[:-1]
+    apart = _apart(range_of, len(counts))[:-1]
+    order = np.lexsort((apart, at_edge))
+    jumps = (apart[order][1:] > _JUMP * apart[order][:-1]) | np.diff(at_edge[order])
     pieces = (found.cut | np.append(found.cut[1:], False))[:-1]
-    alike = np.lexsort((np.arange(len(pieces)), np.where(pieces, 0, counts[:-1]), pieces))
-    # At even distances, all might be at the same place of blocks.
-    places = (np.arange(number) + chance.uniform(size=number)) * len(alike) / number
-    chosen: Ints = alike[places.astype(np.int64)]
-    return chosen
+    groups = np.split(order, np.flatnonzero(jumps) + 1)
+    return [own[np.lexsort((own, np.where(pieces[own], 0, counts[own]), pieces[own]))] for own in groups]
+
+
+def _apart(range_of: NDArray[np.int32], ranges: int) -> Places:
+    """How far apart each range's rows arrive: their places' standard deviation, in rows of the load, at least 1."""
+    step = len(range_of) // _LOOK | 1
+    places, own = np.arange(0, len(range_of), step, dtype=float), range_of[::step]
+    rows = np.maximum(1, np.bincount(own, minlength=ranges))
+    mean = np.bincount(own, places, ranges) / rows
+    found: Places = np.sqrt(np.bincount(own, (places - mean[own]) ** 2, ranges) / rows + 1)
+    return found
+
+
+def _large_enough(groups: list[Ints], number: int) -> list[Ints]:
+    """The same ranges in groups that have at least as many as each of `number` stands for."""
+    every = sum(map(len, groups))
+    found: list[Ints] = []
+    for group in groups:
+        if found and min(len(group), len(found[-1])) * number < every:
+            found[-1] = np.concatenate([found[-1], group])
+        else:
+            found.append(group)
+    return found
+
+
+def _drawn(groups: list[Ints], counts: Ints, number: int, chance: np.random.Generator) -> tuple[list[Stratum], Ints]:
+    """(strata, the ranges that are drawn from them, about so many): one of each so many neighbours."""
+    every, rows = sum(map(len, groups)), sum(int(counts[own].sum()) for own in groups)
+    strata, chosen = [], []
+    for group in groups:
+        own = max(2, round(len(group) * number / every))
+        # At even distances, all might be at the same place of blocks.
+        places = (np.arange(own) + chance.uniform(size=own)) * len(group) / own
+        chosen.append(group[places.astype(np.int64)])
+        strata.append(Stratum(float(counts[group].sum() / rows), own))
+    return strata, np.concatenate(chosen)
+
+
+def _borders_stay(index: Index, every: Rows) -> bool:
+    """Whether the engine keeps borders between leaves where they are, by some of these keys in random order."""
+    some = np.random.default_rng(10).permutation(min(_SHUFFLED, len(every.words)))
+
+    def lowest(arrived: Ints) -> Ints:
+        rows = Rows(every.keys[arrived], every.words[arrived], every.writers[arrived])
+        return arrived[np.argsort(rows.ranks)][lowest_places(index.of(rows))][1:]
+
+    return bool(np.isin(lowest(some[: len(some) // 2]), lowest(some)).all())
 
 
 def _margins(found: Borders, rows: Ints, chance: np.random.Generator) -> tuple[Places, Places]:
@@ -147,6 +228,18 @@ def _margins(found: Borders, rows: Ints, chance: np.random.Generator) -> tuple[P
     cut = np.stack([found.cut, np.append(found.cut[1:], False)])
     low, high = np.where(cut, share * rows, 0.0)
     return low, high
+
+
+@kernel
+def _highest(words: Words) -> Marks:
+    """Whether each row is above all earlier ones."""
+    found = np.zeros(len(words), np.bool_)
+    highest = 0
+    for i in range(len(words)):
+        if i == 0 or below(words, highest, words, i):
+            found[i] = True
+            highest = i
+    return found
 
 
 @kernel

@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 from benchmarks.scaling import question
 from keybench.advice.index_forecast import Growth
 from keybench.advice.scaling.borders import borders, lowest_places
-from keybench.advice.scaling.leaves import Index
+from keybench.advice.scaling.leaves import Index, Stratum
 from keybench.advice.scaling.ranges import Ranges, in_ranges
 from keybench.advice.scaling.rows import Part, Rows, rows_of
 from keybench.databases.registry import engine
-from keybench.model.keys import Keys
 
 ROWS, SIMULATED = 1_600_000, 800_000
 
@@ -109,16 +108,42 @@ def test_a_row_on_a_branch_page_is_between_two_leaves() -> None:
     assert lowest_places(stats)[-1] + stats.page_rows[-1] == stats.rows
 
 
-def test_what_changes_along_the_index_is_not_chance() -> None:
+def half(page_rows: list[int], strata: list[Stratum]) -> float:
+    """The interval's half, relative, where leaves of 40 ranges of 10,000 rows have so many rows."""
     index, every = load("mariadb", "uuid-v4", Growth(2000, 1000))
-    stats = index.of(every)
-    rows = Rows(Keys(np.arange(1), "int"), np.zeros((1, 1), np.uint64), np.zeros(1, np.int16))
-    begins = 10_000.0 * np.arange(40)
-    chosen = Ranges(rows, begins, begins + 10_000, np.ones(40, np.bool_), 0, 400_000, 0, 400_000)
+    begins, of = 10_000.0 * np.arange(40), 400_000
+    chosen = Ranges(every, begins, begins + 10_000, 0, strata, np.ones(40, np.bool_), 0, True, of, 0, of)
+    leaves = np.concatenate([np.full(10_000 // each, each) for each in page_rows])
+    found = chosen.leaves(replace(index.of(every), rows=of, leaf_pages=len(leaves), page_rows=leaves))
+    assert found.value == pytest.approx(len(leaves) / of)
+    return found.half / found.value
 
-    def half(page_rows: list[int]) -> float:
-        leaves = np.concatenate([np.full(10_000 // each, each) for each in page_rows])
-        return chosen.leaves(replace(stats, rows=400_000, leaf_pages=len(leaves), page_rows=leaves)).half
 
-    assert half([50] * 20 + [100] * 20) < 0.03 * 0.015
-    assert half([50, 100] * 20) > 0.1 * 0.015
+def test_what_changes_along_the_index_is_not_chance() -> None:
+    assert half([50] * 20 + [100] * 20, [Stratum(1.0, 40)]) < 0.03
+    assert half([50, 100] * 20, [Stratum(1.0, 40)]) > 0.1
+
+
+def test_how_strata_differ_is_not_chance() -> None:
+    page_rows = [50] * 10 + [100] * 30
+    assert half(page_rows, [Stratum(1.0, 40)]) > 0.02
+    assert half(page_rows, [Stratum(0.25, 10), Stratum(0.75, 30)]) < 1e-9
+
+
+def test_ranges_through_which_as_many_writers_have_passed_are_a_stratum() -> None:
+    index, every = load("mssql", "efcore-sequential", Growth(ROWS, 1000, 4, 0.04))
+    chosen = in_ranges(index, every, SIMULATED)
+    assert chosen is not None
+    assert len(chosen.strata) == 4
+    assert sum(stratum.parts for stratum in chosen.strata) == len(chosen.begins)
+    assert sum(stratum.share for stratum in chosen.strata) == pytest.approx(1)
+    found, whole = chosen.leaves(index.of(chosen.rows)), index.of(every).leaf_pages / ROWS
+    assert abs(found.value - whole) <= found.half < 0.02 * whole
+
+
+@pytest.mark.parametrize("db", ["postgresql", "mssql", "oracle", "mariadb", "mysql", "sqlite"])
+def test_engines_that_move_rows_to_neighbours_are_known(db: str) -> None:
+    index, every = load(db, "uuid-v4", Growth(100_000, 1000))
+    chosen = in_ranges(index, every, 90_000)
+    assert chosen is not None
+    assert chosen.borders_stay == (db in ("postgresql", "mssql", "oracle"))
