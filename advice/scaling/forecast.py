@@ -9,13 +9,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import hypot, sqrt
+from math import sqrt
 
 import numpy as np
 
 from keybench.advice.figure import Figure, Kind
 from keybench.advice.index_forecast import IndexForecast, Question
 from keybench.advice.scaling import costs
+from keybench.advice.scaling.draws import differ, of_draws
 from keybench.advice.scaling.leaves import DRAWS, Estimate, Growth, Index, Stratum, growth, points, student
 from keybench.advice.scaling.random_keys import grown, random_growth
 from keybench.advice.scaling.ranges import FEWEST_LEAVES, in_ranges
@@ -32,6 +33,8 @@ _LOOKS = 64
 _LAG = 95
 _MADE = 32
 """Times as many keys are made as rows are simulated, at most."""
+_DRAWS = 4
+"""Draws of which ranges are simulated if the first two differ."""
 _DOUBLING = 32
 """Looks at an index while its rows double."""
 
@@ -100,7 +103,8 @@ def _local(question: Question, index: Index, found: Regime, simulated: int) -> F
     most = int(simulated / (12 * max(1.0, found.reach)))
     made = _stretches(question, index, found, simulated, max(1, min(_PARTS, most)))
     if made.growth.drawn and most >= DRAWS:
-        made = _stretches(question, index, found, simulated, DRAWS)
+        many = _stretches(question, index, found, simulated, DRAWS)
+        made = many if many.growth.drawn else made  # those are too short to tell
     return made
 
 
@@ -198,13 +202,19 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
     if leaves < FEWEST_LEAVES:
         return None
     # Other draws than the load's own: what is drawn when processes start counts as chance.
-    growth = _in_ranges(question, index, small, simulated, draw=1)
-    if growth is None:
+    found: list[Growth] = []
+    for draw in range(1, _DRAWS + 1):
+        made = _in_ranges(question, index, small, simulated // 2, draw) if found else None
+        made = made or _in_ranges(question, index, small, simulated, draw)
+        if made is None:
+            break
+        found.append(made)
+        if draw > 1 and not differ([one.leaves for one in found]):
+            break
+    if not found:
         return None
-    other = _in_ranges(question, index, small, simulated // 2, draw=2) if leaves >= 2 * FEWEST_LEAVES else None
-    if other is not None:
-        splits = _both(growth.splits, other.splits)
-        growth = replace(growth, leaves=_both(growth.leaves, other.leaves), splits=splits)
+    of_leaves, of_splits = (of_draws(all_) for all_ in ([one.leaves for one in found], [one.splits for one in found]))
+    growth = replace(found[0], leaves=of_leaves, splits=of_splits)
     lag = _mean([_percentile(thin, step)])
     return Found(growth, Estimate(lag.value, lag.half + step), costs.UNKNOWN)
 
@@ -214,13 +224,6 @@ def _in_ranges(question: Question, index: Index, small: PageStats, simulated: in
     every = _rows(replace(question, seed=question.seed + draw), Part(0, question.growth.rows))
     chosen = in_ranges(index, every, simulated, seed=draw)
     return None if chosen is None else chosen.growth(index.of(chosen.rows, [chosen.first]), small)
-
-
-def _both(one: Estimate, half_as_many: Estimate) -> Estimate:
-    """Of two draws, the second with half as many rows; how much they differ is in the interval."""
-    value = (2 * one.value + half_as_many.value) / 3
-    chance = hypot(2 * one.half, half_as_many.half) / 3
-    return Estimate(value, hypot(chance, one.value - half_as_many.value))
 
 
 def _whole(question: Question, index: Index, found: Regime, _simulated: int) -> Found:

@@ -89,7 +89,8 @@ class Ranges:
             apart = np.diff(found - each * of)
             total += each * stands_for
             squares = float(apart @ apart) / 2 * stratum.parts / (stratum.parts - 1)
-            variance += squares * (stands_for / float(of.sum())) ** 2
+            rounded = stratum.parts / 12  # counts are whole: how alike they are says no more than that
+            variance += max(squares, rounded) * (stands_for / float(of.sum())) ** 2
         moved = int((~np.isin(self.begins[self.whole], lowest_places(stats))).sum())
         chance = student(len(leaves) - len(self.strata)) * sqrt(variance)
         cut = _CUT if self.borders_stay else _MOVED

