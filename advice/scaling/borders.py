@@ -43,7 +43,7 @@ _LONGEST = 4
 """A piece of a range may have so many times the usual rows, so that it ends where rows have come one after another:"""
 _OVERLAP = 1 / 16
 """the last one below comes after the first one above by this share of the usual piece's time at most."""
-_LOOK = 1 << 20
+LOOK = 1 << 20
 """Rows that stand for all when ranges are compared."""
 
 
@@ -108,7 +108,7 @@ def lowest_places(stats: PageStats) -> Ints:
 def borders(index: Index, every: Rows, simulated: int) -> Borders:
     """Ranges of all these rows, so that some of them and the first rows are about so many."""
     n = len(every.words)
-    arrived = np.sort(np.random.default_rng(7).integers(0, n, min(n, _LOOK)))
+    arrived = np.sort(np.random.default_rng(7).integers(0, n, min(n, LOOK)))
     sampled = np.ascontiguousarray(every.words[arrived])
     first = min(n // RANGE_LEAVES, simulated // _FIRST_SHARE)
 
@@ -117,7 +117,8 @@ def borders(index: Index, every: Rows, simulated: int) -> Borders:
         sample = _Sample(arrived, sampled, n / len(arrived), _last_not_above(sampled, leaves.lows))
         return leaves, sample, _large(leaves, sample, n / first, simulated)
 
-    leaves, sample, large = look(_leaf(first, every))
+    least = np.zeros((1, every.words.shape[1]), np.uint64)
+    leaves, sample, large = begun = look(_Leaves(least, np.array([first]), first))
     share, before = first / n, np.inf  # of large leaves' rows to take; rows that these had, beside those taken
     while True:
         inside = float(sample.counts(len(large))[large].sum())
@@ -128,25 +129,20 @@ def borders(index: Index, every: Rows, simulated: int) -> Borders:
         leaves, sample, large = look(_Leaves(leaves.lows, later, leaves.rows))
         share, before = 2 * share, inside - _PROGRESS * more
     if inside > n / 2:  # it was of no use
-        leaves, sample, large = look(_leaf(first, every))
+        leaves, sample, large = begun
     left = (simulated - leaves.rows) / _RANGES
-    lows, cut = _ranges(leaves, sample, large, left, max(_alike(leaves, n / first), _PIECE * left))
+    lows, cut = _ranges(leaves, sample, large, left, max(_usual(leaves, n / first), _PIECE * left))
     return Borders(lows, cut, leaves.first(every.words))
 
 
-def _leaf(first: int, every: Rows) -> _Leaves:
-    """The only leaf before there are rows."""
-    return _Leaves(np.zeros((1, every.words.shape[1]), np.uint64), np.array([first]), first)
-
-
-def _alike(leaves: _Leaves, times: float) -> float:
+def _usual(leaves: _Leaves, times: float) -> float:
     """The load's rows in each leaf, if each gets so many times the rows that it has."""
     return leaves.rows / len(leaves.lows) * times
 
 
 def _large(leaves: _Leaves, sample: _Sample, times: float, simulated: int) -> Marks:
     """Whether leaves get too many rows."""
-    return sample.counts(len(leaves.lows)) > max(_LARGE * _alike(leaves, times), (simulated - leaves.rows) / _WHOLE)
+    return sample.counts(len(leaves.lows)) > max(_LARGE * _usual(leaves, times), (simulated - leaves.rows) / _WHOLE)
 
 
 def _grown(index: Index, every: Rows, leaves: _Leaves) -> _Leaves:

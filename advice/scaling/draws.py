@@ -20,12 +20,12 @@ def differ(found: Sequence[Estimate]) -> bool:
 
 
 def of_draws(found: Sequence[Estimate]) -> Estimate:
-    """Of several draws, the first with more rows than the others; how much they differ is in the interval."""
+    """Of several draws; how much they differ is in the interval. The first counts twice: it has more rows."""
     values = [one.value for one in found]
     weights = np.array([2.0] + [1.0] * (len(found) - 1))
     value = float(np.average(values, weights=weights))
     chance = float(np.linalg.norm(weights * [one.half for one in found]) / weights.sum())
-    if len(found) < 3:  # they do not differ
+    if len(found) < 3:  # two that are alike, or no more could be made
         return Estimate(value, hypot(chance, max(values) - min(values)))
     another = student(len(found) - 1) * float(np.std(values, ddof=1)) * sqrt(1 + 1 / len(found))
     return Estimate(value, hypot(chance, another))

@@ -101,15 +101,23 @@ def _all(question: Question, index: Index) -> IndexForecast:
 def _local(question: Question, index: Index, found: Regime, simulated: int) -> Found:
     """Stretches of the load, each long enough for many blocks."""
     most = int(simulated / (12 * max(1.0, found.reach)))
-    made = _stretches(question, index, found, simulated, max(1, min(_PARTS, most)))
-    if made.growth.drawn and most >= DRAWS:
+    firsts, made, grown = _stretches(question, index, found, simulated, max(1, min(_PARTS, most)))
+    if grown.drawn and most >= DRAWS:
         many = _stretches(question, index, found, simulated, DRAWS)
-        made = many if many.growth.drawn else made  # those are too short to tell
-    return made
+        if many[-1].drawn:  # else they are too short to tell
+            firsts, made, grown = many
+    server = replace(question.server, share=1 / found.step)
+    late = [rows for first, rows in zip(firsts, made, strict=True) if first >= question.growth.rows // 2]
+    cost = costs.of_stretches(
+        index, late if len(late) > 2 else made, found.reach, grown.leaves, server, question.growth, found.step
+    )
+    return Found(grown, _mean([_percentile(rows, found.step) for rows in made]), cost)
 
 
-def _stretches(question: Question, index: Index, found: Regime, simulated: int, parts: int) -> Found:
-    """So many stretches of the load, if it is long enough."""
+def _stretches(
+    question: Question, index: Index, found: Regime, simulated: int, parts: int
+) -> tuple[list[int], list[Rows], Growth]:
+    """(first rows of so many stretches of the load, if it is long enough; the stretches; what each row adds)."""
     n = question.growth.rows
     parts = max(1, min(parts, n // (found.step * 64)))
     each = simulated // parts
@@ -119,14 +127,7 @@ def _stretches(question: Question, index: Index, found: Regime, simulated: int, 
     firsts, strata = _places(_changes(question, index), n, parts, span)
     made = [_rows(question, Part(max(0, first), each, found.step)) for first in firsts]
     stats = [index.of(rows, points(each)) for rows in made]
-    lags = [_percentile(rows, found.step) for rows in made]
-    grown = growth(stats, strata, found.reach)
-    server = replace(question.server, share=1 / found.step)
-    late = [rows for first, rows in zip(firsts, made, strict=True) if first >= n // 2]
-    cost = costs.of_stretches(
-        index, late if len(late) > 2 else made, found.reach, grown.leaves, server, question.growth, found.step
-    )
-    return Found(grown, _mean(lags), cost)
+    return firsts, made, growth(stats, strata, found.reach)
 
 
 def _changes(question: Question, index: Index) -> list[int]:
@@ -204,8 +205,8 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
     # Other draws than the load's own: what is drawn when processes start counts as chance.
     found: list[Growth] = []
     for draw in range(1, _DRAWS + 1):
-        made = _in_ranges(question, index, small, simulated // 2, draw) if found else None
-        made = made or _in_ranges(question, index, small, simulated, draw)
+        sizes = (simulated // 2, simulated) if found else (simulated,)
+        made = _in_ranges(question, index, small, sizes, draw)
         if made is None:
             break
         found.append(made)
@@ -219,11 +220,14 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
     return Found(growth, Estimate(lag.value, lag.half + step), costs.UNKNOWN)
 
 
-def _in_ranges(question: Question, index: Index, small: PageStats, simulated: int, draw: int) -> Growth | None:
-    """What each row adds, from about so many in ranges, of another draw of the load's keys."""
+def _in_ranges(question: Question, index: Index, small: PageStats, sizes: tuple[int, ...], draw: int) -> Growth | None:
+    """What each row adds, from ranges of another draw of the keys: of the first of these sizes that is enough."""
     every = _rows(replace(question, seed=question.seed + draw), Part(0, question.growth.rows))
-    chosen = in_ranges(index, every, simulated, seed=draw)
-    return None if chosen is None else chosen.growth(index.of(chosen.rows, [chosen.first]), small)
+    for simulated in sizes:
+        chosen = in_ranges(index, every, simulated, seed=draw)
+        if chosen is not None:
+            return chosen.growth(index.of(chosen.rows, [chosen.first]), small)
+    return None
 
 
 def _whole(question: Question, index: Index, found: Regime, _simulated: int) -> Found:

@@ -19,7 +19,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.advice.scaling.borders import RANGE_LEAVES, Borders, Marks, Words, borders, lowest_places
+from keybench.advice.scaling.borders import LOOK, RANGE_LEAVES, Borders, Marks, Words, borders, lowest_places
 from keybench.advice.scaling.leaves import Estimate, Growth, Index, Stratum, student
 from keybench.advice.scaling.random_keys import grown
 from keybench.advice.scaling.rows import Ints, Rows
@@ -43,8 +43,6 @@ _SHUFFLED = 1 << 16
 """So many keys in random order tell whether the engine does."""
 _JUMP = 1.1
 """Ranges are of another stratum if their rows arrive so many times as far apart as those of any before."""
-_LOOK = 1 << 20
-"""About so many rows stand for all when this is decided."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ class Ranges:
     cuts: int
     """Borders where no leaf begins."""
     borders_stay: bool
-    """Whether borders between leaves stay where they are when more rows arrive."""
+    """Whether borders between leaves stay where they are when more rows arrive; not looked at if there are no cuts."""
     of: int
     """The load's rows for which these ranges stand."""
     edge: int
@@ -135,17 +133,19 @@ def in_ranges(index: Index, every: Rows, simulated: int, seed: int = 8) -> Range
     if number < _FEWEST:
         return None
     chance = np.random.default_rng(seed)
-    groups = _large_enough(_alike(found, words, range_of, counts), number)
+    highest = _highest(words)
+    groups = _large_enough(_alike(found, highest, range_of, counts), number)
     strata, chosen = _drawn(groups, counts, number, chance)
     wanted = np.zeros(len(counts), np.bool_)
     wanted[chosen] = wanted[-1] = True
     taken = wanted[range_of] | found.first
-    places = np.flatnonzero(taken | _edges(words, taken))
+    places = np.flatnonzero(taken | _edges(words, highest, taken))
     rows = Rows(every.keys[places], words[places], every.writers[places])
     own = np.bincount(range_of[places], minlength=len(counts))
     begins = np.cumsum(own) - own
     low, high = _margins(found, own, chance)
     edge = 0 if found.cut[-1] else int(counts[-1])  # a piece at the edge stands for nothing but itself
+    cuts = int((low[chosen] > 0).sum() + (high[chosen] > 0).sum())
     return Ranges(
         rows,
         (begins + low)[chosen],
@@ -153,22 +153,22 @@ def in_ranges(index: Index, every: Rows, simulated: int, seed: int = 8) -> Range
         int(np.argmin(found.first)),
         strata,
         ~found.cut[chosen],
-        int((low[chosen] > 0).sum() + (high[chosen] > 0).sum()),
-        _borders_stay(index, every),
+        cuts,
+        not cuts or _borders_stay(index, every),
         len(words) - edge,
         int(begins[-1]),
         len(words),
     )
 
 
-def _alike(found: Borders, words: Words, range_of: NDArray[np.int32], counts: Ints) -> list[Ints]:
+def _alike(found: Borders, highest: Marks, range_of: NDArray[np.int32], counts: Ints) -> list[Ints]:
     """The ranges that are alike, without the one at the edge, each such group in an order in which neighbours are.
 
     Where rows have come to the right edge of the index, pages are filled in another way. Where as many writers have
     passed one after another, rows have arrived as far apart. Leaves of ranges that get as many rows are as full; pieces
     of a range are like their neighbours.
     """
-    at_edge = (np.bincount(range_of[_highest(words)], minlength=len(counts)) > counts / 2)[:-1]
+    at_edge = (np.bincount(range_of[highest], minlength=len(counts)) > counts / 2)[:-1]
     apart = _apart(range_of, len(counts))[:-1]
     order = np.lexsort((apart, at_edge))
     jumps = (apart[order][1:] > _JUMP * apart[order][:-1]) | np.diff(at_edge[order])
@@ -179,7 +179,7 @@ def _alike(found: Borders, words: Words, range_of: NDArray[np.int32], counts: In
 
 def _apart(range_of: NDArray[np.int32], ranges: int) -> Places:
     """How far apart each range's rows arrive: their places' standard deviation, in rows of the load, at least 1."""
-    step = len(range_of) // _LOOK | 1
+    step = len(range_of) // LOOK | 1  # an odd one has rows of all writers
     places, own = np.arange(0, len(range_of), step, dtype=float), range_of[::step]
     rows = np.maximum(1, np.bincount(own, minlength=ranges))
     mean = np.bincount(own, places, ranges) / rows
@@ -213,14 +213,13 @@ def _drawn(groups: list[Ints], counts: Ints, number: int, chance: np.random.Gene
 
 
 def _borders_stay(index: Index, every: Rows) -> bool:
-    """Whether the engine keeps borders between leaves where they are, by some of these keys in random order."""
-    some = np.random.default_rng(10).permutation(min(_SHUFFLED, len(every.words)))
-
-    def lowest(arrived: Ints) -> Ints:
-        rows = Rows(every.keys[arrived], every.words[arrived], every.writers[arrived])
-        return arrived[np.argsort(rows.ranks)][lowest_places(index.of(rows))][1:]
-
-    return bool(np.isin(lowest(some[: len(some) // 2]), lowest(some)).all())
+    """Whether the engine keeps borders between leaves where they are when as many rows more come in random order."""
+    ranks = np.random.default_rng(10).permutation(min(_SHUFFLED, len(every.words)))
+    half = ranks[: len(ranks) // 2]
+    sizes = index.sizes(Rows(every.keys[: len(ranks)], every.words[: len(ranks)], every.writers[: len(ranks)]))
+    before = index.of_ranks(np.argsort(np.argsort(half)), sizes=None if sizes is None else sizes[: len(half)])
+    lows = np.sort(half)[lowest_places(before)][1:]
+    return bool(np.isin(lows, lowest_places(index.of_ranks(ranks, sizes=sizes))).all())
 
 
 def _margins(found: Borders, rows: Ints, chance: np.random.Generator) -> tuple[Places, Places]:
@@ -244,18 +243,17 @@ def _highest(words: Words) -> Marks:
 
 
 @kernel
-def _edges(words: Words, chosen: Marks) -> Marks:
+def _edges(words: Words, highest: Marks, chosen: Marks) -> Marks:
     """The rows to add so that a chosen row has one above it when it arrives if it has one among all rows."""
     added = np.zeros(len(words), np.bool_)
-    highest = own = -1  # so far, among all rows and among those that are chosen or added
+    last = own = -1  # the highest so far, among all rows and among those that are chosen or added
     for i in range(len(words)):
-        first = highest < 0 or below(words, highest, words, i)
         if chosen[i]:
-            if not first and (own < 0 or below(words, own, words, i)):
-                added[highest] = True  # if it were chosen, `own` would not be below this row
-                own = highest
+            if not highest[i] and (own < 0 or below(words, own, words, i)):
+                added[last] = True  # if it were chosen, `own` would not be below this row
+                own = last
             if own < 0 or below(words, own, words, i):
                 own = i
-        if first:
-            highest = i
+        if highest[i]:
+            last = i
     return added
