@@ -31,7 +31,7 @@ _FIRST_SHARE = 4
 """The first rows are at most one of so many that are simulated."""
 _RANGES = 96
 """About so many ranges are simulated if leaves are small: more could be smaller, but have more borders."""
-_WHOLE = 24
+_WHOLE = 8
 """A range is cut if fewer ones of its size could be simulated,"""
 _LARGE = 4
 """unless it has less than so many times the rows that it would have if all were alike."""

@@ -20,12 +20,12 @@ def differ(found: Sequence[Estimate]) -> bool:
 
 
 def of_draws(found: Sequence[Estimate]) -> Estimate:
-    """Of several draws; how much they differ is in the interval. The first counts twice: it has more rows."""
+    """Of several draws; how much they differ is in the interval."""
     values = [one.value for one in found]
-    weights = np.array([2.0] + [1.0] * (len(found) - 1))
-    value = float(np.average(values, weights=weights))
-    chance = float(np.linalg.norm(weights * [one.half for one in found]) / weights.sum())
+    systematic = float(np.mean([one.systematic for one in found]))
+    chance = float(np.linalg.norm([one.half - one.systematic for one in found])) / len(found)
     if len(found) < 3:  # two that are alike, or no more could be made
-        return Estimate(value, hypot(chance, max(values) - min(values)))
-    another = student(len(found) - 1) * float(np.std(values, ddof=1)) * sqrt(1 + 1 / len(found))
-    return Estimate(value, hypot(chance, another))
+        another = max(values) - min(values)
+    else:
+        another = student(len(found) - 1) * float(np.std(values, ddof=1)) * sqrt(1 + 1 / len(found))
+    return Estimate(float(np.mean(values)), hypot(chance, another) + systematic, systematic)

@@ -205,8 +205,7 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
     # Other draws than the load's own: what is drawn when processes start counts as chance.
     found: list[Growth] = []
     for draw in range(1, _DRAWS + 1):
-        sizes = (simulated // 2, simulated) if found else (simulated,)
-        made = _in_ranges(question, index, small, sizes, draw)
+        made = _in_ranges(question, index, small, simulated, draw)
         if made is None:
             break
         found.append(made)
@@ -220,14 +219,11 @@ def _ranges(question: Question, index: Index, simulated: int) -> Found | None:
     return Found(growth, Estimate(lag.value, lag.half + step), costs.UNKNOWN)
 
 
-def _in_ranges(question: Question, index: Index, small: PageStats, sizes: tuple[int, ...], draw: int) -> Growth | None:
-    """What each row adds, from ranges of another draw of the keys: of the first of these sizes that is enough."""
+def _in_ranges(question: Question, index: Index, small: PageStats, simulated: int, draw: int) -> Growth | None:
+    """What each row adds, from ranges of another draw of the keys; None if these would be too few."""
     every = _rows(replace(question, seed=question.seed + draw), Part(0, question.growth.rows))
-    for simulated in sizes:
-        chosen = in_ranges(index, every, simulated, seed=draw)
-        if chosen is not None:
-            return chosen.growth(index.of(chosen.rows, [chosen.first]), small)
-    return None
+    chosen = in_ranges(index, every, simulated, seed=draw)
+    return None if chosen is None else chosen.growth(index.of(chosen.rows, [chosen.first]), small)
 
 
 def _whole(question: Question, index: Index, found: Regime, _simulated: int) -> Found:

@@ -43,10 +43,12 @@ class Estimate:
 
     value: float
     half: float
+    systematic: float = 0.0
+    """The part of `half` that is no chance: the mean of several such estimates has it, too."""
 
     def times(self, factor: float) -> Estimate:
         """The estimate of so many times that."""
-        return Estimate(self.value * factor, self.half * abs(factor))
+        return Estimate(self.value * factor, self.half * abs(factor), self.systematic * abs(factor))
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ from keybench.pagemodels.page_stats import PageStats
 
 Places = NDArray[np.float64]
 
-_FEWEST = 12
+_FEWEST = 8
 """Ranges that stand for all, at least."""
-FEWEST_LEAVES = _FEWEST * RANGE_LEAVES
+FEWEST_LEAVES = 12 * RANGE_LEAVES
 """Leaves that all simulated rows make, without which there are hardly so many ranges."""
 _MARGINS = 1 / 10, 3 / 20
 """The share of a range beside a cut that does not count: between these, so that it ends anywhere in a leaf."""
@@ -42,7 +42,11 @@ _MOVED = 1
 _SHUFFLED = 1 << 16
 """So many keys in random order tell whether the engine does."""
 _JUMP = 1.1
-"""Ranges are of another stratum if their rows arrive so many times as far apart as those of any before."""
+"""Ranges are of another stratum if their rows arrive so many times as far apart as those of any before,"""
+_BURSTS = 1.25
+"""or in so many times as many bursts, of which"""
+_MANY = 8.0
+"""these are as good as any number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +96,8 @@ class Ranges:
         moved = int((~np.isin(self.begins[self.whole], lowest_places(stats))).sum())
         chance = student(len(leaves) - len(self.strata)) * sqrt(variance)
         cut = _CUT if self.borders_stay else _MOVED
-        half = chance + (_MOVED * moved + cut * self.cuts) * self.of / float(rows.sum())
-        return Estimate((total + at_edge) / self.all_rows, half / self.all_rows)
+        beside = (_MOVED * moved + cut * self.cuts) * self.of / float(rows.sum())
+        return Estimate((total + at_edge) / self.all_rows, (chance + beside) / self.all_rows, beside / self.all_rows)
 
     def leaves_in_each(self, stats: PageStats) -> tuple[Places, int]:
         """(leaves in each range, leaves in the range at the edge) of the index of these rows.
@@ -109,7 +113,7 @@ class Ranges:
         from that of every so many-th row."""
         made = grown([stats], self.leaves(stats))
         if self.of < self.all_rows:  # the whole right edge is here, and all pages that are added there without a split
-            splits = Estimate(made.leaves.value - (1 + stats.appends) / self.all_rows, made.leaves.half)
+            splits = replace(made.leaves, value=made.leaves.value - (1 + stats.appends) / self.all_rows)
         else:
             (before,) = stats.checkpoints
             later = stats.edge_splits + stats.interior_splits - before.edge_splits - before.interior_splits
@@ -117,7 +121,8 @@ class Ranges:
             apart = abs(of_new.value - grown([small], made.leaves).splits.value)
             # The range at the edge is here besides those drawn.
             at_edge = made.leaves.value / len(self.begins) if stats.appends > before.appends else 0.0
-            splits = Estimate(of_new.value, of_new.half + apart + at_edge)
+            more = apart + at_edge
+            splits = Estimate(of_new.value, of_new.half + more, of_new.systematic + more)
         return replace(made, splits=splits)
 
 
@@ -168,23 +173,34 @@ def _alike(found: Borders, highest: Marks, range_of: NDArray[np.int32], counts: 
     passed one after another, rows have arrived as far apart. Leaves of ranges that get as many rows are as full; pieces
     of a range are like their neighbours.
     """
-    at_edge = (np.bincount(range_of[highest], minlength=len(counts)) > counts / 2)[:-1]
-    apart = _apart(range_of, len(counts))[:-1]
-    order = np.lexsort((apart, at_edge))
-    jumps = (apart[order][1:] > _JUMP * apart[order][:-1]) | np.diff(at_edge[order])
+    at_edge = np.bincount(range_of[highest], minlength=len(counts)) > counts / 2
+    spread, bursts = _arrivals(range_of, len(counts))
     pieces = (found.cut | np.append(found.cut[1:], False))[:-1]
-    groups = np.split(order, np.flatnonzero(jumps) + 1)
+    groups = [np.arange(len(pieces))]
+    for values, jump in ((1.0 + at_edge, _JUMP), (spread, _JUMP), (bursts, _BURSTS)):
+        groups = [part for own in groups for part in _parted(own, values, jump)]
     return [own[np.lexsort((own, np.where(pieces[own], 0, counts[own]), pieces[own]))] for own in groups]
 
 
-def _apart(range_of: NDArray[np.int32], ranges: int) -> Places:
-    """How far apart each range's rows arrive: their places' standard deviation, in rows of the load, at least 1."""
+def _parted(own: Ints, values: Places, jump: float) -> list[Ints]:
+    """These ranges in the order of their values, in parts: the next one begins with so many times the value before."""
+    order = own[np.argsort(values[own], kind="stable")]
+    return np.split(order, np.flatnonzero(values[order][1:] > jump * values[order][:-1]) + 1)
+
+
+def _arrivals(range_of: NDArray[np.int32], ranges: int) -> tuple[Places, Places]:
+    """(how far apart each range's rows arrive: their places' standard deviation, in rows of the load, at least 1; the
+    bursts in which they arrive, by the number of even gaps that would differ as much from gaps by chance, to `_MANY`)."""
     step = len(range_of) // LOOK | 1  # an odd one has rows of all writers
-    places, own = np.arange(0, len(range_of), step, dtype=float), range_of[::step]
+    order = np.argsort(range_of[::step], kind="stable")
+    own, places = range_of[::step][order], step * order.astype(float)
     rows = np.maximum(1, np.bincount(own, minlength=ranges))
     mean = np.bincount(own, places, ranges) / rows
-    found: Places = np.sqrt(np.bincount(own, (places - mean[own]) ** 2, ranges) / rows + 1)
-    return found
+    spread: Places = np.sqrt(np.bincount(own, (places - mean[own]) ** 2, ranges) / rows + 1)
+    inside = own[1:] == own[:-1]
+    gaps = np.diff(places)[inside]
+    total, squares = (np.bincount(own[1:][inside], gaps**power, ranges) for power in (1, 2))
+    return spread, np.minimum(_MANY, 1 + total**2 / np.maximum(squares, 1))
 
 
 def _large_enough(groups: list[Ints], number: int) -> list[Ints]:
