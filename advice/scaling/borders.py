@@ -2,8 +2,9 @@
 
 A border between two leaves stays where it is when they split: what becomes of the rows above it does not depend on
 those below. (InnoDB and SQLite move some rows to a neighbour, which matters beside a border.) So the leaves of an index
-of a load's first rows are ranges that can be followed one by one. Where the first rows leave out large parts of the
-index, as those of a clock whose low bits are in front, more of the rows that go there are taken.
+of a load's first rows are ranges that can be followed one by one. Where successive rows make blocks, the first rows of
+each block are taken. Where the first rows leave out large parts of the index in another way, as those of a clock whose
+low bits are in front, more of the rows that go there are taken.
 
 A range that grows at its end all the time, such as one that a counter fills, never has such borders. It is cut where
 the rows below have come before those above, or anywhere if there is no such place; what is beside a cut does not count.
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.advice.scaling.leaves import Index
+from keybench.advice.scaling.regime import blocks
 from keybench.advice.scaling.rows import Ints, Rows
 from keybench.compiled import kernel
 from keybench.pagemodels.costs.sampling import below
@@ -44,7 +46,13 @@ _LONGEST = 4
 _OVERLAP = 1 / 16
 """the last one below comes after the first one above by this share of the usual piece's time at most."""
 LOOK = 1 << 20
-"""Rows that stand for all when ranges are compared."""
+"""Rows that stand for all when ranges are compared,"""
+_LOOK_FOR_BLOCKS = 1 << 16
+"""and when blocks are looked for."""
+_BLOCKS = 1024
+"""Each of more blocks would have too few of these rows."""
+_PART = 64
+"""A writer's part of a block has so many of those that stand for all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +125,7 @@ def borders(index: Index, every: Rows, simulated: int) -> Borders:
         sample = _Sample(arrived, sampled, n / len(arrived), _last_not_above(sampled, leaves.lows))
         return leaves, sample, _large(leaves, sample, n / first, simulated)
 
-    least = np.zeros((1, every.words.shape[1]), np.uint64)
-    leaves, sample, large = begun = look(_Leaves(least, np.array([first]), first))
+    leaves, sample, large = begun = look(_begin(arrived, sampled, n, first))
     share, before = first / n, np.inf  # of large leaves' rows to take; rows that these had, beside those taken
     while True:
         inside = float(sample.counts(len(large))[large].sum())
@@ -133,6 +140,34 @@ def borders(index: Index, every: Rows, simulated: int) -> Borders:
     left = (simulated - leaves.rows) / _RANGES
     lows, cut = _ranges(leaves, sample, large, left, max(_usual(leaves, n / first), _PIECE * left))
     return Borders(lows, cut, leaves.first(every.words))
+
+
+def _begin(arrived: Ints, words: Words, rows: int, first: int) -> _Leaves:
+    """A leaf of all rows, of which so many are taken, the first ones; if successive rows make blocks (`regime.blocks`),
+    a leaf of each writer's part of each block, of which the first ones are taken.
+
+    Takes the places of some of the load's rows, their keys, and how many rows the load has.
+    """
+    step = max(1, len(arrived) // _LOOK_FOR_BLOCKS)
+    some = words[::step]
+    ranks = np.empty(len(some), np.int64)
+    ranks[np.lexsort(some.T[::-1])] = np.arange(len(some))
+    sizes = blocks(ranks)
+    if not 1 < len(sizes) <= _BLOCKS:
+        return _Leaves(np.zeros((1, words.shape[1]), np.uint64), np.array([first]), first)
+    begins = np.append(arrived[::step][np.cumsum(sizes) - sizes], rows)
+    begins[0] = 0
+    until = begins[:-1] + np.diff(begins) * first // rows
+    order = np.lexsort(words.T[::-1])
+    block = np.searchsorted(begins, arrived[order], side="right") - 1
+    parts = np.flatnonzero(np.diff(block, prepend=-1))
+    lengths = np.diff(parts, append=len(block))
+    long = np.repeat(lengths >= _PART, lengths)  # rows that come late are in the middle of another block
+    order, block = order[long], block[long]
+    parts = np.flatnonzero(np.diff(block, prepend=-1))
+    lows = words[order[parts]]
+    lows[0] = 0
+    return _Leaves(lows, until[block[parts]], first)
 
 
 def _usual(leaves: _Leaves, times: float) -> float:

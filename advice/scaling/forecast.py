@@ -271,21 +271,25 @@ def _answer(question: Question, index: Index, found: Found) -> IndexForecast:
         return Figure(value, max(least, of.value - of.half), min(most, of.value + of.half), kind)
 
     leaves = Estimate(grown.leaves.value * n, grown.leaves.half * n + 1)
-    relative = leaves.half / leaves.value
-    density = grown.density / grown.leaves.value
     pages = Estimate(
         leaves.value * (1 + grown.branches), leaves.half * (1 + grown.branches) + 0.1 * grown.branches * leaves.value
     )
     return IndexForecast(
         leaf_pages=figure(leaves, 1),
         index_bytes=figure(pages.times(page_bytes(question.on, index))),
-        density=figure(Estimate(density, density * relative), 0, 100),
+        density=_density(figure(leaves, 1), grown.density * n),
         splits=figure(grown.splits.times(1000)),
         reads=None if found.costs.reads is None else figure(found.costs.reads),
         knee=None if found.costs.knee is None else figure(found.costs.knee),
         log_bytes=None if found.costs.log is None else figure(found.costs.log),
         lag=figure(found.lag),
     )
+
+
+def _density(leaves: Figure, full: float) -> Figure:
+    """The density of so many leaves, in %, of which so many per cent would be full."""
+    low, value, high = (min(100.0, full / of) for of in (leaves.high, leaves.value, leaves.low))
+    return Figure(value, low, high, leaves.kind)
 
 
 __all__ = ["SIMULATED", "forecast"]

@@ -19,10 +19,11 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.advice.scaling.borders import LOOK, RANGE_LEAVES, Borders, Marks, Words, borders, lowest_places
+from keybench.advice.scaling.borders import RANGE_LEAVES, Borders, Marks, Words, borders, lowest_places
 from keybench.advice.scaling.leaves import Estimate, Growth, Index, Stratum, student
 from keybench.advice.scaling.random_keys import grown
 from keybench.advice.scaling.rows import Ints, Rows
+from keybench.advice.scaling.strata import drawn
 from keybench.compiled import kernel
 from keybench.pagemodels.costs.sampling import below
 from keybench.pagemodels.page_stats import PageStats
@@ -36,17 +37,11 @@ FEWEST_LEAVES = 12 * RANGE_LEAVES
 _MARGINS = 1 / 10, 3 / 20
 """The share of a range beside a cut that does not count: between these, so that it ends anywhere in a leaf."""
 _CUT = 1 / 4
-"""Leaves that may be there or not because of each cut,"""
+"""Leaves that may be there or not because of each cut, and if the engine moves rows across borders, of each border;"""
 _MOVED = 1
-"""because of each if the engine moves rows to neighbours, and because of each other border that has moved."""
+"""because of each cut if it does, and of each border that has moved."""
 _SHUFFLED = 1 << 16
-"""So many keys in random order tell whether the engine does."""
-_JUMP = 1.1
-"""Ranges are of another stratum if their rows arrive so many times as far apart as those of any before,"""
-_BURSTS = 1.25
-"""or in so many times as many bursts, of which"""
-_MANY = 8.0
-"""these are as good as any number."""
+"""So many keys in random order tell whether the engine moves rows across borders."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +62,7 @@ class Ranges:
     cuts: int
     """Borders where no leaf begins."""
     borders_stay: bool
-    """Whether borders between leaves stay where they are when more rows arrive; not looked at if there are no cuts."""
+    """Whether borders between leaves stay where they are when more rows arrive."""
     of: int
     """The load's rows for which these ranges stand."""
     edge: int
@@ -95,18 +90,20 @@ class Ranges:
             variance += max(squares, rounded) * (stands_for / float(of.sum())) ** 2
         moved = int((~np.isin(self.begins[self.whole], lowest_places(stats))).sum())
         chance = student(len(leaves) - len(self.strata)) * sqrt(variance)
-        cut = _CUT if self.borders_stay else _MOVED
-        beside = (_MOVED * moved + cut * self.cuts) * self.of / float(rows.sum())
+        cut, other = (_CUT, 0.0) if self.borders_stay else (_MOVED, _CUT)
+        beside = _MOVED * moved + cut * self.cuts + other * (2 * len(leaves) - self.cuts)
+        beside *= self.of / float(rows.sum())
         return Estimate((total + at_edge) / self.all_rows, (chance + beside) / self.all_rows, beside / self.all_rows)
 
-    def leaves_in_each(self, stats: PageStats) -> tuple[Places, int]:
+    def leaves_in_each(self, stats: PageStats) -> tuple[Places, float]:
         """(leaves in each range, leaves in the range at the edge) of the index of these rows.
 
-        A leaf is where its middle row is: InnoDB and SQLite move some rows to a neighbour that has room.
+        Of a leaf of which some rows are in a range, this share counts: InnoDB and SQLite move rows to a neighbour.
         """
-        middle = lowest_places(stats) + stats.page_rows / 2
-        leaves = (np.searchsorted(middle, self.ends) - np.searchsorted(middle, self.begins)).astype(float)
-        return leaves, len(middle) - int(np.searchsorted(middle, self.edge)) if self.of < self.all_rows else 0
+        places = np.append(lowest_places(stats), stats.rows)
+        numbers = np.arange(float(len(places)))
+        leaves = np.interp(self.ends, places, numbers) - np.interp(self.begins, places, numbers)
+        return leaves, numbers[-1] - float(np.interp(self.edge, places, numbers)) if self.of < self.all_rows else 0.0
 
     def growth(self, stats: PageStats, small: PageStats) -> Growth:
         """What each row of the load adds, from the index of these rows, with a checkpoint after the first ones, and
@@ -139,8 +136,7 @@ def in_ranges(index: Index, every: Rows, simulated: int, seed: int = 8) -> Range
         return None
     chance = np.random.default_rng(seed)
     highest = _highest(words)
-    groups = _large_enough(_alike(found, highest, range_of, counts), number)
-    strata, chosen = _drawn(groups, counts, number, chance)
+    strata, chosen = drawn(found, highest, range_of, counts, number, chance)
     wanted = np.zeros(len(counts), np.bool_)
     wanted[chosen] = wanted[-1] = True
     taken = wanted[range_of] | found.first
@@ -159,73 +155,11 @@ def in_ranges(index: Index, every: Rows, simulated: int, seed: int = 8) -> Range
         strata,
         ~found.cut[chosen],
         cuts,
-        not cuts or _borders_stay(index, every),
+        _borders_stay(index, every),
         len(words) - edge,
         int(begins[-1]),
         len(words),
     )
-
-
-def _alike(found: Borders, highest: Marks, range_of: NDArray[np.int32], counts: Ints) -> list[Ints]:
-    """The ranges that are alike, without the one at the edge, each such group in an order in which neighbours are.
-
-    Where rows have come to the right edge of the index, pages are filled in another way. Where as many writers have
-    passed one after another, rows have arrived as far apart. Leaves of ranges that get as many rows are as full; pieces
-    of a range are like their neighbours.
-    """
-    at_edge = np.bincount(range_of[highest], minlength=len(counts)) > counts / 2
-    spread, bursts = _arrivals(range_of, len(counts))
-    pieces = (found.cut | np.append(found.cut[1:], False))[:-1]
-    groups = [np.arange(len(pieces))]
-    for values, jump in ((1.0 + at_edge, _JUMP), (spread, _JUMP), (bursts, _BURSTS)):
-        groups = [part for own in groups for part in _parted(own, values, jump)]
-    return [own[np.lexsort((own, np.where(pieces[own], 0, counts[own]), pieces[own]))] for own in groups]
-
-
-def _parted(own: Ints, values: Places, jump: float) -> list[Ints]:
-    """These ranges in the order of their values, in parts: the next one begins with so many times the value before."""
-    order = own[np.argsort(values[own], kind="stable")]
-    return np.split(order, np.flatnonzero(values[order][1:] > jump * values[order][:-1]) + 1)
-
-
-def _arrivals(range_of: NDArray[np.int32], ranges: int) -> tuple[Places, Places]:
-    """(how far apart each range's rows arrive: their places' standard deviation, in rows of the load, at least 1; the
-    bursts in which they arrive, by the number of even gaps that would differ as much from gaps by chance, to `_MANY`)."""
-    step = len(range_of) // LOOK | 1  # an odd one has rows of all writers
-    order = np.argsort(range_of[::step], kind="stable")
-    own, places = range_of[::step][order], step * order.astype(float)
-    rows = np.maximum(1, np.bincount(own, minlength=ranges))
-    mean = np.bincount(own, places, ranges) / rows
-    spread: Places = np.sqrt(np.bincount(own, (places - mean[own]) ** 2, ranges) / rows + 1)
-    inside = own[1:] == own[:-1]
-    gaps = np.diff(places)[inside]
-    total, squares = (np.bincount(own[1:][inside], gaps**power, ranges) for power in (1, 2))
-    return spread, np.minimum(_MANY, 1 + total**2 / np.maximum(squares, 1))
-
-
-def _large_enough(groups: list[Ints], number: int) -> list[Ints]:
-    """The same ranges in groups that have at least as many as each of `number` stands for."""
-    every = sum(map(len, groups))
-    found: list[Ints] = []
-    for group in groups:
-        if found and min(len(group), len(found[-1])) * number < every:
-            found[-1] = np.concatenate([found[-1], group])
-        else:
-            found.append(group)
-    return found
-
-
-def _drawn(groups: list[Ints], counts: Ints, number: int, chance: np.random.Generator) -> tuple[list[Stratum], Ints]:
-    """(strata, the ranges that are drawn from them, about so many): one of each so many neighbours."""
-    every, rows = sum(map(len, groups)), sum(int(counts[own].sum()) for own in groups)
-    strata, chosen = [], []
-    for group in groups:
-        own = max(2, round(len(group) * number / every))
-        # At even distances, all might be at the same place of blocks.
-        places = (np.arange(own) + chance.uniform(size=own)) * len(group) / own
-        chosen.append(group[places.astype(np.int64)])
-        strata.append(Stratum(float(counts[group].sum() / rows), own))
-    return strata, np.concatenate(chosen)
 
 
 def _borders_stay(index: Index, every: Rows) -> bool:
