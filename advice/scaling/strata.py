@@ -46,11 +46,11 @@ def _alike(found: Borders, highest: Marks, range_of: NDArray[np.int32], counts: 
     passed one after another, rows have arrived as far apart. Leaves of ranges that get as many rows are as full; pieces
     of a range are like their neighbours.
     """
-    at_edge = np.bincount(range_of[highest], minlength=len(counts)) > counts / 2
+    at_edge = 1.0 + (np.bincount(range_of[highest], minlength=len(counts)) > counts / 2)
     spread, bursts = _arrivals(range_of, len(counts))
     pieces = (found.cut | np.append(found.cut[1:], False))[:-1]
     groups = [np.arange(len(pieces))]
-    for values, jump in ((1.0 + at_edge, _JUMP), (spread, _JUMP), (bursts, _BURSTS)):
+    for values, jump in ((at_edge, _JUMP), (spread, _JUMP), (bursts, _BURSTS)):
         groups = [part for own in groups for part in _parted(own, values, jump)]
     return [own[np.lexsort((own, np.where(pieces[own], 0, counts[own]), pieces[own]))] for own in groups]
 
