@@ -72,20 +72,34 @@ class Borders:
 
 
 @dataclass(frozen=True, eq=False)
-class _Leaves:
-    """Leaves of an index of a load's first rows."""
+class _First:
+    """The rows that are taken: of those that go to each part of the index, the ones that arrive before some row."""
 
     lows: Words
+    """The lowest key of each part, in order."""
     until: Ints
-    """(leaves,): rows that go there are taken if they arrive before this one."""
-    rows: int
+    """The row before which a part's rows arrive."""
 
-    def first(self, words: Words) -> Marks:
-        """Whether each row is one of the first."""
+    def marks(self, words: Words) -> Marks:
+        """Whether each row is one of them."""
         taken = np.zeros(len(words), np.bool_)
         last = int(self.until.max())
         taken[:last] = np.arange(last) < self.until[_last_not_above(words[:last], self.lows)]
         return taken
+
+    def divided(self, lows: Words) -> _First:
+        """The same, with a part beginning at each of these keys, too."""
+        every = np.unique(np.concatenate([self.lows, lows]), axis=0)
+        return _First(every, self.until[_last_not_above(every, self.lows)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Leaves:
+    """Leaves of an index of a load's first rows."""
+
+    lows: Words
+    first: _First
+    rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,31 +134,36 @@ def borders(index: Index, every: Rows, simulated: int) -> Borders:
     sampled = np.ascontiguousarray(every.words[arrived])
     first = min(n // RANGE_LEAVES, simulated // _FIRST_SHARE)
 
-    def look(leaves: _Leaves) -> tuple[_Leaves, _Sample, Marks]:
-        leaves = _grown(index, every, leaves)
+    def look(taken: _First) -> tuple[_Leaves, _Sample, Marks]:
+        leaves = _grown(index, every, taken)
         sample = _Sample(arrived, sampled, n / len(arrived), _last_not_above(sampled, leaves.lows))
         return leaves, sample, _large(leaves, sample, n / first, simulated)
 
-    leaves, sample, large = begun = look(_begin(arrived, sampled, n, first))
+    def inside(found: tuple[_Leaves, _Sample, Marks]) -> float:
+        """The load's rows that go to large leaves."""
+        return float(found[1].counts(len(found[2]))[found[2]].sum())
+
+    begun = look(_First(np.zeros((1, every.words.shape[1]), np.uint64), np.array([first])))
+    found = min([begun, *map(look, _of_blocks(arrived, sampled, n, first))], key=inside) if inside(begun) else begun
     share, before = first / n, np.inf  # of large leaves' rows to take; rows that these had, beside those taken
     while True:
-        inside = float(sample.counts(len(large))[large].sum())
-        more = min(share * inside, simulated / 2 - leaves.rows)
-        if more <= 0 or inside > before:
+        leaves, sample, large = found
+        rows = inside(found)
+        more = min(share * rows, simulated / 2 - leaves.rows)
+        if more <= 0 or rows > before:
             break
-        later = _later(leaves, sample, np.flatnonzero(large), more / inside)
-        leaves, sample, large = look(_Leaves(leaves.lows, later, leaves.rows))
-        share, before = 2 * share, inside - _PROGRESS * more
-    if inside > n / 2:  # it was of no use
+        found = look(_later(leaves, sample, large, more / rows))
+        share, before = 2 * share, rows - _PROGRESS * more
+    if rows > n / 2:  # it was of no use
         leaves, sample, large = begun
     left = (simulated - leaves.rows) / _RANGES
     lows, cut = _ranges(leaves, sample, large, left, max(_usual(leaves, n / first), _PIECE * left))
-    return Borders(lows, cut, leaves.first(every.words))
+    return Borders(lows, cut, leaves.first.marks(every.words))
 
 
-def _begin(arrived: Ints, words: Words, rows: int, first: int) -> _Leaves:
-    """A leaf of all rows, of which so many are taken, the first ones; if successive rows make blocks (`regime.blocks`),
-    a leaf of each writer's part of each block, of which the first ones are taken.
+def _of_blocks(arrived: Ints, words: Words, rows: int, first: int) -> list[_First]:
+    """The first rows of each writer's part of each block, about so many of all rows, if successive rows make blocks
+    (`regime.blocks`).
 
     Takes the places of some of the load's rows, their keys, and how many rows the load has.
     """
@@ -154,7 +173,7 @@ def _begin(arrived: Ints, words: Words, rows: int, first: int) -> _Leaves:
     ranks[np.lexsort(some.T[::-1])] = np.arange(len(some))
     sizes = blocks(ranks)
     if not 1 < len(sizes) <= _BLOCKS:
-        return _Leaves(np.zeros((1, words.shape[1]), np.uint64), np.array([first]), first)
+        return []
     begins = np.append(arrived[::step][np.cumsum(sizes) - sizes], rows)
     begins[0] = 0
     until = begins[:-1] + np.diff(begins) * first // rows
@@ -167,7 +186,7 @@ def _begin(arrived: Ints, words: Words, rows: int, first: int) -> _Leaves:
     parts = np.flatnonzero(np.diff(block, prepend=-1))
     lows = words[order[parts]]
     lows[0] = 0
-    return _Leaves(lows, until[block[parts]], first)
+    return [_First(lows, until[block[parts]])]
 
 
 def _usual(leaves: _Leaves, times: float) -> float:
@@ -180,26 +199,28 @@ def _large(leaves: _Leaves, sample: _Sample, times: float, simulated: int) -> Ma
     return sample.counts(len(leaves.lows)) > max(_LARGE * _usual(leaves, times), (simulated - leaves.rows) / _WHOLE)
 
 
-def _grown(index: Index, every: Rows, leaves: _Leaves) -> _Leaves:
-    """The leaves of an index of the rows that belong to these."""
-    chosen = np.flatnonzero(leaves.first(every.words))
+def _grown(index: Index, every: Rows, first: _First) -> _Leaves:
+    """The leaves of an index of these rows."""
+    chosen = np.flatnonzero(first.marks(every.words))
     rows = Rows(every.keys[chosen], every.words[chosen], every.writers[chosen])
     in_order = np.empty(len(chosen), np.int64)
     in_order[rows.ranks] = np.arange(len(chosen))
     lows = np.ascontiguousarray(rows.words[in_order[lowest_places(index.of(rows))]])
     lows[0] = 0
-    return _Leaves(lows, leaves.until[_last_not_above(lows, leaves.lows)], len(chosen))
+    return _Leaves(lows, first.divided(lows), len(chosen))
 
 
-def _later(leaves: _Leaves, sample: _Sample, large: Ints, share: float) -> Ints:
-    """`until`, moved on for large leaves by this share of the rows that go there."""
-    until = leaves.until.copy()
-    for leaf in large.tolist():
-        own = sample.arrived[sample.leaf == leaf]
-        later = own[own >= until[leaf]]
+def _later(leaves: _Leaves, sample: _Sample, large: Marks, share: float) -> _First:
+    """The first rows, with this share of the rows that go to large leaves, the next ones."""
+    first = leaves.first
+    until = first.until.copy()
+    part = _last_not_above(sample.words, first.lows)
+    for one in np.flatnonzero(large[_last_not_above(first.lows, leaves.lows)]).tolist():
+        own = sample.arrived[part == one]
+        later = own[own >= until[one]]
         if len(later):
-            until[leaf] = later[min(int(len(own) * share), len(later) - 1)] + 1
-    return until
+            until[one] = later[min(int(len(own) * share), len(later) - 1)] + 1
+    return _First(first.lows, until)
 
 
 def _ranges(leaves: _Leaves, sample: _Sample, large: Marks, least: float, piece: float) -> tuple[Words, Marks]:

@@ -11,10 +11,14 @@ from keybench.advice.scaling.leaves import Estimate, student
 
 _BY_CHANCE = 2.0
 """How many times larger the variance between draws may be than that within them, before they count as different."""
+_HIDES = 0.02
+"""Chance of this share of the value hides what processes draw."""
 
 
 def differ(found: Sequence[Estimate]) -> bool:
-    """Whether draws differ by more than what chance in each explains: by what processes draw."""
+    """Whether draws differ by more than what chance in each explains: by what processes draw; or may, behind chance."""
+    if any(one.half > _HIDES * one.value for one in found):
+        return True
     chance = sum((one.half / 2) ** 2 for one in found) / len(found)
     return float(np.var([one.value for one in found], ddof=1)) > _BY_CHANCE * chance
 

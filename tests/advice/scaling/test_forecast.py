@@ -39,6 +39,13 @@ def test_nearly_all_forecasts_from_a_tenth_of_the_rows_have_the_truth_in_their_i
     assert sum(inside) >= 0.75 * len(inside)
 
 
+def test_the_ends_of_the_densitys_interval_are_those_of_the_leaf_pages() -> None:
+    made = forecast(question(engine("postgresql"), "uuid-v4", Growth(10**7, 1000)), 20_000)
+    full = made.density.value * made.leaf_pages.value
+    assert made.density.low * made.leaf_pages.high == pytest.approx(full)
+    assert made.density.high * made.leaf_pages.low == pytest.approx(full)
+
+
 def test_integers_that_take_more_bytes_from_some_row_on_have_stretches_before_and_behind_it() -> None:
     (made, truth) = next(
         (made, truth)
