@@ -2,9 +2,8 @@
 
 A border between two leaves stays where it is when they split: what becomes of the rows above it does not depend on
 those below. (InnoDB and SQLite move some rows to a neighbour, which matters beside a border.) So the leaves of an index
-of a load's first rows are ranges that can be followed one by one. Where successive rows make blocks, the first rows of
-each block are taken. Where the first rows leave out large parts of the index in another way, as those of a clock whose
-low bits are in front, more of the rows that go there are taken.
+of a load's first rows are ranges that can be followed one by one. Where the first rows leave out large parts of the
+index, as those of a clock whose low bits are in front, more of the rows that go there are taken.
 
 A range that grows at its end all the time, such as one that a counter fills, never has such borders. It is cut where
 the rows below have come before those above, or anywhere if there is no such place; what is beside a cut does not count.
@@ -18,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.advice.scaling.leaves import Index
-from keybench.advice.scaling.regime import blocks
 from keybench.advice.scaling.rows import Ints, Rows
 from keybench.compiled import kernel
 from keybench.pagemodels.costs.sampling import below
@@ -46,13 +44,7 @@ _LONGEST = 4
 _OVERLAP = 1 / 16
 """the last one below comes after the first one above by this share of the usual piece's time at most."""
 LOOK = 1 << 20
-"""Rows that stand for all when ranges are compared,"""
-_LOOK_FOR_BLOCKS = 1 << 16
-"""and when blocks are looked for."""
-_BLOCKS = 1024
-"""Each of more blocks would have too few of these rows."""
-_PART = 64
-"""A writer's part of a block has so many of those that stand for all."""
+"""Rows that stand for all when ranges are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,34 +64,20 @@ class Borders:
 
 
 @dataclass(frozen=True, eq=False)
-class _First:
-    """The rows that are taken: of those that go to each part of the index, the ones that arrive before some row."""
-
-    lows: Words
-    """The lowest key of each part, in order."""
-    until: Ints
-    """The row before which a part's rows arrive."""
-
-    def marks(self, words: Words) -> Marks:
-        """Whether each row is one of them."""
-        taken = np.zeros(len(words), np.bool_)
-        last = int(self.until.max())
-        taken[:last] = np.arange(last) < self.until[_last_not_above(words[:last], self.lows)]
-        return taken
-
-    def divided(self, lows: Words) -> _First:
-        """The same, with a part beginning at each of these keys, too."""
-        every = np.unique(np.concatenate([self.lows, lows]), axis=0)
-        return _First(every, self.until[_last_not_above(every, self.lows)])
-
-
-@dataclass(frozen=True, eq=False)
 class _Leaves:
     """Leaves of an index of a load's first rows."""
 
     lows: Words
-    first: _First
+    until: Ints
+    """(leaves,): rows that go there are taken if they arrive before this one."""
     rows: int
+
+    def first(self, words: Words) -> Marks:
+        """Whether each row is one of the first."""
+        taken = np.zeros(len(words), np.bool_)
+        last = int(self.until.max())
+        taken[:last] = np.arange(last) < self.until[_last_not_above(words[:last], self.lows)]
+        return taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,59 +112,27 @@ def borders(index: Index, every: Rows, simulated: int) -> Borders:
     sampled = np.ascontiguousarray(every.words[arrived])
     first = min(n // RANGE_LEAVES, simulated // _FIRST_SHARE)
 
-    def look(taken: _First) -> tuple[_Leaves, _Sample, Marks]:
-        leaves = _grown(index, every, taken)
+    def look(leaves: _Leaves) -> tuple[_Leaves, _Sample, Marks]:
+        leaves = _grown(index, every, leaves)
         sample = _Sample(arrived, sampled, n / len(arrived), _last_not_above(sampled, leaves.lows))
         return leaves, sample, _large(leaves, sample, n / first, simulated)
 
-    def inside(found: tuple[_Leaves, _Sample, Marks]) -> float:
-        """The load's rows that go to large leaves."""
-        return float(found[1].counts(len(found[2]))[found[2]].sum())
-
-    begun = look(_First(np.zeros((1, every.words.shape[1]), np.uint64), np.array([first])))
-    found = min([begun, *map(look, _of_blocks(arrived, sampled, n, first))], key=inside) if inside(begun) else begun
+    least = np.zeros((1, every.words.shape[1]), np.uint64)
+    leaves, sample, large = begun = look(_Leaves(least, np.array([first]), first))
     share, before = first / n, np.inf  # of large leaves' rows to take; rows that these had, beside those taken
     while True:
-        leaves, sample, large = found
-        rows = inside(found)
-        more = min(share * rows, simulated / 2 - leaves.rows)
-        if more <= 0 or rows > before:
+        inside = float(sample.counts(len(large))[large].sum())
+        more = min(share * inside, simulated / 2 - leaves.rows)
+        if more <= 0 or inside > before:
             break
-        found = look(_later(leaves, sample, large, more / rows))
-        share, before = 2 * share, rows - _PROGRESS * more
-    if rows > n / 2:  # it was of no use
+        later = _later(leaves, sample, np.flatnonzero(large), more / inside)
+        leaves, sample, large = look(_Leaves(leaves.lows, later, leaves.rows))
+        share, before = 2 * share, inside - _PROGRESS * more
+    if inside > n / 2:  # it was of no use
         leaves, sample, large = begun
     left = (simulated - leaves.rows) / _RANGES
     lows, cut = _ranges(leaves, sample, large, left, max(_usual(leaves, n / first), _PIECE * left))
-    return Borders(lows, cut, leaves.first.marks(every.words))
-
-
-def _of_blocks(arrived: Ints, words: Words, rows: int, first: int) -> list[_First]:
-    """The first rows of each writer's part of each block, about so many of all rows, if successive rows make blocks
-    (`regime.blocks`).
-
-    Takes the places of some of the load's rows, their keys, and how many rows the load has.
-    """
-    step = max(1, len(arrived) // _LOOK_FOR_BLOCKS)
-    some = words[::step]
-    ranks = np.empty(len(some), np.int64)
-    ranks[np.lexsort(some.T[::-1])] = np.arange(len(some))
-    sizes = blocks(ranks)
-    if not 1 < len(sizes) <= _BLOCKS:
-        return []
-    begins = np.append(arrived[::step][np.cumsum(sizes) - sizes], rows)
-    begins[0] = 0
-    until = begins[:-1] + np.diff(begins) * first // rows
-    order = np.lexsort(words.T[::-1])
-    block = np.searchsorted(begins, arrived[order], side="right") - 1
-    parts = np.flatnonzero(np.diff(block, prepend=-1))
-    lengths = np.diff(parts, append=len(block))
-    long = np.repeat(lengths >= _PART, lengths)  # rows that come late are in the middle of another block
-    order, block = order[long], block[long]
-    parts = np.flatnonzero(np.diff(block, prepend=-1))
-    lows = words[order[parts]]
-    lows[0] = 0
-    return [_First(lows, until[block[parts]])]
+    return Borders(lows, cut, leaves.first(every.words))
 
 
 def _usual(leaves: _Leaves, times: float) -> float:
@@ -199,28 +145,26 @@ def _large(leaves: _Leaves, sample: _Sample, times: float, simulated: int) -> Ma
     return sample.counts(len(leaves.lows)) > max(_LARGE * _usual(leaves, times), (simulated - leaves.rows) / _WHOLE)
 
 
-def _grown(index: Index, every: Rows, first: _First) -> _Leaves:
-    """The leaves of an index of these rows."""
-    chosen = np.flatnonzero(first.marks(every.words))
+def _grown(index: Index, every: Rows, leaves: _Leaves) -> _Leaves:
+    """The leaves of an index of the rows that belong to these."""
+    chosen = np.flatnonzero(leaves.first(every.words))
     rows = Rows(every.keys[chosen], every.words[chosen], every.writers[chosen])
     in_order = np.empty(len(chosen), np.int64)
     in_order[rows.ranks] = np.arange(len(chosen))
     lows = np.ascontiguousarray(rows.words[in_order[lowest_places(index.of(rows))]])
     lows[0] = 0
-    return _Leaves(lows, first.divided(lows), len(chosen))
+    return _Leaves(lows, leaves.until[_last_not_above(lows, leaves.lows)], len(chosen))
 
 
-def _later(leaves: _Leaves, sample: _Sample, large: Marks, share: float) -> _First:
-    """The first rows, with this share of the rows that go to large leaves, the next ones."""
-    first = leaves.first
-    until = first.until.copy()
-    part = _last_not_above(sample.words, first.lows)
-    for one in np.flatnonzero(large[_last_not_above(first.lows, leaves.lows)]).tolist():
-        own = sample.arrived[part == one]
-        later = own[own >= until[one]]
+def _later(leaves: _Leaves, sample: _Sample, large: Ints, share: float) -> Ints:
+    """`until`, moved on for large leaves by this share of the rows that go there."""
+    until = leaves.until.copy()
+    for leaf in large.tolist():
+        own = sample.arrived[sample.leaf == leaf]
+        later = own[own >= until[leaf]]
         if len(later):
-            until[one] = later[min(int(len(own) * share), len(later) - 1)] + 1
-    return _First(first.lows, until)
+            until[leaf] = later[min(int(len(own) * share), len(later) - 1)] + 1
+    return until
 
 
 def _ranges(leaves: _Leaves, sample: _Sample, large: Marks, least: float, piece: float) -> tuple[Words, Marks]:
