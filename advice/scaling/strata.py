@@ -46,7 +46,7 @@ def _alike(found: Borders, highest: Marks, range_of: NDArray[np.int32], counts: 
     passed one after another, rows have arrived as far apart. Leaves of ranges that get as many rows are as full; pieces
     of a range are like their neighbours.
     """
-    at_edge = 1.0 + (np.bincount(range_of[highest], minlength=len(counts)) > counts / 2)
+    at_edge: Places = np.where(np.bincount(range_of[highest], minlength=len(counts)) > counts / 2, 2.0, 1.0)
     spread, bursts = _arrivals(range_of, len(counts))
     pieces = (found.cut | np.append(found.cut[1:], False))[:-1]
     groups = [np.arange(len(pieces))]
