@@ -43,8 +43,8 @@ def _alike(found: Borders, highest: Marks, range_of: NDArray[np.int32], counts: 
     """The ranges that are alike, without the one at the edge, each such group in an order in which neighbours are.
 
     Where rows have come to the right edge of the index, pages are filled in another way. Where as many writers have
-    passed one after another, rows have arrived as far apart. Leaves of ranges that get as many rows are as full; pieces
-    of a range are like their neighbours.
+    passed one after another, rows have arrived as far apart and in as many bursts. Leaves of ranges that get as many
+    rows are as full; pieces of a range are like their neighbours.
     """
     at_edge: Places = np.where(np.bincount(range_of[highest], minlength=len(counts)) > counts / 2, 2.0, 1.0)
     spread, bursts = _arrivals(range_of, len(counts))

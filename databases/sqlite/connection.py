@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import apsw
@@ -9,6 +10,9 @@ import apsw
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.sqlite.ddl import Files
 from keybench.errors import ServerError
+
+_NO_ROOM = 1 << 18
+"""Bytes: with fewer free ones, a disk is full. The log's index grows by 32 KiB."""
 
 
 def files(address: Address, table: str) -> Files:
@@ -48,7 +52,7 @@ def counted(connection: apsw.Connection) -> dict[str, int]:
 def server_error(error: apsw.Error, folder: Path) -> ServerError:
     """The error as ServerError, with the next step."""
     text = f"SQLite: {error}"
-    if isinstance(error, apsw.FullError):
+    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(folder)):
         return ServerError(
             f"{text}: no room for the table. Free space on the disk of {folder}, or set KEYBENCH_TMP to a larger one."
         )
@@ -61,3 +65,12 @@ def server_error(error: apsw.Error, folder: Path) -> ServerError:
     if isinstance(error, apsw.CantOpenError):
         return ServerError(f"{text}: the table's file in {folder} is gone. Run the trial again.")
     return ServerError(f"{text} ({type(error).__name__}). Its meaning is at https://sqlite.org/rescode.html.")
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether the folder's disk has no room. SQLite says so of its table and log; of the log's index, it says that I/O
+    failed."""
+    try:
+        return shutil.disk_usage(folder).free < _NO_ROOM
+    except OSError:
+        return False

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import apsw
 import pytest
 
+from keybench.databases.sqlite.connection import server_error
 from keybench.results.store.database import Store
 
 pytestmark = pytest.mark.skipif(
@@ -75,6 +77,20 @@ def test_a_disk_that_fills_up_under_the_server_makes_failed_trials(
     assert errors
     assert all("full" in error or "space" in error for error in errors), errors
     assert not list(small_disk.iterdir())
+
+
+@pytest.mark.parametrize("small_disk", ["2m"], indirect=True)
+def test_an_io_error_on_a_full_disk_says_that_it_is_full(small_disk: Path) -> None:
+    error = apsw.IOError("disk I/O error")  # what SQLite says where the log's index finds no room
+    folder = str(small_disk)
+    assert str(server_error(error, small_disk)) == (
+        f"SQLite: disk I/O error: {folder} cannot be written. Check its disk, or set KEYBENCH_TMP to another."
+    )
+    (small_disk / "ballast").write_bytes(bytes((2 << 20) - (1 << 17)))
+    assert str(server_error(error, small_disk)) == (
+        f"SQLite: disk I/O error: no room for the table. Free space on the disk of {folder}, or set KEYBENCH_TMP to a "
+        "larger one."
+    )
 
 
 @pytest.mark.parametrize("small_disk", ["200k"], indirect=True)
