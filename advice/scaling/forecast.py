@@ -274,10 +274,11 @@ def _answer(question: Question, index: Index, found: Found) -> IndexForecast:
     pages = Estimate(
         leaves.value * (1 + grown.branches), leaves.half * (1 + grown.branches) + 0.1 * grown.branches * leaves.value
     )
+    leaf_pages = figure(leaves, 1)
     return IndexForecast(
-        leaf_pages=figure(leaves, 1),
+        leaf_pages=leaf_pages,
         index_bytes=figure(pages.times(page_bytes(question.on, index))),
-        density=_density(figure(leaves, 1), grown.density * n),
+        density=_density(leaf_pages, grown.density * n),
         splits=figure(grown.splits.times(1000)),
         reads=None if found.costs.reads is None else figure(found.costs.reads),
         knee=None if found.costs.knee is None else figure(found.costs.knee),
