@@ -51,7 +51,7 @@ test-containers: env
 
 contract: export KEYBENCH_CONTRACT := $(or $(DB),$(KEYBENCH_CONTRACT))
 contract: env
-	$(BIN)/python -m pytest testing/contract
+	$(BIN)/python -m pytest databases/contract_suite
 
 lint: env
 	$(BIN)/ruff check .

@@ -56,7 +56,7 @@ COMMANDS: Final = {
         "Say which key a table should have, why, and how to do it: without a server, and without touching one.",
     ),
     "forecast": Command(
-        "keybench.forecast.command",
+        "keybench.advice.forecast.command",
         "Say what a row costs in page reads, page writes and log once the table outgrows memory, without a server.",
     ),
     "inspect": Command(
@@ -64,7 +64,7 @@ COMMANDS: Final = {
         "Say which keys an existing database has, how full their indexes are, and where most could be gained.",
     ),
     "verify": Command(
-        "keybench.verification.command",
+        "keybench.runners.verify.command",
         "Ask a live server the questions that keybench's adapter and page model of it leave open.",
     ),
     "report": Command(

@@ -57,7 +57,7 @@ def run(
         list[str] | None,
         typer.Option(
             envvar="KEYBENCH_SERVER",
-            help="auto, a kind (container, local, embedded, model, ranges), DB=KIND, or a URL; "
+            help="auto, a kind (container, local, embedded, model), DB=KIND, or a URL; "
             "may be repeated. Without --db: embedded.",
         ),
     ] = None,

@@ -13,14 +13,14 @@ from keybench.databases.contract.options import Profile
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
-from keybench.model.names import MODEL_SERVER, RANGES_SERVER
+from keybench.model.names import MODEL_SERVER
 from keybench.model.url import is_url, without_password
 from keybench.runners import config
 from keybench.runners.planning import chosen_settings, load_path_support, server_keys
 from keybench.runners.planning.columns import check_columns, check_scenario
 from keybench.runners.planning.server_choice import check_restarts, resolve
 from keybench.runners.planning.trial_plan import ALL, Request, resolve_layouts
-from keybench.runners.trials import model_server, ranges_trial
+from keybench.runners.trials import model_server
 from keybench.runners.writers import placement
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.payload_option import with_payload
@@ -109,7 +109,6 @@ class Options:
             **memory,
         )
         model_server.check(request)
-        ranges_trial.check(request)
         return request, servers
 
     def notes(self, request: Request) -> list[str]:
@@ -150,7 +149,7 @@ def _has(on: Engine, asked: tuple[str, ...]) -> bool:
     if any(server.partition("=")[0] == on.name or (is_url(server) and on.reached_by(server)) for server in asked):
         return True
     kinds = {server for server in asked if not is_url(server) and "=" not in server}
-    return RANGES_SERVER in kinds or bool(on.has_page_model if MODEL_SERVER in kinds else on.servers)
+    return bool(on.has_page_model if MODEL_SERVER in kinds else on.servers)
 
 
 def _spelled(parameters: Sequence[str]) -> str:

@@ -54,8 +54,6 @@ def outcome(result: Trial) -> str:
         return f"{each:.1f} ns a key"
     if seconds := values.get(Metric.INSERT_SECONDS):
         return f"{seconds:.2f} s, {result.rows / seconds:,.0f} rows/s"
-    if (share := values.get(Metric.HOTTEST_RANGE_SHARE)) is not None:
-        return f"{share:.1f} % of inserts on the hottest of {values[Metric.RANGES]:,.0f} ranges (modelled)"
     return f"{values[Metric.LEAF_PAGES]:,.0f} leaf pages, {values[Metric.LEAF_DENSITY]:.1f} % full (modelled)"
 
 

@@ -34,4 +34,4 @@ sh scripts/containers/compose.sh
 . build/docker/environment
 export KEYBENCH_CONTAINERS=yes
 $python -m pytest tests/containers
-KEYBENCH_CONTRACT="postgresql=container mariadb=container mysql=container" $python -m pytest testing/contract tests/databases/test_guests.py
+KEYBENCH_CONTRACT="postgresql=container mariadb=container mysql=container" $python -m pytest databases/contract_suite tests/databases/test_guests.py

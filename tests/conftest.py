@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from keybench.databases.contract_suite.servers import folder_for_servers
 from keybench.databases.registry import engines
 from keybench.model.keys import Keys
-from keybench.testing.contract.servers import folder_for_servers
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that; tests that
 # interrupt a program could not be run so.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.testing.contract.servers import folder_for_servers
+from keybench.databases.contract_suite.servers import folder_for_servers
 
 ROOT = Path(__file__).parent.parent
 
@@ -47,7 +47,7 @@ def python(folder: Path, *arguments: str, **variables: str) -> subprocess.Comple
 
 def test_it_passes_the_contract_suite(acme: Path) -> None:
     done = python(
-        acme, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "keybench.testing.contract",
+        acme, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "keybench.databases.contract_suite",
         KEYBENCH_CONTRACT="acme",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

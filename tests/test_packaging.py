@@ -26,14 +26,13 @@ def test_the_wheel_holds_keybench_alone_and_everything_that_it_needs(tmp_path: P
     top = {name.partition("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {"keybench"}
     for package in (
-        "model",
         "generators",
         "scenarios",
         "pagemodels",
         "databases",
         "runners",
         "results",
-        "verification",
+        "advice",
     ):
         packaged = {n for n in names if n.startswith(f"keybench/{package}/")}
         for path in (ROOT / package).rglob("*"):

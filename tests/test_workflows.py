@@ -18,7 +18,7 @@ from keybench.databases.registry import engines
 from keybench.model.url import parse
 from keybench.results.bundle.reading import read_bundle
 from keybench.results.check.baseline_file import load
-from keybench.verification.command import app
+from keybench.runners.verify.command import app
 from tests.test_compose import SERVICES
 
 ROOT = Path(__file__).parent.parent

@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from keybench.advice.forecast.load_cost import Estimate as Along
+from keybench.advice.forecast.load_cost import RowCost
 from keybench.advice.index_forecast import Growth
 from keybench.advice.scaling.leaves import Estimate, Index, student
 from keybench.advice.scaling.rows import Ints, Rows
-from keybench.forecast.load_cost import Estimate as Along
-from keybench.forecast.load_cost import RowCost
 from keybench.pagemodels.costs.contract import (
     FEWEST_PAGES,
     Load,

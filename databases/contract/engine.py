@@ -76,9 +76,6 @@ class Engine(ABC):
     `ReadsSettings`; tables have the chosen ones in `Table.settings`."""
     model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
     """Sets of parameters for the page model, by display name, if no server has yet confirmed which set is right."""
-    range_rules: tuple[str, ...] = ()
-    """For a cluster: the rules of `pagemodels.ranges.vendors` by which its tables split into ranges, today's first.
-    Such an engine has no page model."""
     questions: tuple[Question, ...] = ()
     """What only a live server shows: `keybench verify` asks it."""
 
@@ -139,11 +136,6 @@ class Engine(ABC):
 
     def without_page_model(self) -> UsageError:
         """The error for what only a page model can do, if there is none."""
-        if self.range_rules:
-            return UsageError(
-                f"there is no page model of {self.title}, whose tables are LSM trees, divided into ranges: `keybench "
-                f"run --db {self.name} --server ranges` computes which ranges take the inserts; or measure on a server."
-            )
         return UsageError(f"there is no page model of {self.title}: measure on a server, or choose another database.")
 
     def out_of_order(self, table: Table) -> str:  # noqa: ARG002

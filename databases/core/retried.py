@@ -1,25 +1,22 @@
 """A writer's transactions that are sent again if the server rolls them back in favour of others.
 
-`RetriedTransactions` are a scenario's transactions with several statements: look up, insert, commit. `RetriesBatches`
-is for sessions of servers that may roll back any transaction, as a cluster does: those of one batch are sent again too,
-and so are look-ups, deletions and the statistics before them.
+`RetriedTransactions` are a scenario's transactions with several statements: look up, insert, commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeVar, runtime_checkable
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import Address, Session
+from keybench.databases.contract.roles import Session
 from keybench.databases.contract.transactions import Aborted, DeadlockVictim, IsolatesTransactions
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
-from keybench.model.table import Table
 from keybench.model.transactions import TransactionStyle
 
 T = TypeVar("T")
@@ -46,16 +43,6 @@ class Rollbacks:
     """How many of these were victims of deadlocks."""
 
 
-@runtime_checkable
-class CountsRetries(Protocol):
-    """A session that sends a batch again by itself when the server has rolled it back."""
-
-    @property
-    def rollbacks(self) -> Rollbacks:
-        """What happened so far, outside of transactions that `begin` began."""
-        ...
-
-
 def _committed(send: Callable[[], T], rollback: Callable[[], None]) -> tuple[T, int, int]:
     """(What `send` gives when the server has not rolled it back, how often it did so before, and how many of these were
     deadlocks).
@@ -70,81 +57,6 @@ def _committed(send: Callable[[], T], rollback: Callable[[], None]) -> tuple[T, 
             deadlocks += isinstance(error, DeadlockVictim)
             rollback()
     raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
-
-
-class RetriesBatches:
-    """The part of a session that sends batches again. It comes before the class whose batches they are, `sends`.
-
-    Outside of a transaction, each look-up and deletion is one of its own, and is sent again too. These are not counted:
-    `rollbacks` are of batches.
-    """
-
-    sends: Any
-    """The session without this: what it overrides here is its own."""
-    _inside = False
-    """Whether `begin` began a transaction: whoever did that tries it again."""
-
-    def __init__(self, address: Address, table: Table) -> None:
-        self._retries: list[int] = []
-        self._deadlocks = 0
-        self.sends.__init__(self, address, table)
-
-    @property
-    def rollbacks(self) -> Rollbacks:
-        """What happened so far."""
-        return Rollbacks(np.array(self._retries, np.int64), self._deadlocks)
-
-    def send(self, batch: object) -> int:
-        """Sends one batch until the server has committed it. Returns the rows that it acknowledged."""
-        return self.again(lambda: int(self.sends.send(self, batch)), self.rollback)
-
-    def prepare_keys(self, keys: Keys) -> Any:
-        """As the session's, whose first call gathers statistics."""
-        return self._repeated(lambda: self.sends.prepare_keys(self, keys))
-
-    def find(self, key: object) -> int:
-        """Reads one row."""
-        return int(self._repeated(lambda: self.sends.find(self, key)))
-
-    def between(self, low: object, high: object) -> int:
-        """Reads a range of rows."""
-        return int(self._repeated(lambda: self.sends.between(self, low, high)))
-
-    def delete(self, keys: Sequence[object]) -> int:
-        """Deletes the rows in one statement."""
-        return int(self._repeated(lambda: self.sends.delete(self, keys)))
-
-    def exchange(self) -> None:
-        """None: the compiled loop cannot send a row again."""
-        return
-
-    def begin(self) -> None:
-        """Begins a transaction."""
-        self.sends.begin(self)
-        self._inside = True
-
-    def commit(self) -> None:
-        """Commits it."""
-        self.sends.commit(self)
-        self._inside = False
-
-    def rollback(self) -> None:
-        """Ends it."""
-        self.sends.rollback(self)
-        self._inside = False
-
-    def again(self, send: Callable[[], int], rollback: Callable[[], None]) -> int:
-        """Sends a batch until the server has committed it. Returns the rows that it acknowledged."""
-        if self._inside:
-            return send()
-        rows, tries, deadlocks = _committed(send, rollback)
-        self._retries.append(tries)
-        self._deadlocks += deadlocks
-        return rows
-
-    def _repeated(self, ask: Callable[[], T]) -> T:
-        """What the server answers when it has not rolled the transaction back."""
-        return ask() if self._inside else _committed(ask, self.rollback)[0]
 
 
 @dataclass

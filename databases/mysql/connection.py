@@ -184,11 +184,9 @@ def error_text(error: Exception) -> str:
     return " ".join(str(error.args[-1] if error.args else "").split()) or type(error).__name__
 
 
-_ABORTS: Final = {1213: DeadlockVictim} | dict.fromkeys((1205, 1020, 8002, 8005, 8022, 8028, 9007), Aborted)
+_ABORTS: Final = {1213: DeadlockVictim} | dict.fromkeys((1205, 1020), Aborted)
 """ER_LOCK_DEADLOCK, ER_LOCK_WAIT_TIMEOUT, and ER_CHECKREAD, which MariaDB gives with innodb_snapshot_isolation where a
-row has changed since the transaction's snapshot (reference of server error codes). From 8002 on TiDB's numbers, which
-MySQL does not have: conflicts of writes, a commit that may be tried again, a schema that changed (docs.pingcap.com,
-"Error Codes")."""
+row has changed since the transaction's snapshot (reference of server error codes)."""
 
 
 def refusal(error: Exception) -> type[ServerError]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from keybench.databases.postgresql.versions import SERVER_UUID_V4, SERVER_UUID_V7
 from keybench.errors import ServerError
 from keybench.model.names import CONTROL, RANDOM
@@ -26,10 +24,6 @@ MADE = (
         "postgresql-uuidv7",
     ),
 )
-
-
-OF_CLUSTERS = tuple(replace(made, min_version=0) for made in MADE[:2])
-"""Those that clusters make too which speak PostgreSQL's protocol, in all versions that keybench uses."""
 
 
 def check(made: ServerKeys, version: int) -> None:

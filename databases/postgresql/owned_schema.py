@@ -8,8 +8,7 @@ lock, which the server releases when the run dies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import psycopg
 from psycopg import sql
@@ -18,7 +17,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import COLUMNS
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection, versions
-from keybench.databases.postgresql.ddl import MARK, SCHEMA
+from keybench.databases.postgresql.ddl import SCHEMA
 from keybench.databases.postgresql.url import require
 from keybench.errors import ServerError
 
@@ -149,74 +148,3 @@ class Schema:
                 except psycopg.errors.DependentObjectsStillExist:
                     pass
         return removed
-
-
-_MARKED = """
-SELECT relname, obj_description(c.oid, 'pg_class') FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
-WHERE nspname = %s AND relkind = 'r' AND pg_get_userbyid(relowner) = current_user
-  AND obj_description(c.oid, 'pg_class') = %s
-ORDER BY relname
-"""
-_MADE_BY_ME = """
-SELECT count(*) FROM pg_namespace
-WHERE nspname = %s AND obj_description(oid, 'pg_namespace') = %s AND pg_get_userbyid(nspowner) = current_user
-"""
-
-
-class ClusterSchema(Schema):
-    """The schema on a cluster: its tables have a comment (`ddl.MARK`) in place of storage parameters."""
-
-    def create(self) -> None:
-        """Creates the schema if it does not exist, with a comment that says that keybench made it."""
-        own = self._connection
-        with connection.server_errors(self._title):
-            there = own.execute("SELECT count(*) FROM pg_namespace WHERE nspname = %s", [SCHEMA]).fetchone()
-            if there == (0,):
-                own.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(SCHEMA)))
-                own.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(SCHEMA), sql.Literal(COMMENT)))
-
-    def remove(self) -> Sequence[str]:
-        """Drops the trials' tables. Also drops the schema if keybench made it and nothing else is in it.
-
-        Removes nothing while another run uses the server, and no run begins meanwhile. There is no transaction around
-        it: a cluster commits each change of a schema by itself.
-        """
-        own, removed = self._connection, list[str]()
-        try:
-            with connection.server_errors(self._title), self._alone() as alone:
-                if not alone:
-                    return []
-                for name, _ in self._tables():
-                    own.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(SCHEMA, name)))
-                    removed.append(f"table {SCHEMA}.{name}")
-                if self._made_here():
-                    try:
-                        own.execute(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(SCHEMA)))
-                        removed.append(f"schema {SCHEMA}")
-                    except psycopg.errors.DependentObjectsStillExist:
-                        pass
-        except ServerError as error:
-            done = f"Removed before that: {', '.join(removed)}." if removed else "Nothing was changed."
-            raise ServerError(f"{error}\n{done} See to that object on {self.place}, then clean again.") from None
-        return removed
-
-    @contextmanager
-    def _alone(self) -> Iterator[bool]:
-        """Whether no other run uses the server; then none can begin before this ends.
-
-        The session holds the lock, because there is no transaction. It may be that of the run itself, which holds it
-        already: the server counts how often (manual, "Advisory Locks").
-        """
-        own = self._connection
-        alone = own.execute("SELECT pg_try_advisory_lock(%s)", [IN_USE]).fetchone() == (True,)
-        try:
-            yield alone
-        finally:
-            if alone and not own.closed:
-                own.execute("SELECT pg_advisory_unlock(%s)", [IN_USE])
-
-    def _tables(self) -> list[tuple[str, str]]:
-        return [(str(name), str(mark)) for name, mark in self._connection.execute(_MARKED, [SCHEMA, MARK])]
-
-    def _made_here(self) -> bool:
-        return self._connection.execute(_MADE_BY_ME, [SCHEMA, COMMENT]).fetchone() == (1,)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.metric import Metric
-from keybench.model.names import COMPUTED, NO_DATABASE, RANGES_SERVER, SUITED
+from keybench.model.names import COMPUTED, NO_DATABASE, SUITED
 from keybench.results.analysis.arms import Arm, arms_of, with_known_servers
 from keybench.results.analysis.summary import Summary, summarise_ratio
 from keybench.results.store.records import Environment, Run, Trial
@@ -56,9 +56,9 @@ class Group:
         return arm.name if self.several_columns else arm.layout
 
     @property
-    def about(self) -> Literal["keys", "ranges", "index"]:
-        """What its trials look at: keys alone, the ranges of a cluster that take them, or an index."""
-        return "keys" if self.only_keys else "ranges" if self.server == RANGES_SERVER else "index"
+    def about(self) -> Literal["keys", "index"]:
+        """What its trials look at: keys alone, or an index."""
+        return "keys" if self.only_keys else "index"
 
     @property
     def load_path(self) -> LoadPath:

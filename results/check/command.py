@@ -56,9 +56,9 @@ def check(
 
     Examples:
 
-      keybench check latest --baseline baselines/models.json
+      keybench check latest --baseline results/check/models.json
 
-      keybench check latest --baseline baselines/models.json --update-baseline
+      keybench check latest --baseline results/check/models.json --update-baseline
     """
     from keybench.results.analysis.warnings import warnings
     from keybench.results.check import baseline_file, wording

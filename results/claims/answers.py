@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isfinite
 
-from keybench.model.names import NO_DATABASE, RANGES_SERVER
+from keybench.model.names import NO_DATABASE
 from keybench.results.analysis.arms import Arm
 from keybench.results.claims.cells import Cell, cells
 from keybench.results.claims.claim import Claim, Question, claims
@@ -126,11 +126,7 @@ def _answered(row: ClaimRow, answer: Answer, ours: str, verdict: Verdict, reason
 
 def _place(cell: Cell) -> str:
     where = cell.scenario if cell.database == NO_DATABASE else f"{cell.scenario} on {cell.database}"
-    return f"{where} ({_model(cell) if cell.modelled else f'run {cell.run.id}'})"
-
-
-def _model(cell: Cell) -> str:
-    return "ranges" if cell.server == RANGES_SERVER else "page model"
+    return f"{where} ({'page model' if cell.modelled else f'run {cell.run.id}'})"
 
 
 def _blank(claim: Claim) -> ClaimRow:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from keybench.model.names import COMPUTED, NO_DATABASE, RANGES_SERVER
+from keybench.model.names import COMPUTED, NO_DATABASE
 from keybench.results.analysis.arms import Arm
 from keybench.results.claims.claim import Question, Side
 from keybench.results.store.records import Environment, Run, Trial
@@ -49,8 +49,7 @@ class Cell:
     def fits(self, question: Question) -> bool:
         """Whether the cell's trials did the work that the question asks about."""
         return (
-            question.ranges == (self.server == RANGES_SERVER)
-            and self.scenario in (question.scenario, *question.also)
+            self.scenario in (question.scenario, *question.also)
             and question.payload in (None, self.payload)
             and question.writers in (None, self.writers)
         )

@@ -15,7 +15,6 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from keybench.errors import UsageError
-from keybench.model.definition import Theme
 from keybench.model.metric import Metric
 from keybench.model.names import NO_DATABASE
 
@@ -80,8 +79,6 @@ class Question(_Part):
     """The number of writers, if it differs from the scenario's."""
     rows: int | None = None
     """Rows that the command asks for, if the number differs from the scenario's."""
-    rule: str = ""
-    """The vendor's rule by which ranges split (`--server ranges`); if empty, a table of 32 to 64 ranges."""
     per: Literal["trial", "row"] = "trial"
     chunks: Annotated[int, Field(ge=2)] = 2
     value: float | None = None
@@ -169,11 +166,6 @@ class Question(_Part):
     def exact(self) -> bool:
         """Whether the figure repeats exactly, so that one block is enough."""
         return self.compare == "computed" or self.metric.definition.exact
-
-    @property
-    def ranges(self) -> bool:
-        """Whether it is about the ranges of a cluster, not about an index."""
-        return self.metric.definition.theme == Theme.RANGES
 
     @property
     def modellable(self) -> bool:

@@ -82,10 +82,7 @@ def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Answer | NoAn
     if question.compare == "growth":
         first, last = _growth(arms[0], question.chunks)
         return _summary(question, last, first, "measured") or NoAnswer(_absent(arms[:1], question, last))
-    if question.rule:
-        values = [arm.values(question.metric, Subject.rule(question.rule)) for arm in arms]
-    else:
-        values = [arm.values(question.metric, of) or arm.values(question.metric) for arm in arms]
+    values = [arm.values(question.metric, of) or arm.values(question.metric) for arm in arms]
     origin = "modelled" if cell.modelled else _origin(arms, question.metric)
     if question.compare == "value":
         own = {block: value / cell.rows for block, value in values[0].items()} if question.per == "row" else values[0]

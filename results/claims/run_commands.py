@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE, RANGES_SERVER
+from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import Question
 
@@ -79,7 +79,7 @@ def _work(question: Question) -> _Work:
     sides = [side for side in question.sides if side.layout != CONTROL]
     return _Work(
         databases=() if alone else question.on or question.databases,
-        server=RANGES_SERVER if question.ranges else MODEL_SERVER if question.modellable else "",
+        server=MODEL_SERVER if question.modellable else "",
         scenario=question.scenario,
         rows=question.rows,
         writers=question.writers,

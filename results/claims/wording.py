@@ -11,8 +11,6 @@ def phrase(question: Question, scenario: str = "") -> str:
     if question.compare == "computed":
         return ARITHMETIC
     title, where = question.metric.definition.title.lower(), f"in {scenario or question.scenario}"
-    if question.rule:
-        where += f", by the rule {question.rule}"
     if question.compare == "growth":
         part = "half" if question.chunks == 2 else f"1/{question.chunks} of the rows"
         return f"insert time of the last {part} over the first, {question.of}, {where}"

@@ -28,8 +28,6 @@ def verdict(group: Group, judgement: Judgement | None = None) -> list[str]:
     """Sentences on time, on pages, and on how reliable the times are; the first is the most important."""
     if group.only_keys:
         return [sentence for sentence in (_keys(group),) if sentence]
-    if group.about == "ranges":
-        return _ranges(group)
     parts = (
         *_time(group, judgement or judge(group)),
         _pages(group),
@@ -56,13 +54,6 @@ def _keys(group: Group) -> str:
         names = [group.label(arm) for arm, summary in group.values(metric) if summary.high > 0]
         sentence += f" {what}: {listed(names) if names else 'none'}."
     return sentence
-
-
-def _ranges(group: Group) -> list[str]:
-    """Which layouts are hot, from the one that sends least to one range."""
-    known = sorted(group.values(Metric.HOTTEST_RANGE_SHARE), key=_median)
-    shares = [f"{group.label(arm)} {number(share.median, 1)}\u00a0%" for arm, share in known]
-    return [f"Share of inserts that goes to the hottest range: {listed(shares)}."] if shares else []
 
 
 def _time(group: Group, judgement: Judgement | None) -> list[str]:

@@ -26,7 +26,6 @@ from keybench.results.report.source import Source
 from keybench.results.report.tables.column_orders import column_table
 from keybench.results.report.tables.metric_tables import MetricTable, metric_tables, successful
 from keybench.results.report.tables.phase_table import PhaseTable, phase_table
-from keybench.results.report.tables.ranges_table import RangesTable, ranges_table
 from keybench.results.report.tables.writer_table import WriterTable, writer_table
 from keybench.results.report.verdict_sentences import verdict
 from keybench.results.store.records import Environment, Run
@@ -49,7 +48,6 @@ class GroupView:
     tables: list[MetricTable]
     writers: WriterTable | None
     phases: PhaseTable | None
-    ranges: RangesTable | None
     notes: list[str]
     fidelity: list[Fidelity]
     successful: list[str]
@@ -69,8 +67,6 @@ class GroupView:
         if group.only_keys:
             return f"Making keys ({group.server})"
         column = f", keys in {group.column.removesuffix(' columns')} columns" if group.column else ""
-        if group.about == "ranges":
-            return f"In ranges of a cluster, keys in the order of {self.product}{column}"
         if group.modelled:
             return f"On {self.product}, page model{column}"
         return f"On {self.product} ({group.server}){column}"
@@ -87,8 +83,6 @@ class GroupView:
         column = f" with keys in {group.column.removesuffix(' columns')} columns" if group.column else ""
         size = f" with {group.run.characters(group.payload)} beside the key" if group.payload != 100 else ""
         size += f" with {plural(group.writers, 'writer')}" if group.run.several_writers else ""
-        if group.about == "ranges":
-            return Answer(self.ratios, self.judgement, self.product, headline(self.ratios, None, self.subject))
         on = f"By the page model of {self.product}" if group.modelled else f"On {self.product}"
         subject = f"Making keys ({group.server})" if group.only_keys else f"{on}{column}{size}"
         return Answer(self.ratios, self.judgement, self.product, headline(self.ratios, self.judgement, subject))
@@ -217,7 +211,6 @@ def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str
         tables=[*tables, columns] if columns else tables,
         writers=writer_table(group),
         phases=phase_table(group),
-        ranges=ranges_table(group),
         notes=notes,
         fidelity=fidelity(group),
         successful=successful(group),

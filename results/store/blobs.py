@@ -38,9 +38,6 @@ GROWTH: Final = "growth: model"
 POSITIONS: Final = "positions"
 """The kind of a blob with the positions of sampled insertions."""
 
-RANGES: Final = "ranges: model"
-"""The kind of a blob with the rows that went to each range of a cluster, along the load."""
-
 COST: Final = "cost: model"
 """The kind of a blob with the pages read and written and the log of a load, as a page model predicts them."""
 
@@ -50,7 +47,6 @@ _CONTENT: Final[Mapping[str, tuple[Set[str], Set[str]]]] = {
     MODEL_PAGES: _PAGE_MAP,
     GROWTH: ({"note"}, {"rows", "leaf_pages", "interior_splits", "density"}),
     COST: ({"cache_bytes", "note"}, {"rows"}),
-    RANGES: ({"ranges", "times", "seconds"}, {"time", "range", "rows"}),
     POSITIONS: ({"rows", "writers", "note"}, {"row", "second", "above", "writer"}),
 }
 """The facts and arrays of each kind."""
@@ -166,22 +162,3 @@ def load_cost(rows: NDArray[np.int64], so_far: Mapping[str, NDArray[np.int64]], 
     any doubt about the order of arrival (`note`).
     """
     return Blob.pack(COST, {"cache_bytes": cache_bytes, "note": note}, {"rows": rows, **so_far})
-
-
-def ranges(rows: NDArray[np.int64], seconds: float) -> Blob:
-    """The rows that went to each range in each part of the load: `rows` (parts in time, ranges in key order); the load
-    takes `seconds` of the scenario.
-
-    Arrays, of the places where rows went: `time` and `range`, both counted from 0, and `rows`. Facts: the numbers of
-    `times` and `ranges`, and `seconds`.
-    """
-    time, place = np.nonzero(rows)
-    return Blob.pack(
-        RANGES,
-        {"times": rows.shape[0], "ranges": rows.shape[1], "seconds": seconds},
-        {
-            "time": time.astype(np.uint16),
-            "range": place.astype(np.uint16),
-            "rows": rows[time, place].astype(np.uint32),
-        },
-    )

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
-from keybench.model.names import COMPUTED, MODEL_SERVER, RANGES_SERVER
+from keybench.model.names import MODEL_SERVER
 from keybench.model.url import is_url, scheme
 from keybench.scenarios.schema import Scenario
 
 AUTO = "auto"
-_RESTARTED = ("local", "embedded", *COMPUTED)
+_RESTARTED = ("local", "embedded", MODEL_SERVER)
 _KIND = re.compile(r"(?:[\w-]+=)?[\w-]*")
 
 
@@ -110,8 +110,6 @@ def _startable(on: Engine, server: str) -> str:
         if not on.has_page_model:
             raise on.without_page_model()
         return server
-    if server == RANGES_SERVER:
-        return server
     if server == AUTO:
         reasons = {kind: on.missing(kind) for kind in on.servers or ("",)}
         for kind, reason in reasons.items():
@@ -120,7 +118,7 @@ def _startable(on: Engine, server: str) -> str:
         raise EnvironmentMissing(
             f"no {on.title} server can be started here:"
             + "".join(f"\n  {r}" for r in reasons.values())
-            + (f"\n  without any server: {_without_server(on)}" if on.has_page_model or on.range_rules else "")
+            + ("\n  without any server: --server model predicts the pages" if on.has_page_model else "")
         )
     if server not in on.servers:
         raise UsageError(
@@ -132,14 +130,8 @@ def _startable(on: Engine, server: str) -> str:
     return server
 
 
-def _without_server(on: Engine) -> str:
-    if on.has_page_model:
-        return "--server model predicts the pages"
-    return "--server ranges computes which ranges take the inserts"
-
-
 def _kinds(on: Engine) -> list[str]:
-    return [*on.servers, *([MODEL_SERVER] if on.has_page_model else []), RANGES_SERVER]
+    return [*on.servers, *([MODEL_SERVER] if on.has_page_model else [])]
 
 
 def check_restarts(scenario: Scenario, servers: Mapping[str, str]) -> None:

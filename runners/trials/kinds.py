@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from keybench.databases.registry import engine
-from keybench.model.names import MODEL_SERVER, NO_DATABASE, RANGES_SERVER
+from keybench.model.names import MODEL_SERVER, NO_DATABASE
 from keybench.runners.planning.server_keys import made_by
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.contended import ContendedTrial
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.model_trial import ModelTrial
 from keybench.runners.trials.phases.trial import PhasesModelTrial, PhasesTrial
-from keybench.runners.trials.ranges_trial import RangesTrial
 from keybench.runners.trials.server_keys_trial import ServerKeysTrial
 from keybench.runners.trials.server_trial import Resources, ServerTrial
 from keybench.runners.trials.trial import Trial
@@ -26,8 +25,6 @@ def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> Trial:
         return KeysTrial(request, plan)
     if request.servers[plan.database] == MODEL_SERVER:
         return PhasesModelTrial(request, plan) if request.scenario.phase else ModelTrial(request, plan)
-    if request.servers[plan.database] == RANGES_SERVER:
-        return RangesTrial(request, plan)
     if request.scenario.phase:
         return PhasesTrial(request, plan, resources)
     if request.scenario.load.contended:

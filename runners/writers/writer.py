@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from keybench.databases.contract.capabilities import MakesKeys, StampsTransactions
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.exchange import Exchange, ExchangesRequests, Requests
-from keybench.databases.core.retried import CountsRetries, Rollbacks, in_transactions
+from keybench.databases.core.retried import Rollbacks, in_transactions
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.load_path import ROWS, LoadPath, PreparesRows
@@ -90,8 +90,7 @@ def write(task: WriterTask, handle: BarrierHandle) -> WriterResult:
         session = engine(task.engine).session(task.address, task.table)
         try:
             if task.style is None:
-                result = write_slices(task, session, barrier)
-                return replace(result, rollbacks=session.rollbacks) if isinstance(session, CountsRetries) else result
+                return write_slices(task, session, barrier)
             retried = in_transactions(session, task.style)
             return replace(write_slices(task, retried, barrier), rollbacks=retried.rollbacks)
         finally:

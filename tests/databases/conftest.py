@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from keybench.testing.contract.servers import base, folder_for_servers, servers  # noqa: F401 (fixtures)
+from keybench.databases.contract_suite.servers import base, folder_for_servers, servers  # noqa: F401 (fixtures)
 
 
 @pytest.fixture

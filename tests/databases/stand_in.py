@@ -14,18 +14,15 @@ import pytest
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address
-from keybench.databases.registry import engine
-from keybench.model.column import Column
-from keybench.model.table import ServerKeys
-from keybench.testing.contract.bench import Bench
-from keybench.testing.contract.conftest import guids, integers
-from keybench.testing.contract.servers import Servers
-from keybench.testing.contract.test_columns import (
+from keybench.databases.contract_suite.bench import Bench
+from keybench.databases.contract_suite.conftest import guids, integers
+from keybench.databases.contract_suite.servers import Servers
+from keybench.databases.contract_suite.test_columns import (
     test_default_columns_are_native_and_never_imitate_another_server,
     test_keys_that_a_column_refuses_are_refused_by_the_server,
     test_the_server_orders_a_column_as_byteorder_says,
 )
-from keybench.testing.contract.test_loading import (
+from keybench.databases.contract_suite.test_loading import (
     test_a_batch_is_one_transaction_and_a_repeated_key_undoes_it,
     test_a_writer_killed_in_the_middle_leaves_whole_transactions,
     test_batches_hold_the_rows_asked_for,
@@ -36,10 +33,13 @@ from keybench.testing.contract.test_loading import (
     test_the_bulk_path_loads_all_rows_of_each_transaction_or_is_refused,
     test_verification_reports_lost_changed_added_and_repeated_keys,
 )
-from keybench.testing.contract.test_probes import (
+from keybench.databases.contract_suite.test_probes import (
     test_every_metric_of_pages_log_and_sizes_is_supplied_or_absent_for_a_reason,
 )
-from keybench.testing.contract.test_table_shapes import test_parents_and_children_are_one_transaction
+from keybench.databases.contract_suite.test_table_shapes import test_parents_and_children_are_one_transaction
+from keybench.databases.registry import engine
+from keybench.model.column import Column
+from keybench.model.table import ServerKeys
 
 __all__ = [
     "guids",

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
+from keybench.databases.contract_suite.keys import increasing, random
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.testing.contract.keys import increasing, random
 
 
 def loaded(database: str, server: str, keys: list[Keys]) -> list[Mapping[Metric, Reading]]:

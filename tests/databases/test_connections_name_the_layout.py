@@ -8,9 +8,9 @@ import psycopg
 import pymysql
 from sqlalchemy import create_engine
 
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.registry import engine as engine_named
 from keybench.generators import for_database
-from keybench.testing.contract.servers import Servers
 
 
 def test_connections_to_postgresql(servers: Servers) -> None:

@@ -25,11 +25,11 @@ from urllib.parse import quote
 import pytest
 
 from keybench.databases.contract.engine import Engine
+from keybench.databases.contract_suite.places import places
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.table import Table
-from keybench.testing.contract.places import places
-from keybench.testing.contract.servers import Servers
 
 PASSWORD = "s3cret/hunter:2 %@x" + secrets.token_hex(6)
 WORK = ("--layout", "uuid-v4", "--rows", "2000", "--blocks", "1")

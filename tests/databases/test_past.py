@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks import streams
+from keybench.databases.contract_suite.bench import Bench, open_bench
+from keybench.databases.contract_suite.past import both, history, read_and_continued
+from keybench.databases.contract_suite.places import CONTAINER, Place, places
+from keybench.databases.contract_suite.servers import Servers
 from keybench.model.column import Column
-from keybench.testing.contract.bench import Bench, open_bench
-from keybench.testing.contract.past import both, history, read_and_continued
-from keybench.testing.contract.places import CONTAINER, Place, places
-from keybench.testing.contract.servers import Servers
 
 pytestmark = pytest.mark.long
 

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keybench.databases.contract_suite.keys import random
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
 from keybench.model.table import KeyRole, Table
@@ -15,7 +16,6 @@ from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.predict import predict
-from keybench.testing.contract.keys import random
 
 BRANCH = Rule(20, 20, 10, 10, 10)
 

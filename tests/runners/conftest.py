@@ -12,8 +12,8 @@ import pytest
 import typer
 
 from keybench import cli
+from keybench.databases.contract_suite.servers import folder_for_servers
 from keybench.runners.command import app
-from keybench.testing.contract.servers import folder_for_servers
 
 NO_DOCKER = "unix:///nonexistent/docker.sock"
 

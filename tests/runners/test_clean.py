@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.servers import folder_for_servers
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.runners.clean import app
-from keybench.testing.contract.servers import folder_for_servers
 from tests.runners.conftest import in_this_process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")

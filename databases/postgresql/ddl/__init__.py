@@ -66,36 +66,6 @@ def create(table: Table) -> tuple[str, ...]:
     return tuple(statements)
 
 
-MARK = "a table of keybench's trials"
-"""The comment by which tables of trials are recognised on clusters."""
-
-
-def create_in_key_order(table: Table, key: str = "key", by_date: str = "created, key", after: str = "") -> list[str]:
-    """The statements of `create` for clusters, whose tables lie in the order of their primary key. Each index has a
-    name (`ordered_index`), and the table a comment.
-
-    `key` and `by_date` are the columns of the indexes, with what orders them; `after` follows the index of the key.
-    """
-    made = f" {table.server_keys.declaration}" if table.server_keys else ""
-    parts = ["created bigint NOT NULL"] * table.by_date
-    parts += [f"key {table.column.sql_type} NOT NULL{made}", *["payload text NOT NULL"] * bool(table.payload)]
-    if table.key == "clustered":
-        parts.append(f'CONSTRAINT "{ordered_index(table)}" PRIMARY KEY ({key}){after}')
-    if table.by_date:
-        parts.append(f'CONSTRAINT "{table.name}_pkey" PRIMARY KEY ({by_date})')
-    statements = [f"CREATE TABLE {name(table)} ({', '.join(parts)})"]
-    if table.key != "clustered":
-        unique = "" if table.key == "fk" else "UNIQUE "
-        statements.append(f'CREATE {unique}INDEX "{table.name}_key" ON {name(table)} ({key}){after}')
-    mark = MARK.replace("'", "''")
-    return [*statements, f"COMMENT ON TABLE {name(table)} IS '{mark}'"]
-
-
-def ordered_index(table: Table) -> str:
-    """The name of the measured index of such a table."""
-    return f"{table.name}_pkey" if table.key == "clustered" or table.measures_rows else f"{table.name}_key"
-
-
 def is_primary(table: Table) -> bool:
     """Whether the measured index is the primary key's. A table has at most one other index."""
     return table.key != "fk" and not table.measures_rows

@@ -71,9 +71,6 @@ class LogSyncProbe:
 class WaitSampler:
     """Takes samples by a connection of its own."""
 
-    shows_locks = True
-    """Whether the server shows predicate locks: clusters that speak its protocol have none."""
-
     def __init__(self, address: Address, table: Table) -> None:
         self._server = Queries(address)
         self._samples = WaitSamples()
@@ -96,7 +93,7 @@ class WaitSampler:
         """Counts the writers' connections by what they wait for."""
         found = self._server.rows(_WAITS, [connection.APPLICATION, self._database, self._standing])
         self._samples.add((name, number) for name, number in found)
-        if self.shows_locks and self._samples.count % _LOCKS_EACH == 1 and found:
+        if self._samples.count % _LOCKS_EACH == 1 and found:
             (locks,) = self._server.rows(_LOCKS, [self._index])
             self._locks.append((int(locks[0]), int(locks[1])))
 

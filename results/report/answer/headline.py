@@ -16,9 +16,6 @@ from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.wording import count_word, listed, number
 
-_ALL: Final = 99.0
-"""Per cent of the inserts that count as all of them: a range that takes over is not yet there."""
-
 _MOST: Final = 3
 """Layouts that a sentence names; the others are counted."""
 
@@ -27,8 +24,6 @@ def headline(group: Group, judgement: Judgement | None, subject: str) -> str:
     """The finding on one group; `subject` begins the sentence: "On PostgreSQL 18.4"."""
     if group.only_keys:
         return _keys(group, subject)
-    if group.about == "ranges":
-        return _ranges(group, subject)
     if not any(arm.good for arm in group.arms):
         return f"{subject}, no trial gave a value."
     if judgement is not None and judgement.enough:
@@ -130,22 +125,6 @@ def _why_undecided(group: Group, judgement: Judgement | None) -> str:
     count = len(group.blocks)
     measured = "it was measured once" if count == 1 else f"it was measured {count_word(count)} times"
     return f"which layout is faster is not decided ({measured}; {count_word(ENOUGH_BLOCKS)} times can decide)"
-
-
-def _ranges(group: Group, subject: str) -> str:
-    known = sorted(group.values(Metric.HOTTEST_RANGE_SHARE), key=lambda one: one[1].median)
-    if not known:
-        return f"{subject}, no trial gave a value."
-    alone = [_name(group, arm) for arm, share in known if share.median >= _ALL]
-    best, least = known[0]
-    clauses = []
-    if alone:
-        clauses.append(f"{quoted(alone)} {'sends' if len(alone) == 1 else 'send'} all inserts to one range")
-    if least.median < _ALL:
-        clauses.append(
-            f"`{_name(group, best)}` spreads them most, {number(least.median, 1)}\u00a0% to the hottest range"
-        )
-    return f"{subject}, {'; '.join(clauses)}."
 
 
 def _keys(group: Group, subject: str) -> str:

@@ -52,11 +52,6 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
         _column("Log", "bytes a row ↓", arms, lambda arm: _own(arm, Metric.LOG_BYTES, group.rows)),
         _column("Index", "bytes a row ↓", arms, lambda arm: _own(arm, Metric.INDEX_BYTES, group.rows)),
     ]
-    columns += [
-        _column("Hottest range", "% of inserts ↓", arms, lambda arm: _own(arm, Metric.HOTTEST_RANGE_SHARE), places=1),
-        _column("Ranges", "in the end", arms, lambda arm: _own(arm, Metric.RANGES), places=0),
-        _column("Takeovers", "", arms, lambda arm: _own(arm, Metric.RANGE_TAKEOVERS), places=0),
-    ]
     columns.append(_column("Pages", "measured" if not group.modelled else "leaf pages", arms, _pages, places=0))
     if any(arm.values(Metric.LEAF_PAGES, MODEL) for arm in arms):
         cells = tuple(_predicted(arm) for arm in arms)
@@ -80,9 +75,6 @@ def _legend(shown: set[tuple[str, str]]) -> str:
             "% ↑",
         ): "An integer key has 8 bytes and a GUID 16, so part of the difference in pages and in size "
         "is the key's length.",
-        ("Hottest range", "% of inserts ↓"): "Hottest range: 100\u00a0% where one server takes all inserts, 1 over the "
-        "number of ranges where all share them.",
-        ("Takeovers", ""): "Takeovers: how often another range becomes the one that takes nearly all inserts.",
         ("Pages", "predicted"): "Pages, predicted: keybench's page model, which simulates the index without looking at "
         "the server.",
     }

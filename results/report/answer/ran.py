@@ -20,18 +20,14 @@ def what_ran(run: Run, groups: Sequence[Group], products: Sequence[str]) -> str:
     often = repeated(max(len(group.blocks) for group in groups))
     if not stored:
         return f"keybench made {rows} keys of {keys}, {often}; nothing was inserted."
-    does = ""
     beside = listed([run.characters(size) for size in sorted({group.payload for group in stored})], last="or")
     sent = "computed what becomes of" if all(group.modelled for group in stored) else "inserted"
     into = "in page models of" if all(group.modelled for group in stored) else "into"
-    if all(group.about == "ranges" for group in stored):
-        into = "in the ranges of a cluster that sorts keys as"
-        does = " does" if len(set(products)) == 1 else " do"
     writers = max(trial.writers for group in stored for trial in group.trials)
     many = "" if writers == 1 else f" from {plural(writers, 'writer')} at the same time"
     return (
         f"keybench {sent} {rows} rows ({beside} beside the key) with {keys}{many} {into} "
-        f"{listed(list(dict.fromkeys(products)))}{does}, {often}."
+        f"{listed(list(dict.fromkeys(products)))}, {often}."
     )
 
 

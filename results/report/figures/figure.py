@@ -70,7 +70,7 @@ class GroupFigure:
     place: int
     """Figures are ordered by it."""
     draw: Callable[[Group, Styles, str], Figure | None]
-    about: Literal["keys", "ranges", "index"] = "index"
+    about: Literal["keys", "index"] = "index"
     """Which trials it is about (`Group.about`)."""
 
 

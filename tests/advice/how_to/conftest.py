@@ -1,3 +1,3 @@
 """Servers on which the advised statements are run."""
 
-from keybench.testing.contract.servers import servers  # noqa: F401 (a fixture)
+from keybench.databases.contract_suite.servers import servers  # noqa: F401 (a fixture)

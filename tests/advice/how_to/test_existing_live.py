@@ -8,10 +8,10 @@ from keybench.advice.figure import Figure
 from keybench.advice.how_to.existing import Option, options
 from keybench.advice.how_to.past import arrivals, keys_of
 from keybench.databases.contract.capabilities import ReadsPageOrder, Rebuilds
+from keybench.databases.contract_suite.bench import Bench, open_bench
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
-from keybench.testing.contract.bench import Bench, open_bench
-from keybench.testing.contract.servers import Servers
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 

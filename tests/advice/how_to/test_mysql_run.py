@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from keybench.advice.how_to.statements import Statement, convert_keys, create_table, rebuild_index, steps, switch_keys
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql.admin import MySqlAdmin
@@ -14,7 +15,6 @@ from keybench.databases.mysql.engine import MySqlEngine
 from keybench.errors import ServerError
 from keybench.generators.core.layout import layout
 from keybench.model.keys import Keys
-from keybench.testing.contract.servers import Servers
 
 pytestmark = pytest.mark.long
 

@@ -10,11 +10,11 @@ import psycopg
 import pytest
 
 from keybench.advice.how_to.statements import Statement, convert_keys, create_table, rebuild_index, steps, switch_keys
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.engine import ENGINE as POSTGRESQL
 from keybench.generators.core.layout import layout
 from keybench.model.keys import Keys
-from keybench.testing.contract.servers import Servers
 
 pytestmark = pytest.mark.long
 

@@ -1,3 +1,3 @@
 """Servers that live as long as the tests."""
 
-from keybench.testing.contract.servers import servers as servers
+from keybench.databases.contract_suite.servers import servers as servers

@@ -13,10 +13,10 @@ import pytest
 
 from keybench.advice.inspection import command
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.postgresql.connection import conninfo
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import EnvironmentMissing, UsageError
-from keybench.testing.contract.servers import Servers
 from tests.advice.inspection.planted import FEW, LONG, tables
 from tests.advice.inspection.planting import assert_named, into_postgresql
 

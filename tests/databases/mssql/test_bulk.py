@@ -14,6 +14,7 @@ import pytest
 from mssql_python.cursor import Cursor as RealCursor
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.mssql import connection
 from keybench.databases.mssql.connection import drivers
 from keybench.databases.mssql.connection.drivers import MssqlPython, PyOdbc
@@ -24,7 +25,6 @@ from keybench.model.keys import Keys
 from keybench.model.load_path import LoadsInBulk
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.testing.contract.keys import random, taken_by
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_session import stored_form
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract.roles import Address, Probe
+from keybench.databases.contract_suite.keys import random
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
 from keybench.model.byteorder import PERMUTATIONS
@@ -14,7 +15,6 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.predict import predict
-from keybench.testing.contract.keys import random
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_statements import ANSWERS
 

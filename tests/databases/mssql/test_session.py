@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.core import array_session
 from keybench.databases.mssql import keys
 from keybench.databases.mssql.engine import ENGINE
@@ -18,7 +19,6 @@ from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.testing.contract.keys import random, taken_by
 from tests.databases.mssql.recording import Record
 
 TYPES = {"uniqueidentifier": UUID, "char36": str, "char": str, "bigint": int, "int": int}

@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.keys import random
 from keybench.databases.core.functions import scripts
 from keybench.databases.mssql import connection, container, database, ddl, keys, settings
 from keybench.databases.mssql.admin import MssqlAdmin
@@ -19,7 +20,6 @@ from keybench.databases.mssql.session import MssqlSession
 from keybench.databases.mssql.settings import Options
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.testing.contract.keys import random
 from tests.databases import coordination_statements
 from tests.databases.mssql.recording import Record
 

@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import local
@@ -26,7 +27,6 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.testing.contract.servers import Servers
 
 BOTH = (MARIADB, MYSQL)
 HERE = [of for of in BOTH if not of.missing("local")] or [MARIADB]

@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks import streams
+from keybench.advice.forecast.load_cost import Estimate, RowCost
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.forecast.load_cost import Estimate, RowCost
 from keybench.model.byteorder import sort_words, stored
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload

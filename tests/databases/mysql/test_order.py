@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from keybench.databases.contract_suite.keys import increasing, random, taken_by
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import ddl
@@ -12,7 +13,6 @@ from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import LEAF_BYTES, key_bytes, leaf_record
-from keybench.testing.contract.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import of_each, send
 
 

@@ -7,6 +7,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from keybench.databases.contract_suite.keys import increasing, random
 from keybench.databases.core.exchange import Pace, Requests
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.session import MySqlSession
@@ -15,7 +16,6 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
-from keybench.testing.contract.keys import increasing, random
 from tests.databases.mysql.conftest import lengths
 
 

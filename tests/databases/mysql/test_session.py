@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keybench.databases.contract_suite.keys import increasing, random, taken_by
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import connect
@@ -17,7 +18,6 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.payload_lengths import PayloadLengths
 from keybench.model.table import Table
-from keybench.testing.contract.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import MARIADB, ON_MARIADB, lengths, methods, of_each, send
 from tests.databases.mysql.test_order import version4
 

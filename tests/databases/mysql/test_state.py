@@ -1,6 +1,6 @@
 """A clustered index with a past on live servers: page numbers, garbage, file and merges are those of the model.
 
-The contract's suite compares order and rows of the leaves alone, on more rows (testing/contract/test_past.py).
+The contract's suite compares order and rows of the leaves alone, on more rows (databases/contract_suite/test_past.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ import pytest
 from benchmarks import streams
 from keybench.databases.contract.capabilities import HoldsCleaning, Rebuilds
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.bench import Bench
+from keybench.databases.contract_suite.past import Both, history
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
@@ -26,9 +29,6 @@ from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.model import InnodbModel, InnodbState
 from keybench.pagemodels.ranking import ranked
-from keybench.testing.contract.bench import Bench
-from keybench.testing.contract.past import Both, history
-from keybench.testing.contract.servers import Servers
 from tests.databases.mysql.conftest import ON_MARIADB, as_url, send
 
 _COUNTED = "SELECT count FROM information_schema.innodb_metrics WHERE name LIKE 'index_page_%s'"

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
+from keybench.databases.contract_suite.keys import increasing
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import connection
@@ -17,7 +18,6 @@ from keybench.databases.mysql.url import address_of
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
-from keybench.testing.contract.keys import increasing
 from tests.databases.mysql.conftest import measured
 from tests.databases.mysql.owner import Owner
 

@@ -12,6 +12,7 @@ import sqlglot
 from sqlglot import exp
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.core import array_session
 from keybench.databases.oracle import connection, container, ddl, keys, user
 from keybench.databases.oracle.admin import OracleAdmin
@@ -24,7 +25,6 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.testing.contract.keys import random, taken_by
 from tests.databases import coordination_statements
 from tests.databases.oracle.recording import Record
 

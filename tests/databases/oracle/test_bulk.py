@@ -9,6 +9,7 @@ import oracledb
 import pytest
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.oracle import session as load
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.probes import statistics
@@ -18,7 +19,6 @@ from keybench.model.keys import Keys
 from keybench.model.load_path import LoadsInBulk
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.testing.contract.keys import random, taken_by
 from tests.databases.oracle.recording import Record
 
 

@@ -7,6 +7,12 @@ from types import MappingProxyType
 import pytest
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.keys import descending as descending
+from keybench.databases.contract_suite.keys import increasing as increasing
+from keybench.databases.contract_suite.keys import integers as integers
+from keybench.databases.contract_suite.keys import lagging as lagging
+from keybench.databases.contract_suite.keys import random as random
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.model.keys import Keys
@@ -14,12 +20,6 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.testing.contract.keys import descending as descending
-from keybench.testing.contract.keys import increasing as increasing
-from keybench.testing.contract.keys import integers as integers
-from keybench.testing.contract.keys import lagging as lagging
-from keybench.testing.contract.keys import random as random
-from keybench.testing.contract.servers import Servers
 
 
 @pytest.fixture(scope="session")

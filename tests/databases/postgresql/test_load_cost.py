@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from benchmarks import streams
+from keybench.advice.forecast.load_cost import Estimate, RowCost
+from keybench.databases.contract_suite.servers import Base
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.probes import log
 from keybench.errors import UsageError
-from keybench.forecast.load_cost import Estimate, RowCost
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
@@ -19,7 +20,6 @@ from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Ser
 from keybench.pagemodels.postgresql.cost import checkpoints
 from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits
 from keybench.pagemodels.ranking import ranked
-from keybench.testing.contract.servers import Base
 from tests.databases.postgresql.load_counters import PARTS, Compared, by_one, compare, records, send, small_server
 from tests.pagemodels.postgresql.cost.reference import Reference
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from keybench.databases.contract_suite.servers import Base
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
@@ -18,7 +19,6 @@ from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import divide
 from keybench.runners.writers.load import load_rows
 from keybench.scenarios.files import load_scenario
-from keybench.testing.contract.servers import Base
 from tests.databases.postgresql.load_counters import CACHE, MAX_WAL_SIZE, Arrivals, compare, settled, small_server
 from tests.databases.postgresql.test_load_cost import assert_close
 

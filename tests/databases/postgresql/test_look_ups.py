@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from keybench.databases.contract_suite.servers import Base
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.model.byteorder import sort_words
@@ -15,7 +16,6 @@ from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
 from keybench.pagemodels.ranking import ranked
-from keybench.testing.contract.servers import Base
 from tests.databases.postgresql.load_counters import MAX_WAL_SIZE, send, settled, small_server
 from tests.databases.postgresql.test_load_cost_layouts import LAYOUTS, PAYLOAD, arrivals, planned
 

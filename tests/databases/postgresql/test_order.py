@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from keybench.databases.contract_suite.keys import taken_by
 from keybench.databases.core.key_order import correlation
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.engine import ENGINE
@@ -10,7 +11,6 @@ from keybench.errors import UsageError
 from keybench.model.byteorder import rank
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import entry_bytes, heap_row_bytes
-from keybench.testing.contract.keys import taken_by
 from tests.databases.postgresql.conftest import random, send
 
 

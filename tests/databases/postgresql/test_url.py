@@ -12,6 +12,7 @@ import pytest
 
 from keybench.databases import registry
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.connection import connect
 from keybench.databases.postgresql.engine import ENGINE
@@ -21,7 +22,6 @@ from keybench.databases.postgresql.url import address_of
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
-from keybench.testing.contract.servers import Servers
 from tests.databases.postgresql.conftest import increasing, measured
 from tests.databases.postgresql.owner import Owner
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from keybench.databases.contract_suite.keys import taken_by
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.metric import Metric
 from keybench.model.table import Table
 from keybench.pagemodels.sqlite.records import bytes_per_row, is_rowid
-from keybench.testing.contract.keys import taken_by
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks import streams
+from keybench.databases.contract_suite.bench import Bench, open_bench
+from keybench.databases.contract_suite.past import Both, both, history
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import KeyRole
 from keybench.pagemodels.sqlite import free_list
 from keybench.pagemodels.sqlite.state import State
-from keybench.testing.contract.bench import Bench, open_bench
-from keybench.testing.contract.past import Both, both, history
 
 
 @pytest.fixture(scope="module")

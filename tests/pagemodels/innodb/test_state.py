@@ -1,6 +1,6 @@
 """An index of InnoDB with a past: the kernel does what the rules in plain Python do, and refuses what it does not know.
 
-The rules themselves are checked against live servers (tests/databases/mysql/test_state.py, testing/contract).
+The rules themselves are checked against live servers (tests/databases/mysql/test_state.py, databases/contract_suite).
 """
 
 from __future__ import annotations

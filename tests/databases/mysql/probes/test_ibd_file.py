@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from keybench.databases.contract_suite.keys import descending, increasing, integers, lagging, random
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
@@ -23,7 +24,6 @@ from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import LEAF_BYTES, key_bytes, leaf_record
-from keybench.testing.contract.keys import descending, increasing, integers, lagging, random
 from tests.databases.mysql.conftest import as_url, measured, of_each, send
 
 ROWS = 60_000

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keybench.databases.contract_suite.keys import increasing, random, taken_by
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.probes import mariadb_redo_log
@@ -18,7 +19,6 @@ from keybench.databases.mysql.probes.mariadb_redo_log import windows
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.testing.contract.keys import increasing, random, taken_by
 from tests.databases.mysql.conftest import ON_MARIADB, as_url, send
 from tests.databases.mysql.test_order import version4
 

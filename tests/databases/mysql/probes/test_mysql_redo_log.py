@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.keys import random, taken_by
+from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE
 from keybench.databases.mysql.admin import MySqlAdmin
@@ -30,8 +32,6 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.runners.planning.trial_server import Target
-from keybench.testing.contract.keys import random, taken_by
-from keybench.testing.contract.servers import Servers
 from tests.databases.mysql.conftest import send
 from tests.runners.measuring.test_arrival_order import assert_the_model_is_the_server
 

@@ -1,0 +1,57 @@
+"""The parts of a metric's declaration. The declarations themselves are in `metric`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+Direction = Literal["lower", "higher", "neither"]
+
+
+class Theme(Enum):
+    """What a metric is about: the title of its table in a report. The tables are in this order."""
+
+    TIME = "Time to insert"
+    KEYS = "Keys alone"
+    PAGES = "Pages of the key's index"
+    SPLITS = "Splits"
+    POSITION = "Where keys go"
+    STORAGE = "Log, pages read and written, size"
+    AFTERWARDS = "Reads, deletions, refill"
+    CONTENTION = "More"
+    MACHINE = "The machine"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a metric means, and which rules apply to it."""
+
+    title: str
+    unit: str
+    better: Direction
+    text: str
+    theme: Theme
+    """`KEYS`: trials without a database have these metrics and no others. `POSITION`: these depend only on the order of
+    the keys, so they are the same on every database. `MACHINE`: these describe the machine, so their subject is
+    `MACHINE`."""
+    exact: bool = False
+    """Whether the same keys in the same order always give the same value."""
+    of_index: bool = False
+    """Whether it can be read from any finished index, not only the key's. Counters cannot: they need a start value."""
+    needs_server: bool = False
+    """Whether a trial without a server gives it as absent, with the reason."""
+    some_engines: bool = False
+    """Whether engines and writers that do not have it may leave it out without a reason."""
+    shards: Literal["sum", "mean", "none"] = "sum"
+    """How the values of several tables are combined. A mean is weighted by leaf pages."""
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the value depends on the machine's speed. Times of the scenario are exact, so they do not."""
+        return self.unit.split(" ")[0] in {"s", "ms", "µs", "ns"} and not self.exact
+
+    @property
+    def is_percentage(self) -> bool:
+        """Whether the value is a percentage of something."""
+        return self.unit.startswith("%")

@@ -1,0 +1,121 @@
+"""What a reading is about: the table's key, a page model's index, one writer, the machine …"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class SubjectKind(StrEnum):
+    """The kinds of subjects. Results databases and exports contain these names."""
+
+    KEY = "key"
+    """The table's key and its index: most readings are about it."""
+    MODEL = "model"
+    """The same index as predicted by a page model. The name is the model's variant; the default variant has none."""
+    WRITER = "writer"
+    """The inserts of one writer; the name is its id."""
+    SHARD = "shard"
+    """The key's index in one shard's table; the name is the shard's number, from 1."""
+    CLUSTERED = "clustered"
+    """In tables by date: the b-tree in order of creation. If an engine cannot cluster, the index on that time."""
+    PARENT = "parent"
+    """The key's index in the parent table, if the key is a foreign key."""
+    PHASE = "phase"
+    """The key's index after one phase of its life; the name is its number and what was done: `3 delete`."""
+    MODEL_PHASE = "modelled-phase"
+    """The same as predicted by a page model beside a server."""
+    GRID = "grid"
+    """A page model's index for the same work with other numbers of processes and of rows per clock tick."""
+    WAIT = "wait"
+    """What writers wait for; the name is the server's own for it."""
+    MACHINE = "machine"
+    """The machine on which a trial runs."""
+
+
+_GRID_TEXT = re.compile(r"(\d+) processes, (\d+) rows a tick")
+_NAMED = frozenset(SubjectKind) - {
+    SubjectKind.KEY,
+    SubjectKind.MODEL,
+    SubjectKind.CLUSTERED,
+    SubjectKind.PARENT,
+    SubjectKind.MACHINE,
+}
+_UNNAMED = frozenset(SubjectKind) - _NAMED - {SubjectKind.MODEL}
+
+
+@dataclass(frozen=True, order=True)
+class Subject:
+    """A kind and, if there are several of that kind, a name. `str` gives the text that people and exports see.
+
+    Raises ValueError if a kind that needs a name gets none, or a kind without names gets one.
+    """
+
+    kind: SubjectKind
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind in (_UNNAMED if self.name else _NAMED):
+            raise ValueError(f"a subject of the kind {self.kind} {'has no' if self.name else 'needs a'} name")
+
+    @staticmethod
+    def model(variant: str = "") -> Subject:
+        """The page model of a server's index, or its variant with a rule that no live server has confirmed."""
+        return Subject(SubjectKind.MODEL, variant)
+
+    @staticmethod
+    def writer(writer_id: str) -> Subject:
+        """The inserts of the writer with this id."""
+        return Subject(SubjectKind.WRITER, writer_id)
+
+    @staticmethod
+    def shard(number: int) -> Subject:
+        """One shard's table. Numbers start at 1."""
+        return Subject(SubjectKind.SHARD, str(number))
+
+    @staticmethod
+    def wait(name: str) -> Subject:
+        """The wait that the server calls so."""
+        return Subject(SubjectKind.WAIT, name)
+
+    @staticmethod
+    def grid(processes: int, rows_per_tick: int) -> Subject:
+        """One cell of a scenario's grid."""
+        return Subject(SubjectKind.GRID, f"{processes}x{rows_per_tick}")
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """(processes, rows per tick) of a cell of the grid. Raises ValueError for any other subject."""
+        if self.kind != SubjectKind.GRID:
+            raise ValueError(f"{self} is not a cell of a grid")
+        processes, rows_per_tick = self.name.split("x")
+        return int(processes), int(rows_per_tick)
+
+    def __str__(self) -> str:
+        if self.kind == SubjectKind.GRID:
+            processes, rows_per_tick = self.cell
+            return f"{self.kind} {processes} processes, {rows_per_tick} rows a tick"
+        if self.kind == SubjectKind.MODEL and self.name:
+            return f"{self.kind}: {self.name}"
+        return f"{self.kind} {self.name}" if self.name else str(self.kind)
+
+    @staticmethod
+    def parse(text: str) -> Subject:
+        """Reads back the text of `str`, for files that contain it. Raises ValueError if it names no subject."""
+        if text.startswith(f"{MODEL}: "):
+            return Subject.model(text.removeprefix(f"{MODEL}: "))
+        kind, _, name = text.partition(" ")
+        if kind == SubjectKind.GRID and (cell := _GRID_TEXT.fullmatch(name)):
+            return Subject.grid(int(cell[1]), int(cell[2]))
+        if kind not in set(SubjectKind) - {SubjectKind.GRID}:
+            raise ValueError(f"{text!r} is not the subject of a reading")
+        return Subject(SubjectKind(kind), name)
+
+
+KEY: Final = Subject(SubjectKind.KEY)
+MODEL: Final = Subject(SubjectKind.MODEL)
+CLUSTERED: Final = Subject(SubjectKind.CLUSTERED)
+PARENT: Final = Subject(SubjectKind.PARENT)
+MACHINE: Final = Subject(SubjectKind.MACHINE)

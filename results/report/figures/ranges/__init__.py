@@ -1,1 +1,0 @@
-"""Figures of the ranges of a cluster that take a load."""

@@ -1,0 +1,127 @@
+"""The command `keybench verify`: its options.
+
+The modules that measure are imported when it begins, so that `keybench verify --help` answers at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from keybench import cli
+from keybench.databases.contract.options import ContainerOptions
+from keybench.errors import UsageError
+from keybench.runners import config as defaults
+
+GIB = 1 << 30
+
+app = cli.application()
+
+
+@app.command(epilog=cli.EXIT_CODES)
+def verify(
+    database: Annotated[
+        str, typer.Argument(metavar="[DATABASE]", help="The database: mssql, oracle, postgresql …")
+    ] = "",
+    server: Annotated[
+        str,
+        typer.Option(
+            help="auto (a container only if nothing else can be had), a kind (container, local, embedded), or a URL."
+        ),
+    ] = "auto",
+    accept_eula: Annotated[
+        str, typer.Option(help="Databases whose licence terms you accept; the container of mssql needs it.")
+    ] = "",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A tenth of the rows: less time, disk and memory, smaller indexes.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to send in; by default keybench-verify-….zip here.")
+    ] = None,
+    image: Annotated[str, typer.Option(help="Container image in place of keybench's choice: NAME:TAG.")] = "",
+    memory: Annotated[
+        float, typer.Option(min=0.5, max=1e6, callback=cli.finite, help="GiB of memory that the container may use.")
+    ] = ContainerOptions.memory_bytes / GIB,
+    cpus: Annotated[
+        float, typer.Option(min=0.1, max=1e4, callback=cli.finite, help="Processors that the container may use.")
+    ] = ContainerOptions.cpus,
+    trial_timeout: Annotated[
+        float,
+        typer.Option(
+            min=1, max=1e9, callback=cli.finite, help="Seconds after which a trial is stopped and counts as failed."
+        ),
+    ] = 3600.0,
+    resume: Annotated[
+        str,
+        typer.Option(help="Go on with this verification (its id, or `latest`); recorded trials are kept."),
+    ] = "",
+    results: Annotated[
+        str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
+    ] = defaults.RESULTS,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the questions and what they mean; start nothing.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Print the traceback of each unexpected exception in a trial.")
+    ] = False,
+) -> int:
+    """Ask a live server the questions that keybench's adapter and page model of it leave open.
+
+    It starts the server, inserts rows in several ways, and prints a verdict on each question: equal, differs, or could
+    not be measured. All that it found goes into one file, which you can send in; passwords, times, and places of your
+    machine do not. `--dry-run` explains the questions.
+
+    Most wanted are SQL Server and Oracle, on which keybench has not run yet. You need Docker, or a server of your own.
+
+    Exit code 1 means that a verdict differs or a trial failed, 3 that something could not be measured.
+
+    Examples:
+
+      keybench verify mssql --accept-eula mssql
+
+      keybench verify oracle
+
+      keybench verify postgresql --server embedded --quick
+
+      keybench verify mssql --server mssql://sa@db.example
+
+      keybench verify --resume latest
+    """
+    from keybench.databases.hosting import secret
+    from keybench.runners.options import licences_accepted
+    from keybench.runners.verify import begin, loads
+
+    with licences_accepted(accept_eula), secret.removed_afterwards():
+        if resume:
+            return begin.resume(resume, database, server, results, output, debug=debug)
+        if not database:
+            raise UsageError("name the database to verify, as in `keybench verify mssql`; --help lists examples.")
+        if dry_run:
+            return _explain(database)
+        chosen = loads.Choices(server, image, int(memory * GIB), cpus, "quick" if quick else "full", trial_timeout)
+        return begin.start(database, chosen, results, output, debug=debug)
+
+
+def _explain(name: str) -> int:
+    """Prints the questions, what they mean, and the loads that answer them."""
+    from rich.padding import Padding
+
+    from keybench.runners.verify.loads import engine_to_verify, loads_of
+
+    on, console = engine_to_verify(name), cli.console()
+    console.print("Questions: what should be so, and what depends on it")
+    for question in on.questions:
+        console.print(Padding(f"{question.statement}.", (1, 0, 0, 0)))
+        console.print(Padding(question.meaning, (0, 0, 0, 4)))
+    console.print(Padding("Loads: the runs whose trials answer them", (1, 0)))
+    for load in loads_of(on):
+        work = f"scenario {load.scenario}, {load.rows:,} rows, layouts {', '.join(load.layouts)}"
+        console.print(f"{load.name}: {work}")
+    return 0
+
+
+def main() -> None:
+    """Runs the command and ends the process."""
+    cli.run(app)

@@ -1,1 +1,0 @@
-"""For people who extend keybench: the suite that every database engine must pass."""

@@ -1,0 +1,277 @@
+"""What judges say of readings, and whether the loads of engines that nobody could run here would show an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.questions import Answer, Load, Outcome, Question, SeenTrial
+from keybench.databases.core import check_questions, model_questions
+from keybench.databases.registry import engine
+from keybench.model.metric import Metric
+from keybench.model.names import MODEL_SERVER
+from keybench.model.reading import Reading
+from keybench.model.subject import KEY, MODEL, Subject, SubjectKind
+from keybench.model.table import Table
+from keybench.results.store.records import Trial
+from keybench.runners.planning import server_keys
+from keybench.runners.planning.trial_plan import Request, TrialPlan, plan, resolve_layouts
+from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.trials.phases.trial import PhasesModelTrial
+from keybench.runners.verify.findings import Finding, LoadState, findings
+from keybench.runners.verify.loads import FEWEST_ROWS, QUICK_SHARE, loads_of
+from keybench.scenarios.files import load_scenario
+
+TABLE = Table("rows", engine("postgresql").column("uuid"), 100)
+PAGES = Metric.LEAF_PAGES
+
+
+def seen(*readings: Reading, layout: str = "uuid-v4", table: Table = TABLE) -> SeenTrial:
+    return SeenTrial(layout, table, 1_000, 1, readings)
+
+
+def real(value: float | None, metric: Metric = PAGES, origin: str = "measured", reason: str = "") -> Reading:
+    return Reading(metric, value, origin, reason)  # type: ignore[arg-type]
+
+
+def model(value: float | None, metric: Metric = PAGES, reason: str = "") -> Reading:
+    return Reading(metric, value, "absent" if value is None else "modelled", reason, MODEL)
+
+
+@pytest.mark.parametrize(
+    ("readings", "answer"),
+    [
+        ([real(4802.0), model(4802.0)], Answer("equal")),
+        ([real(4802.0), model(4797.0)], Answer("differs", "leaf pages: measured 4,802, model 4,797")),
+        ([real(4802.0)], Answer("not measured", "there is no prediction of this trial")),
+        ([real(4802.0), model(None, reason="No prediction: why.")], Answer("not measured", "No prediction: why.")),
+        ([model(4797.0)], Answer("not measured", "leaf pages: this server does not give it")),
+        ([real(None, origin="absent", reason="No."), model(2.0)], Answer("not measured", "leaf pages: No.")),
+        ([real(2.0, origin="derived"), model(2.0)],
+         Answer("not measured", "leaf pages: it is derived here, not measured")),
+        ([real(2.0), model(2.0, reason="By the planned order.")], Answer("not measured", "By the planned order.")),
+    ],
+)  # fmt: skip
+def test_a_comparison_with_the_page_model(readings: list[Reading], answer: Answer) -> None:
+    assert model_questions.SameAsModel((PAGES,))(seen(*readings)) == answer
+
+
+def test_one_figure_that_differs_decides_and_shares_are_shown_to_the_digit() -> None:
+    density = Metric.LEAF_DENSITY
+    answer = model_questions.SameAsModel((PAGES, density))(
+        seen(real(9.0), model(9.0), real(71.9201, density), model(71.92, density))
+    )
+    assert answer == Answer("differs", "leaf density: measured 71.9201, model 71.9200")
+    assert model_questions.SameAsModel((Metric.LEAF_NONADJACENT,))(seen(real(9.0), model(9.0))) is None
+
+
+@pytest.mark.parametrize(
+    ("log", "answer"),
+    [
+        (116_000.0, Answer("equal")),
+        (115_999.0, Answer("differs", "measured 115,999 bytes, the rows have at least 116,000")),
+        (None, Answer("not measured", "this server does not give its log's growth")),
+    ],
+)
+def test_the_log_holds_the_rows(log: float | None, answer: Answer) -> None:
+    question = model_questions.log_holds_rows(model_questions.ONE_WRITER)
+    assert question.judge(seen(*([real(log, Metric.LOG_BYTES)] if log else []))) == answer
+
+
+@pytest.mark.parametrize(
+    ("density", "answer"),
+    [
+        (96.4, Answer("equal", "leaf density 96.4 %")),
+        (69.2, Answer("differs", "measured leaf density 69.2 %, sorted rows have more than 80 %")),
+    ],
+)
+def test_bulk_loads_sort(density: float, answer: Answer) -> None:
+    question = check_questions.sorted_in_bulk(model_questions.ONE_WRITER)
+    assert question.judge(seen(real(density, Metric.LEAF_DENSITY))) == answer
+    assert question.judge(seen(real(density, Metric.LEAF_DENSITY), layout="uuid-v7")) is None
+
+
+@pytest.mark.parametrize(
+    ("pages", "answer"),
+    [
+        (1460.0, Answer("equal", "middle: measured 1,460 leaf pages; middle 1,459, insertion point 1,080")),
+        (1081.0, Answer("equal", "insertion point: measured 1,081 leaf pages; middle 1,459, insertion point 1,080")),
+        (1250.0, Answer("differs", "measured 1,250 leaf pages, model: middle 1,459, insertion point 1,080")),
+    ],
+)
+def test_which_of_the_models_rules_is_the_servers(pages: float, answer: Answer) -> None:
+    question = check_questions.one_of_the_variants("x", "y.", model_questions.ONE_WRITER)
+    variants = [
+        Reading(PAGES, value, "modelled", "", Subject.model(name))
+        for name, value in (("middle", 1459.0), ("insertion point", 1080.0))
+    ]
+    assert question.judge(seen(real(pages), *variants)) == answer
+    assert question.judge(seen(real(pages), replace(variants[0], value=1090.0), variants[1])) is None
+
+
+# Engines that nobody could run here: a server that behaves as the page model says answers every question, and one that
+# does not is found out.
+
+
+def states(on: Engine, change: Mapping[Metric, float]) -> dict[Load, LoadState]:
+    """The quick loads of an engine, on a server that is its page model but for the factors of `change`."""
+    made = {}
+    for load in loads_of(on):
+        work = load_scenario(load.scenario)
+        rows = max(load.rows // QUICK_SHARE, FEWEST_ROWS)
+        layouts = resolve_layouts([name for name in load.layouts if name != "all"] or ["uuid-v4"], work)
+        request = Request((on.name,), {on.name: "container"}, work, layouts, load.columns, rows, 1, "durable", 1, 1.0)
+        planned = plan(request)
+        made[load] = LoadState(request, "run", planned, [trial(on, request, one, change) for one in planned])
+    return made
+
+
+def trial(on: Engine, request: Request, one: TrialPlan, change: Mapping[Metric, float]) -> Trial:
+    if request.scenario.phase:
+        alone = PhasesModelTrial(replace(request, servers={on.name: MODEL_SERVER}), one).measure().readings
+        pages = [each for each in alone if each.subject.kind == SubjectKind.PHASE and each.metric == PAGES]
+        readings = [replace(each, value=(each.value or 0) * change.get(PAGES, 1)) for each in pages]
+        readings += [replace(each, subject=Subject(SubjectKind.MODEL_PHASE, each.subject.name)) for each in pages]
+    elif not request.scenario.load_path.in_order:
+        readings = [real(96.0, Metric.LEAF_DENSITY)]
+    elif server_keys.made_by(on, one.layout):
+        readings = [real(0.0, Metric.EDGE_AND_INTERIOR_SPLITS)]
+    else:
+        modelled = ModelTrial(replace(request, servers={on.name: MODEL_SERVER}), one).measure().readings
+        values = {each.metric: each.value for each in modelled if each.subject == KEY and each.value is not None}
+        moved = values[Metric.EDGE_SPLITS] + values[Metric.INTERIOR_SPLITS]
+        shown = {metric: values[metric] for metric in (PAGES, Metric.LEAF_DENSITY, Metric.APPENDS)}
+        shown |= {Metric.EDGE_AND_INTERIOR_SPLITS: moved, Metric.SPLIT_COUNTER: moved + values[Metric.APPENDS]}
+        readings = [real(value, metric) for metric, value in shown.items()]
+        readings += [model(value, metric) for metric, value in values.items()]
+        readings += [each for each in modelled if each.subject.kind == MODEL.kind and each.subject.name]
+    readings = [
+        replace(each, value=each.value * change[each.metric])
+        if each.subject == KEY and each.value is not None and each.metric in change
+        else each
+        for each in readings
+    ]
+    return Trial(
+        one.block, one.position, one.database, "container", one.column, one.layout, request.scenario.name,
+        one.payload, one.rows, 1, 1_000, datetime.now(UTC), 0.0, "ok", "", tuple(readings),
+    )  # fmt: skip
+
+
+def by_outcome(on: Engine, change: Mapping[Metric, float]) -> dict[Outcome, list[str]]:
+    found: dict[Outcome, list[str]] = {"equal": [], "differs": [], "not measured": []}
+    for one in findings(on, states(on, change)):
+        found[one.outcome].append(one.question.statement)
+    return found
+
+
+@pytest.mark.parametrize("name", ["mssql", "oracle"])
+def test_a_server_as_the_page_model_says_answers_every_question_equal(name: str) -> None:
+    on = engine(name)
+    assert by_outcome(on, {}) == {"equal": [one.statement for one in on.questions], "differs": [], "not measured": []}
+
+
+SORTED = "rows are inserted in the order in which they are sent, not sorted"
+ASCENDING = "where keys ascend, the index has exactly the leaf pages of the page model"
+PLACES = "a page in which ascending keys are inserted is split in one of the two places that the page model knows"
+SPLIT = "where pages are split, the index has the leaf pages of the page model, to 5 %"
+REBUILT = "after a rebuild at a fill factor, the index has exactly the leaf pages of the page model"
+PAST = "after deletions and more inserts, the index has the leaf pages of the page model, to 5 %"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "differing"),
+    [
+        ("mssql", {Metric.LEAF_DENSITY: 1.3}, {SORTED}),
+        ("oracle", {Metric.LEAF_DENSITY: 1.3}, {SORTED}),
+        (
+            "mssql",
+            {PAGES: 1.2},
+            {
+                ASCENDING,
+                SPLIT,
+                REBUILT,
+                PAST,
+                PLACES,
+                "a row of an index over a heap has one of the two sizes that the page model knows",
+            },
+        ),
+        (
+            "oracle",
+            {PAGES: 1.2},
+            {
+                ASCENDING,
+                SPLIT,
+                REBUILT,
+                PAST,
+                "the leaves are the first and one for each of leaf node splits, appends among them",
+            },
+        ),
+        ("mssql", {Metric.SPLIT_COUNTER: 1.5}, {"page allocations are appends and splits that move rows"}),
+    ],
+)
+def test_a_server_that_does_something_else_is_found_out(
+    name: str, change: Mapping[Metric, float], differing: set[str]
+) -> None:
+    found = by_outcome(engine(name), change)
+    assert set(found["differs"]) == differing
+    assert found["not measured"] == []
+
+
+# What several trials say together.
+
+
+def together(answers: Mapping[str, Answer | str | None], *, every: bool = False, missing: int = 0) -> Finding:
+    """The finding of trials that answer so by layout; a text is a failed trial's error."""
+    load = Load("x", "quick", tuple(answers), 1_000)
+    work = load_scenario("quick")
+    request = Request(("sqlite",), {"sqlite": "embedded"}, work, tuple(answers), (), 1_000, 1, "durable", 1, 1.0)
+    planned = plan(request)
+    trials = [
+        Trial(
+            one.block, one.position, "sqlite", "embedded", one.column, one.layout, "quick", 100, 1_000, 1, 1_000,
+            datetime.now(UTC), 0.0, "error" if isinstance(answers[one.layout], str) else "ok",
+            str(answers[one.layout]) if isinstance(answers[one.layout], str) else "",
+        )
+        for one in planned
+    ]  # fmt: skip
+    question = Question("s", "M.", (load,), lambda trial: answers[trial.layout], every)  # type: ignore[arg-type,return-value]
+    on = replace(engine("sqlite"), questions=(question,))
+    (found,) = findings(on, {load: LoadState(request, "r", planned, trials[missing:])})
+    return found
+
+
+EQUAL, DIFFERS, OPEN = Answer("equal"), Answer("differs", "measured 1, model 2"), Answer("not measured", "why")
+
+
+@pytest.mark.parametrize(
+    ("answers", "line"),
+    [
+        ({"uuid-v4": EQUAL, "uuid-v7": None}, "equal: s (1 trial)"),
+        ({"uuid-v4": DIFFERS, "uuid-v7": EQUAL}, "differs: s (2 trials): uuid-v4 in binary16: measured 1, model 2"),
+        ({"uuid-v4": OPEN, "uuid-v7": EQUAL},
+         "equal: s (1 trial): not measured in uuid-v4 in binary16: why"),
+        ({"uuid-v4": OPEN}, "could not be measured: s: uuid-v4 in binary16: why"),
+        ({"uuid-v4": None}, "could not be measured: s: no trial shows it"),
+        ({"uuid-v4": "server gone"},
+         "could not be measured: s: uuid-v4 in binary16: the trial failed: server gone"),
+        ({"uuid-v4": "server gone", "uuid-v7": EQUAL}, "equal: s (1 trial)"),
+    ],
+)  # fmt: skip
+def test_trials_together(answers: Mapping[str, Answer | str | None], line: str) -> None:
+    assert together(answers).line == line
+
+
+def test_a_failed_trial_leaves_a_question_open_that_needs_every_trial() -> None:
+    found = together({"uuid-v4": "server gone", "uuid-v7": EQUAL}, every=True)
+    assert found.line == ("could not be measured: s (1 trial): uuid-v4 in binary16: the trial failed: server gone")
+    assert found.failed
+
+
+def test_trials_that_have_not_run_leave_it_open() -> None:
+    answers = dict.fromkeys(("uuid-v4", "uuid-v7", "ulid"), EQUAL)
+    assert together(answers, missing=2).line == "could not be measured: s (1 trial): 2 trials have not run"
+    assert together(answers, missing=3).line == "could not be measured: s: its load has not run"

@@ -1,0 +1,151 @@
+"""A verification on a real server: verdicts, exit codes, the bundle, an interruption, and going on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keybench.databases.sqlite.local import EmbeddedServer
+from keybench.errors import EnvironmentMissing
+from keybench.model.metric import Metric
+from keybench.results.store.database import Store
+from keybench.runners.verify import perform
+from keybench.runners.verify.private import NO_TIMES
+from tests.runners.verify.conftest import DIFFERING, EQUAL, OPEN, Verify
+
+RESULTS = "keybench-results.sqlite"
+
+
+def bundle() -> dict[str, bytes]:
+    """The files in the only bundle of the working folder."""
+    (path,) = Path().glob("*.zip")
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_equal_verdicts_and_what_is_sent_in(verify: Verify, asking: Callable[..., None], tmp_path: Path) -> None:
+    asking(*EQUAL)
+    home, password = tmp_path.parent, "Hunter2-of-this-test"
+    done = verify("sqlite", HOME=str(home), KEYBENCH_PASSWORD=password)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("verification ")
+    assert " of SQLite (embedded): 3 questions, 2 loads, 4 trials, 8,000 rows\n" in done.stdout
+    for line in (
+        "equal: each table holds exactly the rows that the server acknowledged (4 trials)",
+        "equal: the index has the leaf and branch pages of the page model (2 trials)",
+        "equal: the leaf pages are as full as the page model says (2 trials)",
+        "SQLite: 3 equal, 0 differ, 0 could not be measured",
+    ):
+        assert f"\n{line}\n" in done.stdout
+    with Store.open(RESULTS, write=True) as store:  # as an error of a driver might
+        runs = store.runs()
+        assert [len(store.trials(run.id)) for run in runs] == [2, 2]
+        assert (
+            "keybench verify, equal: the leaf pages are as full as the page model says (2 trials)."
+            in store.warnings(runs[1].id)
+        )
+        store.warn(runs[0].id, f"cannot open {home}/keys of {tmp_path}, password {password}")
+    again = verify("--resume", runs[0].id[:6], HOME=str(home), KEYBENCH_PASSWORD=password)
+    assert again.returncode == 0, again.stderr
+    assert "2 trials in 1 block, 2,000 rows in each trial (" not in again.stdout
+    assert again.stdout.count("2 of them recorded already") == 2
+
+    files = bundle()
+    assert set(files) == {
+        "README.txt", "verdicts.txt", "verdicts.json", "report.html", "results.sqlite", "values.csv",
+        "environment.json", "log.txt",
+    }  # fmt: skip
+    assert not list(Path().glob("*.log"))
+    everything = {name: content.decode("utf-8", "replace") for name, content in files.items()}
+    for private in (str(home), password):
+        assert [name for name, text in everything.items() if private in text] == []
+    assert "cannot open ~/keys of ., password ***" in everything["report.html"]
+    assert [one["verdict"] for one in json.loads(files["verdicts.json"])["verdicts"]] == ["equal"] * 3
+    assert "SQLite" in json.loads(files["environment.json"])["servers"][0]["versions"]
+    assert "[1/2] sqlite · " in everything["log.txt"]
+    assert " rows/s" not in everything["log.txt"] + done.stdout
+    values = list(csv.DictReader(io.StringIO(everything["values.csv"])))
+    timed = [one for one in values if one["metric"] == Metric.INSERT_SECONDS]
+    assert len(timed) == 4
+    assert {(one["value"], one["reason"]) for one in timed} == {("", NO_TIMES)}
+    assert {one["seconds"] for one in values} == {"0.0"}
+    assert all(one["value"] for one in values if (one["metric"], one["object"]) == (Metric.LEAF_PAGES, "key"))
+    (tmp_path / "sent.sqlite").write_bytes(files["results.sqlite"])
+    with Store.open("sent.sqlite", write=False) as sent:
+        assert [len(sent.trials(run.id)) for run in sent.runs()] == [2, 2]
+    with sqlite3.connect("sent.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM series WHERE metric = 'insert_seconds'").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt(), 130), (EnvironmentMissing("no server."), 4)])
+def test_a_verification_that_measured_nothing_leaves_nothing_but_an_empty_results_file(
+    verify: Verify, asking: Callable[..., None], monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    def start(*_: object) -> None:
+        raise error
+
+    asking(*EQUAL)
+    monkeypatch.setattr(EmbeddedServer, "start", start)
+    done = verify("sqlite")
+    assert done.returncode == code
+    assert "go on with" not in done.stdout
+    assert [path.name for path in Path().iterdir() if "verify" in path.name] == []
+    with Store.open(RESULTS, write=False) as store:
+        assert store.runs() == []
+
+
+@pytest.mark.parametrize(
+    ("questions", "code", "line", "count"),
+    [
+        ((DIFFERING, OPEN), 1, "differs: two is three (2 trials): bigint-identity in integer: measured 2, model 3; 2 of"
+         " 2 trials", "0 equal, 1 differs, 1 could not be measured"),
+        ((OPEN,), 3, "could not be measured: it rains: bigint-identity in integer: there is no window; 2 of 2 trials",
+         "0 equal, 0 differ, 1 could not be measured"),
+    ],
+)  # fmt: skip
+def test_exit_codes(
+    verify: Verify, asking: Callable[..., None], questions: tuple[Any, ...], code: int, line: str, count: str
+) -> None:
+    asking(*questions)
+    done = verify("sqlite", "--quick")
+    assert (done.returncode, done.stderr) == (code, "")
+    assert f"\n{line}\n" in done.stdout.replace("uuid-v7 in binary16", "bigint-identity in integer")
+    assert f"\nSQLite: {count}\n" in done.stdout
+
+
+def test_an_interruption_keeps_what_there_is(
+    verify: Verify, asking: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking(*EQUAL)
+    execute, calls = perform.execute, []
+
+    def interrupted(*given: Any, **named: Any) -> int:
+        calls.append(given)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return execute(*given, **named)
+
+    monkeypatch.setattr(perform, "execute", interrupted)
+    done = verify("sqlite")
+    assert (done.returncode, done.stderr) == (130, "keybench: interrupted\n")
+    assert "\nequal: the index has the leaf and branch pages of the page model (2 trials)\n" in done.stdout
+    assert "\ncould not be measured: the leaf pages are as full as the page model says: its load has not run\n" in (
+        done.stdout
+    )
+    told = [line for line in done.stdout.splitlines() if line.startswith("go on with: ")]
+    assert told == [f"go on with: keybench verify --resume {done.stdout.split()[1]}"]
+    assert b"equal" in bundle()["verdicts.txt"]
+    monkeypatch.setattr(perform, "execute", execute)
+    again = verify("--resume", "latest")
+    assert (again.returncode, again.stderr) == (0, "")
+    assert again.stdout.count("[1/2]") == 1  # the first load was complete
+    assert "SQLite: 3 equal, 0 differ, 0 could not be measured" in again.stdout
+    assert bundle()["log.txt"].count(b"\nload 1 of 2: a few rows\n") == 2
