@@ -15,9 +15,9 @@ from keybench.errors import VerificationError
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Stream, layout
-from keybench.generators.core.process import Process
 from keybench.model.keys import Keys
 from keybench.model.table import Table
+from keybench.runners.planning.key_servers import PROCESS
 
 ROWS_PER_TX = 1000
 PAYLOAD = 100
@@ -29,7 +29,7 @@ _RATE = 1000
 def stream(name: str, n: int) -> Stream:
     """A stream of n keys of a layout, its clock filled beforehand: 1,000 keys a second from 2026 on."""
     ticks = _BEGIN + np.arange(n, dtype=np.int64) * (TICKS_PER_SECOND // _RATE)
-    return layout(name).stream(Process("keybench", 4242), VirtualClock(ticks), AesEntropy.seeded("benchmarks", name))
+    return layout(name).stream(PROCESS, VirtualClock(ticks), AesEntropy.seeded("benchmarks", name))
 
 
 def keys(name: str, n: int) -> Keys:

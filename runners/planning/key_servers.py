@@ -7,8 +7,9 @@ scenario describes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from keybench.generators.core.process import Process
 from keybench.runners.planning.combined_streams import ConsecutiveStreams, SelectedKeys
 from keybench.runners.planning.row_arrivals import Share
 from keybench.scenarios.schema import Scenario
+
+PROCESS: Final = Process("keybench", 4242)
+"""The process that makes keys wherever keybench plans a load: its host's name and its number are parts of some keys."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +61,7 @@ class KeyServer:
         machines = self.of * self.hosts
         if machines > 1:
             entropy = entropy.partition(self.index * self.hosts + host, of=machines)
-        return made.stream(
-            Process("keybench", 4242, boot=boot), VirtualClock(arrivals, start=self.starts[number]), entropy
-        )
+        return made.stream(replace(PROCESS, boot=boot), VirtualClock(arrivals, start=self.starts[number]), entropy)
 
 
 def key_servers(scenario: Scenario, start: int, shares: Sequence[Share]) -> tuple[KeyServer, ...]:

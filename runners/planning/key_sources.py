@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock, ticks_of
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Stream, layout
-from keybench.generators.core.process import Process
 from keybench.model.names import CONTROL
 from keybench.runners.planning import server_keys
 from keybench.runners.planning.combined_streams import ConsecutiveStreams, SelectedKeys
-from keybench.runners.planning.key_servers import KeyServer, key_servers
+from keybench.runners.planning.key_servers import PROCESS, KeyServer, key_servers
 from keybench.runners.planning.row_arrivals import Share, shares
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.writer_clock import clock_readings
 from keybench.scenarios.index_phases import PhasePart, expanded, last_rows
+from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import ClockPart, WriterPart
 
 _TICKS_PER_MICROSECOND = 10
@@ -108,7 +108,7 @@ class KeySource:
         seed: tuple[int | str, ...] = (*self.seed, part.layout)
         if made.one_counter and self.server is not None:
             return self.server.stream(made, seed, planned)
-        process = Process("keybench", 4242, shard=writer.shard)
+        process = replace(PROCESS, shard=writer.shard)
         process = process.partition(writer.index, of=writer.of, planned=planned)
         if writer.row_shards is not None:
             process = replace(process, row_shards=writer.row_shards[rows])
@@ -135,23 +135,29 @@ def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
 
     Within a block, a layout has the same keys on every database.
     """
-    scenario = request.scenario
+    seed = (request.seed, trial.block)
+    all_shares = shares(request.scenario, trial.rows, seed)
+    return sources_of_load(request.scenario, trial.layout, trial.rows, seed, all_shares)
+
+
+def sources_of_load(
+    scenario: Scenario, name: str, rows: int, seed: tuple[int, ...], all_shares: Sequence[Share]
+) -> tuple[KeySource, ...]:
+    """The same for a load of so many rows with keys of that layout; `all_shares`: what each writer has of it."""
     start = ticks_of(scenario.start)
-    all_shares = shares(scenario, trial.rows, (request.seed, trial.block))
-    switch = _switch(request, trial, all_shares)
+    switch = _switch(scenario, name, rows, all_shares)
     plans = [
         WriterPlan(
             part.id, i, len(all_shares), len(share.arrivals) - share.rows, start, share.arrivals, share.phases,
-            _of_phases(request.scenario.phase, trial, share) or _processes(request, trial, part, share, switch),
+            _of_phases(scenario.phase, name, share) or _processes(scenario, name, part, share, switch),
             part.clock, part.shard,
-            _row_shards(part, len(share.arrivals), (request.seed, trial.block, i)),
+            _row_shards(part, len(share.arrivals), (*seed, i)),
         )
         for i, (part, share) in enumerate(zip(scenario.writer, all_shares, strict=True))
     ]  # fmt: skip
-    seed = (request.seed, trial.block)
-    servers = _servers(request, trial, start, all_shares)
+    servers = _servers(scenario, name, start, all_shares)
     sources = [
-        KeySource(trial.layout, plan, share.planned, seed, server)
+        KeySource(name, plan, share.planned, seed, server)
         for plan, share, server in zip(plans, all_shares, servers, strict=True)
     ]
     return tuple(part for source in sources for part in _by_table(source, scenario.table.shards))
@@ -185,63 +191,61 @@ def _by_table(source: KeySource, count: int) -> list[KeySource]:
     return parts
 
 
-def _servers(
-    request: Request, trial: TrialPlan, start: int, all_shares: Sequence[Share]
-) -> tuple[KeyServer | None, ...]:
-    """The server that makes each writer's keys; None for each if the trial has no layout whose keys a server makes."""
-    names = [trial.layout, *request.scenario.other_layouts]
-    if any(name not in server_keys.known() and layout(name).one_counter for name in names):
-        return key_servers(request.scenario, start, all_shares)
+def _servers(scenario: Scenario, name: str, start: int, all_shares: Sequence[Share]) -> tuple[KeyServer | None, ...]:
+    """The server that makes each writer's keys; None for each if the load has no layout whose keys a server makes."""
+    names = [name, *scenario.other_layouts]
+    if any(one not in server_keys.known() and layout(one).one_counter for one in names):
+        return key_servers(scenario, start, all_shares)
     return (None,) * len(all_shares)
 
 
-def _switch(request: Request, trial: TrialPlan, all_shares: Sequence[Share]) -> int | None:
+def _switch(scenario: Scenario, name: str, rows: int, all_shares: Sequence[Share]) -> int | None:
     """When all writers change to the measured layout, in ticks since the start; None if they begin with it.
 
     The control uses integers from its first row, because its column cannot hold other keys.
     """
-    before = request.scenario.before
-    if before is None or trial.layout == CONTROL:
+    before = scenario.before
+    if before is None or name == CONTROL:
         return None
-    rows = round(trial.rows * before.share)
-    return max((int(share.arrivals[share.planned <= rows].max(initial=-1)) for share in all_shares), default=-1) + 1
+    earlier = round(rows * before.share)
+    return max((int(share.arrivals[share.planned <= earlier].max(initial=-1)) for share in all_shares), default=-1) + 1
 
 
 def _processes(
-    request: Request, trial: TrialPlan, part: WriterPart, share: Share, switch: int | None
+    scenario: Scenario, measured: str, part: WriterPart, share: Share, switch: int | None
 ) -> tuple[WriterProcess, ...]:
     """The processes that make at least one key, in order. For a writer without rows, only its last process.
 
     A restart changes nothing for layouts that never read the clock and for keys that a server makes: their streams
     continue. The restarts of that server are the scenario's `server.restarts`.
     """
-    before = request.scenario.before.layout if request.scenario.before else ""
+    before = scenario.before.layout if scenario.before else ""
     changed = share.started if switch is None else switch
-    starts = {share.started: before if share.started < changed else trial.layout}
+    starts = {share.started: before if share.started < changed else measured}
     for at in part.restarts:
         tick = round(at * TICKS_PER_SECOND)
-        name = before if tick < changed else trial.layout
+        name = before if tick < changed else measured
         if layout(name).reads_clock != "never" and not layout(name).one_counter:
             starts[tick] = name
     if share.started < changed:
-        starts[changed] = trial.layout
+        starts[changed] = measured
     begun = sorted(starts.items())
     edges = [0, *np.searchsorted(share.arrivals, [tick for tick, _ in begun[1:]]).tolist(), len(share.arrivals)]
     processes = [WriterProcess(name, b - a, tick) for (tick, name), (a, b) in zip(begun, pairwise(edges), strict=True)]
     return tuple(process for process in processes if process.rows) or tuple(processes[-1:])
 
 
-def _of_phases(phases: tuple[PhasePart, ...], trial: TrialPlan, share: Share) -> tuple[WriterProcess, ...]:
+def _of_phases(phases: tuple[PhasePart, ...], measured: str, share: Share) -> tuple[WriterProcess, ...]:
     """The processes of the only writer, where phases have keys of their own; else empty.
 
     A new process starts where layout or clock change, but a counter and keys without a time know no clock.
     """
-    if trial.layout == CONTROL or not any(phase.own_keys for phase in phases):
+    if measured == CONTROL or not any(phase.own_keys for phase in phases):
         return ()
     processes: list[WriterProcess] = []
     first = 0
     for phase, end in zip(expanded(phases), last_rows(phases, len(share.arrivals)), strict=True):
-        made = layout(phase.layout or trial.layout)
+        made = layout(phase.layout or measured)
         timeless = made.reads_clock == "never" or made.one_counter
         ahead = 0 if timeless else round(phase.days_ahead * _TICKS_PER_DAY)
         last = processes[-1] if processes else None

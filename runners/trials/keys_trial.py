@@ -28,6 +28,7 @@ from keybench.model.reading import Reading
 from keybench.results.store import records
 from keybench.runners.measuring.interference import Interference
 from keybench.runners.measuring.measured import Measured
+from keybench.runners.planning.key_servers import PROCESS
 from keybench.runners.trials.trial import Trial
 from keybench.scenarios.generation import EntropyKind, Way
 from keybench.scenarios.schema import Scenario
@@ -64,11 +65,10 @@ class KeysTrial(Trial):
         plan, way = self.plan, self.way
         made = layout(plan.layout)
         entropy = _entropy(way.entropy, (self.request.seed, plan.block, plan.layout))
-        process = Process("keybench", 4242)
         counts = [len(part) for part in np.array_split(np.arange(plan.rows), way.threads)]
         clocks = [_arrivals(self.request.scenario, count, i, way.threads) for i, count in enumerate(counts)]
         streams = [
-            _stream(made, process.partition(i, of=way.threads), ticks, entropy, way) for i, ticks in enumerate(clocks)
+            _stream(made, PROCESS.partition(i, of=way.threads), ticks, entropy, way) for i, ticks in enumerate(clocks)
         ]
         interference = Interference.before()
         seconds, keys = _make(streams, counts)
