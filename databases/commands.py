@@ -1,4 +1,4 @@
-"""The command `keybench databases`: lists the engines, and prints SQL functions to install."""
+"""The commands `keybench list databases` and `keybench list sql`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.core import functions
 from keybench.databases.registry import engine, engines
 
-app = cli.application(
-    name="databases", help="Databases: their servers and columns, SQL functions to install.", no_args_is_help=True
-)
 
-
-@app.command("list", epilog=cli.EXIT_CODES)
 def list_databases(
     name: Annotated[str, typer.Argument(metavar="[ENGINE]", help="One engine; else all.")] = "",
     as_json: cli.AsJson = False,
@@ -29,7 +24,7 @@ def list_databases(
 
     Example:
 
-      keybench databases list postgresql
+      keybench list databases postgresql
     """
     listed = [engine(name)] if name else list(engines().values())
     if as_json:
@@ -44,7 +39,6 @@ def list_databases(
         console.print(_columns(on))
 
 
-@app.command(epilog=cli.EXIT_CODES)
 def sql(
     name: Annotated[str, typer.Argument(metavar="ENGINE", help="A database engine.")],
     function: Annotated[str, typer.Argument(metavar="[FUNCTION]", help="One function; else all.")] = "",
@@ -53,9 +47,9 @@ def sql(
 
     Examples:
 
-      keybench databases sql postgresql new_comb
+      keybench list sql postgresql new_comb
 
-      keybench databases sql postgresql | psql my_database
+      keybench list sql postgresql | psql my_database
     """
     sys.stdout.write(functions.script(engine(name), function))
 
@@ -98,7 +92,7 @@ def _lines(on: Engine, width: int) -> Iterator[str]:
     if makes := ", ".join(made.name for made in on.server_keys):
         yield from wrap(f"keys of its own: {makes}", width, initial_indent="  ", subsequent_indent="    ")
     if names := ", ".join(on.functions()):
-        text = f"functions: {names} (keybench databases sql {on.name})"
+        text = f"functions: {names} (keybench list sql {on.name})"
         yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
     for setting in on.settable:
         text = f"--set {setting.name}={setting.default}: {setting.meaning}; {setting.choices}"
@@ -114,8 +108,3 @@ def _columns(on: Engine) -> Table:
         kinds = ", ".join(sorted(column.kinds))
         table.add_row(f"  {column.name}", column.sql_type, column.order, kinds, imitates)
     return table
-
-
-def main() -> None:
-    """Runs the command and ends the process."""
-    cli.run(app)

@@ -1,4 +1,4 @@
-"""`python -m generators`: the same as `keybench generators`."""
+"""`python -m generators`: list, show, make and decode, as `keybench list` does."""
 
 from keybench.generators.commands.app import main
 

@@ -10,11 +10,11 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -40,6 +40,8 @@ NARROWEST: Final = 40
 class Command(NamedTuple):
     """A command that is not imported yet."""
 
+    group: str
+    """The heading under which `--help` lists it."""
     module: str
     """Its module, whose `app` is the typer application."""
     help: str
@@ -47,82 +49,101 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = {
-    "run": Command(
-        "keybench.runners.command",
-        "Insert rows under each key layout into real servers and measure what that does to the index.",
-    ),
     "advise": Command(
+        "Ask",
         "keybench.advice.command",
         "Say which key a table should have, why, and how to do it: without a server, and without touching one.",
     ),
-    "forecast": Command(
-        "keybench.advice.forecast.command",
-        "Say what a row costs in page reads, page writes and log once the table outgrows memory, without a server.",
-    ),
     "inspect": Command(
+        "Ask",
         "keybench.advice.inspection.command",
         "Say which keys an existing database has, how full their indexes are, and where most could be gained.",
     ),
+    "forecast": Command(
+        "Ask",
+        "keybench.advice.forecast.command",
+        "Say what a row costs in page reads, page writes and log once the table outgrows memory, without a server.",
+    ),
+    "run": Command(
+        "Measure",
+        "keybench.runners.command",
+        "Insert rows under each key layout into real servers and measure what that does to the index.",
+    ),
     "verify": Command(
+        "Measure",
         "keybench.runners.verify.command",
         "Ask a live server the questions that keybench's adapter and page model of it leave open.",
     ),
     "report": Command(
+        "Read",
         "keybench.results.report.command",
         "Write the report of runs: one self-contained HTML page for screens, phones and print.",
     ),
-    "check": Command(
-        "keybench.results.check.command",
-        "Compare a run with its baseline: page counts exactly, and times as ratios to the control over their blocks.",
-    ),
     "compare": Command(
+        "Read",
         "keybench.results.compare.command",
         "Compare two runs, or two parts of one run: what has changed, and whether the change is real.",
     ),
+    "check": Command(
+        "Read",
+        "keybench.results.check.command",
+        "Compare a run with its baseline: page counts exactly, and times as ratios to the control over their blocks.",
+    ),
     "export": Command(
+        "Read",
         "keybench.results.export",
         "Export the values of runs as tidy data: one row a value, with the reason for each absent value.",
     ),
     "bundle": Command(
+        "Read",
         "keybench.results.bundle.command",
         "Write one file of a run to send in: values, environment and checksums, and nothing private.",
     ),
     "site": Command(
+        "Read",
         "keybench.results.site.command",
         "Write a static site of runs that works offline: filters, a page for each run, and its values to download.",
     ),
     "claims": Command(
+        "Read",
         "keybench.results.claims.command",
         "Compare published claims with what runs measured: reproduced, not reproduced, contradicted, or undecided.",
     ),
+    "list": Command(
+        "Keep",
+        "keybench.listing",
+        "List scenarios, databases and key layouts; make keys, read a key, print SQL functions.",
+    ),
     "doctor": Command(
+        "Keep",
         "keybench.runners.doctor",
         "Show what can run on this machine (databases, kinds of server, drivers, disk, memory) and how to get the rest.",
     ),
     "clean": Command(
+        "Keep",
         "keybench.runners.clean",
         "Remove what killed runs left: folders of private servers, containers, and keybench's tables on your own "
         "server.",
     ),
-    "scenarios": Command(
-        "keybench.scenarios.commands",
-        "List the scenarios that come with keybench, each with its title, rows and writers.",
-    ),
-    "generators": Command(
-        "keybench.generators.commands.app",
-        "Key layouts: choose one, look at its bits, make keys, read a key.",
-    ),
-    "databases": Command(
-        "keybench.databases.commands",
-        "Databases: their servers and columns, SQL functions to install.",
-    ),
 }
+
+FORMER: Final = {
+    "forecast": "advise --ram",
+    "bundle": "export --bundle",
+    "claims": "report --claims",
+    "scenarios": "list scenarios",
+    "databases": "list databases` or `keybench list sql",
+    "generators": "list layouts`, `keybench list make` or `keybench list decode",
+}
+"""Commands of earlier versions, and what does their work now."""
 
 
 class _LazyGroup(TyperGroup):
     """Lists commands by name and help, and imports the one that is used."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        if args[0] in FORMER and args[0] not in COMMANDS:
+            raise UsageError(f"`keybench {args[0]}` has become `keybench {FORMER[args[0]]}`.")
         name, _, rest = super().resolve_command(ctx, args)  # ends with a usage error if there is no such command
         assert name is not None
         return name, typer.main.get_command(importlib.import_module(COMMANDS[name].module).app), rest
@@ -159,62 +180,26 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-class OutputClosed(BaseException):
-    """The reader of the output has closed it, as `head` does. Handlers of ordinary exceptions must not catch it."""
-
-
-class _Output:
-    """A stream whose broken pipe is OutputClosed: rich and typer would end the process with 1 for a BrokenPipeError."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        try:
-            return self._stream.write(text)
-        except BrokenPipeError:
-            raise OutputClosed from None
-
-    def writelines(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        try:
-            self._stream.flush()
-        except BrokenPipeError:
-            raise OutputClosed from None
-
-
-def _discard(stream: TextIO) -> None:
-    """Sends what is still written to the stream nowhere, so that the interpreter's last flush does not fail."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
 def run(app: typer.Typer, arguments: Sequence[str] | None = None, *, sweep: bool = True) -> NoReturn:
     """Runs a command and ends the process. A KeybenchError is one message on standard error, without a traceback.
 
-    It ends quietly, with 0, where the reader of its output has closed it. With `sweep`, it first removes the folders
-    that killed commands left.
+    It ends quietly, with 0, where the reader of its output has closed it, as `head` does. With `sweep`, it first
+    removes the folders that killed commands left.
     """
     if sweep:
         locked_folder.sweep_at_start()
     if isinstance(sys.stdout, io.TextIOWrapper):  # file names and damaged results may hold what is no text
         sys.stdout.reconfigure(errors="backslashreplace")
-    streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast("TextIO", _Output(stream)) for stream in streams)
     try:
         sys.exit(_exit_code(app, arguments))
-    except OutputClosed:
-        for stream in streams:
-            _discard(stream)
+    except (BrokenPipeError, SystemExit) as end:
+        # rich and typer end the process with 1 while they handle the BrokenPipeError.
+        if not isinstance(end, BrokenPipeError) and not isinstance(end.__context__, BrokenPipeError):
+            raise
+        for stream in sys.stdout, sys.stderr:  # else the interpreter's last flush would fail
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(0)
-    finally:
-        sys.stdout, sys.stderr = streams
 
 
 def _exit_code(app: typer.Typer, arguments: Sequence[str] | None) -> int:
@@ -253,7 +238,7 @@ def main() -> None:
 def _all_commands() -> typer.Typer:
     app = application(cls=_LazyGroup, help="Which primary-key layout should this table have? Measured on real servers.")
     for name, command in COMMANDS.items():
-        app.command(name, help=command.help)(_listed)
+        app.command(name, help=command.help, rich_help_panel=command.group)(_listed)
     return app
 
 

@@ -76,7 +76,7 @@ def run(
             envvar="KEYBENCH_SET",
             metavar="NAME=VALUE",
             help="A setting of the server or its tables on which pages depend, as page_size=8K or "
-            "mariadb.page_size=8K; may be repeated. `keybench databases list` names them.",
+            "mariadb.page_size=8K; may be repeated. `keybench list databases` names them.",
         ),
     ] = None,
     rows: Annotated[

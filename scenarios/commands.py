@@ -1,4 +1,4 @@
-"""The command `keybench scenarios`: lists the scenarios that come with keybench."""
+"""The command `keybench list scenarios`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from rich.table import Table
 from keybench import cli
 from keybench.scenarios.files import load_scenario, scenario_names
 
-app = cli.application()
 
-
-@app.command(epilog=cli.EXIT_CODES)
 def scenarios(as_json: cli.AsJson = False) -> None:
     """List the scenarios that come with keybench, each with its title, rows and writers.
 

@@ -92,7 +92,7 @@ def told(*command: str) -> str:
 def test_every_command_in_the_documents_exists_with_its_options(line: str) -> None:
     words = shlex.split(line)
     options = {word for word in words[2:] if word.startswith("-")}
-    command = words[2:3] if words[1] in {"generators", "databases"} else []
+    command = words[2:3] if words[1] == "list" else []
     text = told(words[1], *command)
     for option in options:
         assert option in text
@@ -115,7 +115,7 @@ def test_every_link_leads_somewhere() -> None:
 
 def test_every_database_is_in_the_readme_and_the_way_to_all_layouts() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "`keybench generators list`" in text
+    assert "`keybench list layouts`" in text
     assert re.search(r"Some ninety \*\*layouts\*\*", text)
     assert 85 <= len({layout.name for layout in layouts().values()}) <= 99
     for engine in engines().values():
@@ -123,7 +123,7 @@ def test_every_database_is_in_the_readme_and_the_way_to_all_layouts() -> None:
 
 
 def test_the_scenarios_of_the_documents_exist() -> None:
-    """`keybench scenarios` lists them all, so that a new scenario is one file."""
+    """`keybench list scenarios` lists them all, so that a new scenario is one file."""
     text = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
     table = text.partition("| name |")[2].partition("\n\n")[0]
     described = re.findall(r"^\| `([a-z0-9-]+)` \|", table, re.M)

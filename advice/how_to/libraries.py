@@ -123,7 +123,7 @@ def _call(where: str, language: str, title: str, given: Any) -> LibraryCall:
     _require(where, " of the call", given, _TYPES, _OPTIONAL)
     for name in given["layouts"]:
         if name not in layouts() or layout(name).name != name:
-            raise UsageError(f"{where}: layouts has {name!r}, which is no layout: `keybench generators list` has all.")
+            raise UsageError(f"{where}: layouts has {name!r}, which is no layout: `keybench list layouts` has all.")
     for key, allowed in (("ascends", get_args(Ascends)), ("checked", get_args(Checked))):
         if given.get(key, allowed[0]) not in allowed:
             raise UsageError(f"{where}: {key} is {given[key]!r}: choose one of {', '.join(allowed)}.")

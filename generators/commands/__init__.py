@@ -1,1 +1,1 @@
-"""The commands `keybench generators …`: list, show, make, decode."""
+"""What `keybench list` does with layouts: list, show, make, decode."""

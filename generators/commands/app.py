@@ -1,4 +1,5 @@
-"""The command `keybench generators` and its options. What each does is imported when it runs, so --help is quick."""
+"""What `keybench list` and `python -m generators` do with layouts. The work is imported when it is done, so --help is
+quick."""
 
 from __future__ import annotations
 
@@ -16,18 +17,26 @@ app = cli.application(
 
 @app.command("list", epilog=cli.EXIT_CODES)
 def list_layouts(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="One layout, shown in full; else all.")] = "",
     on: Annotated[
         str, typer.Option(help=f"Only layouts that ascend in this column: {', '.join(BY_NAME)}, or a byte order.")
     ] = "",
     kind: Annotated[str, typer.Option(help="Only keys of this kind: uuid, bytes, text, int.")] = "",
     as_json: cli.AsJson = False,
 ) -> None:
-    """List every layout: what it is, and in which columns its keys ascend.
+    """List every layout: what it is, and in which columns its keys ascend. Or show one: its bits, facts and caveats.
 
-    Example:
+    Examples:
 
-      keybench generators list --on mssql
+      keybench list layouts --on mssql
+
+      keybench list layouts rt-comb-sql
     """
+    if name and (on or kind):
+        raise typer.BadParameter("--on and --kind choose among layouts: leave them out", param_hint="'[NAME]'")
+    if name:
+        show(name, as_json=as_json)
+        return
     from keybench.generators.commands.list import print_list
 
     print_list(on, kind, as_json=as_json)
@@ -42,7 +51,7 @@ def show(
 
     Example:
 
-      keybench generators show rt-comb-sql
+      python -m generators show rt-comb-sql
     """
     from keybench.generators.commands.show import print_layout
 
@@ -65,7 +74,7 @@ def make(
 
     Example:
 
-      keybench generators make rt-comb-sql -n 5
+      keybench list make rt-comb-sql -n 5
     """
     from keybench.generators.commands.make import print_keys
 
@@ -91,11 +100,11 @@ def decode(
 
     Examples:
 
-      keybench generators decode d01c25cc-63a7-47cc-b5ba-018e5f3bff48
+      keybench list decode d01c25cc-63a7-47cc-b5ba-018e5f3bff48
 
-      keybench generators decode CC251CD0A763CC47B5BA018E5F3BFF48 --stored net
+      keybench list decode CC251CD0A763CC47B5BA018E5F3BFF48 --stored net
 
-      keybench generators decode -- -JhLeOlGIEjaIOFHR0xd
+      keybench list decode -- -JhLeOlGIEjaIOFHR0xd
     """
     from keybench.generators.commands.decode import print_readings
 

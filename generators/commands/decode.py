@@ -1,4 +1,4 @@
-"""`keybench generators decode`: which layouts a key can be, and what it holds."""
+"""`keybench list decode`: which layouts a key can be, and what it holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`keybench generators list`: the layouts to choose from, and in which columns each ascends."""
+"""`keybench list layouts`: the layouts to choose from, and in which columns each ascends."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def print_list(on: str, kind: str, *, as_json: bool = False) -> None:
     for meaning in _LEGEND:
         for line in entry(*meaning, out.width, 12):
             out.print(line)
-    out.print("\n`keybench generators show NAME` shows one layout in full.")
+    out.print("\n`keybench list layouts NAME` shows one layout in full.")
 
 
 def chosen(on: str, kind: str) -> list[Layout]:

@@ -1,4 +1,4 @@
-"""`keybench generators make`: keys, one a line."""
+"""`keybench list make`: keys, one a line."""
 
 from __future__ import annotations
 

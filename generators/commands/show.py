@@ -1,4 +1,4 @@
-"""`keybench generators show`: one layout in full."""
+"""`keybench list layouts NAME`: one layout in full."""
 
 from __future__ import annotations
 

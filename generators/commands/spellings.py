@@ -39,7 +39,7 @@ def parse(text: str, stored: Order = "rfc") -> list[Keys]:
         shown = repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}… ({len(text):,} characters)"
         raise UsageError(
             f"{shown} is no key of any layout: a GUID has 32 hexadecimal digits, plain or as 8-4-4-4-12; "
-            "`keybench generators list` shows the lengths of other keys."
+            "`keybench list layouts` shows the lengths of other keys."
         )
     return keys
 

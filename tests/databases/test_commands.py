@@ -1,13 +1,13 @@
-"""The commands for users: list and sql."""
+"""`keybench list databases` and `keybench list sql`."""
 
 from collections.abc import Callable
 
 import pytest
 
 from keybench import cli
-from keybench.databases.commands import app
 from keybench.databases.postgresql import engine as postgresql
 from keybench.databases.registry import engines
+from keybench.listing import app
 
 Command = Callable[..., "tuple[int, str, str]"]
 
@@ -29,7 +29,7 @@ def command(capsys, monkeypatch) -> Command:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_list_has_every_engine_with_its_servers_and_columns(width, command) -> None:
-    code, out, err = command("list", width=width)
+    code, out, err = command("databases", width=width)
     assert (code, err) == (0, "")
     assert all(len(line.rstrip()) <= width for line in out.splitlines())
     parts = dict(zip(engines(), out.split("\n\n"), strict=True))
@@ -46,17 +46,16 @@ def test_the_list_has_every_engine_with_its_servers_and_columns(width, command) 
 
 def test_a_server_that_cannot_be_started_says_why(command, monkeypatch) -> None:
     monkeypatch.setattr(postgresql.PostgreSQL, "missing", lambda self, kind: f"no {kind} one: install it.")
-    _, out, _ = command("list", "postgresql")
-    assert out.splitlines()[:8] == [
+    _, out, _ = command("databases", "postgresql")
+    assert out.splitlines()[:7] == [
         "PostgreSQL (postgresql)",
         "  server container: no container one: install it.",
         "  server local: no local one: install it.",
         "  server embedded: no embedded one: install it.",
         "  URLs of your own servers: postgresql://…",
         "  keys of its own: server-identity, server-uuid-v4, server-uuidv7",
-        "  functions: date_from_comb, date_from_comb_legacy, new_comb, new_comb_legacy, uuid_v7 "
-        "(keybench databases sql",
-        "    postgresql)",
+        "  functions: date_from_comb, date_from_comb_legacy, new_comb, new_comb_legacy, uuid_v7 (keybench list sql "
+        "postgresql)",
     ]
 
 
@@ -78,7 +77,7 @@ def test_sql_prints_all_functions(command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("list", "sqlit"), "unknown database 'sqlit'. Did you mean sqlite"),
+        (("databases", "sqlit"), "unknown database 'sqlit'. Did you mean sqlite"),
         (("sql", "postgres"), "unknown database 'postgres'. Did you mean postgresql?"),
         (
             ("sql", "postgresql", "new_com"),

@@ -83,8 +83,8 @@ def options(rng: Random, samples: Samples) -> Case:
         arguments = _generators(rng)
     elif kind < 0.75:
         arguments = [
-            "databases",
-            rng.choice(("list", "sql")),
+            "list",
+            rng.choice(("databases", "sql")),
             *rng.choices(("sqlite", "mssql", "new_comb", *TEXTS), k=2),
         ]
     elif kind < 0.95:
@@ -101,7 +101,7 @@ def options(rng: Random, samples: Samples) -> Case:
         arguments = ["clean", "--dry-run", *_options(rng, ("--server", "--yes", "--kept"))]
     else:
         arguments = [
-            rng.choice(("run", "scenarios", "generators", "databases", "help", *TEXTS)),
+            rng.choice(("run", "list", "generators", "databases", "help", *TEXTS)),
             *rng.choices(TEXTS, k=1),
         ]
         arguments += ["--help"] if rng.random() < 0.5 else ["--dry-run"]
@@ -148,18 +148,18 @@ def _options(rng: Random, known: tuple[str, ...], values: Mapping[str, tuple[str
 def _generators(rng: Random) -> list[str]:
     command = rng.choice(("list", "show", "make", "decode", "decode"))
     if command == "list":
-        return ["generators", "list", *_options(rng, ("--on", "--kind"))]
+        return ["list", "layouts", *_options(rng, ("--on", "--kind"))]
     layout = rng.choice(_LAYOUTS) if rng.random() < 0.6 else _text(rng)
     if command == "show":
-        return ["generators", "show", layout]
+        return ["list", "layouts", layout]
     if command == "make":
         given = _options(rng, ("--at", "--seed", "--worker")) if rng.random() < 0.7 else []
-        return ["generators", "make", layout, "-n", rng.choice(("1", "5", "100", "0", "x", "-1")), *given]
+        return ["list", "make", layout, "-n", rng.choice(("1", "5", "100", "0", "x", "-1")), *given]
     key = rng.choice(_KEYS) if rng.random() < 0.4 else _text(rng)
     if rng.random() < 0.3:
         at = rng.randrange(len(key) + 1)
         key = key[:at] + rng.choice(("", "g", "٣", "\udcff", " ", "-", "0")) + key[at + 1 :]
-    return ["generators", "decode", *_options(rng, ("--as", "--stored", "--all")), "--", key]
+    return ["list", "decode", *_options(rng, ("--as", "--stored", "--all")), "--", key]
 
 
 def _text(rng: Random) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 import typer
 
-from keybench.cli import COMMANDS
+from keybench.cli import COMMANDS, FORMER
 
 
 def keybench(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -26,14 +27,22 @@ def test_the_list_gives_the_first_paragraph_of_a_commands_own_help(name: str) ->
     assert " ".join(first.split()) == COMMANDS[name].help
 
 
-def test_the_list_has_every_command() -> None:
+def test_the_list_has_every_command_under_its_heading() -> None:
     done = keybench("--help")
     assert done.returncode == 0
     assert all(f" {name} " in done.stdout for name in COMMANDS)
+    assert re.findall(r"^╭─ (\w+) ", done.stdout, re.M) == ["Options", "Ask", "Measure", "Read", "Keep"]
+
+
+@pytest.mark.parametrize("name", FORMER.keys() - COMMANDS.keys())
+def test_the_former_name_of_a_command_names_the_new_one(name: str) -> None:
+    done = keybench(name, "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"keybench: `keybench {name}` has become `keybench {FORMER[name]}`.\n"
 
 
 def test_a_command_is_found_by_its_name() -> None:
-    done = keybench("generators", "list", "--on", "mssql")
+    done = keybench("list", "layouts", "--on", "mssql")
     assert (done.returncode, done.stderr) == (0, "")
     assert "rt-comb-sql" in done.stdout
 
@@ -46,8 +55,8 @@ def test_an_unknown_command_is_one_line_and_exit_2() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], *([name, "--help"] for name in COMMANDS), ["generators", "list"], ["scenarios"], ["databases", "list"],
-     ["generators", "make", "uuid-v4", "-n", "300000"], ["doctor"]],
+    [["--help"], *([name, "--help"] for name in COMMANDS), ["list", "layouts"], ["list", "scenarios"],
+     ["list", "databases"], ["list", "make", "uuid-v4", "-n", "300000"], ["doctor"]],
     ids=" ".join,
 )  # fmt: skip
 @pytest.mark.parametrize("both", [False, True], ids=["stdout", "stdout and stderr"])

@@ -87,7 +87,7 @@ def test_places_are_the_folder_of_servers_and_the_temporary_directory(
     assert locked_folder.places() == [tmp_path / "system"]
 
 
-@pytest.mark.parametrize("command", [["keybench.generators", "list"], ["keybench", "scenarios"]])
+@pytest.mark.parametrize("command", [["keybench.generators", "list"], ["keybench", "list", "scenarios"]])
 def test_every_command_sweeps_when_it_starts(command: list[str], tmp_path: Path) -> None:
     for name in ("own", "system"):
         (tmp_path / name).mkdir()

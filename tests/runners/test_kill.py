@@ -113,7 +113,7 @@ def test_the_folder_of_a_killed_keeper_is_swept_by_the_next_command(
         path for path in servers_folder.iterdir() if path.name.startswith("keybench-postgresql") and path.is_dir()
     ]
     assert any(folder.iterdir())
-    listing = [sys.executable, "-m", "keybench", "scenarios"]
+    listing = [sys.executable, "-m", "keybench", "list", "scenarios"]
     done = subprocess.run(listing, env=variables, capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr == ""
     assert not folder.exists()

@@ -1,4 +1,4 @@
-"""The command `keybench scenarios`."""
+"""The command `keybench list scenarios`."""
 
 import pytest
 

@@ -55,7 +55,7 @@ def test_a_file_is_a_language() -> None:
         (
             "pascal.toml",
             CALL.replace('["uuid-v7"]', '["uuid7"]'),
-            "pascal.toml, call 1: layouts has 'uuid7', which is no layout: `keybench generators list` has all.",
+            "pascal.toml, call 1: layouts has 'uuid7', which is no layout: `keybench list layouts` has all.",
         ),
     ],
 )

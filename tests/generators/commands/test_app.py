@@ -247,7 +247,7 @@ assert not {"numpy", "keybench.generators.core.layout"} & set(sys.modules)
 
 
 @pytest.mark.parametrize(
-    "program", [["-m", "generators"], ["-c", "from keybench.cli import main; main()", "generators"]]
+    "program", [["-m", "generators"], ["-c", "from keybench.cli import main; main()", "list"]]
 )
 def test_both_ways_to_call_it(program) -> None:
     done = subprocess.run(

@@ -51,7 +51,7 @@ def test_a_text_that_can_be_no_key_is_refused(text) -> None:
         parse(text)
     assert str(refused.value) == (
         f"{text!r} is no key of any layout: a GUID has 32 hexadecimal digits, plain or as 8-4-4-4-12; "
-        "`keybench generators list` shows the lengths of other keys."
+        "`keybench list layouts` shows the lengths of other keys."
     )
 
 
