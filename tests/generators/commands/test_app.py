@@ -246,9 +246,7 @@ assert not {"numpy", "keybench.generators.core.layout"} & set(sys.modules)
     assert f"{', '.join(PERMUTATIONS)}." in " ".join(re.sub(r"[^ -~]", " ", done.stdout).split())
 
 
-@pytest.mark.parametrize(
-    "program", [["-m", "generators"], ["-c", "from keybench.cli import main; main()", "list"]]
-)
+@pytest.mark.parametrize("program", [["-m", "generators"], ["-c", "from keybench.cli import main; main()", "list"]])
 def test_both_ways_to_call_it(program) -> None:
     done = subprocess.run(
         [sys.executable, *program, "make", "uuid-v4"],
