@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import fidelity_table, streams
-from keybench.databases.contract.capabilities import ReadsPageOrder
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address
 from keybench.databases.core import installations
@@ -94,7 +93,7 @@ def real(
         finally:
             session.close()
         probed = [reading for probe in probes for reading in probe.after(table)]
-        order = admin.page_order(table) if isinstance(admin, ReadsPageOrder) else None
+        order = admin.page_order(table)
         admin.drop(table)
         values = {r.metric: r.value for r in probed if r.subject == KEY and r.value is not None}
         return values, order.numbers if order else None, len(keys) / seconds

@@ -8,10 +8,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from keybench.databases.contract.capabilities import ExplainsItsEnd, Keepable, ReadsSettings, Restarts
 from keybench.databases.contract.options import Profile
 from keybench.databases.contract.roles import Provision
-from keybench.databases.hosting.container import KIND, ContainerServer
+from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.model.url import is_url
@@ -57,10 +56,6 @@ class Servers:
     def restart(self, database: str) -> None:
         """Starts a running server again on its files, and waits until it answers. EnvironmentMissing if it does not."""
         provision, target = self._running[database]
-        if not isinstance(provision, Restarts):
-            raise EnvironmentMissing(
-                f"keybench cannot restart this {target.engine.title} server: choose --server local or embedded."
-            )
         provision.restart()
         deadline = time.monotonic() + _ANSWERS
         while not _answers(target):
@@ -74,7 +69,7 @@ class Servers:
         if database not in self._running:
             return ""
         provision, target = self._running[database]
-        if not isinstance(provision, ExplainsItsEnd):
+        if is_url(self._request.servers[database]):
             return ""
         deadline = time.monotonic() + _REPORTED
         while not (why := provision.ended()) and not _answers(target) and time.monotonic() < deadline:
@@ -93,13 +88,12 @@ class Servers:
         self._running[database] = provision, Target(on, address.server, address)
         admin = on.admin(address)
         try:
-            found = dict(admin.page_settings()) if isinstance(admin, ReadsSettings) else {}
+            found = dict(admin.page_settings())
             chosen_settings.check(on, chosen, found)
             target = Target(on, address.server, address, found)
             self._running[database] = provision, target
             versions, values = dict(admin.versions()), {**chosen, **admin.settings()}
-            if isinstance(provision, ContainerServer):
-                values |= provision.described()
+            values |= provision.described()
             values |= self._request.scenario.load_path.environment
         finally:
             admin.close()
@@ -110,7 +104,7 @@ class Servers:
         """Stops all servers."""
         while self._running:
             _, (provision, _target) = self._running.popitem()
-            if isinstance(provision, Keepable) and (how := provision.reached_by()):
+            if how := provision.reached_by():
                 self._say(how)
             provision.stop()
 

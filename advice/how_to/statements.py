@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Literal
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.statements import KeyedTable, KnowsStatements, Statement, WritesStatements
+from keybench.databases.contract.statements import KeyedTable, Statement, WritesStatements
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
@@ -116,7 +116,7 @@ def default_of(on: Engine, version: str, column: Column, layout: str) -> Default
 
 
 def _writer(on: Engine) -> WritesStatements | None:
-    return on.statements() if isinstance(on, KnowsStatements) else None
+    return on.statements()
 
 
 def _keyed(table: str, column: Column, name: str, version: str, by_clients: bool = False) -> KeyedTable:

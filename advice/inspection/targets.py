@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from keybench.databases.contract.capabilities import Inspects
+from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model.url import scheme
@@ -15,14 +15,14 @@ UNCONFIRMED: Final = (
 )
 
 
-def engine_of(target: str) -> Inspects:
+def engine_of(target: str) -> Engine:
     """The engine that looks at databases of that form, one with the scheme's own name first.
 
     UsageError if there is none, EnvironmentMissing if its driver is missing.
     """
-    fitting = [(name, on) for name, on in engines().items() if isinstance(on, Inspects) and on.inspects(target)]
+    fitting = [(name, on) for name, on in engines().items() if on.inspects(target)]
     if not fitting:
-        known = sorted(one for on in engines().values() if isinstance(on, Inspects) for one in on.url_schemes)
+        known = sorted(one for on in engines().values() for one in on.url_schemes if on.inspects(f"{one}://"))
         raise UsageError(
             f"keybench looks at no {scheme(target) or 'such'}:// databases: give the path of an SQLite file, or a URL "
             f"that begins with {', '.join(f'{one}://' for one in dict.fromkeys(known))}."

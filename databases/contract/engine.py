@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Question
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.contract.setting import Setting
+from keybench.databases.contract.statements import WritesStatements
 from keybench.errors import UsageError, unknown_name
 from keybench.model.byteorder import FixedBits
 from keybench.model.column import Column
@@ -46,7 +48,7 @@ class Engine(ABC):
     drivers: tuple[str, ...] = ()
     """The import names of the Python packages that connect to it, the preferred one first. One of them is enough."""
     server_keys: tuple[ServerKeys, ...] = ()
-    """Layouts whose keys its servers make themselves. An engine with such layouts has sessions that are `MakesKeys`."""
+    """Layouts whose keys its servers make themselves. Its sessions have `prepare_without_keys`."""
     absent: Mapping[Metric, str] = field(default_factory=dict)
     """Metrics that this engine can never give, with the reason."""
     paths: tuple[Transport, ...] = ("rows",)
@@ -62,7 +64,7 @@ class Engine(ABC):
     secondary_holds_key: bool = False
     """Whether each entry of the table's other indexes holds the key, as where the table is in key order."""
     rebuilds: bool = False
-    """Whether its admins are `Rebuilds`."""
+    """Whether its admins can `rebuild`."""
     fills: range = range(10, 101)
     """The fill factors, in %, at which they can."""
     default_fill: int = 100
@@ -72,10 +74,11 @@ class Engine(ABC):
     caveat: str = ""
     """A sentence that every reader of its results must know; shown with each run."""
     settable: tuple[Setting, ...] = ()
-    """Settings that users choose by name (`--set`). An engine that has one of a server has an admin that is
-    `ReadsSettings`; tables have the chosen ones in `Table.settings`."""
+    """Settings that users choose by name (`--set`); tables have the chosen ones in `Table.settings`."""
     model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
     """Sets of parameters for the page model, by display name, if no server has yet confirmed which set is right."""
+    inspects_by_document: bool = False
+    """Whether its inspector follows documentation alone and was never run on a live server."""
     questions: tuple[Question, ...] = ()
     """What only a live server shows: `keybench verify` asks it."""
 
@@ -155,6 +158,21 @@ class Engine(ABC):
     def owned_schema(self, url: str) -> OwnedSchema:  # noqa: ARG002 (every URL is refused)
         """What keybench owns on the server at a URL. Raises UsageError if the engine has no such servers."""
         raise UsageError(f"keybench leaves nothing on {self.title} servers of your own: leave out --server.")
+
+    def statements(self) -> WritesStatements | None:
+        """What writes statements for users to run; None if this engine has none."""
+        return None
+
+    def inspects(self, target: str) -> bool:
+        """Whether the form of a URL or path says that it is a database that `inspector` can look at."""
+        return type(self).inspector is not Engine.inspector and self.reached_by(target)
+
+    def inspector(self, target: str) -> Inspector:  # noqa: ARG002 (every target is refused)
+        """A read-only connection to a database that exists.
+
+        EnvironmentMissing if it cannot be made, UsageError for a target that is wrong.
+        """
+        raise UsageError(f"keybench looks at no {self.title} databases.")
 
     def functions(self) -> Mapping[str, str]:
         """SQL functions for users to install: by name, the script that creates each (`functions.scripts`)."""

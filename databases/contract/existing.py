@@ -1,6 +1,6 @@
 """What an engine tells of a database that exists: its tables, their indexes, and samples of their keys.
 
-`keybench inspect` asks for it (`Inspects` in `capabilities`). An inspector only reads, by all means that its server has
+`keybench inspect` asks for it (`Engine.inspector`). An inspector only reads, by all means that its server has
 for that, and reads a bounded number of pages of each table, whatever the table's size.
 """
 

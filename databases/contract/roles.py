@@ -1,5 +1,4 @@
-"""The contract of a database engine: the roles that every engine fills. `engine` has the base class that creates them,
-`capabilities` the protocols that only some engines fill.
+"""The contract of a database engine: the roles that every engine fills. `engine` has the base class that creates them.
 
 An engine is a folder with an `ENGINE` in its `__init__`. The folder must be importable without the engine's driver, so
 a module that needs the driver is imported only when a server is started or reached.
@@ -8,6 +7,7 @@ a module that needs the driver is imported only when a server is started or reac
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.options import ContainerOptions, Profile
 from keybench.errors import EnvironmentMissing
+from keybench.model.column import EncodedKeys
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
+from keybench.pagemodels.server_pages import ServerPages
 
 
 @dataclass(frozen=True)
@@ -76,20 +78,39 @@ class Address:
     secret: Secret | None = None
 
 
-class Provision(Protocol):
+class Provision(ABC):
     """Provides a server: one that keybench starts and stops, or a user's own server, to which it only connects."""
 
+    @abstractmethod
     def start(self) -> Address:
         """Starts the server and waits until it answers. Raises EnvironmentMissing with the next step if it fails."""
-        ...
 
+    @abstractmethod
     def stop(self) -> None:
         """Stops what `start` started and removes its files. May be called twice, and after a crash."""
-        ...
 
     def alive(self) -> bool:
         """Whether the server is still running (always True for a user's own server)."""
-        ...
+        return True
+
+    def restart(self) -> None:
+        """Ends the server in order and starts it again on the same files, with an empty cache; it may not answer yet.
+
+        EnvironmentMissing if that fails, or if this kind of server cannot be restarted.
+        """
+        raise EnvironmentMissing("keybench cannot restart this server: choose --server local or embedded.")
+
+    def ended(self) -> str:
+        """Why the server went away, and the next step, as a sentence; empty if it runs or nobody knows."""
+        return ""
+
+    def reached_by(self) -> str:
+        """How the user reaches and removes a server that keeps running (`ContainerOptions.keep`); else empty."""
+        return ""
+
+    def described(self) -> Mapping[str, str]:
+        """What is stored with results about where the server runs."""
+        return {}
 
 
 class OwnedSchema(Protocol):
@@ -140,53 +161,30 @@ class OwnedSchema(Protocol):
         ...
 
 
-class Probe(Protocol):
+class Probe(ABC):
     """Measures a table: reads counters before and after the inserts, never inside the timed window."""
 
     supplies: Sequence[Metric]
+    server_wide: bool = False
+    """Whether its counters belong to the whole server: they are read once, no matter how many tables a trial has."""
 
-    def before(self, table: Table) -> None:
+    def before(self, table: Table) -> None:  # noqa: B027 (some probes read only the final state)
         """Notes the counters before the first row; the table is empty."""
-        ...
 
+    @abstractmethod
     def after(self, table: Table) -> Iterable[Reading]:
         """One reading for each metric in `supplies`. A reading that is absent gives the reason."""
+
+
+class WaitSampler(Protocol):
+    """Samples the waits of all writers of a trial, with a connection of its own."""
+
+    def sample(self) -> None:
+        """Takes one sample. Raises ServerError if the server does not answer."""
         ...
 
-
-class Admin(Protocol):
-    """Everything about a trial's table except loading it. It has one connection, which only the runner uses."""
-
-    def versions(self) -> Mapping[str, str]:
-        """Versions of server, driver and libraries, as they report them."""
-        ...
-
-    def settings(self) -> Mapping[str, str]:
-        """The settings that can affect results, as the server reports them."""
-        ...
-
-    def create(self, table: Table) -> None:
-        """Drops any table of that name, makes a checkpoint, and creates the table and its parent, empty."""
-        ...
-
-    def drop(self, table: Table) -> None:
-        """Drops the table and its parent if they exist."""
-        ...
-
-    def probes(self) -> Sequence[Probe]:
-        """The probes that work on this server."""
-        ...
-
-    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
-        """All keys that the table holds, in slices, as `Column.encode` gives them, in any order."""
-        ...
-
-    def index_bytes(self, table: Table) -> int:
-        """Size of the index or b-tree that holds the key, in bytes."""
-        ...
-
-    def settle(self, table: Table) -> None:
-        """After deletions, does at once the work that the server would do later by itself (vacuum, purge)."""
+    def readings(self) -> Iterable[Reading]:
+        """What the samples show: `WAITING` by kind of wait, and whatever else the engine shows."""
         ...
 
     def close(self) -> None:
@@ -194,36 +192,183 @@ class Admin(Protocol):
         ...
 
 
-class Session(Protocol):
+class ArrivalRecorder(Protocol):
+    """Records the order of arrival of one trial."""
+
+    def before(self, table: Table) -> None:
+        """Makes the server keep the records that show the order. The table is empty."""
+        ...
+
+    def after(self, table: Table) -> Arrivals:
+        """The order of arrival, after the writers have finished. Raises ServerError if it cannot be read."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """The rows of a table and the order in which their transactions inserted into the key's index.
+
+    A writer sends the rows of one transaction in its own order, which the runner knows. Only the server knows how the
+    transactions of different writers were interleaved.
+    """
+
+    keys: EncodedKeys
+    """All keys, in any order."""
+    transactions: NDArray[np.int64]
+    """(n,): the transaction of each of these keys."""
+    sequence: NDArray[np.int64]
+    """(n,): the transaction of each insertion into the index, the first insertion first."""
+    children: NDArray[np.int64] | None = None
+    """For the table of a foreign key's parents: the transaction of each insertion into the child table's index, the
+    first insertion first; None if the server does not tell."""
+    near: str = ""
+    """If `sequence` is only close to the order of the insertions: a sentence that says which order it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class PageOrder:
+    """The leaf level of an index in key order. Both arrays have the shape (leaves,)."""
+
+    numbers: NDArray[np.int64]
+    """The page number of each leaf."""
+    rows: NDArray[np.int64]
+    """The number of entries of rows on each leaf."""
+
+
+class Admin(ABC):
+    """Everything about a trial's table except loading it. It has one connection, which only the runner uses.
+
+    The methods that are not abstract are what only some servers can do; their results here mean that this one cannot.
+    """
+
+    @abstractmethod
+    def versions(self) -> Mapping[str, str]:
+        """Versions of server, driver and libraries, as they report them."""
+
+    @abstractmethod
+    def settings(self) -> Mapping[str, str]:
+        """The settings that can affect results, as the server reports them."""
+
+    @abstractmethod
+    def create(self, table: Table) -> None:
+        """Drops any table of that name, makes a checkpoint, and creates the table and its parent, empty."""
+
+    @abstractmethod
+    def drop(self, table: Table) -> None:
+        """Drops the table and its parent if they exist."""
+
+    @abstractmethod
+    def probes(self) -> Sequence[Probe]:
+        """The probes that work on this server."""
+
+    @abstractmethod
+    def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
+        """All keys that the table holds, in slices, in any order."""
+
+    @abstractmethod
+    def index_bytes(self, table: Table) -> int:
+        """Size of the index or b-tree that holds the key, in bytes."""
+
+    @abstractmethod
+    def settle(self, table: Table) -> None:
+        """After deletions, does at once the work that the server would do later by itself (vacuum, purge)."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Closes the connection."""
+
+    def page_settings(self) -> Mapping[str, str]:
+        """All settings on which the pages of trials' tables depend, as the server has them.
+
+        Settings of `Engine.settable` have their names, others the names that the server gives them.
+        `Engine.page_model` finds them in `Table.settings`, and refuses those that the model does not know.
+        """
+        return {}
+
+    def rebuild(self, table: Table, fill: int) -> None:
+        """Builds the key's index again at a fill factor in %, which stays the index's if it has one.
+
+        Only where `Engine.rebuilds`.
+        """
+        raise NotImplementedError
+
+    def hold_cleaning(self) -> None:  # noqa: B027
+        """Keeps deleted rows in their pages until `settle` or `rebuild`, so that what inserts meet is definite.
+
+        For servers that clean up by themselves, at moments that nobody knows. Does nothing on somebody's own server,
+        and where it is held already.
+        """
+
+    def sessions_left(self) -> int | None:
+        """Connections that this user can still open now, besides this one; None if there is no limit."""
+        return None
+
+    def wait_sampler(self, table: Table) -> WaitSampler | None:  # noqa: ARG002
+        """A sampler of the connections that are opened from now on and fill the table."""
+        return None
+
+    def ordered_keys(self, table: Table) -> EncodedKeys | None:  # noqa: ARG002
+        """All keys, sorted by the server: a column's `order` predicts that order."""
+        return None
+
+    def arrived_keys(self, table: Table) -> EncodedKeys | None:  # noqa: ARG002
+        """All keys in the order in which one writer's rows arrived; None if the table does not keep that order."""
+        return None
+
+    def page_order(self, table: Table) -> PageOrder | None:  # noqa: ARG002
+        """The leaves of the key's index as they are now; None if this server does not permit reading them."""
+        return None
+
+    def index_pages(self, table: Table) -> ServerPages | None:  # noqa: ARG002
+        """All that a page model needs to go on from the key's index; None as for `page_order`."""
+        return None
+
+    def arrival_recorder(self) -> ArrivalRecorder | None:
+        """A new recorder, of a server that can tell afterwards in which order rows reached the key's index."""
+        return None
+
+
+class Session(ABC):
     """One writer's connection. `prepare` is outside the timed window; `send` only sends."""
 
+    entered: float | None = None
+    """Time on the machine's monotonic clock (`time.perf_counter`), read while the last transaction held the lock of an
+    engine that lets one writer in at a time; None on others."""
+
+    @abstractmethod
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
         """Batches of `rows_per_tx` rows (the last may be shorter), ready to be sent; keys[i] has payload start+i.
 
         If the table's key is a foreign key, these are rows of the parent; each batch also holds their children.
         """
-        ...
 
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
+        """Batches with `rows` rows in all, whose keys the server makes; the first row has payload `start`.
+
+        Only where `Engine.server_keys` declares such keys.
+        """
+        raise NotImplementedError
+
+    @abstractmethod
     def send(self, batch: object) -> int:
         """Sends one batch in order, as one transaction. Returns the number of rows (parents) acknowledged."""
-        ...
 
+    @abstractmethod
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
         """The keys as parameters of `find`, `between` and `delete`."""
-        ...
 
+    @abstractmethod
     def find(self, key: object) -> int:
         """Reads the row of that key, including its payload. Returns the number of rows found."""
-        ...
 
+    @abstractmethod
     def between(self, low: object, high: object) -> int:
         """Reads all rows with low ≤ key ≤ high, including payloads. Returns the number of rows found."""
-        ...
 
+    @abstractmethod
     def delete(self, keys: Sequence[object]) -> int:
         """Deletes the rows of these keys in one transaction. Returns the number of rows deleted."""
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """Closes the connection."""
-        ...

@@ -1,13 +1,13 @@
 """Statements that users are told to run on tables of their own. keybench never runs them: its tests do.
 
-An engine that is `KnowsStatements` writes them; its text is in its own folder (`ddl/advised.py`).
+An engine that has any (`Engine.statements`) writes them in its own folder (`ddl/advised.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol
 
 from keybench.model.column import Column
 
@@ -63,13 +63,4 @@ class WritesStatements(Protocol):
 
     def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
         """Every row of `table` gets a new key in place of its old one. The two have one name."""
-        ...
-
-
-@runtime_checkable
-class KnowsStatements(Protocol):
-    """A capability of an engine."""
-
-    def statements(self) -> WritesStatements:
-        """What writes its statements."""
         ...

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from keybench.databases.contract.capabilities import ReadsSettings
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address, Admin, Session
 from keybench.databases.contract_suite.keys import taken_by
@@ -35,8 +34,8 @@ class Bench:
         role = key or self.engine.key_roles[0]
         if role not in self.engine.key_roles:
             pytest.skip(f"{self.engine.title} declares no tables with a {role} key")
-        found = self.admin.page_settings() if isinstance(self.admin, ReadsSettings) else {}
-        return Table(name, column, payload, role, children=children, settings=found)
+        settings = self.admin.page_settings()
+        return Table(name, column, payload, role, children=children, settings=settings)
 
     def session(self, table: Table) -> Session:
         return self.engine.session(self.address, table)

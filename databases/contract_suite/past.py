@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import HoldsCleaning, PageOrder, ReadsIndexPages, ReadsPageOrder, Rebuilds
-from keybench.databases.contract.roles import Session
+from keybench.databases.contract.roles import PageOrder, Session
 from keybench.databases.contract_suite.bench import Bench
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
@@ -59,8 +58,7 @@ class Both:
 
     def delete(self, ranks: Ranks) -> None:
         """Deletes keys in this order."""
-        if isinstance(self.bench.admin, HoldsCleaning):
-            self.bench.admin.hold_cleaning()
+        self.bench.admin.hold_cleaning()
         prepared = self._session.prepare_keys(self._keys[ranks])
         for first in range(0, len(ranks), _ROWS_PER_TX):
             self._session.delete(prepared[first : first + _ROWS_PER_TX])
@@ -76,17 +74,16 @@ class Both:
 
     def rebuild(self, fill: int) -> None:
         """Builds the index again from the keys that are there."""
-        assert isinstance(self.bench.admin, Rebuilds)
         self.bench.admin.rebuild(self.table, fill)
         self.state.rebuild(fill)
         self.compare()
 
     def begin_again(self) -> None:
         """The model goes on from what the server has. Skips the test if it cannot, or the server does not show it."""
-        state, admin = self._empty(), self.bench.admin
-        if not isinstance(state, BeginsFromPages) or not isinstance(admin, ReadsIndexPages):
+        state = self._empty()
+        if not isinstance(state, BeginsFromPages):
             pytest.skip(f"no page model goes on from an index of {self.bench.engine.title}")
-        pages = admin.index_pages(self.table)
+        pages = self.bench.admin.index_pages(self.table)
         assert pages
         state.begin(self.present, pages, pages.border_ranks(self.table.column.encode(self._keys)))
         self.state = state
@@ -103,7 +100,6 @@ class Both:
                 assert measured[metric] == pytest.approx(predicted[metric], abs=1e-9), metric
 
     def _order(self) -> PageOrder:
-        assert isinstance(self.bench.admin, ReadsPageOrder)
         order = self.bench.admin.page_order(self.table)
         assert order is not None
         return order
@@ -134,7 +130,7 @@ def both(
     if empty is None:
         pytest.skip(f"the page model of {bench.engine.title} knows no index with a past")
     bench.admin.create(table)
-    if not isinstance(bench.admin, ReadsPageOrder) or not bench.admin.page_order(table):
+    if not bench.admin.page_order(table):
         pytest.skip(f"this {bench.engine.title} does not show the pages of an index")
     with closing(bench.session(table)) as session:
         yield compared(bench, table, session, keys[np.argsort(ranks)], ranks, empty)

@@ -5,12 +5,13 @@ An engine adds its SQL, its driver's calls, and its bulk path, which is a load p
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from keybench.databases.contract.roles import Session
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.keys import Keys
@@ -58,7 +59,7 @@ class BulkBatch:
     rows: list[Row]
 
 
-class ArraySession(ABC):
+class ArraySession(Session):
     """One writer's connection to one table, and to its parent."""
 
     title: str

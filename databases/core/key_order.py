@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import ReadsInOrder
-from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
+from keybench.databases.contract.roles import Admin, Probe
+from keybench.databases.core.probes import NO_HEAP, NO_ORDER, measured
 from keybench.errors import ServerError
+from keybench.model.column import EncodedKeys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 
-class HeapOrderProbe(FinalState):
+class HeapOrderProbe(Probe):
     """Reads the keys in row order, and measures how well that order matches key order. For tables with a heap."""
 
     supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)
 
-    def __init__(self, admin: ReadsInOrder) -> None:
+    def __init__(self, admin: Admin) -> None:
         self._admin = admin
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -36,7 +36,7 @@ class HeapOrderProbe(FinalState):
         return measured(self.supplies, [correlation(keys)])
 
 
-def correlation(keys: NDArray[np.uint8] | NDArray[np.int64]) -> float:
+def correlation(keys: EncodedKeys) -> float:
     """Correlation of position with rank, for at least two distinct keys: int64 (n,), or uint8 (n, width) by bytes."""
     if keys.ndim == 1:
         order = np.argsort(keys, kind="stable")

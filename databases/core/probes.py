@@ -8,19 +8,11 @@ from collections.abc import Iterable, Sequence
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
-from keybench.model.table import Table
 
 NO_HEAP = "the table is its key's b-tree: there is no heap beside it."
 NO_ORDER = "fewer than two rows have no order."
 """Reasons why the order of a table has no correlation with the order of its key."""
 NOBODY = "No sample shows a writer: the load was too short, or this user may not see what other connections do."
-
-
-class FinalState:
-    """A probe that reads only the state after the inserts."""
-
-    def before(self, table: Table) -> None:
-        """Nothing to note."""
 
 
 def measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading]:

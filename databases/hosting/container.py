@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.contract.roles import Address, Provision, Settings
 from keybench.databases.hosting import container_reaper, docker_api, docker_daemon
 from keybench.databases.hosting.container_labels import labels_of
 from keybench.databases.hosting.disk_full_hint import with_next_step
@@ -40,7 +40,7 @@ _KILLED = 128
 """Exit statuses above it are signals: somebody else ended the server."""
 
 
-class ContainerServer:
+class ContainerServer(Provision):
     """A server of kind `container`. It is removed when the runner ends, unless the user asked to keep it."""
 
     def __init__(

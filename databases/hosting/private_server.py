@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
 
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Provision
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.errors import EnvironmentMissing, ServerError
 
@@ -19,7 +19,7 @@ _POLL_SECONDS = 0.02
 Connection = TypeVar("Connection")
 
 
-class PrivateServer(ABC):
+class PrivateServer(Provision):
     """A server that keybench starts and that ends with keybench. `timeout` is for the whole start, in seconds."""
 
     def __init__(self, title: str, kept: PrivateFolder, timeout: float = START_SECONDS) -> None:

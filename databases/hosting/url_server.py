@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 
-from keybench.databases.contract.roles import Address, OwnedSchema
+from keybench.databases.contract.roles import Address, OwnedSchema, Provision
 from keybench.errors import EnvironmentMissing, ServerError
 
 LOCK_SECONDS = 2
 """How long a run waits for the lock: `keybench clean` and a run that is ending hold it for a moment."""
 
 
-class UrlServer:
+class UrlServer(Provision):
     """The server at a URL. One connection stays open from `start` to `stop`; it holds the lock of the run."""
 
     def __init__(self, connect: Callable[[], OwnedSchema]) -> None:
@@ -55,7 +55,3 @@ class UrlServer:
                 return
         with closing(self._connect()) as again:
             again.remove()
-
-    def alive(self) -> bool:
-        """Always True: keybench did not start the server and does not watch it."""
-        return True

@@ -6,9 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import Address, Probe
+from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.mssql import connection, ddl
 from keybench.databases.mssql.probes import pages, probes
 from keybench.databases.mssql.probes.splits import HOLDER, LogHolder
@@ -16,7 +15,7 @@ from keybench.databases.mssql.probes.waits import WaitSampler
 from keybench.databases.mssql.settings import SETTABLE, VERSIONING, options, versioning
 from keybench.errors import ServerError
 from keybench.model.byteorder import stored
-from keybench.model.column import Column
+from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 
@@ -63,7 +62,7 @@ MODEL_DATABASE = (
 """Settings of new databases on this server: row versions add 14 bytes to each row."""
 
 
-class MssqlAdmin:
+class MssqlAdmin(Admin):
     """One administrative connection, in autocommit."""
 
     def __init__(self, address: Address) -> None:
@@ -139,7 +138,7 @@ class MssqlAdmin:
         """All probes; a probe that cannot read something here says so in its readings."""
         return probes(self.connection, self._log_holder, self)
 
-    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+    def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys in key order, some thousands at a time, each piece joined to one value by the server."""
         pieces = self.connection.rows(
             f"SELECT STRING_AGG({_form(table.column)}, '') FROM (SELECT [key], "  # noqa: S608  # our own names
@@ -149,11 +148,11 @@ class MssqlAdmin:
         for (joined,) in pieces:
             yield _keys(table.column, str(joined))
 
-    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by the server."""
         return self._sorted_by(table, "ORDER BY [key]")
 
-    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+    def arrived_keys(self, table: Table) -> EncodedKeys | None:
         """All keys by the bigint beneath a nonclustered key, by date, or by their places in the heap; else None."""
         if table.key == "clustered":
             return None
@@ -161,7 +160,7 @@ class MssqlAdmin:
             return self._sorted_by(table, "ORDER BY created, [key]")
         return self._sorted_by(table, "ORDER BY row_id" if self.options.beneath == "clustered" else PLACES)
 
-    def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
         statement = f"SELECT {_form(table.column)} FROM {ddl.name(table)} {order}"  # noqa: S608  # our own names
         return _keys(table.column, "".join(str(key) for (key,) in self.connection.rows(statement)))
 
@@ -193,7 +192,7 @@ def _form(column: Column) -> str:
     return f"CONVERT(varchar(max), CAST([key] AS binary({column.width})), 2)"
 
 
-def _keys(column: Column, text: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+def _keys(column: Column, text: str) -> EncodedKeys:
     """Keys from their joined texts."""
     data = np.frombuffer(text.encode("ascii") if column.form == "text" else bytes.fromhex(text), np.uint8)
     if column.form == "int":

@@ -79,15 +79,6 @@ class SqlServer(Engine):
 
         return MssqlAdmin(address)
 
-    @property
-    def inspects_by_document(self) -> bool:
-        """True: the inspector was never run on a live server."""
-        return True
-
-    def inspects(self, target: str) -> bool:
-        """A URL with its scheme."""
-        return target.partition("://")[0].partition("+")[0] in self.url_schemes
-
     def inspector(self, target: str) -> Inspector:
         """A read-only connection to the database of a URL."""
         from keybench.databases.mssql.probes.inspection import MssqlInspector
@@ -158,6 +149,7 @@ ENGINE = SqlServer(
     versions={"2017": 14, "2019": 15, "2022": 16, "2025": 17},
     secondary_holds_key=True,
     rebuilds=True,
+    inspects_by_document=True,
     settable=settings.SETTABLE,
     caveat=checks.CAVEAT,
     questions=checks.QUESTIONS,

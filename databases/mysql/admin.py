@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pymysql
 
-from keybench.databases.contract.capabilities import ArrivalRecorder, PageOrder
-from keybench.databases.contract.roles import Address, Probe
+from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
 from keybench.databases.mysql import ddl, keys, settings
 from keybench.databases.mysql.connection import Connection, connect, server_errors
 from keybench.databases.mysql.probes import probes, tables
@@ -26,7 +25,7 @@ from keybench.pagemodels.innodb.server_pages import InnodbPages
 _QUIET_SECONDS = 60.0
 
 
-class MySqlAdmin(StoredRows):
+class MySqlAdmin(StoredRows, Admin):
     """One administrative connection, in autocommit."""
 
     def __init__(self, address: Address) -> None:
@@ -138,7 +137,7 @@ class MySqlAdmin(StoredRows):
         self._purge()
 
     def hold_cleaning(self) -> None:
-        """Opens a transaction that could still read the rows: purge keeps them for it (`HoldsCleaning`)."""
+        """Opens a transaction that could still read the rows: purge keeps them for it."""
         if self.private and self._holding is None:
             self._holding = connect(self.address)
             with server_errors(self.flavour.title):

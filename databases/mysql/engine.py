@@ -113,15 +113,6 @@ class MySqlEngine(Engine):
 
         return MySqlAdmin(address)
 
-    @property
-    def inspects_by_document(self) -> bool:
-        """False: the inspector is tested on live servers."""
-        return False
-
-    def inspects(self, target: str) -> bool:
-        """A URL with one of its schemes."""
-        return target.partition("://")[0] in self.url_schemes
-
     def inspector(self, target: str) -> Inspector:
         """A read-only connection to the server of a URL, of either flavour, as both have mysql:// URLs.
 

@@ -117,7 +117,7 @@ def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
 
 
 def found(variables: Mapping[str, str], character_bytes: int) -> dict[str, str]:
-    """`ReadsSettings.page_settings` from the server's variables."""
+    """`Admin.page_settings` from the server's variables."""
     others = {name: variables[name] for name in READ if name in variables}
     page_bytes = int(others.pop("innodb_page_size"))
     of_log = [int(variables[name]) for name in _LOG_CAPACITY if int(variables.get(name, "0"))]

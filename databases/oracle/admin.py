@@ -7,15 +7,14 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import Address, Probe
+from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.oracle import connection, ddl
 from keybench.databases.oracle.probes import index, probes, statistics
 from keybench.databases.oracle.probes.waits import WaitSampler
 from keybench.databases.oracle.settings import BLOCK_SIZE, options
 from keybench.errors import ServerError
-from keybench.model.column import Column
+from keybench.model.column import Column, EncodedKeys
 from keybench.model.table import Table
 
 _PIECE_ROWS = 50_000
@@ -29,7 +28,7 @@ LOGS = "SELECT group#, bytes, status FROM v$log ORDER BY group#"
 SESSION = "SELECT parameter, value FROM nls_session_parameters WHERE parameter IN ('NLS_COMP', 'NLS_SORT') ORDER BY 1"
 
 
-class OracleAdmin:
+class OracleAdmin(Admin):
     """One administrative connection."""
 
     def __init__(self, address: Address) -> None:
@@ -84,20 +83,20 @@ class OracleAdmin:
         """All probes; a probe that cannot read something here says so in its readings."""
         return probes(self.connection, self)
 
-    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+    def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys, some ten thousands at a time."""
         for rows in self.connection.pieces(f"SELECT key FROM {ddl.name(table)}", _PIECE_ROWS):  # noqa: S608
             yield _keys(table.column, rows)
 
-    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by the server."""
         return self._sorted_by(table, "key")
 
-    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+    def arrived_keys(self, table: Table) -> EncodedKeys | None:
         """All keys by their places in the heap; None where the table is organised by the key."""
         return None if table.key == "clustered" else self._sorted_by(table, "ROWID")
 
-    def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
         rows = self.connection.rows(f"SELECT key FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
         return _keys(table.column, rows)
 
@@ -120,7 +119,7 @@ class OracleAdmin:
         self.connection.close()
 
 
-def _keys(column: Column, rows: Sequence[tuple[Any, ...]]) -> NDArray[np.uint8] | NDArray[np.int64]:
+def _keys(column: Column, rows: Sequence[tuple[Any, ...]]) -> EncodedKeys:
     """Keys from rows of one value."""
     values = map(itemgetter(0), rows)
     if column.form == "int":

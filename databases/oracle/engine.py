@@ -69,15 +69,6 @@ class Oracle(Engine):
 
         return OracleAdmin(address)
 
-    @property
-    def inspects_by_document(self) -> bool:
-        """True: the inspector was never run on a live server."""
-        return True
-
-    def inspects(self, target: str) -> bool:
-        """A URL with its scheme."""
-        return target.partition("://")[0].partition("+")[0] in self.url_schemes
-
     def inspector(self, target: str) -> Inspector:
         """A read-only connection to the database of a URL."""
         from keybench.databases.oracle.probes.inspection import OracleInspector
@@ -147,6 +138,7 @@ ENGINE = Oracle(
     versions={"19": 19, "21": 21, "23": 23},
     usual_role="nonclustered",
     rebuilds=True,
+    inspects_by_document=True,
     settable=settings.SETTABLE,
     caveat=checks.CAVEAT,
     questions=checks.QUESTIONS,

@@ -9,14 +9,14 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import pq
 
-from keybench.databases.contract.capabilities import ArrivalRecorder, PageOrder
-from keybench.databases.contract.roles import Probe
+from keybench.databases.contract.roles import Admin, ArrivalRecorder, PageOrder, Probe
 from keybench.databases.postgresql import ddl, keys, settings, versions
 from keybench.databases.postgresql.connection import Queries, key_array
 from keybench.databases.postgresql.probes import pages, probes, tables
 from keybench.databases.postgresql.probes.arrival_order import WalRecorder
 from keybench.databases.postgresql.probes.tables import UnreadableError
 from keybench.databases.postgresql.probes.waits import WaitSampler
+from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import key_bytes
 from keybench.pagemodels.server_pages import ServerPages
@@ -24,7 +24,7 @@ from keybench.pagemodels.server_pages import ServerPages
 _SLICE_PAGES = 2048
 
 
-class PostgresAdmin(Queries):
+class PostgresAdmin(Queries, Admin):
     """One administrative connection, in autocommit."""
 
     def sessions_left(self) -> int:
@@ -99,7 +99,7 @@ class PostgresAdmin(Queries):
         """All probes. If a probe cannot read something on this server, its readings say so."""
         return probes(self, self)
 
-    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+    def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys in heap order, a range of heap pages at a time. The server joins each range's keys to one value.
 
         If each key were a row of its own, the client would make one call per row.
@@ -107,7 +107,7 @@ class PostgresAdmin(Queries):
         for data in self._joined(table, self._sent_key(table)):
             yield key_array(table, data)
 
-    def stored_transactions(self, table: Table) -> tuple[NDArray[np.uint8] | NDArray[np.int64], NDArray[np.int64]]:
+    def stored_transactions(self, table: Table) -> tuple[EncodedKeys, NDArray[np.int64]]:
         """(all keys in heap order, the transaction that inserted each). The table holds at least one row."""
         both = np.concatenate(list(self._joined(table, f"int8send(xmin::text::bigint) || {self._sent_key(table)}")))
         return key_array(table, both[:, 8:]), np.ascontiguousarray(both[:, :8]).view(">i8").ravel().astype(np.int64)
@@ -149,14 +149,14 @@ class PostgresAdmin(Queries):
             if count:
                 yield np.frombuffer(joined, np.uint8).reshape(count, -1)
 
-    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by the server."""
         key = self._sent_key(table)
         statement = f"SELECT string_agg({key}, ''::bytea ORDER BY key) FROM {ddl.name(table)}"  # noqa: S608  # our own
         ((joined,),) = self.rows(statement, binary=True)
         return key_array(table, np.frombuffer(joined or b"", np.uint8).reshape(-1, key_bytes(table.column)))
 
-    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def arrived_keys(self, table: Table) -> EncodedKeys:
         """All keys in heap order."""
         slices = list(self.stored_keys(table))
         return np.concatenate(slices) if slices else self.ordered_keys(table)  # type: ignore[return-value]

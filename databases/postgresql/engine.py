@@ -65,15 +65,6 @@ class PostgreSQL(Engine):
 
         return PostgresAdmin(address)
 
-    @property
-    def inspects_by_document(self) -> bool:
-        """False: the inspector is tested on live servers."""
-        return False
-
-    def inspects(self, target: str) -> bool:
-        """A URL with one of its schemes."""
-        return target.partition("://")[0] in self.url_schemes
-
     def inspector(self, target: str) -> Inspector:
         """A read-only connection to the database of a URL."""
         from keybench.databases.postgresql.probes.inspection.inspector import PostgresInspector

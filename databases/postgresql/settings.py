@@ -88,7 +88,7 @@ def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
 
 
 def found(variables: Mapping[str, str]) -> dict[str, str]:
-    """`ReadsSettings.page_settings` from the server's settings, of which max_wal_size is in MB."""
+    """`Admin.page_settings` from the server's settings, of which max_wal_size is in MB."""
     others = {name: variables[name] for name in READ if name in variables}
     size = variables.get(_MAX_WAL_SIZE)  # not every server that speaks the protocol has it
     return {**others, CHECKPOINT: in_megabytes(int(size) << 20)} if size else others

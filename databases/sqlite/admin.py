@@ -11,10 +11,8 @@ from pathlib import Path
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import PageOrder
-from keybench.databases.contract.roles import Address, Probe
+from keybench.databases.contract.roles import Address, Admin, PageOrder, Probe
 from keybench.databases.sqlite.connection import configured, connect, counted, files, server_error
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.databases.sqlite.keys import check
@@ -22,6 +20,7 @@ from keybench.databases.sqlite.pages import index_pages
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
 from keybench.databases.sqlite.settings import RECORDED, found
 from keybench.errors import ServerError
+from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
 from keybench.pagemodels.server_pages import ServerPages
 from keybench.pagemodels.sqlite.records import is_rowid, require_fill
@@ -31,7 +30,7 @@ _OPTIONS = ("THREADSAFE", "SYSTEM_MALLOC", "DIRECT_OVERFLOW_READ", "SECURE_DELET
 """Compile options that affect results."""
 
 
-class SqliteAdmin:
+class SqliteAdmin(Admin):
     """Keeps one connection open, to the table that it used last."""
 
     def __init__(self, address: Address) -> None:
@@ -97,15 +96,15 @@ class SqliteAdmin:
         database, tree = self._files(table.name).database, Statements(table).tree
         return index_pages(self._connection(table), database, tree, rowid=is_rowid(table))
 
-    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+    def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """All keys in slices of 100,000."""
         yield from self._slices(table, Statements(table).keys)
 
-    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by SQLite."""
         return self._all(table, Statements(table).ordered_keys)
 
-    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+    def arrived_keys(self, table: Table) -> EncodedKeys | None:
         """All keys in order of rowid, or of date; None if the table is the key's b-tree."""
         return None if table.key == "clustered" else self._all(table, Statements(table).arrived_keys)
 
@@ -152,7 +151,7 @@ class SqliteAdmin:
             self._open = database, connect(self._address, database)
         return self._open[1]
 
-    def _slices(self, table: Table, query: str) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+    def _slices(self, table: Table, query: str) -> Iterator[EncodedKeys]:
         cursor = self._connection(table).execute(query)
         try:
             while part := list(chain.from_iterable(islice(cursor, _SLICE_ROWS))):
@@ -160,8 +159,8 @@ class SqliteAdmin:
         finally:
             cursor.close()
 
-    def _all(self, table: Table, query: str) -> NDArray[np.uint8] | NDArray[np.int64]:
-        keys: NDArray[np.uint8] | NDArray[np.int64] = np.concatenate([*self._slices(table, query), _array(table, [])])
+    def _all(self, table: Table, query: str) -> EncodedKeys:
+        keys: EncodedKeys = np.concatenate([*self._slices(table, query), _array(table, [])])
         return keys
 
     def _checkpoint(self, connection: apsw.Connection) -> None:
@@ -174,7 +173,7 @@ class SqliteAdmin:
             raise ServerError("SQLite: another connection kept the WAL from being checkpointed. Run the trial again.")
 
 
-def _array(table: Table, values: Sequence[object]) -> NDArray[np.uint8] | NDArray[np.int64]:
+def _array(table: Table, values: Sequence[object]) -> EncodedKeys:
     """The keys that SQLite returned, as `Column.encode` gives them. Raises ServerError if a key has another form."""
     if table.column.form == "int":
         return np.array(values, np.int64)

@@ -69,11 +69,6 @@ class Sqlite(Engine):
 
         return SqliteAdmin(address)
 
-    @property
-    def inspects_by_document(self) -> bool:
-        """False: the inspector is tested on real files."""
-        return False
-
     def inspects(self, target: str) -> bool:
         """A sqlite:// URL, or a path."""
         return target.startswith("sqlite:") or "://" not in target

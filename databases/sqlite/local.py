@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.contract.roles import Address, Provision, Settings
 from keybench.databases.hosting.private_folder import PrivateFolder
 
 _START_SECONDS = 10.0
 
 
-class EmbeddedServer:
+class EmbeddedServer(Provision):
     """A private folder, which is removed when the runner ends."""
 
     def __init__(self, settings: Settings) -> None:

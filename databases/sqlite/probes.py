@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 import apsw
 import numpy as np
 
-from keybench.databases.contract.capabilities import PageOrder
-from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
+from keybench.databases.contract.roles import PageOrder, Probe
+from keybench.databases.core.probes import NO_HEAP, NO_ORDER, measured
 from keybench.databases.sqlite.ddl import Files, Statements
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -23,7 +23,7 @@ _FRAME_HEADER = 24
 Open = Callable[[Table], apsw.Connection]
 
 
-class PagesProbe(FinalState):
+class PagesProbe(Probe):
     """Pages of the key's b-tree, sizes, and the row order of a table that is not that b-tree.
 
     Path order in dbstat is the order of a depth-first walk, which is key order for the leaves.
@@ -67,7 +67,7 @@ class PagesProbe(FinalState):
         yield _heap_order(connection, sql)
 
 
-class LogProbe:
+class LogProbe(Probe):
     """Bytes of WAL frames (pages that the loading connections wrote to the WAL, times the size of a frame), and pages
     that they read.
 

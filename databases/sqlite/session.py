@@ -15,7 +15,7 @@ from typing import Any, cast
 import apsw
 import numpy as np
 
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Session
 from keybench.databases.sqlite.connection import connect, counted, files, server_error
 from keybench.databases.sqlite.ddl import Statements
 from keybench.model.keys import Keys
@@ -23,7 +23,7 @@ from keybench.model.payload import Payload
 from keybench.model.table import Table
 
 
-class SqliteSession:
+class SqliteSession(Session):
     """Loads, finds and deletes the rows of one table."""
 
     def __init__(self, address: Address, table: Table) -> None:
@@ -33,8 +33,7 @@ class SqliteSession:
         self._files = files(address, table.name)
         self._connection = connect(address, self._files.database)
         self._closed = False
-        self.entered = 0.0
-        """A time at which the last transaction held the lock (`capabilities.StampsTransactions`)."""
+        self.entered: float = 0.0
         self._counts = self._files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
         self._counts.touch()  # empty until `close`: shows that a session was lost or is still open
 

@@ -55,7 +55,7 @@ def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
 
 
 def found(pragmas: Mapping[str, str]) -> dict[str, str]:
-    """`ReadsSettings.page_settings` from the pragmas of a new database."""
+    """`Admin.page_settings` from the pragmas of a new database."""
     return {"page_size": spelled(int(pragmas["page_size"])), _AUTO_VACUUM: pragmas[_AUTO_VACUUM]}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from keybench.model.byteorder import FixedBits
 from keybench.model.keys import Keys, Kind, Order
 
 Form = Literal["bytes", "text", "int"]
+EncodedKeys: TypeAlias = NDArray[np.uint8] | NDArray[np.int64]
+"""Keys as columns store them: uint8 (n, width) or int64 (n,)."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Column:
             return f"{self.sql_type} takes integers of {8 * self.width} bits"
         return byteorder.REFUSALS.get(self.order, "")
 
-    def encode(self, keys: Keys) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def encode(self, keys: Keys) -> EncodedKeys:
         """What is sent and stored: bytes in this column's order, text (GUIDs in 36 lower-case characters), or int64."""
         if self.form == "int":
             return keys.data

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import Arrivals, RecoversArrivalOrder
-from keybench.databases.contract.roles import Admin
+from keybench.databases.contract.roles import Admin, Arrivals
 from keybench.errors import ServerError
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
@@ -93,7 +92,7 @@ class Recorder:
         self._trial_table = trial_table
         self._table = trial_table.table.family[0]  # rows of a foreign key's parent carry the order
         several = len(trial_table.sources) > 1
-        self._recorder = admin.arrival_recorder() if several and isinstance(admin, RecoversArrivalOrder) else None
+        self._recorder = admin.arrival_recorder() if several else None
         if self._recorder:
             self._recorder.before(self._table)
 

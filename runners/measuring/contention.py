@@ -10,8 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import SamplesWaits, WaitSampler
-from keybench.databases.contract.roles import Admin
+from keybench.databases.contract.roles import Admin, WaitSampler
 from keybench.databases.core.retried import Rollbacks
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
@@ -82,7 +81,7 @@ def watch(admin: Admin, table: Table, rate: int) -> Iterator[Watch | None]:
         return
     sampler, problem = None, None
     try:
-        sampler = admin.wait_sampler(table) if isinstance(admin, SamplesWaits) else None
+        sampler = admin.wait_sampler(table)
     except ServerError as error:  # what the user may not see is absent
         problem = error
     watching = Watch(sampler, rate, problem)

@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from keybench.databases.contract.capabilities import ServerWide
 from keybench.databases.contract.roles import Admin, Probe
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -38,8 +37,8 @@ class Probes:
         self._tables = tables
         of_tables = [list(admin.probes()) for _ in tables]
         single = len(tables) == 1
-        self._of_server: list[Probe] = [] if single else [one for one in of_tables[0] if isinstance(one, ServerWide)]
-        self._of_tables = [[p for p in probes if single or not isinstance(p, ServerWide)] for probes in of_tables]
+        self._of_server: list[Probe] = [] if single else [one for one in of_tables[0] if one.server_wide]
+        self._of_tables = [[p for p in probes if single or not p.server_wide] for probes in of_tables]
 
     def before(self) -> None:
         """Reads all counters before the load."""

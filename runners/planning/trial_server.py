@@ -18,4 +18,4 @@ class Target:
     """The server kind as it is recorded."""
     address: Address
     settings: Mapping[str, str] = field(default_factory=dict)
-    """The settings on which pages depend, as the server reports them (`ReadsSettings.page_settings`)."""
+    """The settings on which pages depend, as the server reports them (`Admin.page_settings`)."""

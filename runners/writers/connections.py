@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from keybench.databases.contract.capabilities import LimitsSessions
 from keybench.errors import UsageError
 from keybench.runners.planning.trial_plan import Request
 from keybench.runners.planning.trial_server import Target
@@ -15,12 +14,10 @@ def check(request: Request, target: Target, pool: WriterPool = LOCAL) -> None:
     needed = request.scenario.connections * pool.connections_per_writer
     admin = target.engine.admin(target.address)
     try:
-        if not isinstance(admin, LimitsSessions):
-            return
         left = admin.sessions_left()
     finally:
         admin.close()
-    if needed > left:
+    if left is not None and needed > left:
         number = "as many" if needed == writers else str(needed)
         raise UsageError(
             f"{writers} writers need {number} connections, and {target.engine.title} ({target.server}) accepts {left} "

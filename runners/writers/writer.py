@@ -12,8 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import MakesKeys, StampsTransactions
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Session
 from keybench.databases.core.exchange import Exchange, ExchangesRequests, Requests
 from keybench.databases.core.retried import Rollbacks, in_transactions
 from keybench.databases.registry import engine
@@ -71,7 +70,7 @@ class WriterResult:
     slices: tuple[SliceTimes, ...]
     cpu_seconds: float
     entered: NDArray[np.float64] | None
-    """When each transaction held the database's lock; None unless sessions are `StampsTransactions`."""
+    """When each transaction held the database's lock; None unless sessions are stamped (`Session.entered`)."""
     released: tuple[Release, ...] = ()
     """For each slice: when the barrier let the writers go."""
     rollbacks: Rollbacks | None = None
@@ -103,7 +102,7 @@ def write_slices(task: WriterTask, session: Sends, barrier: Barrier) -> WriterRe
     """Sends all slices of the task by that session. Leaves the garbage collector frozen."""
     prepare = _without_keys(session, task) if task.table.server_keys else _with_keys(session, task)
     planned = task.source.planned[task.first : task.first + task.rows]
-    stamped = session if isinstance(session, StampsTransactions) else None
+    stamped = session if isinstance(session, Session) and session.entered is not None else None
     slices, cpu, entered, released = [], 0.0, [], []
     for begin, n in zip(accumulate(task.slices, initial=0), task.slices, strict=False):
         batches = prepare(task.first + begin, n) if n else ()
@@ -164,8 +163,7 @@ def _with_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequenc
 
 def _without_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
     """A function (first row, rows) → batches of rows whose keys the server makes."""
-    if not isinstance(session, MakesKeys):
-        raise TypeError(f"{task.engine} declares keys of its own and its sessions do not send rows without")
+    assert isinstance(session, Session)  # a scenario's transactions look up keys, so the server makes none there
     making, payload = session, Payload(task.table.payload, lengths=_lengths(task))
     return lambda start, n: making.prepare_without_keys(payload, start, n, task.rows_per_tx)
 

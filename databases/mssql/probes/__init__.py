@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.contract.capabilities import ReadsInOrder
-from keybench.databases.contract.roles import Probe
+from keybench.databases.contract.roles import Admin, Probe
 from keybench.databases.core.key_order import HeapOrderProbe
 from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.probes.counters import LogProbe, OperationsProbe
@@ -11,7 +10,7 @@ from keybench.databases.mssql.probes.pages import PagesProbe, SizesProbe
 from keybench.databases.mssql.probes.splits import LogHolder, SplitsProbe
 
 
-def probes(connection: Connection, log_holder: LogHolder, keys: ReadsInOrder) -> tuple[Probe, ...]:
+def probes(connection: Connection, log_holder: LogHolder, admin: Admin) -> tuple[Probe, ...]:
     """All probes. Of two that read counters, the one whose counters the other's queries would change comes first."""
     return (
         LogProbe(connection),
@@ -19,5 +18,5 @@ def probes(connection: Connection, log_holder: LogHolder, keys: ReadsInOrder) ->
         SplitsProbe(connection, log_holder),
         PagesProbe(connection),
         SizesProbe(connection),
-        HeapOrderProbe(keys),
+        HeapOrderProbe(admin),
     )

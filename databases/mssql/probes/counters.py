@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import measured
 from keybench.databases.mssql import ddl
 from keybench.databases.mssql.connection import Connection
@@ -21,7 +22,7 @@ OPERATIONS = (
 )
 
 
-class LogProbe:
+class LogProbe(Probe):
     """Bytes written to the database's log file."""
 
     server_wide = True
@@ -49,7 +50,7 @@ class LogProbe:
             return f"bytes of the log cannot be read ({error}): the permission VIEW SERVER STATE is needed."
 
 
-class OperationsProbe:
+class OperationsProbe(Probe):
     """The server's counters of the key's index: page allocations, appends among them, and waits for page latches.
 
     They are in the server's metadata cache, and start anew with the table.

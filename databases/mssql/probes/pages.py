@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from keybench.databases.core.probes import FinalState, measured
+from keybench.databases.contract.roles import Probe
+from keybench.databases.core.probes import measured
 from keybench.databases.mssql import ddl
 from keybench.databases.mssql.connection import Connection
 from keybench.errors import ServerError
@@ -66,7 +67,7 @@ def sizes(connection: Connection, table: Table) -> Mapping[int, int]:
     return {int(index): int(used) for index, used in connection.rows(USED, ddl.name(table))}
 
 
-class PagesProbe(FinalState):
+class PagesProbe(Probe):
     """Page structure of the key's index after the inserts."""
 
     supplies: Sequence[Metric] = (
@@ -94,7 +95,7 @@ class PagesProbe(FinalState):
         return [*measured(self.supplies[:-1], (leaf.pages, branch, leaf.density, leaf.fragmentation)), splits]
 
 
-class SizesProbe(FinalState):
+class SizesProbe(Probe):
     """Pages in use by the key's index and by the table with all of its indexes."""
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.mssql import ddl
 from keybench.databases.mssql.connection import Connection, connect
 from keybench.databases.mssql.probes.pages import levels
@@ -81,7 +81,7 @@ def leaf_splits(connection: Connection, since: str, table: Table) -> int:
     )
 
 
-class SplitsProbe:
+class SplitsProbe(Probe):
     """Splits that moved rows, from the log; appends are all other leaf pages but the first."""
 
     supplies: Sequence[Metric] = (Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS)

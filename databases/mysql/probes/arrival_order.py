@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import Arrivals
+from keybench.databases.contract.roles import Arrivals
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MYSQL
@@ -27,11 +27,12 @@ from keybench.databases.mysql.probes.pages import data_file, flushed
 from keybench.databases.mysql.probes.tables import index_id, table_id
 from keybench.errors import ServerError
 from keybench.model.byteorder import rank
+from keybench.model.column import EncodedKeys
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import primary_bytes
 
-ReadKeys = Callable[[Table], NDArray[np.uint8] | NDArray[np.int64]]
+ReadKeys = Callable[[Table], EncodedKeys]
 
 _INFIMUM, _SUPREMUM = 99, 112
 """Offsets of the two system records in a page of row format DYNAMIC."""

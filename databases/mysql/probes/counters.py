@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import measured
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MYSQL
@@ -18,7 +19,7 @@ _WITH_PARENT = "With the splits of the parent's table, which has the key as its 
 _LOG_COUNTER = "Innodb_os_log_written"
 
 
-class LogProbe:
+class LogProbe(Probe):
     """Bytes written to the redo log. Server-wide: other work on the server counts too.
 
     MariaDB 10.11 counts the bytes by which the log's position moved; older ones count whole blocks. MySQL's counter has
@@ -48,7 +49,7 @@ class LogProbe:
         return self._server.status(_LOG_COUNTER)
 
 
-class CacheProbe:
+class CacheProbe(Probe):
     """Pages that InnoDB read into its buffer pool and wrote from it. Server-wide."""
 
     server_wide = True
@@ -69,7 +70,7 @@ class CacheProbe:
         return measured(self.supplies, [after - before for after, before in zip(end, self._begin, strict=True)])
 
 
-class CounterProbe:
+class CounterProbe(Probe):
     """`index_page_splits` of INNODB_METRICS: of the whole server, and more than page splits.
 
     MariaDB counts at the start of each attempt: splits of leaves and branch pages, appends, and insertions that went

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.probes import FinalState, measured
+from keybench.databases.contract.roles import Probe
+from keybench.databases.core.probes import measured
 from keybench.databases.hosting import docker_api
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import ddl
@@ -87,7 +88,7 @@ def read_for_model(server: Queries, table: Table) -> InnodbPages | None:
         return index_pages(pages, summarise(pages, index_id(server, table)), table.column)
 
 
-class PagesProbe(FinalState):
+class PagesProbe(Probe):
     """Page structure of the key's index after the inserts: from the table's file, or leaves alone from statistics."""
 
     supplies: Sequence[Metric] = (

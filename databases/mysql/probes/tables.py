@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from keybench.databases.core.probes import NO_HEAP, NO_ORDER, FinalState, measured
+from keybench.databases.contract.roles import Probe
+from keybench.databases.core.probes import NO_HEAP, NO_ORDER, measured
 from keybench.databases.mysql import ddl, settings
 from keybench.databases.mysql.connection import Queries
 from keybench.errors import ServerError
@@ -95,7 +96,7 @@ def leaf_bytes(server: Queries, table: Table) -> int:
     return int(rows) * record + int(payload)
 
 
-class SizesProbe(FinalState):
+class SizesProbe(Probe):
     """Sizes of the key's index and of the table with all of its indexes."""
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
@@ -110,7 +111,7 @@ class SizesProbe(FinalState):
         return measured(self.supplies, (key_index, clustered + others))
 
 
-class OrderProbe(FinalState):
+class OrderProbe(Probe):
     """How far a table beside its key's index lies in key order."""
 
     supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.core.probes import WaitSamples
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MYSQL
@@ -20,7 +20,7 @@ SELECT coalesce(sum(count), 0) FROM information_schema.innodb_metrics
 WHERE name IN ('innodb_rwlock_s_os_waits', 'innodb_rwlock_x_os_waits', 'innodb_rwlock_sx_os_waits')"""
 
 
-class ContentionProbe:
+class ContentionProbe(Probe):
     """Differences of counters of the whole server. MariaDB has counted no waits for latches since 10.6; MySQL counts
     those of all read-write locks of InnoDB, of which those of pages and indexes are most."""
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Session
 from keybench.databases.core.exchange import AVAILABLE, Answer, Exchange
 from keybench.databases.core.packing import Varying, texts
 from keybench.databases.mysql import connection, ddl
@@ -63,7 +63,7 @@ def default_method(to: connection.Connection) -> SendMethod:
     return "load data" if permitted == (1,) else "prepared"
 
 
-class MySqlSession(Transactions):
+class MySqlSession(Transactions, Session):
     """One writer's connection to one table, and to its parent."""
 
     def __init__(self, address: Address, table: Table, method: SendMethod | None = None) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.session.statements import is_uuid
-from keybench.model.column import Column
+from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 
@@ -33,7 +32,7 @@ class StoredRows(Queries):
         for each in table.family:
             self.rows(f"DROP TABLE IF EXISTS {ddl.name(each)}")
 
-    def stored_keys(self, table: Table) -> Iterator[NDArray[np.uint8] | NDArray[np.int64]]:
+    def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys in order of a unique index, a range at a time, each range joined to one value by the server.
 
         A row for each key would cost the client a call a row.
@@ -50,21 +49,21 @@ class StoredRows(Queries):
             yield self._keys(table.column, joined, count)
             after = f"WHERE {place} > " + self.connection.escape(greatest)  # bytes, text or a number
 
-    def ordered_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by the server."""
         return self._sorted_by(table, "`key`")
 
-    def arrived_keys(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64] | None:
+    def arrived_keys(self, table: Table) -> EncodedKeys | None:
         """All keys by the primary key of a table that is not the key's b-tree; None where it is."""
         return None if table.key == "clustered" else self.keys_by_row(table)
 
-    def keys_by_row(self, table: Table) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def keys_by_row(self, table: Table) -> EncodedKeys:
         """All keys in order of the primary key."""
         if table.key == "clustered":
             return np.concatenate(list(self.stored_keys(table)))
         return self._sorted_by(table, ddl.row_order(table))
 
-    def _sorted_by(self, table: Table, order: str) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
         rows = self.rows(f"SELECT {self._form(table.column)} FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
         values = [key if isinstance(key, bytes) else key.encode("ascii") for (key,) in rows]
         return self._keys(table.column, b"".join(values), len(values))
@@ -77,7 +76,7 @@ class StoredRows(Queries):
             return "UNHEX(REPLACE(`key`, '-', ''))"
         return "`key`" if self.joins_bytes or column.form == "text" else "HEX(`key`)"
 
-    def _keys(self, column: Column, joined: str | bytes, count: int) -> NDArray[np.uint8] | NDArray[np.int64]:
+    def _keys(self, column: Column, joined: str | bytes, count: int) -> EncodedKeys:
         """`count` joined values of `_form`, as `Column.encode` gives them."""
         text = joined.encode("ascii") if isinstance(joined, str) else joined
         if column.form == "int":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from keybench.databases.contract.capabilities import ReadsInOrder
-from keybench.databases.contract.roles import Probe
+from keybench.databases.contract.roles import Admin, Probe
 from keybench.databases.core.key_order import HeapOrderProbe
 from keybench.databases.oracle.connection import Connection
 from keybench.databases.oracle.probes.index import SizesProbe, StructureProbe
 from keybench.databases.oracle.probes.statistics import SessionsProbe
 
 
-def probes(connection: Connection, keys: ReadsInOrder) -> tuple[Probe, ...]:
+def probes(connection: Connection, admin: Admin) -> tuple[Probe, ...]:
     """All probes."""
-    return SessionsProbe(connection), StructureProbe(connection), SizesProbe(connection), HeapOrderProbe(keys)
+    return SessionsProbe(connection), StructureProbe(connection), SizesProbe(connection), HeapOrderProbe(admin)

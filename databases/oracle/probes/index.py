@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from keybench.databases.core.probes import FinalState, measured
+from keybench.databases.contract.roles import Probe
+from keybench.databases.core.probes import measured
 from keybench.databases.oracle import ddl
 from keybench.databases.oracle.connection import Connection
 from keybench.errors import ServerError
@@ -26,7 +27,7 @@ def sizes(connection: Connection, table: Table) -> Mapping[str, int]:
     return {str(name): int(size) for name, size in connection.rows(SIZES, names)}
 
 
-class StructureProbe(FinalState):
+class StructureProbe(Probe):
     """Blocks of the key's index, from INDEX_STATS."""
 
     supplies: Sequence[Metric] = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY)
@@ -47,7 +48,7 @@ class StructureProbe(FinalState):
         return measured(self.supplies, (leaves, branches, 100 * used / (leaves * room)))
 
 
-class SizesProbe(FinalState):
+class SizesProbe(Probe):
     """Sizes of the key's index and of the table with it, in extents."""
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from keybench.databases.core.probes import FinalState, measured
+from keybench.databases.contract.roles import Probe
+from keybench.databases.core.probes import measured
 from keybench.databases.oracle.connection import Connection
 from keybench.databases.oracle.ddl import STATISTICS
 from keybench.errors import ServerError
@@ -59,7 +60,7 @@ def kept(connection: Connection) -> Mapping[str, int]:
     return {str(name): int(value) for name, value in connection.rows(KEPT)}
 
 
-class SessionsProbe(FinalState):
+class SessionsProbe(Probe):
     """Splits and redo of the sessions that wrote, for all their indexes together."""
 
     server_wide = True

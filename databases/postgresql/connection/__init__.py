@@ -19,6 +19,7 @@ from keybench.databases.postgresql import versions
 from keybench.databases.postgresql.ddl import USER
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, ServerError
+from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
 
 CONNECT_SECONDS = 5
@@ -105,7 +106,7 @@ def create_database(admin: psycopg.Connection) -> None:
         admin.execute(f"CREATE DATABASE {USER} TEMPLATE template0")
 
 
-def key_array(table: Table, data: NDArray[np.uint8]) -> NDArray[np.uint8] | NDArray[np.int64]:
+def key_array(table: Table, data: NDArray[np.uint8]) -> EncodedKeys:
     """Keys as `Column.encode` gives them, from their binary form: uint8 (n, width)."""
     if table.column.form == "int":
         return np.ascontiguousarray(data).view(f">i{table.column.width}").ravel().astype(np.int64)

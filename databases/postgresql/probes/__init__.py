@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.contract.capabilities import ReadsInOrder
-from keybench.databases.contract.roles import Probe
+from keybench.databases.contract.roles import Admin, Probe
 from keybench.databases.core.key_order import HeapOrderProbe
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes.counters import CacheProbe, LogProbe
@@ -13,7 +12,7 @@ from keybench.databases.postgresql.probes.tables import SizesProbe
 from keybench.databases.postgresql.probes.waits import LogSyncProbe
 
 
-def probes(server: Queries, keys: ReadsInOrder) -> tuple[Probe, ...]:
+def probes(server: Queries, admin: Admin) -> tuple[Probe, ...]:
     """All probes. Those of cache and log come first, because the others may read pages and write to the log."""
     return (
         CacheProbe(server),
@@ -22,5 +21,5 @@ def probes(server: Queries, keys: ReadsInOrder) -> tuple[Probe, ...]:
         LogSyncProbe(server),
         PagesProbe(server),
         SizesProbe(server),
-        HeapOrderProbe(keys),
+        HeapOrderProbe(admin),
     )

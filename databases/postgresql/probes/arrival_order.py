@@ -14,14 +14,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import Arrivals
+from keybench.databases.contract.roles import Arrivals
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import log, waldump
 from keybench.databases.postgresql.probes.tables import UnreadableError
 from keybench.errors import ServerError
+from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
 
-StoredTransactions = Callable[[Table], tuple[NDArray[np.uint8] | NDArray[np.int64], NDArray[np.int64]]]
+StoredTransactions = Callable[[Table], tuple[EncodedKeys, NDArray[np.int64]]]
 """Reads a table: (all its keys, the transaction that inserted each)."""
 
 _SLOT = "keybench_arrival"

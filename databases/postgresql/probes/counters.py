@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
+from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import measured
 from keybench.databases.postgresql import connection, versions
 from keybench.databases.postgresql.connection import Queries
@@ -18,7 +19,7 @@ from keybench.model.table import Table
 _QUIET_SECONDS = 2.0
 
 
-class CacheProbe:
+class CacheProbe(Probe):
     """Pages that the server read into its buffers for this database, and wrote from its buffers for all databases.
 
     The server cannot tell whether a page came from the disk or from the operating system's cache. Before version 16 it
@@ -82,7 +83,7 @@ def wait_for_quiet(server: Queries, standing: frozenset[int]) -> None:
         time.sleep(0.01)
 
 
-class LogProbe:
+class LogProbe(Probe):
     """How much the log grew, and how much of that is whole pages. Other work on the server counts too."""
 
     server_wide = True

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import PageOrder
+from keybench.databases.contract.roles import PageOrder
 from keybench.pagemodels.page_stats import LeafOrder
 from keybench.pagemodels.server_pages import Level, ServerPages
 

@@ -14,8 +14,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.capabilities import PageOrder
-from keybench.databases.core.probes import FinalState, measured
+from keybench.databases.contract.roles import PageOrder, Probe
+from keybench.databases.core.probes import measured
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import nbtree
 from keybench.databases.postgresql.probes.nbtree import IndexPages
@@ -104,7 +104,7 @@ def _by_file_function(server: Queries, index: int, total: int) -> Iterator[bytes
         yield chunk
 
 
-class PagesProbe(FinalState):
+class PagesProbe(Probe):
     """Page structure of the key's index after the inserts."""
 
     supplies: Sequence[Metric] = (

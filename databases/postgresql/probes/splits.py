@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import measured
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes import log, pages, waldump
@@ -16,7 +17,7 @@ from keybench.pagemodels.postgresql.records import leaf_capacity
 _SLOT = "keybench"
 
 
-class SplitsProbe:
+class SplitsProbe(Probe):
     """Splits of the key's index by kind, from the log written during the trial."""
 
     supplies: Sequence[Metric] = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS, Metric.BRANCH_SPLITS)

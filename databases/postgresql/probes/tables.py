@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from keybench.databases.core.probes import FinalState, measured
+from keybench.databases.contract.roles import Probe
+from keybench.databases.core.probes import measured
 from keybench.databases.postgresql import ddl
 from keybench.databases.postgresql.connection import Queries
 from keybench.errors import ServerError
@@ -46,7 +47,7 @@ def index_bytes(server: Queries, table: Table) -> int:
     return int(server.value("SELECT pg_relation_size(%s::oid)", index_oid(server, table)))
 
 
-class SizesProbe(FinalState):
+class SizesProbe(Probe):
     """Sizes of the key's index, and of the table with everything that belongs to it."""
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)

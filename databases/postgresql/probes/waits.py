@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.core.probes import WaitSamples, measured
 from keybench.databases.postgresql import connection, ddl, versions
 from keybench.databases.postgresql.connection import Queries
@@ -34,7 +34,7 @@ SELECT count(*), count(DISTINCT page)
 FROM pg_lock_status() WHERE mode = 'SIReadLock' AND locktype = 'page' AND relation = %s"""
 
 
-class LogSyncProbe:
+class LogSyncProbe(Probe):
     """How often the server synchronised its log, by all its processes (pg_stat_wal, from 18 on pg_stat_io)."""
 
     server_wide = True

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg import pq
 
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Session
 from keybench.databases.core.exchange import AVAILABLE, Answer, Exchange
 from keybench.databases.core.packing import beside, texts
 from keybench.databases.hosting.disk_full_hint import with_next_step
@@ -55,7 +55,7 @@ def _copy(table: Table) -> bytes:
     return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
 
 
-class PostgresSession(Transactions):
+class PostgresSession(Transactions, Session):
     """One writer's connection to one table."""
 
     def __init__(self, address: Address, table: Table) -> None:

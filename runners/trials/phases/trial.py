@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 
-from keybench.databases.contract.capabilities import HoldsCleaning, ReadsPageOrder, Rebuilds
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Admin
 from keybench.databases.registry import engine
@@ -67,8 +66,7 @@ class PhasesTrial(ServerTrial):
                 if step.what == "build":
                     seconds += self._rebuild(admin, step)
             elif step.what == "delete":
-                if isinstance(admin, HoldsCleaning):
-                    admin.hold_cleaning()
+                admin.hold_cleaning()
                 seconds = self._delete(target, step)
             elif step.what == "clean":
                 admin.settle(one.table)
@@ -129,8 +127,7 @@ class PhasesTrial(ServerTrial):
     def _rebuild(self, admin: Admin, step: Step) -> float:
         """Seconds. An index that is built again is the one that would have been built after the rows."""
         begin = time.monotonic()
-        if isinstance(admin, Rebuilds):
-            admin.rebuild(self.tables[0].table, step.fill)
+        admin.rebuild(self.tables[0].table, step.fill)
         return time.monotonic() - begin
 
     def _delete(self, target: Target, step: Step) -> float:
@@ -177,7 +174,7 @@ def _reads(
 def _stranded(admin: Admin, table: Table, reach: Reach, found: Iterable[Reading]) -> float | None:
     """`Reach.stranded` of the index on the server; None if its pages cannot be read."""
     densities = [one.value for one in found if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY)]
-    order = admin.page_order(table) if isinstance(admin, ReadsPageOrder) else None
+    order = admin.page_order(table)
     if order is None or not densities or densities[0] is None:
         return None
     return reach.stranded(order.rows, densities[0])

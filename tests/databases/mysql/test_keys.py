@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from keybench.databases import mariadb, mysql
-from keybench.databases.contract.capabilities import MakesKeys
 from keybench.databases.mysql import ddl, keys
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
@@ -35,7 +34,6 @@ def loaded(admin: MySqlAdmin, on: Table, path: SendMethod) -> np.ndarray:
     """The keys, in the order in which their rows arrived."""
     admin.create(on)
     session = MySqlSession(admin.address, on, path)
-    assert isinstance(session, MakesKeys)
     try:
         batches = session.prepare_without_keys(Payload(20), 7, ROWS, 1000)
         assert [session.send(batch) for batch in batches] == [1000, 1000, 501]

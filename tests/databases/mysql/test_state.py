@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from benchmarks import streams
-from keybench.databases.contract.capabilities import HoldsCleaning, Rebuilds
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.bench import Bench
 from keybench.databases.contract_suite.past import Both, history
@@ -204,7 +203,6 @@ def test_deleted_rows_stay_until_purge_may_go_on(engine, admin) -> None:
     admin.create(on)
     keys = streams.keys(np.arange(2000), on.column)
     send(admin.address, on, keys)
-    assert isinstance(admin, HoldsCleaning)
     admin.hold_cleaning()
     admin.hold_cleaning()
     with closing(engine.session(admin.address, on)) as session:
@@ -223,7 +221,6 @@ def test_a_rebuild_sets_the_fill_factor_for_its_own_time(admin) -> None:
     on, factor = table(), "SELECT @@GLOBAL.innodb_fill_factor"
     admin.create(on)
     send(admin.address, on, streams.keys(np.arange(5000), on.column))
-    assert isinstance(admin, Rebuilds)
     admin.rebuild(on, 50)
     assert int(admin.value(factor)) == 100
     order = admin.page_order(on)

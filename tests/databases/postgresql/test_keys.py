@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from keybench.databases.contract.capabilities import MakesKeys
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
@@ -22,7 +21,6 @@ def loaded(admin: PostgresAdmin, name: str) -> np.ndarray:
     on = Table("trial", ENGINE.column(made.column), 20, server_keys=made)
     admin.create(on)
     session = ENGINE.session(admin.address, on)
-    assert isinstance(session, MakesKeys)
     try:
         batches = session.prepare_without_keys(Payload(20), 7, ROWS, 1000)
         assert [session.send(batch) for batch in batches] == [1000, 1000, 501]

@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from keybench.databases.contract.capabilities import Restarts
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Provision
 from keybench.databases.core.retried import in_transactions
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError
@@ -37,13 +36,12 @@ STYLE = TransactionStyle("serializable", "key")
 
 
 @pytest.fixture(params=["postgresql=local", "mariadb=local", "mysql=local"])
-def server(request: pytest.FixtureRequest) -> Iterator[tuple[Target, Restarts]]:
+def server(request: pytest.FixtureRequest) -> Iterator[tuple[Target, Provision]]:
     name, _, kind = request.param.partition("=")
     on = engine(name)
     if reason := on.missing(kind):
         pytest.skip(reason)
     provision = on.provision(kind, on.settings("durable", "default"))
-    assert isinstance(provision, Restarts)
     try:
         yield Target(on, kind, provision.start()), provision
     finally:
@@ -123,7 +121,7 @@ def wait_for_rows(notes: Path, writers: int, rows: int, seconds: float = 120) ->
 
 @pytest.mark.parametrize("event", ["writers are killed", "the server restarts"])
 def test_no_acknowledged_row_is_lost_and_none_is_there_twice(
-    server: tuple[Target, Restarts], tmp_path: Path, event: str
+    server: tuple[Target, Provision], tmp_path: Path, event: str
 ) -> None:
     target, provision = server
     writers, rows = 64, 64 * 12
@@ -178,7 +176,7 @@ def settled(target: Target, table: Table, sources: Sequence[KeySource], notes: P
     raise AssertionError("the table does not come to rest")
 
 
-def test_every_deadlock_that_innodb_ends_is_a_counted_retry(server: tuple[Target, Restarts]) -> None:
+def test_every_deadlock_that_innodb_ends_is_a_counted_retry(server: tuple[Target, Provision]) -> None:
     target, _ = server
     if target.engine.name == "postgresql":
         pytest.skip("PostgreSQL's locks do not wait for one another here: test_retried compares its rollbacks")
