@@ -15,23 +15,25 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
+
 from benchmarks import pairs
 from keybench.databases.contract.roles import Address
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import local
+from keybench.databases.mysql.ddl import name
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import flavour_named
-from keybench.databases.mysql.session import MySqlSession, SendMethod
-from keybench.databases.mysql.session import statements as packed
+from keybench.databases.mysql.session import MySqlSession, SendMethod, load_data
 from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
 TARGETS: dict[str, dict[SendMethod, float]] = {
-    "mariadb": {"load data": 1.05, "arrays": 0.80, "insert": 1.05},
-    "mysql": {"load data": 1.05, "prepared": 0.85, "insert": 1.05},
+    "mariadb": {"load data": 1.05, "arrays": 0.80},
+    "mysql": {"load data": 1.05, "prepared": 0.85},
 }
 LAYOUTS = ("uuid-v4", "uuid-v7")
 
@@ -92,15 +94,20 @@ def _measure(on: MySqlEngine, address: Address, scratch: Path, rows: int, repeti
 def _script(table: Table, keys: Keys, way: SendMethod, scratch: Path) -> Path:
     """A script with one statement a transaction. Rows for LOAD DATA are in files, one for each transaction."""
     payload = Payload(table.payload).rows(0, len(keys))
-    lines = []
+    lines: list[bytes] = []
     if way == "load data":
-        statement = packed.load_statement(table)
-        for number, batch in enumerate(packed.loads(table, keys, payload, pairs.ROWS_PER_TX)):
+        batches = load_data.pack(table, keys, payload, np.empty(0, np.int64), pairs.ROWS_PER_TX)
+        for number, batch in enumerate(batches):
             file = scratch / f"rows-{number}"
             file.write_bytes(batch.data)
-            lines.append(statement.replace(b"'rows'", f"'{file}'".encode(), 1))
+            lines.append(batch.statement.replace(b"'rows'", f"'{file}'".encode(), 1))
     else:
-        lines = [s for batch in packed.inserts(table, keys, payload, pairs.ROWS_PER_TX) for s in batch.statements]
+        rows = [
+            f"(x'{bytes(key).hex()}','{bytes(text).decode()}')" for key, text in zip(keys.data, payload, strict=True)
+        ]
+        for first in range(0, len(rows), pairs.ROWS_PER_TX):
+            values = ",".join(rows[first : first + pairs.ROWS_PER_TX])
+            lines.append(f"INSERT INTO {name(table)} (`key`, payload) VALUES {values}".encode())
     script = scratch / "script.sql"
     script.write_bytes(b"".join(line + b";\n" for line in lines))
     return script

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
 import pymysql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
 from keybench.databases.mysql import ddl, keys, settings
-from keybench.databases.mysql.connection import Connection, connect, server_errors
+from keybench.databases.mysql.connection import Connection, Queries, connect, server_errors
 from keybench.databases.mysql.probes import probes, tables
 from keybench.databases.mysql.probes.arrival_order import InsertionRecorder
 from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError
 from keybench.databases.mysql.probes.pages import read_for_model, read_index
 from keybench.databases.mysql.probes.waits import WaitSampler
 from keybench.databases.mysql.session import default_method
-from keybench.databases.mysql.session.stored_rows import StoredRows
+from keybench.databases.mysql.session.load_data import is_uuid
 from keybench.errors import UsageError
+from keybench.model.column import Column, EncodedKeys
+from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import require_fill_factor
 from keybench.pagemodels.innodb.server_pages import InnodbPages
 
 _QUIET_SECONDS = 60.0
+_SLICE_ROWS = 50_000
 
 
-class MySqlAdmin(StoredRows, Admin):
+class MySqlAdmin(Queries, Admin):
     """One administrative connection, in autocommit."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
+        self.rows(f"SET SESSION group_concat_max_len = {_SLICE_ROWS * 1024}")
         self._holding: Connection | None = None
 
     def sessions_left(self) -> int:
@@ -77,6 +82,47 @@ class MySqlAdmin(StoredRows, Admin):
         self.checkpoint()
         for each in table.family:
             self.rows(ddl.create(each))
+
+    def drop(self, table: Table) -> None:
+        """Drops the table and its parent if they are there."""
+        for each in table.family:
+            self.rows(f"DROP TABLE IF EXISTS {ddl.name(each)}")
+
+    def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
+        """The keys in order of a unique index, a range at a time, each range joined to one value by the server.
+
+        A row for each key would cost the client a call a row.
+        """
+        after, place = "", "row_id" if table.key == "fk" else "`key`"
+        columns = "`key`" if place == "`key`" else f"`key`, {place}"
+        while True:
+            ((count, joined, greatest),) = self.rows(
+                f"SELECT count(*), group_concat({_joinable(table.column)} SEPARATOR ''), max({place}) FROM "  # noqa: S608  # our own names
+                f"(SELECT {columns} FROM {ddl.name(table)} {after} ORDER BY {place} LIMIT {_SLICE_ROWS}) part"
+            )
+            if not count:
+                return
+            yield _keys(table.column, joined, count)
+            after = f"WHERE {place} > " + self.connection.escape(greatest)  # bytes, text or a number
+
+    def ordered_keys(self, table: Table) -> EncodedKeys:
+        """All keys, sorted by the server."""
+        return self._sorted_by(table, "`key`")
+
+    def arrived_keys(self, table: Table) -> EncodedKeys | None:
+        """All keys by the primary key of a table that is not the key's b-tree; None where it is."""
+        return None if table.key == "clustered" else self.keys_by_row(table)
+
+    def keys_by_row(self, table: Table) -> EncodedKeys:
+        """All keys in order of the primary key."""
+        if table.key == "clustered":
+            return np.concatenate(list(self.stored_keys(table)))
+        return self._sorted_by(table, ddl.row_order(table))
+
+    def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
+        rows = self.rows(f"SELECT {_joinable(table.column)} FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
+        values = [key if isinstance(key, bytes) else key.encode("ascii") for (key,) in rows]
+        return _keys(table.column, b"".join(values), len(values))
 
     def checkpoint(self) -> bool:
         """Waits for purge and writes all changed pages to the files; False where the server is somebody's own."""
@@ -179,3 +225,19 @@ class MySqlAdmin(StoredRows, Admin):
         if self._holding and self._holding.open:
             self._holding.close()
         super().close()
+
+
+def _joinable(column: Column) -> str:
+    """An expression for the key whose values have one width, so that they can be joined."""
+    if column.form == "int":
+        return "LPAD(HEX(`key`), 16, '0')"
+    return "UNHEX(REPLACE(`key`, '-', ''))" if is_uuid(column) else "`key`"
+
+
+def _keys(column: Column, joined: str | bytes, count: int) -> EncodedKeys:
+    """`count` joined values of `_joinable`, as `Column.encode` gives them."""
+    text = joined.encode("ascii") if isinstance(joined, str) else joined
+    if column.form == "int":
+        return np.frombuffer(bytes.fromhex(text.decode("ascii")), ">i8").astype(np.int64)
+    data = np.frombuffer(text, np.uint8).reshape(count, -1)
+    return column.encode(Keys(data, "uuid")) if is_uuid(column) else data

@@ -19,7 +19,6 @@ from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour, number
 from keybench.databases.mysql.settings import configured, model_parameters
-from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
@@ -114,21 +113,13 @@ class MySqlEngine(Engine):
         return MySqlAdmin(address)
 
     def inspector(self, target: str) -> Inspector:
-        """A read-only connection to the server of a URL, of either flavour, as both have mysql:// URLs.
-
-        UsageError for another server that speaks their protocol.
-        """
+        """A read-only connection to the server of a URL, of either flavour, as both have mysql:// URLs."""
         from keybench.databases.mysql.probes.inspection.inspector import MySqlInspector
         from keybench.databases.mysql.url import any_database
 
         try:
             return MySqlInspector(*any_database(self.flavour, target))
         except OtherFlavour as other:
-            if other.actual not in (MARIADB, MYSQL):
-                raise UsageError(
-                    f"this server is {other.actual.title}, whose tables have no pages to inspect: give the URL of a "
-                    "MariaDB or a MySQL."
-                ) from None
             return MySqlInspector(*any_database(other.actual, target))
 
     def session(self, address: Address, table: Table) -> Session:

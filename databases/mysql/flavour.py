@@ -1,4 +1,4 @@
-"""The differences between MySQL, MariaDB and others that speak their protocol, and between their versions.
+"""The differences between MySQL and MariaDB, and between their versions.
 
 The facts about MySQL are from its manual (8.4) and source. MySQL 9.7, MariaDB 10.11 and MariaDB 11.8 have been run,
 MySQL 8.0 and 8.4 have not.
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
 
-from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing
 from keybench.model.column import Column
 from keybench.model.keys import Kind
@@ -48,33 +46,29 @@ class Flavour:
     url_schemes: tuple[str, ...]
     versions: tuple[str, ...]
     """That people run, oldest first."""
-    programs: tuple[str, ...] = ()
+    programs: tuple[str, ...]
     """Names of the server program."""
-    install: str = ""
+    install: str
     """The command that installs a server."""
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str]
     """Settings that the others do not have."""
-    session: tuple[str, ...] = ()
+    session: tuple[str, ...]
     """Statements at the start of each connection."""
-    metric_enabled: str = ""
+    metric_enabled: str
     """Condition under which the counter of a row of INNODB_METRICS is running."""
-    indexes: str = ""
+    indexes: str
     """Query for (index id, index name, table id) of the table `%s`, in InnoDB's spelling."""
-    image: str = ""
+    image: str
     """Docker's official image."""
-    health: tuple[str, ...] = ()
+    health: tuple[str, ...]
     """The command by which Docker checks, in the container, that root can log in over TCP."""
-    waits_for_purge: bool = False
+    waits_for_purge: bool
     """Whether all builds have `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now`."""
-    port: str = "3306"
-    mark: str = ""
-    """What the versions of its servers contain, in small letters; MySQL's contain none."""
 
 
 MARIADB = Flavour(
     name="mariadb",
     title="MariaDB",
-    mark="mariadb",
     columns=(UUID, *(replace(column, native=column.native and column.kinds != _GUID) for column in COLUMNS)),
     programs=("mariadbd", "mysqld"),
     url_schemes=("mariadb", "mysql"),
@@ -127,27 +121,14 @@ MYSQL = Flavour(
 )
 
 
-@runtime_checkable
-class HasFlavour(Protocol):
-    """An engine whose servers speak MySQL's protocol."""
-
-    @property
-    def flavour(self) -> Flavour:
-        """Its flavour."""
-        ...
-
-
 def flavour_named(name: str) -> Flavour:
     """The flavour whose engine has that name."""
-    found = engine(name)
-    assert isinstance(found, HasFlavour)
-    return found.flavour
+    return {MARIADB.name: MARIADB, MYSQL.name: MYSQL}[name]
 
 
 def flavour_of(version: str) -> Flavour:
-    """The flavour of a server, by the version that it reports: MariaDB's contains its name, for example."""
-    all_flavours = (on.flavour for on in engines().values() if isinstance(on, HasFlavour))
-    return next((one for one in all_flavours if one.mark and one.mark in version.lower()), MYSQL)
+    """The flavour of a server, by the version that it reports: MariaDB's contains its name."""
+    return MARIADB if "mariadb" in version.lower() else MYSQL
 
 
 class OtherFlavour(EnvironmentMissing):

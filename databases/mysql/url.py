@@ -9,6 +9,7 @@ from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour
 from keybench.errors import UsageError
 
+_PORT = "3306"
 _OPTIONS = frozenset({"unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_cert", "ssl_verify_identity"})
 
 
@@ -27,10 +28,10 @@ def address_of(flavour: Flavour, url: str) -> Address:
 
 def any_database(flavour: Flavour, url: str) -> tuple[Address, str]:
     """The same, and the database that the URL names, whichever it is; empty if it names none."""
-    parts = UrlForm(flavour.title, f"{flavour.url_schemes[0]}://user@host:{flavour.port}", _OPTIONS).parse(url)
+    parts = UrlForm(flavour.title, f"{flavour.url_schemes[0]}://user@host:{_PORT}", _OPTIONS).parse(url)
     parameters = dict(parts.options)
     if "unix_socket" not in parts.options:
-        parameters |= {"host": parts.host or "localhost", "port": parts.port or flavour.port}
+        parameters |= {"host": parts.host or "localhost", "port": parts.port or _PORT}
     if parts.user:
         parameters["user"] = parts.user
     return Address(flavour.name, "url", parameters, secret=from_url(parts.password)), parts.path

@@ -44,8 +44,8 @@ def sql_type(column: Column) -> str:
     return column.sql_type.format(width=column.width)
 
 
-def create(table: Table, primary: str = "") -> str:
-    """The statement that creates the table, without its parent. `primary` follows the primary key.
+def create(table: Table) -> str:
+    """The statement that creates the table, without its parent.
 
     By date, the primary key is the moment of creation and then the key, because two rows may have the same moment.
     """
@@ -54,13 +54,13 @@ def create(table: Table, primary: str = "") -> str:
     columns = f"`key` {sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"
     option = f" COMMENT 'MERGE_THRESHOLD={merge}'" if (merge := table.settings.get("merge_threshold")) else ""
     if table.key == "clustered":
-        columns += f", PRIMARY KEY (`key`){primary}{option}"
+        columns += f", PRIMARY KEY (`key`){option}"
     elif table.by_date:
-        columns = f"created bigint NOT NULL, {columns}, PRIMARY KEY (created, `key`){primary}{option}"
+        columns = f"created bigint NOT NULL, {columns}, PRIMARY KEY (created, `key`){option}"
         columns += f", UNIQUE KEY `key` (`key`){option}"
     else:
         unique = "" if table.key == "fk" else "UNIQUE "
-        columns = f"row_id bigint NOT NULL AUTO_INCREMENT, {columns}, PRIMARY KEY (row_id){primary}{option}"
+        columns = f"row_id bigint NOT NULL AUTO_INCREMENT, {columns}, PRIMARY KEY (row_id){option}"
         columns += f", {unique}KEY `key` (`key`){option}"
     return f"CREATE TABLE {name(table)} ({columns}) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = '{COMMENT}'"
 

@@ -9,10 +9,10 @@ A transaction of one row is a prepared INSERT, on both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -21,36 +21,26 @@ from keybench.databases.core.exchange import AVAILABLE, Answer, Exchange
 from keybench.databases.core.packing import Varying, texts
 from keybench.databases.mysql import connection, ddl
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of
-from keybench.databases.mysql.session import arrays, prepared, requests, statements, values
-from keybench.databases.mysql.session.transactions import Transactions
+from keybench.databases.mysql.session import load_data, packets
+from keybench.databases.mysql.session.load_data import Loaded, Moments
+from keybench.databases.mysql.session.packets import Packets
 from keybench.errors import ServerError
 from keybench.model.keys import Bytes, Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
+from keybench.model.transactions import Isolation
 
-SendMethod = Literal["load data", "arrays", "prepared", "insert"]
-Batch = statements.Loaded | arrays.Arrays | prepared.Prepared | statements.Inserted
+SendMethod = Literal["load data", "arrays", "prepared"]
 
-_PACKED: Mapping[SendMethod, Callable[..., Sequence[Batch]]] = {
-    "load data": statements.loads,
-    "arrays": arrays.packed,
-    "prepared": prepared.packed,
-    "insert": statements.inserts,
-}
-_PACKED_WITHOUT_KEYS: Mapping[SendMethod, Callable[[Table, Bytes | Varying, int], Sequence[Batch]]] = {
-    "load data": statements.loads_without_keys,
-    "arrays": arrays.packed_without_keys,
-    "prepared": prepared.packed_without_keys,
-    "insert": statements.inserts_without_keys,
-}
+_NO_MOMENTS: Moments = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
 class ParentsAndChildren:
     """One transaction's rows of a parent table and of its child table."""
 
-    parents: Batch
-    children: Batch
+    parents: Loaded | Packets
+    children: Loaded | Packets
 
 
 def default_method(to: connection.Connection) -> SendMethod:
@@ -63,7 +53,7 @@ def default_method(to: connection.Connection) -> SendMethod:
     return "load data" if permitted == (1,) else "prepared"
 
 
-class MySqlSession(Transactions, Session):
+class MySqlSession(Session):
     """One writer's connection to one table, and to its parent."""
 
     def __init__(self, address: Address, table: Table, method: SendMethod | None = None) -> None:
@@ -73,7 +63,6 @@ class MySqlSession(Transactions, Session):
         with connection.server_errors(self._title):
             self._method = method or default_method(self._connection)
         self._chosen = method is not None
-        self._statements: list[bytes] = []
         self._prepared: dict[tuple[str, int], bytes] = {}
         self._analysed = False
 
@@ -83,73 +72,67 @@ class MySqlSession(Transactions, Session):
         From here on `send` commits LOAD DATA, after it has checked that no row was left out. If no method is chosen and
         each batch is one row, batches are `Requests`.
         """
-        n, each = len(keys), self._table.children
+        n, children = len(keys), self._table.children
         payloads, moments = texts(payload, start, n), payload.moments(start, n)
-        if self._one_by_one(n, rows_per_tx):
-            return requests.packed(self._insert(), values.of_rows(self._table, keys, payloads, moments, b""))
-        self._begin()
-        pack = _PACKED[self._method]
         if not self._table.parent:
-            return pack(self._table, keys, payloads, rows_per_tx, moments)
-        parents = pack(self._table.parent, keys, payloads, rows_per_tx)
-        of_parent = np.repeat(np.arange(n), each)
-        children = pack(self._table, keys[of_parent], payloads[of_parent], rows_per_tx * each)
-        return list(map(ParentsAndChildren, parents, children))
+            return self._batches(keys, payloads, moments, rows_per_tx)
+        of_parents = self._pack(self._table.parent, keys, payloads, _NO_MOMENTS, rows_per_tx)
+        parent_rows = np.repeat(np.arange(n), children)
+        of_children = self._pack(
+            self._table, keys[parent_rows], payloads[parent_rows], _NO_MOMENTS, rows_per_tx * children
+        )
+        return list(map(ParentsAndChildren, of_parents, of_children))
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """The same for rows whose keys the server makes."""
-        if self._one_by_one(rows, rows_per_tx):
-            return requests.packed(self._insert(), values.without_keys(texts(payload, start, rows), b""))
-        self._begin()
-        return _PACKED_WITHOUT_KEYS[self._method](self._table, texts(payload, start, rows), rows_per_tx)
+        return self._batches(None, texts(payload, start, rows), _NO_MOMENTS, rows_per_tx)
 
-    def _one_by_one(self, rows: int, rows_per_tx: int) -> bool:
-        return rows > 0 and rows_per_tx == 1 and not self._chosen and not self._table.parent
+    def _batches(
+        self, keys: Keys | None, payloads: Bytes | Varying, moments: Moments, rows_per_tx: int
+    ) -> Sequence[object]:
+        if rows_per_tx == 1 and len(payloads) and not self._chosen:
+            with connection.server_errors(self._title):
+                self._connection.autocommit(True)
+                return packets.requests(self._number(self._table, 1), self._table, keys, payloads, moments)
+        return self._pack(self._table, keys, payloads, moments, rows_per_tx)
 
-    def _insert(self) -> bytes:
-        """The number of the INSERT of one row."""
+    def _pack(
+        self, table: Table, keys: Keys | None, payloads: Bytes | Varying, moments: Moments, rows_per_tx: int
+    ) -> Sequence[Loaded | Packets]:
+        """Rows of one table as the method takes them. Statements are prepared here, outside the timed window."""
         with connection.server_errors(self._title):
-            self._connection.autocommit(True)
-            return self._number(self._table, 1)
+            if self._method == "load data":
+                self._connection.autocommit(False)
+                return load_data.pack(table, keys, payloads, moments, rows_per_tx)
+            batches = packets.pack(self._method, table, keys, payloads, moments, rows_per_tx)
+            for rows in {rows for batch in batches for rows, _ in batch.packets}:
+                self._number(table, rows)
+            return batches
 
     def exchange(self) -> Exchange | None:
         """The loop for transactions of one row; None if the connection is encrypted."""
         wire = self._connection.plain_socket() if AVAILABLE else None
-        return None if wire is None else Exchange(wire, requests.STORED, self._read)
+        return None if wire is None else Exchange(wire, packets.STORED, self._read)
 
     def _read(self, answer: Answer) -> int:
         with connection.server_errors(self._title):
             try:
-                return requests.read(answer)
+                return packets.read(answer)
             except OSError:
                 raise self._connection.lost() from None
-
-    def _begin(self) -> None:
-        """Prepares the method: the statement for each table's batches, the parent's first."""
-        if self._statements:
-            return
-        family = self._table.family
-        with connection.server_errors(self._title):
-            if self._method == "load data":
-                self._connection.autocommit(False)
-                self._statements = [statements.load_statement(each) for each in family]
-            elif self._method == "arrays":
-                self._statements = [self._connection.statement(arrays.statement(each)) for each in family]
-            else:
-                self._statements = [b"" for _ in family]
 
     def send(self, batch: object) -> int:
         """One transaction; the rows that the server says it stored, without children."""
         with connection.server_errors(self._title):
             if isinstance(batch, memoryview):
-                return self._connection.run_prepared(self._number(self._table, 1), requests.values(batch))
+                return self._connection.run_prepared(self._number(self._table, 1), packets.values_of(batch))
             if isinstance(batch, ParentsAndChildren):
                 return self._whole(partial(self._send_both, batch), begin=True)
-            assert isinstance(batch, Batch)
-            part = partial(self._send_part, self._statements[-1], batch)
-            if isinstance(batch, statements.Loaded):
+            assert isinstance(batch, Loaded | Packets)
+            part = partial(self._send_part, self._table, batch)
+            if isinstance(batch, Loaded):
                 return self._whole(part, begin=False)  # autocommit is off
-            return part() if len(batch.statements) == 1 else self._whole(part, begin=True)
+            return part() if len(batch.packets) == 1 else self._whole(part, begin=True)
 
     def _whole(self, part: Callable[[], int], *, begin: bool) -> int:
         """Runs `part` as one transaction, all of it or nothing."""
@@ -165,30 +148,50 @@ class MySqlSession(Transactions, Session):
         return stored
 
     def _send_both(self, batch: ParentsAndChildren) -> int:
-        parents, children = map(self._send_part, self._statements, (batch.parents, batch.children))
+        assert self._table.parent
+        parents = self._send_part(self._table.parent, batch.parents)
+        children = self._send_part(self._table, batch.children)
         if children != parents * self._table.children:
             raise ServerError(f"{self._title}: {parents} rows were stored with {children} children. Report this.")
         return parents
 
-    def _send_part(self, statement: bytes, batch: Batch) -> int:
-        if isinstance(batch, statements.Loaded):
-            return self._connection.load(statement, batch.data)
-        if isinstance(batch, prepared.Prepared):
-            return sum(
-                self._connection.run_prepared(self._number(batch.table, rows), packet)
-                for rows, packet in batch.statements
-            )
-        run: Any = self._connection.run
-        if isinstance(batch, arrays.Arrays):
-            run = partial(self._connection.run_arrays, statement)
-        return sum(map(run, batch.statements))
+    def _send_part(self, table: Table, batch: Loaded | Packets) -> int:
+        if isinstance(batch, Loaded):
+            return self._connection.load(batch.statement, batch.data)
+        run = self._connection.run_arrays if batch.way == "arrays" else self._connection.run_prepared
+        return sum(run(self._number(table, rows), packet) for rows, packet in batch.packets)
 
     def _number(self, table: Table, rows: int) -> bytes:
-        """The number of the prepared INSERT of so many rows."""
+        """The number of the prepared INSERT of that many rows."""
         known = self._prepared.get((table.name, rows))
         if known is None:
-            known = self._prepared[table.name, rows] = self._connection.statement(prepared.statement(table, rows))
+            known = self._prepared[table.name, rows] = self._connection.statement(packets.insert(table, rows))
         return known
+
+    def isolate(self, isolation: Isolation | None) -> None:
+        """Chooses the level. Rows are sent by statements that leave the transaction open, so not by LOAD DATA."""
+        if self._method == "load data":
+            self._method = "prepared"
+        if isolation:
+            level = isolation.replace("-", " ").upper()
+            self._statement(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+        self._statement("START TRANSACTION")
+
+    def commit(self) -> None:
+        """Commits it."""
+        self._statement("COMMIT")
+
+    def rollback(self) -> None:
+        """Ends it: after a deadlock the server has done so, after a wait that took too long it has undone the statement
+        alone (manual, "InnoDB Error Handling")."""
+        self._statement("ROLLBACK")
+
+    def _statement(self, text: str) -> None:
+        with connection.server_errors(self._title):
+            self._connection.run(text)
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
         """The keys as literals. The first time, the optimiser's statistics are gathered."""
@@ -197,15 +200,15 @@ class MySqlSession(Transactions, Session):
                 self._connection.autocommit(True)
                 self._connection.run(f"ANALYZE TABLE {ddl.name(self._table)}")
             self._analysed = True
-        return [literal.tobytes() for literal in statements.literals(self._table.column, keys)]
+        return [literal.tobytes() for literal in load_data.literals(self._table.column, keys)]
 
     def find(self, key: object) -> int:
         """Reads one row."""
-        return self._run(b"SELECT %s FROM %s WHERE `key` = %s", key)
+        return self._select(b"SELECT %s FROM %s WHERE `key` = %s", key)
 
     def between(self, low: object, high: object) -> int:
         """Reads a range of rows."""
-        return self._run(b"SELECT %s FROM %s WHERE `key` BETWEEN %s AND %s", low, high)
+        return self._select(b"SELECT %s FROM %s WHERE `key` BETWEEN %s AND %s", low, high)
 
     def delete(self, keys: Sequence[object]) -> int:
         """Deletes the rows in one statement."""
@@ -222,7 +225,7 @@ class MySqlSession(Transactions, Session):
         if self._connection.open:
             self._connection.close()
 
-    def _run(self, statement: bytes, *values: object) -> int:
+    def _select(self, statement: bytes, *values: object) -> int:
         names = ddl.columns(self._table).encode(), ddl.name(self._table).encode()
         with connection.server_errors(self._title):
             return self._connection.run(statement % (*names, *values))

@@ -1,5 +1,6 @@
 """Loading, reading and deleting on a live server; batches without one."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,8 +12,7 @@ from keybench.databases.contract_suite.keys import increasing, random, taken_by
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import connect
-from keybench.databases.mysql.session import MySqlSession, default_method, prepared
-from keybench.databases.mysql.session import statements as rows
+from keybench.databases.mysql.session import MySqlSession, default_method, load_data, packets
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
@@ -21,46 +21,53 @@ from keybench.model.table import Table
 from tests.databases.mysql.conftest import MARIADB, ON_MARIADB, lengths, methods, of_each, send
 from tests.databases.mysql.test_order import version4
 
+NO_MOMENTS = np.empty(0, np.int64)
 
+
+@pytest.mark.parametrize("way", ["arrays", "prepared"])
 @given(n=st.integers(0, 40), payload=st.integers(0, 20), rows_per_tx=st.integers(1, 50), most=st.integers(70, 3000))
-def test_statements_hold_the_rows_in_order_and_are_no_longer_than_they_may_be(n, payload, rows_per_tx, most) -> None:
+def test_packets_hold_the_rows_in_order_and_are_no_longer_than_they_may_be(way, n, payload, rows_per_tx, most) -> None:
     on, keys = Table("t", ENGINE.column("binary16"), payload), random(n)
     texts = Payload(payload).rows(3, n)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "STATEMENT_BYTES", most)
-        batches = rows.inserts(on, keys, texts, rows_per_tx)
-    assert [batch.rows for batch in batches] == [min(rows_per_tx, n - first) for first in range(0, n, rows_per_tx)]
-    head = (
-        b"INSERT INTO `keybench`.`t` (`key`, payload) VALUES "
-        if payload
-        else b"INSERT INTO `keybench`.`t` (`key`) VALUES "
-    )
-    sent = []
-    for statement in (statement for batch in batches for statement in batch.statements):
-        assert statement.startswith(head)
-        values = statement[len(head) :]
-        sent += values[1:-1].split(b"),(")
-        assert len(statement) <= most or len(values[1:-1].split(b"),(")) == 1
-    ends = [b",'" + text.tobytes() + b"'" if payload else b"" for text in texts]
-    assert sent == [b"x'" + key.tobytes().hex().encode() + b"'" + end for key, end in zip(keys.data, ends, strict=True)]
+        patch.setattr(packets, "PACKET_BYTES", most)
+        batches = packets.pack(way, on, keys, texts, NO_MOMENTS, rows_per_tx)
+    null = b"\0" if way == "arrays" else b""
+    ends = [null + bytes([payload]) + text.tobytes() if payload else b"" for text in texts]
+    rows = [null + b"\x10" + key.tobytes() + end for key, end in zip(keys.data, ends, strict=True)]
+    width, columns, at = len(null) + 17 + (len(null) + 1 + payload if payload else 0), 2 if payload else 1, 0
+    assert len(batches) == -(-n // rows_per_tx)
+    for batch in batches:
+        first = at
+        for of_insert, packet in batch.packets:
+            head = 2 + 2 * columns if way == "arrays" else 6 + -(-of_insert * columns // 8) + 2 * columns * of_insert
+            here = (len(packet) - head) // width
+            assert of_insert == (1 if way == "arrays" else here)
+            assert packet[head:] == b"".join(rows[at : at + here])
+            assert here == 1 or here * (width + (2 * columns if way == "prepared" else 0)) <= most
+            at += here
+        assert at - first == min(rows_per_tx, n - first)
 
 
 @given(n=st.integers(0, 40), payload=st.integers(0, 20), rows_per_tx=st.integers(1, 50))
 def test_batches_for_load_data_hold_the_rows_in_order(n, payload, rows_per_tx) -> None:
     keys, texts = random(n), Payload(payload).rows(3, n)
-    fixed = rows.loads(Table("t", ENGINE.column("binary16"), payload), keys, texts, rows_per_tx)
+    rows = [min(rows_per_tx, n - first) for first in range(0, n, rows_per_tx)]
+    table = Table("t", ENGINE.column("binary16"), payload)
+    fixed = load_data.pack(table, keys, texts, NO_MOMENTS, rows_per_tx)
     assert b"".join(batch.data for batch in fixed) == np.concatenate([keys.data, texts], axis=1).tobytes()
-    lines = rows.loads(Table("t", ENGINE.column("char36"), payload), keys, texts, rows_per_tx)
-    assert [batch.rows for batch in lines] == [batch.data.count(b"\n") for batch in lines]
-    assert [batch.rows for batch in lines] == [batch.rows for batch in fixed]
+    assert [len(batch.data) for batch in fixed] == [(16 + payload) * count for count in rows]
+    table = Table("t", ENGINE.column("char36"), payload)
+    lines = load_data.pack(table, keys, texts, NO_MOMENTS, rows_per_tx)
+    assert [batch.data.count(b"\n") for batch in lines] == rows
 
 
 def test_a_prepared_statement_has_no_more_parameters_than_the_protocol_can_count() -> None:
     on, keys = Table("t", ENGINE.column("binary16"), 10), random(40_000)
-    (batch,) = prepared.packed(on, keys, Payload(10).rows(0, 40_000), 40_000)
-    assert [n for n, _ in batch.statements] == [32_767, 7_233]
-    assert prepared.statement(on, 2) == b"INSERT INTO `keybench`.`t` (`key`, payload) VALUES (?,?),(?,?)"
-    (_, values) = batch.statements[-1]
+    (batch,) = packets.pack("prepared", on, keys, Payload(10).rows(0, 40_000), NO_MOMENTS, 40_000)
+    assert [n for n, _ in batch.packets] == [32_767, 7_233]
+    assert packets.insert(on, 2) == b"INSERT INTO `keybench`.`t` (`key`, payload) VALUES (?,?),(?,?)"
+    (_, values) = batch.packets[-1]
     head = 1 + 4 + -(-2 * 7_233 // 8) + 1 + 4 * 7_233
     assert values[:5] == b"\0\1\0\0\0"
     assert values[head : head + 17] == b"\x10" + keys.data[32_767].tobytes()
@@ -69,7 +76,7 @@ def test_a_prepared_statement_has_no_more_parameters_than_the_protocol_can_count
 
 @of_each("path", lambda of: [path for path in methods(of) if path != "load data"])
 def test_a_long_transaction_goes_in_several_statements_and_is_one_transaction(admin, monkeypatch, path) -> None:
-    monkeypatch.setattr(rows, "STATEMENT_BYTES", 1000)
+    monkeypatch.setattr(packets, "PACKET_BYTES", 1000)
     on, keys = Table("trial", ENGINE.column("binary16"), 10), increasing(100)
     admin.create(on)
     assert send(admin.address, on, keys, path) == 100
@@ -77,7 +84,7 @@ def test_a_long_transaction_goes_in_several_statements_and_is_one_transaction(ad
     try:
         again = Keys.concat([Keys(random(99).data, "uuid"), keys[:1]])
         (batch,) = session.prepare(again, Payload(10), 0, 100)
-        assert len(batch.statements) > 2
+        assert len(batch.packets) > 2
         with pytest.raises(ServerError, match=rf"^{admin.flavour.title}: Duplicate entry "):
             session.send(batch)
         assert sum(map(len, admin.stored_keys(on))) == 100
@@ -133,7 +140,7 @@ def test_a_value_that_load_data_would_change_is_an_error(admin) -> None:
     try:
         (batch,) = session.prepare(random(10), Payload(10), 0, 10)
         with pytest.raises(ServerError, match=rf"^{admin.flavour.title}: Data t.* for column 'payload' at row 1$"):
-            session.send(rows.Loaded(batch.data.replace(b"\n", b"and more\n"), 10))
+            session.send(replace(batch, data=batch.data.replace(b"\n", b"and more\n")))
         assert session.send(batch) == 10
     finally:
         session.close()

@@ -268,7 +268,7 @@ def admin(server: Address) -> Iterator[MySqlAdmin]:
     with_admin.close()
 
 
-@pytest.mark.parametrize("method", ["load data", "prepared", "insert"])
+@pytest.mark.parametrize("method", ["load data", "prepared"])
 @pytest.mark.parametrize(
     ("column", "role"),
     [("binary16", "clustered"), ("bigint", "clustered"), ("char36-default", "clustered"), ("char36", "nonclustered")],
