@@ -250,7 +250,7 @@ def test_the_printed_script_is_installed_by_the_client(engine: MySqlEngine, addr
     client = shutil.which("mysql", path=path) if path else shutil.which("mariadb") or shutil.which("mysql")
     if client is None:
         pytest.skip(f"no client beside the installed {engine.title}")
-    command = [sys.executable, "-m", "keybench.databases", "sql", engine.name, *([name] if name else [])]
+    command = [sys.executable, "-m", "keybench", "list", "sql", engine.name, *([name] if name else [])]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed == script(engine, name)
     with closing(MySqlAdmin(address)) as admin:
