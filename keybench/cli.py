@@ -10,8 +10,8 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NoReturn
@@ -180,18 +180,44 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def run(app: typer.Typer, arguments: Sequence[str] | None = None, *, sweep: bool = True) -> NoReturn:
-    """Runs a command and ends the process. A KeybenchError is one message on standard error, without a traceback.
+def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, *, sweep: bool = True) -> NoReturn:
+    """Runs a command, by default the one that the first argument names, and ends the process.
 
-    It ends quietly, with 0, where the reader of its output has closed it, as `head` does. With `sweep`, it first
-    removes the folders that killed commands left.
+    A KeybenchError is one message on standard error, without a traceback. With `sweep`, it first removes the folders
+    that killed commands left; `clean` shows them instead.
     """
-    if sweep:
+    if sweep and (app is not None or sys.argv[1:2] != ["clean"]):
         locked_folder.sweep_at_start()
     if isinstance(sys.stdout, io.TextIOWrapper):  # file names and damaged results may hold what is no text
         sys.stdout.reconfigure(errors="backslashreplace")
+    with _quiet_where_nobody_reads():
+        message = ""
+        try:
+            result = (app or _all_commands())(arguments, standalone_mode=False)
+            sys.stdout.flush()
+            code = result if isinstance(result, int) else 0
+        except KeybenchError as error:
+            code, message = error.exit_code, str(error)
+        except TyperException as error:
+            code, message = UsageError.exit_code, f"{error.format_message().removesuffix('.')}. See --help."
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        if code == INTERRUPTED:
+            message = "interrupted"
+        if message:
+            sys.stderr.write(f"keybench: {_without_secrets(message, arguments)}\n")
+        sys.exit(code)
+
+
+main: Final = run
+"""What the installed command calls."""
+
+
+@contextmanager
+def _quiet_where_nobody_reads() -> Iterator[None]:
+    """Ends the process quietly, with 0, where the reader of its output has closed it, as `head` does."""
     try:
-        sys.exit(_exit_code(app, arguments))
+        yield
     except (BrokenPipeError, SystemExit) as end:
         # rich and typer end the process with 1 while they handle the BrokenPipeError.
         if not isinstance(end, BrokenPipeError) and not isinstance(end.__context__, BrokenPipeError):
@@ -202,36 +228,11 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None, *, sweep: bool
         sys.exit(0)
 
 
-def _exit_code(app: typer.Typer, arguments: Sequence[str] | None) -> int:
-    """Runs a command. Its exit code, after the message of an error."""
-    try:
-        result = app(arguments, standalone_mode=False)
-        sys.stdout.flush()
-        code = result if isinstance(result, int) else 0
-    except KeybenchError as error:
-        sys.stderr.write(f"keybench: {_without_secrets(str(error), arguments)}\n")
-        code = error.exit_code
-    except TyperException as error:
-        message = _without_secrets(error.format_message().removesuffix("."), arguments)
-        sys.stderr.write(f"keybench: {message}. See --help.\n")
-        code = UsageError.exit_code
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    if code == INTERRUPTED:
-        sys.stderr.write("keybench: interrupted\n")
-    return code
-
-
 def _without_secrets(message: str, arguments: Sequence[str] | None) -> str:
     """The message without passwords of URLs that the user gave, for whatever option: a second barrier, and the only one
     for messages of typer, which repeat what was given."""
     environment = [value for name, value in os.environ.items() if name.startswith("KEYBENCH_")]
     return hidden(message, [*(sys.argv[1:] if arguments is None else arguments), *environment])
-
-
-def main() -> None:
-    """Runs the command named by the first argument and ends the process."""
-    run(_all_commands(), sweep=sys.argv[1:2] != ["clean"])
 
 
 @cache

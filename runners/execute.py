@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from types import FrameType
@@ -94,55 +94,24 @@ def execute(
 ) -> int:
     """Runs the trials that are not recorded yet. Returns the command's exit code: 1 if any trial of the run failed.
 
-    An interruption is raised as KeyboardInterrupt, after the servers have been stopped. With `debug` the traceback of
-    an unexpected exception is printed on standard error when its trial ends.
+    `urls`: servers by database, with passwords. An interruption is raised as KeyboardInterrupt, after the servers have
+    been stopped. With `debug` the traceback of an unexpected exception is printed on standard error when its trial
+    ends.
     """
     trials = plan(request)
     done = store.done(run_id)
     todo = tuple(trial for trial in trials if (trial.block, trial.position) not in done)
-    try:
+    with ExitStack() as open_until_the_end:
+        enter = open_until_the_end.enter_context
+        enter(_told_what_is_kept(store, run_id, len(trials), console))
         announce(request, trials, todo, console)
-        with _terminated_as_interrupted():
-            if todo:
-                _run(request, todo, len(trials), store, run_id, urls, console, debug=debug)
-    except (KeyboardInterrupt, KeybenchError):
-        if kept := len(store.done(run_id)):
-            say(console, f"stopped: {kept} of {len(trials)} trials are kept. Go on with: --resume {run_id}")
-        else:
-            store.remove_empty_run(run_id)
-            say(console, "stopped before the first trial ended: the results have nothing of this run")
-        raise
-    failed = [trial for trial in store.trials(run_id) if trial.status == "error"]
-    for trial in failed:
-        say(console, f"failed: block {trial.block}, {trial.database} · {trial.layout} · {trial.column}: {trial.error}")
-    say(console, f"run {run_id}: {len(trials) - len(failed)} trials measured, {len(failed)} failed.")
-    return REGRESSION_OR_FAILURE if failed else 0
-
-
-def _run(
-    request: Request,
-    todo: tuple[TrialPlan, ...],
-    total: int,
-    store: Store,
-    run_id: str,
-    urls: Mapping[str, str],
-    console: Console,
-    *,
-    debug: bool,
-) -> None:
-    errors = Console(stderr=True)
-    with (
-        display(console, total) as shown,
-        writer_pool(request) as pool,
-        Servers(request, urls, partial(store.add_environment, run_id), partial(say, console)) as servers,
-    ):
-        for database in dict.fromkeys(trial.database for trial in todo if request.is_modelled(trial.database)):
-            chosen = chosen_settings.of(request.scenario, engine(database))
-            store.add_environment(run_id, model_trial.environment(database, request.servers[database], chosen))
-        if on_servers := [trial for trial in todo if request.on_server(trial.database)]:
-            _prepare_servers(request, on_servers, store, run_id, servers, pool, shown, console)
-        resources = Resources(servers.reach, pool, shown.rows, servers.restart, servers.gone)
-        for number, planned in enumerate(todo, start=total - len(todo) + 1):
+        enter(_terminated_as_interrupted())
+        if todo:
+            shown, pool = enter(display(console, len(trials))), enter(writer_pool(request))
+            servers = enter(Servers(request, urls, partial(store.add_environment, run_id), partial(say, console)))
+            _prepare(request, todo, store, run_id, servers, pool, shown, console)
+            resources = Resources(servers.reach, pool, shown.rows, servers.restart, servers.gone)
+        for number, planned in enumerate(todo, start=len(trials) - len(todo) + 1):
             shown.begin(number, planned)
             trial = new_trial(request, planned, resources)
             record = trial.run()
@@ -151,12 +120,31 @@ def _run(
                 store.warn(run_id, text)
             shown.end(number, planned, record)
             if debug and record.traceback:
-                say(errors, record.traceback)
+                say(Console(stderr=True), record.traceback)
+    failed = [recorded for recorded in store.trials(run_id) if recorded.status == "error"]
+    for one in failed:
+        say(console, f"failed: block {one.block}, {one.database} · {one.layout} · {one.column}: {one.error}")
+    say(console, f"run {run_id}: {len(trials) - len(failed)} trials measured, {len(failed)} failed.")
+    return REGRESSION_OR_FAILURE if failed else 0
 
 
-def _prepare_servers(
+@contextmanager
+def _told_what_is_kept(store: Store, run_id: str, trials: int, console: Console) -> Iterator[None]:
+    """Says what the results keep of a run that an error or an interruption ends."""
+    try:
+        yield
+    except (KeyboardInterrupt, KeybenchError):
+        if kept := len(store.done(run_id)):
+            say(console, f"stopped: {kept} of {trials} trials are kept. Go on with: --resume {run_id}")
+        else:
+            store.remove_empty_run(run_id)
+            say(console, "stopped before the first trial ended: the results have nothing of this run")
+        raise
+
+
+def _prepare(
     request: Request,
-    trials: list[TrialPlan],
+    todo: Sequence[TrialPlan],
     store: Store,
     run_id: str,
     servers: Servers,
@@ -165,7 +153,11 @@ def _prepare_servers(
     console: Console,
 ) -> None:
     """Starts each server and checks that all writers can work there. An error ends the run before its first trial."""
-    if warning := request.scenario.load_path.warning:
+    for database in dict.fromkeys(trial.database for trial in todo if request.is_modelled(trial.database)):
+        chosen = chosen_settings.of(request.scenario, engine(database))
+        store.add_environment(run_id, model_trial.environment(database, request.servers[database], chosen))
+    trials = [trial for trial in todo if request.on_server(trial.database)]
+    if trials and (warning := request.scenario.load_path.warning):
         store.warn(run_id, warning)
     for database in dict.fromkeys(trial.database for trial in trials):
         if caveat := engine(database).caveat:
@@ -181,9 +173,8 @@ def _prepare_servers(
                 if recorded.database == database:
                     settings = {**recorded.settings, **description}
                     store.add_environment(run_id, replace(recorded, settings=settings))
-    if request.verification:  # its loads are small: pilots would take as long
-        return
-    say(console, estimate.pilot(request, trials, servers, pool, shown.stage).sentence())
+    if trials and not request.verification:  # a verification's loads are small: pilots would take as long
+        say(console, estimate.pilot(request, trials, servers, pool, shown.stage).sentence())
 
 
 @contextmanager

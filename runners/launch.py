@@ -1,99 +1,233 @@
-"""Starts a new run, shows what a run would do, or resumes a run."""
+"""What a run is to measure: from its options, or as it was recorded."""
 
 from __future__ import annotations
 
-import sys
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Final, get_args
 
 from rich.console import Console
 
 import keybench
-from keybench.errors import UsageError
-from keybench.model.url import argument_without_password, without_password
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.options import Profile
+from keybench.databases.hosting.container import KIND
+from keybench.databases.registry import engine, engines
+from keybench.errors import UsageError, unknown_name
+from keybench.model.names import MODEL_SERVER
+from keybench.model.url import argument_without_password, is_url, without_password
 from keybench.results.store.database import Store
 from keybench.results.store.records import Run, new_run_id
 from keybench.runners import config
-from keybench.runners.execute import announce, execute, say
+from keybench.runners.execute import announce, say
 from keybench.runners.measuring import machine
-from keybench.runners.options import Options, server_names
-from keybench.runners.planning import writer_chart
-from keybench.runners.planning.server_choice import resolve
-from keybench.runners.planning.trial_plan import Request, plan
+from keybench.runners.options import GIB, RunOptions
+from keybench.runners.planning import chosen_settings, load_path_support, server_keys, writer_chart
+from keybench.runners.planning.columns import check_columns, check_scenario
+from keybench.runners.planning.server_choice import check_restarts, resolve
+from keybench.runners.planning.trial_plan import ALL, Request, plan, resolve_layouts
+from keybench.runners.trials import model_server
+from keybench.runners.writers import placement
+from keybench.scenarios.files import load_scenario
+from keybench.scenarios.payload_option import with_payload
+from keybench.scenarios.schema import Scenario
+
+_BESIDE_RESUME: Final = {"resume", "results", "server", "accept_eula", "debug", "config"}
+"""Options that may be given with --resume. For all other options the run has its own values."""
+_OF_DATABASES: Final = ("db", "server", "column", "set", "writers", "payload", "executor")
+"""Options that mean nothing to a run without a database."""
 
 
-def dry_run(options: Options, console: Console) -> int:
+def request_of(options: RunOptions, given: Collection[str] = ()) -> tuple[Request, dict[str, str]]:
+    """The request, and the server of each database: its kind, or its URL with the password.
+
+    `given`: names of the options that are on the command line, not in the environment or the configuration. Raises
+    UsageError for an unknown name and for options that exclude one another, and EnvironmentMissing if a server cannot
+    be started here.
+    """
+    scenario = load_scenario(options.scenario)
+    if scenario.kind == "keys" and (unfit := [name for name in _OF_DATABASES if name in given]):
+        raise UsageError(f"scenario {scenario.name} only makes keys, without a database: leave out {_spelled(unfit)}.")
+    databases = _databases(options, scenario)
+    if options.writers is not None:
+        scenario = scenario.with_equal_writers(options.writers)
+    if options.payload:
+        scenario = with_payload(scenario, options.payload)
+    scenario = chosen_settings.resolved(scenario, databases, chosen_settings.read(options.set or ()))
+    columns = names(options.column)
+    if columns:
+        check_columns(databases, columns)
+    else:
+        check_scenario(scenario, databases)
+    layouts = resolve_layouts(names(options.layout), scenario)
+    server_keys.check(layouts, databases, scenario)
+    load_path_support.check_databases(scenario, databases)
+    if options.profile not in get_args(Profile):
+        raise unknown_name("profile", options.profile, get_args(Profile))
+    servers = resolve(databases, server_names(options.servers))
+    load_path_support.check_servers(scenario, servers)
+    check_restarts(scenario, servers)
+    server_keys.check_servers(layouts, servers)
+    if options.keep_server and KIND not in servers.values():
+        raise UsageError(
+            "--keep-server keeps containers, and this run has none: private servers of other kinds end with the "
+            "run. Choose --server container, or start a server by hand and give its URL."
+        )
+    placement.check(options.executor, servers)
+    request = Request(
+        databases=databases,
+        servers={name: without_password(server) for name, server in servers.items()},
+        scenario=scenario,
+        layouts=layouts,
+        columns=columns,
+        rows=options.rows,
+        blocks=options.blocks or scenario.blocks,
+        profile=options.profile,  # type: ignore[arg-type]
+        seed=options.seed,
+        trial_timeout=options.trial_timeout,
+        images=_images(options.image, databases),
+        memory=int(options.memory * GIB),
+        cpus=options.cpus,
+        keep_server=options.keep_server,
+        executor=options.executor,
+        **model_server.chosen(options.ram, options.checkpoint, servers),
+    )
+    model_server.check(request)
+    plan(request)  # refuses what cannot be planned before anything is recorded
+    return request, servers
+
+
+def notes(options: RunOptions, request: Request) -> list[str]:
+    """What the user should know about the chosen layouts before the run."""
+    asked = names(options.layout) or request.scenario.layouts
+    notes = [server_keys.left_out_of_models(request.layouts, request.servers)]
+    if not asked or ALL in asked:
+        notes.append(server_keys.left_out_of_all(request.layouts, request.servers, request.scenario))
+    return [note for note in (*notes, *model_server.notes(request)) if note]
+
+
+def dry_run(request: Request, notes: Sequence[str], console: Console) -> int:
     """Prints when each writer is busy, the trials, and the disk space they need; starts nothing."""
-    request, _ = options.request()
     trials = plan(request)
     announce(request, trials, trials, console)
-    _notes(options, request, console)
-    for line in writer_chart.lines(request.scenario, trials[0].rows):
+    for line in (*notes, *writer_chart.lines(request.scenario, trials[0].rows)):
         say(console, line)
     for trial in trials:
         say(console, f"  block {trial.block}: {trial.label}, {trial.rows:,} rows")
     return 0
 
 
-def start(options: Options, results: str, console: Console, *, debug: bool) -> int:
-    """Records a new run in the results database and measures it; the command's exit code.
-
-    With `debug`, tracebacks of unexpected exceptions are printed.
-    """
-    request, servers = options.request()
-    plan(request)  # refuses what cannot be planned before anything is recorded
-    _notes(options, request, console)
-    with Store.open(results, write=True) as store:
-        run_id = new_run_id()
-        store.add_run(
-            Run(
-                id=run_id,
-                started=datetime.now(UTC),
-                keybench=keybench.__version__,
-                command=command_line(sys.argv[1:]),
-                seed=request.seed,
-                blocks=request.blocks,
-                scenario=request.scenario.name,
-                profile=request.profile,
-                definition=request.to_json(),
-                machine=machine.describe(),
-            )
-        )
-        return _finish(execute(request, store, run_id, servers, console, debug=debug), run_id, results, console)
+def add_run(store: Store, request: Request, command: str) -> str:
+    """Records a new run, before its first trial; its id."""
+    run = Run(
+        id=new_run_id(),
+        started=datetime.now(UTC),
+        keybench=keybench.__version__,
+        command=command,
+        seed=request.seed,
+        blocks=request.blocks,
+        scenario=request.scenario.name,
+        profile=request.profile,
+        definition=request.to_json(),
+        machine=machine.describe(),
+    )
+    store.add_run(run)
+    return run.id
 
 
-def _notes(options: Options, request: Request, console: Console) -> None:
-    for note in options.notes(request):
-        say(console, note)
+def refuse_beside_resume(given: Collection[str]) -> None:
+    """UsageError for options beside --resume whose values the run has."""
+    if unfit := sorted(set(given) - _BESIDE_RESUME):
+        raise UsageError(f"--resume goes on with the run as it was planned: leave out {_spelled(unfit)}.")
 
 
-def resume(name: str, server: list[str], results: str, console: Console, *, debug: bool) -> int:
-    """Measures the trials of a recorded run that are still missing; the command's exit code.
-
-    `server` may give the URLs of the run's servers again, with their passwords.
-    """
-    with Store.open(results, write=True, create=False) as store:
-        run = store.run(name)
-        request = Request.from_json(run.definition)
-        servers = resolve(request.databases, server_names(server)) if server else dict(request.servers)
-        if any(without_password(servers[name]) != without_password(used) for name, used in request.servers.items()):
-            raise UsageError(
-                f"--resume: the run used {request.servers}; only a password may be given again with --server."
-            )
-        if run.keybench != keybench.__version__:
-            store.warn(run.id, f"begun with keybench {run.keybench}, resumed with {keybench.__version__}")
-        return _finish(execute(request, store, run.id, servers, console, debug=debug), run.id, results, console)
+def recorded(store: Store, options: RunOptions) -> tuple[str, Request, dict[str, str]]:
+    """(id, request, servers) of the run that --resume names. --server may give its URLs again, with their passwords."""
+    run = store.run(options.resume)
+    request = Request.from_json(run.definition)
+    asked = server_names(options.server or ())
+    servers = resolve(request.databases, asked) if asked else dict(request.servers)
+    if any(without_password(servers[name]) != without_password(used) for name, used in request.servers.items()):
+        raise UsageError(f"--resume: the run used {request.servers}; only a password may be given again with --server.")
+    if run.keybench != keybench.__version__:
+        store.warn(run.id, f"begun with keybench {run.keybench}, resumed with {keybench.__version__}")
+    return run.id, request, servers
 
 
-def _finish(code: int, run_id: str, results: str, console: Console) -> int:
-    option = "" if results == config.RESULTS else f" --results {without_password(results)}"
-    say(console, f"next: keybench report {run_id}{option} -o report.html")
-    return code
-
-
-def command_line(arguments: list[str], command: str = "run") -> str:
+def command_line(arguments: Sequence[str], command: str = "run") -> str:
     """The command line without passwords, so that it may be shown and stored.
 
     `arguments` begin with `run` for `keybench run`, and with the first option for `python -m runners.run`.
     """
     options = arguments[1:] if arguments[:1] == [command] else arguments
     return " ".join([f"keybench {command}", *map(argument_without_password, options)])
+
+
+def results_option(results: str) -> str:
+    """The option that names this results database to another command; empty for the usual one."""
+    return "" if results == config.RESULTS else f" --results {without_password(results)}"
+
+
+def _databases(options: RunOptions, scenario: Scenario) -> tuple[str, ...]:
+    if scenario.kind == "keys":
+        return ()
+    if options.db and not names(options.db):
+        raise UsageError(f"--db {options.db!r} names no database: name one, such as sqlite, or leave the option out.")
+    if options.db == "all":
+        asked = server_names(options.servers)
+        return tuple(name for name, on in engines().items() if _has(on, asked))
+    return tuple(engine(name).name for name in names(options.db)) or config.DATABASES
+
+
+def _has(on: Engine, asked: tuple[str, ...]) -> bool:
+    """Whether the servers asked for have one of the engine: one is named for it, or it has the kind that is for all."""
+    if any(server.partition("=")[0] == on.name or (is_url(server) and on.reached_by(server)) for server in asked):
+        return True
+    kinds = {server for server in asked if not is_url(server) and "=" not in server}
+    return bool(on.has_page_model if MODEL_SERVER in kinds else on.servers)
+
+
+def _spelled(parameters: Sequence[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in parameters)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The names in a comma-separated list, each once."""
+    return tuple(dict.fromkeys(name for name in (part.strip() for part in text.split(",")) if name))
+
+
+def server_names(values: Sequence[str]) -> tuple[str, ...]:
+    """The servers in the values of --server: a URL is one server, any other value is a comma-separated list."""
+    return tuple(name for value in values for name in ((value,) if is_url(value) else names(value)))
+
+
+def _images(text: str, databases: tuple[str, ...]) -> dict[str, str]:
+    """Container images by database, from `postgresql=postgres:17,mysql=mysql:9`."""
+    images = {}
+    for value in names(text):
+        name, _, image = value.partition("=")
+        if name not in databases or not image:
+            raise UsageError(
+                f"--image {value}: write DB=NAME:TAG, where DB is one of this run's databases "
+                f"({', '.join(databases) or 'none'}), as in postgresql=postgres:17."
+            )
+        images[name] = image
+    return images
+
+
+@contextmanager
+def licences_accepted(databases: str) -> Iterator[None]:
+    """Until the block ends, tells the engines which databases' licence terms the user accepts."""
+    variable = "KEYBENCH_ACCEPT_EULA"
+    before = os.environ.get(variable)
+    try:
+        if databases:
+            os.environ[variable] = ",".join(engine(name).name for name in names(databases))
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(variable, None)
+        else:
+            os.environ[variable] = before

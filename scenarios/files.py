@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from keybench.errors import UsageError, shortened, unknown_name
 from keybench.model import parsers
 from keybench.scenarios.parts import ALTERNATIVE, Part
-from keybench.scenarios.schema import Scenario
+from keybench.scenarios.schema import Scenario, scenario_of
 
 
 def scenario_names() -> list[str]:
@@ -50,7 +50,7 @@ def parse_scenario(name: str, text: str, *, where: str) -> Scenario:
             "Fields: docs/scenarios.md."
         )
     try:
-        return Scenario.model_validate({**content, "name": name})
+        return scenario_of({**content, "name": name})
     except ValidationError as error:
         problems = "".join(f"\n  {_problem(item)}" for item in error.errors())
         raise UsageError(f"scenario {where}:{problems}\nFields: docs/scenarios.md.") from None

@@ -110,6 +110,10 @@ class TablePart(Part):
         )
 
 
+CONTENDED = ("isolation", "look_up", "filled", "watched")
+"""Fields of `LoadPart` that make a scenario one of contention."""
+
+
 class LoadPart(Part):
     """How rows are sent: `rows_per_tx` rows a transaction, by a load path."""
 
@@ -147,7 +151,7 @@ class LoadPart(Part):
     @property
     def contended(self) -> bool:
         """Whether a trial looks at what writers do to one another."""
-        return bool(self.style or self.filled or self.watched)
+        return any(getattr(self, name) for name in CONTENDED)
 
 
 class ServerPart(Part):

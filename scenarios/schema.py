@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil, inf
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AwareDatetime, Field, field_validator, model_validator
 
@@ -13,12 +13,25 @@ from keybench.model.load_path import LoadPath, load_path
 from keybench.model.names import MOST_BLOCKS, MOST_ROWS
 from keybench.scenarios import index_phases, timeline
 from keybench.scenarios.generation import GenerationPart
-from keybench.scenarios.parts import AfterPart, BeforePart, GridPart, LoadPart, Part, ServerPart, TablePart, tupled
+from keybench.scenarios.parts import (
+    CONTENDED,
+    AfterPart,
+    BeforePart,
+    GridPart,
+    LoadPart,
+    Part,
+    ServerPart,
+    TablePart,
+    tupled,
+)
 from keybench.scenarios.writers import DealPart, WriterPart
 
 
 class Scenario(Part):
-    """The work of a trial. Either `rows` or `index_over_cache` determines the number of rows."""
+    """The work of a trial. Either `rows` or `index_over_cache` determines the number of rows.
+
+    Its kind (`scenario_of`) decides which of the tables below it may have.
+    """
 
     name: str
     title: Annotated[str, Field(min_length=1)]
@@ -58,104 +71,47 @@ class Scenario(Part):
                 raise ValueError(f"the columns{where} have to be a list of names: write them so")
         return lists.get("", lists)
 
+    kind: ClassVar[Literal["load", "phases", "contention", "keys"]]
+    lacks: ClassVar[tuple[str, ...]]
+    """Tables of the file that a scenario of this kind does not have."""
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        checks = (
-            self._table_problem,
-            self._rows_problem,
-            self._generation_problem,
-            self._shards_problem,
-            self._grid_problem,
-            self._phases_problem,
-            self._contention_problem,
-            self._timeline_problem,
-            self._server_problem,
-        )
-        for check in checks:  # one after the other: later ones rely on earlier ones
+        for name in self.lacks:
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{_OF_KIND[self.kind]} has no {name}: leave it out")
+        for check in (self._work_problem, self._kind_problem, self._timeline_problem):  # each relies on those before it
             if problem := check():
                 raise ValueError(problem)
         return self
 
-    def _table_problem(self) -> str:
+    def _work_problem(self) -> str:
         if problem := self.load_path.refuses_table(self.table.key):
             return problem
-        if self.table.key == "fk" and not self.after.nothing:
-            return "what follows the load is done by keys that have one row each: leave out after"
-        return ""
-
-    def _rows_problem(self) -> str:
         if not self.writer:
             return "the list of writers is empty: name one, or leave it out for one of 1,000 rows a second"
         if (self.rows is None) == (self.index_over_cache is None):
             return "give either rows or index_over_cache"
+        if len(set(self.load.writers)) < len(self.load.writers):
+            return "a number of writers is there twice: leave one out"
+        if self.load.writers and (len(self.writer) > 1 or self.timed or self.table.shards > 1):
+            return "numbers of writers are for the work of one writer that is always busy, in one table"
         return ""
 
-    def _generation_problem(self) -> str:
-        if self.generation and (self.rows is None or len(self.writer) > 1 or self.timed):
-            return "a scenario with generation has rows, and one writer, whose rate is each thread's"
-        return ""
-
-    def _shards_problem(self) -> str:
-        shards = self.table.shards
-        if shards == 1:
-            return ""
-        if not self.after.nothing:
-            return "what follows the load is done in one table: leave out after, or shards"
-        if idle := set(range(shards)).difference(*(writer.tables(shards) for writer in self.writer)):
-            return f"no writer sends rows to table {min(idle) + 1} of {shards}: give one the shard {min(idle)}"
-        return ""
-
-    def _grid_problem(self) -> str:
-        if not self.grid:
-            return ""
-        if self.table.shards > 1:
-            return "a scenario with a grid fills one index: leave out the grid, or shards"
-        if self.generation:
-            return "a scenario with generation fills no index: leave out the grid"
-        if len({writer.clock for writer in self.writer}) > 1:
-            return "writers of a scenario with a grid have different clocks: make them alike, or leave it out"
-        return ""
-
-    def _phases_problem(self) -> str:
-        if not self.phase:
-            return ""
-        if len(self.writer) > 1 or self.table.shards > 1 or self.table.key not in ("clustered", "nonclustered"):
-            return "a scenario with phases has one writer, and one table with one row for each key"
-        if self.grid or self.generation or not self.after.nothing or not self.load_path.in_order:
-            return "a scenario with phases sends rows in order, and has no grid, generation or after: leave them out"
-        if any(phase.own_keys for phase in self.phase) and (self.before or self.writer[0].restarts):
-            return "phases with a layout or days_ahead say whose keys come when: leave out before and restarts"
-        return index_phases.problem(self.phase)
-
-    def _contention_problem(self) -> str:
-        if self.load.writers:
-            if len(self.writer) > 1 or self.timed or self.table.shards > 1 or self.phase or self.generation:
-                return "numbers of writers are for the work of one writer that is always busy, in one table"
-            if len(set(self.load.writers)) < len(self.load.writers):
-                return "a number of writers is there twice: leave one out"
-        if not self.load.contended:
-            return ""
-        if self.phase or self.generation or self.table.shards > 1 or self.table.key == "fk" or not self.after.nothing:
-            return "isolation, look_up, filled and watched are for one table, a row a key, and nothing after the load"
-        if not self.load_path.in_order:
-            return "isolation, look_up, filled and watched are for rows in order: leave out the path"
-        if self.timed:
-            return "isolation, look_up, filled and watched are for equal writers that are always busy"
-        return ""
+    def _kind_problem(self) -> str:
+        """What a scenario of this kind cannot have; empty if there is nothing of that."""
+        raise NotImplementedError
 
     def _timeline_problem(self) -> str:
         names = [writer.id for writer in self.writer]
         if len(set(names)) < len(names):
             return f"two writers have the same id: {', '.join(names)}"
-        if self.rows is not None:
-            return timeline.problem(self.writer, self.rows)
-        if timeline.sent(self.writer) != inf:
+        if self.rows is None:
+            if timeline.sent(self.writer) == inf:
+                return ""
             return "a scenario with index_over_cache needs a writer that never stops: leave out its stop"
-        return ""
-
-    def _server_problem(self) -> str:
-        if self.rows is None or self.generation:
-            return ""
+        if problem := timeline.problem(self.writer, self.rows):
+            return problem
         end = self.phases(self.rows)[-1].end
         if late := [at for at in self.server.restarts if at >= end]:
             return (
@@ -224,3 +180,95 @@ class Scenario(Part):
     def phases(self, rows: int) -> tuple[timeline.Phase, ...]:
         """The phases of a load of `rows` rows. A number other than the scenario's changes its rates, not its times."""
         return timeline.phases(self.writer, self.rows or rows)
+
+
+class LoadScenario(Scenario):
+    """Rows come into an empty table; their writers may come and go. Reads and deletes may follow."""
+
+    kind = "load"
+    lacks = ("phase", "generation")
+
+    def _kind_problem(self) -> str:
+        shards = self.table.shards
+        if self.table.key == "fk" and not self.after.nothing:
+            return "what follows the load is done by keys that have one row each: leave out after"
+        if shards > 1 and not self.after.nothing:
+            return "what follows the load is done in one table: leave out after, or shards"
+        if idle := set(range(shards)).difference(*(writer.tables(shards) for writer in self.writer)):
+            return f"no writer sends rows to table {min(idle) + 1} of {shards}: give one the shard {min(idle)}"
+        if self.grid and shards > 1:
+            return "a scenario with a grid fills one index: leave out the grid, or shards"
+        if self.grid and len({writer.clock for writer in self.writer}) > 1:
+            return "writers of a scenario with a grid have different clocks: make them alike, or leave it out"
+        return ""
+
+
+class PhasesScenario(Scenario):
+    """One writer's index has a past: insertions, deletions, cleaning, rebuilds and restarts, one after another."""
+
+    kind = "phases"
+    lacks = ("generation", "grid", "after", "deal")
+
+    def _kind_problem(self) -> str:
+        if len(self.writer) > 1 or self.table.shards > 1 or self.table.key not in ("clustered", "nonclustered"):
+            return "a scenario with phases has one writer, and one table with one row for each key"
+        if self.load.writers or self.load.contended or not self.load_path.in_order:
+            return "a scenario with phases sends rows in order: leave out all of load but rows_per_tx and skew_rows"
+        if any(phase.own_keys for phase in self.phase) and (self.before or self.writer[0].restarts):
+            return "phases with a layout or days_ahead say whose keys come when: leave out before and restarts"
+        return index_phases.problem(self.phase)
+
+
+class ContentionScenario(Scenario):
+    """Equal writers that are always busy are watched: what they do to one another."""
+
+    kind = "contention"
+    lacks = ("generation", "grid", "after", "before", "deal", "phase")
+
+    def _kind_problem(self) -> str:
+        if self.table.shards > 1 or self.table.key == "fk":
+            return "isolation, look_up, filled and watched are for one table with a row a key"
+        if not self.load_path.in_order:
+            return "isolation, look_up, filled and watched are for rows in order: leave out the path"
+        if self.timed:
+            return "isolation, look_up, filled and watched are for equal writers that are always busy"
+        return ""
+
+
+class KeysScenario(Scenario):
+    """Threads only make keys, without a database."""
+
+    kind = "keys"
+    lacks = ("grid", "after", "before", "deal", "phase", "load", "table", "server")
+
+    def _kind_problem(self) -> str:
+        if self.rows is None or len(self.writer) > 1 or self.timed:
+            return "a scenario with generation has rows, and one writer, whose rate is each thread's"
+        return ""
+
+
+_OF_KIND = {
+    "load": "a scenario of a load",
+    "phases": "a scenario with phases",
+    "contention": "a scenario with isolation, look_up, filled or watched",
+    "keys": "a scenario with generation",
+}
+
+
+def scenario_of(content: Mapping[str, Any], *, strict: bool = True) -> Scenario:
+    """The scenario in a file's tables, of the kind that they make it. Raises pydantic.ValidationError.
+
+    Not `strict`: for one that was stored as JSON, whose moments are text. What was stored of tables that its kind does
+    not have means nothing.
+    """
+    load = content.get("load")
+    kind: type[Scenario] = LoadScenario
+    if content.get("generation") is not None:
+        kind = KeysScenario
+    elif content.get("phase"):
+        kind = PhasesScenario
+    elif isinstance(load, Mapping) and any(load.get(name) for name in CONTENDED):
+        kind = ContentionScenario
+    if not strict:
+        content = {name: table for name, table in content.items() if name not in kind.lacks}
+    return kind.model_validate(content, strict=strict)

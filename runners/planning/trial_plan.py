@@ -26,7 +26,7 @@ from keybench.runners.planning import chosen_settings, server_keys
 from keybench.runners.planning.columns import columns_of, pairing_of
 from keybench.scenarios import timeline
 from keybench.scenarios.index_phases import spelled
-from keybench.scenarios.schema import Scenario
+from keybench.scenarios.schema import Scenario, scenario_of
 
 TABLE = "keybench_rows"
 MOST_TRIALS = 100_000
@@ -108,7 +108,7 @@ class Request:
         """The request that `to_json` wrote. Raises UsageError if it is damaged."""
         fields = {name: value for name, value in content.items() if name not in ("titles", "pairings")}
         try:
-            scenario = Scenario.model_validate(content["scenario"], strict=False)
+            scenario = scenario_of(content["scenario"], strict=False)
             request = TypeAdapter(Request).validate_python({**fields, "scenario": scenario})
             if not set(request.databases) <= {*request.servers, NO_DATABASE} or not 1 <= request.blocks <= MOST_BLOCKS:
                 raise ValueError("its servers or blocks are not those of a run")

@@ -90,7 +90,7 @@ def verify(
       keybench verify --resume latest
     """
     from keybench.databases.hosting import secret
-    from keybench.runners.options import licences_accepted
+    from keybench.runners.launch import licences_accepted
     from keybench.runners.verify import begin, loads
 
     with licences_accepted(accept_eula), secret.removed_afterwards():

@@ -20,8 +20,9 @@ from keybench.model.url import is_url
 from keybench.results.store.database import Store
 from keybench.results.store.records import Run
 from keybench.runners import estimate
+from keybench.runners.launch import request_of as request_of_run
 from keybench.runners.measuring import machine
-from keybench.runners.options import Options
+from keybench.runners.options import GIB, RunOptions
 from keybench.runners.planning.server_choice import AUTO, resolve
 from keybench.runners.planning.trial_plan import Request, plan
 
@@ -91,28 +92,21 @@ def requests(on: Engine, choices: Choices, verification: str) -> tuple[Mapping[L
     made: dict[Load, Request] = {}
     used: Mapping[str, str] = {}
     for load in loads_of(on):
-        options = Options(
-            given=frozenset(),
+        options = RunOptions(
             db=on.name,
             layout=",".join(load.layouts),
             scenario=load.scenario,
-            server=(server,),
+            server=[server],
             column=",".join(load.columns),
-            settings=(),
             rows=_rows(load, choices.size),
             writers=load.writers,
-            payload="",
-            executor="",
             blocks=1,
-            profile="durable",
-            seed=1,
             image=f"{on.name}={choices.image}" if choices.image else "",
-            memory_bytes=choices.memory_bytes,
+            memory=choices.memory_bytes / GIB,
             cpus=choices.cpus,
-            keep_server=False,
             trial_timeout=choices.trial_timeout,
         )
-        request, used = options.request()
+        request, used = request_of_run(options)
         mark = {"id": verification, "load": load.name, "size": choices.size}
         made[load] = replace(request, verification=mark)
     return made, used[on.name]

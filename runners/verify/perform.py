@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import keybench
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.questions import Load
 from keybench.errors import KeybenchError
 from keybench.results.store.database import Store
-from keybench.results.store.records import Run, new_run_id
 from keybench.runners.execute import execute, say
-from keybench.runners.measuring import machine
+from keybench.runners.launch import add_run
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.runners.verify.bundle import write_bundle
 from keybench.runners.verify.findings import WORDS, Finding, LoadState, findings
@@ -84,7 +81,7 @@ def _measure(this: Verification, begun: dict[str, str], store: Store, console: L
     measured = False
     for number, (load, request) in enumerate(this.requests.items(), start=1):
         say(console, f"\nload {number} of {len(this.requests)}: {load.name}")
-        run_id = begun.get(load.name) or _record(this, request, store)
+        run_id = begun.get(load.name) or add_run(store, request, this.command)
         begun[load.name] = run_id
         try:
             execute(request, store, run_id, {this.on.name: this.server}, console, debug=debug)
@@ -99,23 +96,6 @@ def _measure(this: Verification, begun: dict[str, str], store: Store, console: L
             if not store.done(run_id):
                 del begun[load.name]
             raise
-
-
-def _record(this: Verification, request: Request, store: Store) -> str:
-    run = Run(
-        id=new_run_id(),
-        started=datetime.now(UTC),
-        keybench=keybench.__version__,
-        command=this.command,
-        seed=request.seed,
-        blocks=request.blocks,
-        scenario=request.scenario.name,
-        profile=request.profile,
-        definition=request.to_json(),
-        machine=machine.describe(),
-    )
-    store.add_run(run)
-    return run.id
 
 
 def _finish(this: Verification, begun: Mapping[str, str], store: Store, console: LoggedConsole) -> list[Finding]:

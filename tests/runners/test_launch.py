@@ -9,8 +9,7 @@ import pytest
 
 from keybench.errors import UsageError
 from keybench.results.store.database import Store
-from keybench.runners.launch import command_line
-from keybench.runners.options import licences_accepted, names, server_names
+from keybench.runners.launch import command_line, licences_accepted, names, server_names
 from keybench.runners.trials.model_trial import ModelTrial
 from keybench.runners.writers import dask_cluster
 from tests.databases.installed import free_port

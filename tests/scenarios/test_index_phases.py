@@ -95,7 +95,7 @@ WRITERS = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
         ),
         (
             phases("insert = 1.0") + "[after]\nreads = 5\n",
-            "a scenario with phases sends rows in order, and has no grid, generation or after: leave them out",
+            "a scenario with phases has no after: leave it out",
         ),
     ],
 )

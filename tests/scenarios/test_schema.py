@@ -9,7 +9,7 @@ import pytest
 from keybench.errors import UsageError
 from keybench.model.load_path import LOAD_PATHS
 from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names
-from keybench.scenarios.schema import Scenario
+from keybench.scenarios.schema import scenario_of
 
 PATHS = " or ".join(map(repr, LOAD_PATHS))
 MINIMAL = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n'
@@ -128,7 +128,7 @@ def test_columns_for_all_databases_or_by_database() -> None:
     assert by_database.columns_on("mysql") == ("char36",)
     assert by_database.columns_on("sqlite") == ("binary16", "char36")
     assert by_database.columns_on("oracle") == ()
-    again = Scenario.model_validate(by_database.model_dump(mode="json"), strict=False)
+    again = scenario_of(by_database.model_dump(mode="json"), strict=False)
     assert again == by_database
 
 
@@ -210,7 +210,7 @@ GRID = "[grid]\nprocesses = [1, 2]\nrows_per_tick = [1]\n"
             "[[writer]]\nid = 'a'\n[[writer]]\nid = 'b'\nclock = { offset = 1 }\n",
             "writers of a scenario with a grid have different clocks: make them alike, or leave it out",
         ),
-        ("[generation]\n", "a scenario with generation fills no index: leave out the grid"),
+        ("[generation]\n", "a scenario with generation has no grid: leave it out"),
     ],
 )
 def test_a_grid_needs_an_index_and_one_clock(text: str, said: str) -> None:

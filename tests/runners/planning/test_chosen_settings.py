@@ -8,7 +8,7 @@ from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.runners.planning import chosen_settings
 from keybench.scenarios.files import load_scenario
-from keybench.scenarios.schema import Scenario
+from keybench.scenarios.schema import Scenario, scenario_of
 
 QUICK = load_scenario("quick")
 
@@ -51,7 +51,7 @@ def test_the_command_line_comes_before_the_scenario() -> None:
 
 def test_scenarios_take_numbers_and_text() -> None:
     content = QUICK.model_dump() | {"server": {"settings": {"merge_threshold": 30, "page_size": "8K"}}}
-    read = Scenario.model_validate(content, strict=False)
+    read = scenario_of(content, strict=False)
     assert chosen(scenario=read) == {
         "mariadb.merge_threshold": "30",
         "mariadb.page_size": "8K",
