@@ -21,12 +21,32 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.description import Description
-from keybench.generators.core.layout import Decoded, KeysRefused, Stream, require_form
+from keybench.generators.core.layout import Decoded, KeysRefused, require_form
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Ints, Keys, Kind
+from keybench.model.keys import Ints, Keys
 
 _SHARD_BITS: Final = 5
 _NUMBER_BITS: Final = 63 - _SHARD_BITS
+
+
+class ShardedNumbers(ChunkStream["AutoRandom"]):
+    """One writer's numbers; the state is the shard of its last rows."""
+
+    def __init__(self, layout: AutoRandom, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        self._shard = np.zeros(1, np.int64)
+
+    def chunk(self, n: int) -> Ints:
+        """The next n numbers."""
+        row, step = self.writer.rows, self.layout.step
+        numbers = self.writer.row_numbers(n)
+        groups = np.arange(row, row + n, dtype=np.int64) // step
+        before = (row - 1) // step  # the group of the last row, -1 before the first
+        missing = int(groups[-1]) - before if n else 0
+        drawn = self.writer.entropy.take(missing, 1)[:, 0].astype(np.int64) & (1 << _SHARD_BITS) - 1
+        shards = np.concatenate([self._shard, drawn])
+        self._shard = shards[-1:]
+        return shards[groups - before] << _NUMBER_BITS | numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,16 +54,13 @@ class AutoRandom(WriterLayout):
     """64-bit integers with a random shard for every `step` rows of a writer."""
 
     reads_clock = "never"
+    streams = ShardedNumbers
 
     step: int
 
     def __post_init__(self) -> None:
         if self.step < 1:
             raise UsageError(f"{self.name} with a shard for {self.step} rows: a shard is for 1 row or more.")
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream of the writer's row numbers, with shards before them."""
-        return ShardedNumbers(self.step, writer)
 
     def decode(self, keys: Keys) -> Decoded:
         """The shard and the row's number; KeysRefused for a negative key."""
@@ -52,29 +69,6 @@ class AutoRandom(WriterLayout):
             raise KeysRefused(f"{int(keys.data.min())} is no {self.name} key: none is negative.", keys.data < 0)
         number = keys.data & (1 << _NUMBER_BITS) - 1
         return Decoded(fields={"shard": keys.data >> _NUMBER_BITS, "number": number})
-
-
-class ShardedNumbers(ChunkStream):
-    """One writer's numbers; the state is its row and the shard of its last rows."""
-
-    kind: Kind = "int"
-
-    def __init__(self, step: int, writer: Writer) -> None:
-        self._step, self._process, self._entropy = step, writer.process, writer.entropy
-        self._position = 0
-        self._shard = np.zeros(1, np.int64)
-
-    def chunk(self, n: int) -> Ints:
-        """The next n numbers."""
-        numbers = self._process.row_numbers(self._position, n)
-        groups = np.arange(self._position, self._position + n, dtype=np.int64) // self._step
-        before = (self._position - 1) // self._step  # the group of the last row, -1 before the first
-        missing = int(groups[-1]) - before if n else 0
-        drawn = self._entropy.take(missing, 1)[:, 0].astype(np.int64) & (1 << _SHARD_BITS) - 1
-        shards = np.concatenate([self._shard, drawn])
-        self._position += n
-        self._shard = shards[-1:]
-        return shards[groups - before] << _NUMBER_BITS | numbers
 
 
 _SOURCE: Final = "TiDB documentation, AUTO_RANDOM; pingcap/tidb pkg/meta/autoid, pkg/sessionctx/variable"

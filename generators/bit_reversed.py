@@ -17,10 +17,9 @@ from typing import Final
 import numpy as np
 
 from keybench.generators.core.description import Description
-from keybench.generators.core.layout import Decoded, KeysRefused, Stream, require_form
-from keybench.generators.core.process import Process
-from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Ints, Keys, Kind
+from keybench.generators.core.layout import Decoded, KeysRefused, require_form
+from keybench.generators.core.stream import ChunkLayout, Writer
+from keybench.model.keys import Ints, Keys
 
 _MASKS: Final = (
     (1, 0x5555555555555555),
@@ -41,14 +40,14 @@ def bit_reversed(numbers: Ints) -> Ints:
     return (words | numbers.view(np.uint64) & np.uint64(1 << 63)).view(np.int64)
 
 
-class BitReversed(WriterLayout):
+class BitReversed(ChunkLayout):
     """Row numbers with their bits reversed."""
 
     reads_clock = "never"
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of the writer's row numbers, reversed."""
-        return ReversedNumbers(writer.process)
+    def chunk(self, n: int, writer: Writer) -> Ints:
+        """The next n numbers."""
+        return bit_reversed(np.ascontiguousarray(writer.row_numbers(n)))
 
     def decode(self, keys: Keys) -> Decoded:
         """The row's number; KeysRefused for a negative key."""
@@ -56,22 +55,6 @@ class BitReversed(WriterLayout):
         if (keys.data < 0).any():
             raise KeysRefused(f"{int(keys.data.min())} is no {self.name} key: none is negative.", keys.data < 0)
         return Decoded(fields={"number": bit_reversed(np.asarray(keys.data, np.int64))})
-
-
-class ReversedNumbers(ChunkStream):
-    """One writer's numbers."""
-
-    kind: Kind = "int"
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
-        self._position = 0
-
-    def chunk(self, n: int) -> Ints:
-        """The next n numbers."""
-        numbers = self._process.row_numbers(self._position, n)
-        self._position += n
-        return bit_reversed(np.ascontiguousarray(numbers))
 
 
 LAYOUTS = (

@@ -26,9 +26,8 @@ from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.description import Description
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Stream
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Ints, Kind
+from keybench.model.keys import Bytes, Ints
 
 _LENGTH: Final = 24
 _FINGERPRINT: Final = 32
@@ -59,19 +58,6 @@ def digest(text: bytes) -> int:
     return int.from_bytes(hashlib.sha3_512(text).digest())
 
 
-def _texts36(numbers: Ints) -> list[bytes]:
-    """Numbers that are not negative, in base 36."""
-    columns = []
-    while True:
-        columns.append(_DIGITS[numbers % 36])
-        numbers = numbers // 36
-        if not numbers.any():
-            break
-    # Leading zeros are removed, down to a single digit.
-    rows = np.stack(columns[::-1], axis=1)
-    return [row.tobytes().lstrip(b"0") or b"0" for row in rows]
-
-
 def _put_base36(out: Bytes, first: int, end: int, numbers: Ints) -> None:
     """Writes the last digits of each number into the columns first … end−1."""
     for column in range(end - 1, first - 1, -1):
@@ -80,38 +66,26 @@ def _put_base36(out: Bytes, first: int, end: int, numbers: Ints) -> None:
         numbers = more
 
 
-class Cuid2(WriterLayout):
-    """CUID2 of the default length."""
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream that draws its counter's start and its fingerprint."""
-        return Cuids(self.name, writer)
-
-
-class Cuids(ChunkStream):
+class Cuids(ChunkStream["Cuid2"]):
     """Digests of time, salt, count and fingerprint."""
 
-    kind: Kind = "text"
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._clock = writer.clock
-        self._entropy = writer.entropy
+    def __init__(self, layout: Cuid2, writer: Writer) -> None:
+        super().__init__(layout, writer)
         self._count = int(below(writer.entropy, 1, 1, _COUNTS)[0, 0])
         source = _DIGITS[below(writer.entropy, 1, _FINGERPRINT, 36)].tobytes()
-        self._fingerprint = base36(digest(source))[1 : 1 + _FINGERPRINT].encode()
+        self._fingerprint = base36(digest(source))[1 : 1 + _FINGERPRINT]
 
     def chunk(self, n: int) -> Bytes:
         """The next n keys; UsageError before 1970."""
-        drawn = self._entropy.take(n, 4 * (_LENGTH + 1)).view("<u4").astype(np.int64)
+        drawn = self.writer.entropy.take(n, 4 * (_LENGTH + 1)).view("<u4").astype(np.int64)
         salts = _DIGITS[drawn[:, 1:] * 36 >> 32]
-        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH)
-        times = _texts36((ticks - UNIX_EPOCH) // TICKS_PER_MS)
-        counts = _texts36(np.arange(self._count, self._count + n))
+        ticks = require_instants(self.layout.name, self.writer.clock.read(n), UNIX_EPOCH)
+        times = ((ticks - UNIX_EPOCH) // TICKS_PER_MS).tolist()
+        counts = range(self._count, self._count + n)
         self._count += n
         high, low = np.empty(n, np.int64), np.empty(n, np.int64)
         for row, (time, salt, count) in enumerate(zip(times, salts, counts, strict=True)):
-            number = digest(time + salt.tobytes() + count + self._fingerprint)
+            number = digest((base36(time) + salt.tobytes().decode() + base36(count) + self._fingerprint).encode())
             length = 99 if number < _POWERS[99] else 100
             while number < _POWERS[length - 1]:
                 length -= 1
@@ -123,6 +97,12 @@ class Cuids(ChunkStream):
         _put_base36(out, 1, _HALF, high)
         _put_base36(out, _HALF, _LENGTH, low)
         return out
+
+
+class Cuid2(WriterLayout):
+    """CUID2 of the default length."""
+
+    streams = Cuids
 
 
 LAYOUTS = (

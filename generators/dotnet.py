@@ -12,25 +12,25 @@ too (ArgumentOutOfRangeException). .NET has no reader; `decode` reads the byte m
 
 from __future__ import annotations
 
-import numpy as np
-
-from keybench.generators.core.bits import get_u48, put_u48
+from keybench.generators.core.bits import put_u48, stamp_version
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_SPAN, unix_milliseconds
-from keybench.generators.core.layout import Decoded, OneCall, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.core.uuids import require_version
+from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_SPAN
+from keybench.generators.core.layout import Decoded, OneCall
+from keybench.generators.core.stream import GuidLayout, Writer
+from keybench.generators.core.uuids import require_version, ticks_of_v7
 from keybench.generators.rfc9562.v7 import one_v7
 from keybench.model.keys import Bytes, Keys
 
 
-class CreateVersion7(WriterLayout):
+class CreateVersion7(GuidLayout):
     """`Guid.CreateVersion7`: a base GUID overwritten with the millisecond, version and variant."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream over the writer's base GUIDs."""
-        return StampedGuids(self.name, writer)
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n GUIDs."""
+        writer.base_guids(data)
+        put_u48(data, 0, writer.unix_milliseconds(len(data)))
+        stamp_version(data, 7)
 
     def one_call(self) -> OneCall:
         """One UUID, over a random base GUID."""
@@ -38,22 +38,7 @@ class CreateVersion7(WriterLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond; UsageError for a key of another version or variant."""
-        require_version(self.name, keys, 7)
-        return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
-
-
-class StampedGuids(GuidStream):
-    """Base GUIDs, each with its own clock reading."""
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._guids = writer.guids
-        self._clock = writer.clock
-
-    def fill(self, data: Bytes) -> None:
-        """The next n GUIDs; UsageError for a reading before 1970 or beyond the year 9999."""
-        self._guids.draw(data)
-        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(len(data))), version=7)
+        return Decoded(ticks_of_v7(require_version(self.name, keys, 7)[0]))
 
 
 LAYOUTS = (

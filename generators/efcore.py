@@ -17,22 +17,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.generators.core.bits import put_last_word, read_sql_sequence, sql_sequence
+from keybench.generators.core.bits import put_word, read_sql_sequence, sql_sequence
 from keybench.generators.core.description import Description
-from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Halves, OneCall, Stream
+from keybench.generators.core.layout import Decoded, Halves, OneCall
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
+
+
+class CountedGuids(GuidStream["EfCore"]):
+    """Base GUIDs with a counter over their last eight bytes."""
+
+    def __init__(self, layout: EfCore, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        self._counter = writer.now()
+
+    def state(self) -> tuple[int]:
+        """The counter."""
+        return (self._counter,)
+
+    def fill(self, data: Bytes) -> None:
+        """The next n GUIDs; the first value used is one above the start."""
+        n = len(data)
+        self.writer.base_guids(data)
+        put_word(data, 1, sql_sequence(np.arange(self._counter + 1, self._counter + n + 1)))
+        self._counter += n
 
 
 class EfCore(WriterLayout):
     """One generator; EF Core has one for each key property of a model."""
 
     reads_clock = "at construction"
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream whose counter starts at the clock's current tick."""
-        return CountedGuids(self.name, writer)
+    streams = CountedGuids
 
     def one_call(self) -> OneCall:
         """One GUID over a random base GUID; the counter goes up by one."""
@@ -50,25 +65,6 @@ def _one(state: Ints, _tick: int, first: np.uint64, _last: np.uint64) -> Halves:
 
 
 _KEEP, _VERSION = np.uint64((1 << 64) - 1 ^ 0xF << 12), np.uint64(4 << 12)
-
-
-class CountedGuids(GuidStream):
-    """Base GUIDs with a counter over their last eight bytes."""
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._guids = writer.guids
-        self._counter = int(require_instants(name, np.array([writer.clock.now()]))[0])
-
-    def state(self) -> tuple[int]:
-        """The counter."""
-        return (self._counter,)
-
-    def fill(self, data: Bytes) -> None:
-        """The next n GUIDs; the first value used is one above the start."""
-        n = len(data)
-        version = self._guids.draw(data)
-        put_last_word(data, sql_sequence(np.arange(self._counter + 1, self._counter + n + 1)), version)
-        self._counter += n
 
 
 LAYOUTS = (

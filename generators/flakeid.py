@@ -22,8 +22,8 @@ from keybench.generators.core.bits import put_word, read_words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.counters import new_maxima, refuse_steps_back, run_values
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_SPAN, require_instants
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_SPAN
+from keybench.generators.core.layout import Decoded
 from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Keys
@@ -31,42 +31,37 @@ from keybench.model.keys import Bytes, Keys
 _WORKERS: Final = 1 << 48
 
 
+class FlakeIds(GuidStream["FlakeId"]):
+    """Keys numbered within each millisecond."""
+
+    def __init__(self, layout: FlakeId, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        self._worker = worker_id(layout.name, writer.process, _WORKERS)
+        self._time = (writer.now() - UNIX_EPOCH) // TICKS_PER_MS
+        self._sequence = 0
+
+    def fill(self, data: Bytes) -> None:
+        """The next n keys; UsageError for a reading before 1970, or below the one before."""
+        n = len(data)
+        milliseconds = self.writer.unix_milliseconds(n)
+        starts = np.flatnonzero(new_maxima(milliseconds, self._time))
+        sequence = run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
+        self._time = refuse_steps_back(self.layout.name, milliseconds, self._time, "ms")
+        self._sequence = int(sequence[-1]) if n else self._sequence
+        put_word(data, 0, milliseconds)
+        put_word(data, 1, (sequence & 0xFFFF).view(np.uint64) | np.uint64(self._worker << 16))
+
+
 class FlakeId(WriterLayout):
     """Boundary's 128-bit flakes."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream for the writer's worker id."""
-        return FlakeIds(self.name, writer)
+    streams = FlakeIds
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond, the worker and the sequence."""
         high, low = (word.view(np.int64) for word in read_words(keys))
         ticks = (high & (1 << 48) - 1) * TICKS_PER_MS + UNIX_EPOCH
         return Decoded(ticks, {"worker": low >> 16 & _WORKERS - 1, "sequence": low & 0xFFFF})
-
-
-class FlakeIds(GuidStream):
-    """Keys numbered within each millisecond."""
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._clock = writer.clock
-        self._worker = worker_id(name, writer.process, _WORKERS)
-        started = require_instants(name, np.array([writer.clock.now()]), UNIX_EPOCH)
-        self._time = int(started[0] - UNIX_EPOCH) // TICKS_PER_MS
-        self._sequence = 0
-
-    def fill(self, data: Bytes) -> None:
-        """The next n keys; UsageError for a reading before 1970, or below the one before."""
-        n = len(data)
-        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH)
-        milliseconds = (ticks - UNIX_EPOCH) // TICKS_PER_MS
-        starts = np.flatnonzero(new_maxima(milliseconds, self._time))
-        sequence = run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
-        self._time = refuse_steps_back(self._name, milliseconds, self._time, "ms")
-        self._sequence = int(sequence[-1]) if n else self._sequence
-        put_word(data, 0, milliseconds)
-        put_word(data, 1, (sequence & 0xFFFF).view(np.uint64) | np.uint64(self._worker << 16))
 
 
 LAYOUTS = (

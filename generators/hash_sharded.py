@@ -21,6 +21,7 @@ The number is the row's in the planned order of all writers.
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Final
@@ -29,33 +30,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.generators.core.description import Description
-from keybench.generators.core.layout import Decoded, Stream, require_form
-from keybench.generators.core.loops.hashes import Messages, digests
-from keybench.generators.core.process import Process
-from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Ints, Keys, Kind
+from keybench.generators.core.layout import Decoded, require_form
+from keybench.generators.core.stream import ChunkLayout, Writer
+from keybench.model.keys import Bytes, Ints, Keys
 
 BUCKETS: Final = 16
 _SMALL: Final = 109
 _ZERO: Final = 136
 _WIDE: Final = 245
-_HEXADECIMAL: Final = np.frombuffer(b"0123456789abcdef", np.uint8)
 _FNV_OFFSET, _FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
-
-
-def varint_ascending(numbers: Ints) -> Messages:
-    """CockroachDB's key encoding of integers, none negative."""
-    whole = np.ascontiguousarray(numbers).astype(">i8").view(np.uint8).reshape(-1, 8)
-    width = np.zeros(len(numbers), np.int64)
-    for size in range(1, 9):
-        width[numbers >= 1 << 8 * (size - 1)] = size
-    small = numbers <= _SMALL
-    data = np.zeros((len(numbers), 9), np.uint8)
-    data[:, 0] = np.where(small, _ZERO + numbers, _WIDE + width)
-    for size in range(1, 9):
-        rows = np.flatnonzero(~small & (width == size))
-        data[rows[:, None], np.arange(1, size + 1)] = whole[rows, 8 - size :]
-    return Messages(data, np.where(small, 1, 1 + width))
 
 
 def fnv1(texts: Bytes) -> NDArray[np.uint32]:
@@ -67,11 +50,19 @@ def fnv1(texts: Bytes) -> NDArray[np.uint32]:
     return hashed
 
 
+def varint_ascending(number: int) -> bytes:
+    """CockroachDB's key encoding of an integer that is not negative."""
+    if number <= _SMALL:
+        return bytes([_ZERO + number])
+    width = (number.bit_length() + 7) // 8
+    return bytes([_WIDE + width]) + number.to_bytes(width)
+
+
 def shards(numbers: Ints, buckets: int = BUCKETS) -> Ints:
-    """The bucket of each number, none negative: int64 (n,)."""
-    digest = digests("md5", varint_ascending(numbers))
-    digits = np.stack([_HEXADECIMAL[digest >> 4], _HEXADECIMAL[digest & 15]], axis=2).reshape(len(digest), 32)
-    return fnv1(digits).astype(np.int64) % buckets
+    """The bucket of each number, none negative: int64 (n,). hashlib hashes them one by one."""
+    digests = (hashlib.md5(varint_ascending(number), usedforsecurity=False) for number in numbers.tolist())
+    digits = "".join(digest.hexdigest() for digest in digests).encode()
+    return fnv1(np.frombuffer(digits, np.uint8).reshape(len(numbers), 32)).astype(np.int64) % buckets
 
 
 def numeric_hash(numbers: Ints) -> NDArray[np.uint64]:
@@ -89,16 +80,18 @@ def numeric_hash(numbers: Ints) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HashFirst(WriterLayout):
+class HashFirst(ChunkLayout):
     """Row numbers of `number_bytes` bytes with a hash of themselves in front."""
 
     reads_clock = "never"
 
     number_bytes: int
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of the writer's row numbers, each after its hash."""
-        return HashedNumbers(self, writer.process)
+    def chunk(self, n: int, writer: Writer) -> Bytes:
+        """The next n keys."""
+        numbers = writer.row_numbers(n)
+        whole = numbers.astype(">i8").view(np.uint8).reshape(n, 8)
+        return np.hstack([self.prefix(numbers), whole[:, 8 - self.number_bytes :]])
 
     @abstractmethod
     def prefix(self, numbers: Ints) -> Bytes:
@@ -110,22 +103,6 @@ class HashFirst(WriterLayout):
         whole = np.zeros((len(keys), 8), np.uint8)
         whole[:, 8 - self.number_bytes :] = keys.data[:, -self.number_bytes :]
         return Decoded(fields={"number": whole.view(">i8")[:, 0].astype(np.int64)})
-
-
-class HashedNumbers(ChunkStream):
-    """One writer's numbers."""
-
-    def __init__(self, layout: HashFirst, process: Process) -> None:
-        self._layout, self._process = layout, process
-        self.kind: Kind = layout.kind
-        self._position = 0
-
-    def chunk(self, n: int) -> Bytes:
-        """The next n keys."""
-        numbers = self._process.row_numbers(self._position, n)
-        self._position += n
-        whole = numbers.astype(">i8").view(np.uint8).reshape(n, 8)
-        return np.hstack([self._layout.prefix(numbers), whole[:, 8 - self._layout.number_bytes :]])
 
 
 class Cockroach(HashFirst):

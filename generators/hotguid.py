@@ -33,19 +33,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.bits import put_words, read_words
+from keybench.generators.core.bits import put_words, read_words, to_sql_guid
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Halves, OneCall, Sharded, Stream
-from keybench.generators.core.loops.loading import Elementwise
-from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream, to_sql_guid
-from keybench.generators.core.stream import Writer
+from keybench.generators.core.layout import Decoded, Halves, OneCall, Sharded
+from keybench.generators.core.stream import TwoFormLayout, TwoFormStream, Writer
 from keybench.model.keys import Bytes, Ints, Keys
 
 _COUNTER_STARTS: Final = 500_000
@@ -75,28 +72,48 @@ def _require_shard(shard: int) -> int:
     return shard
 
 
-@Elementwise
-def _seconds(ticks: Any) -> Any:
-    return np.int64((ticks - UNIX_EPOCH) / TICKS_PER_SECOND) << 32
+class HotGuids(TwoFormStream["HotGuid"]):
+    """The keys of one process."""
 
+    def __init__(self, layout: HotGuid, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        maker, self._counter = layout.maker(writer)
+        # In RFC order Data2 and Data3 are reversed.
+        self._middle = int.from_bytes((maker[1], maker[0], maker[3], maker[2]))
+        self._shards = None if layout.shard else writer.process.row_shards
+        self._made = 0
+        shard = layout.shard or (writer.process.shard if self._shards is None else 0)
+        self._end = maker[4] << 56 | int.from_bytes(shard.to_bytes(4, "little"))
 
-@Elementwise
-def _whole_seconds(ticks: Any) -> Any:
-    return (ticks - UNIX_EPOCH) // TICKS_PER_SECOND << 32
+    def state(self) -> tuple[int, int, int]:
+        """The counter, and the bits of the first and of the last half that stay."""
+        return self._counter, self._middle, self._end
+
+    def fill_plain(self, data: Bytes) -> None:
+        """The next n keys; UsageError for a reading that .NET's DateTime cannot hold."""
+        n = len(data)
+        high = self.layout.seconds(self.writer.readings(n))
+        high |= self._middle
+        low = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
+        low &= np.uint64(_COUNTER_MASK)
+        low <<= np.uint64(32)
+        low |= np.uint64(self._end)
+        if self._shards is not None:
+            low |= self._shards[self._made : self._made + n].astype(np.uint32).byteswap()
+        put_words(data, high, low)
+        self._counter += n
+        self._made += n
 
 
 @dataclass(frozen=True)
 class HotGuid(TwoFormLayout, Sharded):
     """HotGuid for one shard, 0 … 2³²−1; 0 stands for the shard of the writer's process."""
 
+    streams = HotGuids
     shard: int = 0
 
     def __post_init__(self) -> None:
         _require_shard(self.shard)
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream for the writer's machine and process."""
-        return HotGuids(self, writer)
 
     def one_call(self) -> OneCall | None:
         """One GUID in plain form; None for the form that is shuffled for SQL Server."""
@@ -105,13 +122,12 @@ class HotGuid(TwoFormLayout, Sharded):
     def maker(self, writer: Writer) -> tuple[bytes, int]:
         """The five bytes n4 … n8, and the counter below the first key's; takes four bytes of entropy."""
         machine = hashlib.md5(writer.process.machine.encode(), usedforsecurity=False).digest()[:3]
-        start = int.from_bytes(writer.entropy.take(1, 4).tobytes()) * _COUNTER_STARTS >> 32
+        start = writer.draw_number(4) * _COUNTER_STARTS >> 32
         return machine + (writer.process.pid & 0xFFFF).to_bytes(2), start
 
     def seconds(self, ticks: Ticks) -> Ticks:
         """The seconds since 1970, 32 bits up."""
-        seconds: Ticks = _seconds(ticks)
-        return seconds
+        return ((ticks - UNIX_EPOCH) / TICKS_PER_SECOND).astype(np.int64) << 32
 
     def fields(self, maker: Ints) -> dict[str, Ints]:
         """The decoded fields in the five bytes n4 … n8, given as numbers."""
@@ -158,8 +174,7 @@ class DocumentedHotGuid(HotGuid):
 
     def seconds(self, ticks: Ticks) -> Ticks:
         """The whole seconds since 1970, 32 bits up."""
-        seconds: Ticks = _whole_seconds(ticks)
-        return seconds
+        return (ticks - UNIX_EPOCH) // TICKS_PER_SECOND << 32
 
     def fields(self, maker: Ints) -> dict[str, Ints]:
         """The five bytes."""
@@ -182,41 +197,6 @@ def _one(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
     seconds = np.uint64(np.int64((tick - UNIX_EPOCH) / TICKS_PER_SECOND))
     counter = np.uint64(state[0] & _COUNTER_MASK)
     return seconds << np.uint64(32) | np.uint64(state[1]), counter << np.uint64(32) | np.uint64(state[2])
-
-
-class HotGuids(TwoFormStream):
-    """The keys of one process."""
-
-    def __init__(self, layout: HotGuid, writer: Writer) -> None:
-        super().__init__(layout)
-        maker, self._counter = layout.maker(writer)
-        self._layout = layout
-        self._clock = writer.clock
-        # In RFC order Data2 and Data3 are reversed.
-        self._middle = int.from_bytes((maker[1], maker[0], maker[3], maker[2]))
-        self._shards = None if layout.shard else writer.process.row_shards
-        self._made = 0
-        shard = layout.shard or (writer.process.shard if self._shards is None else 0)
-        self._end = maker[4] << 56 | int.from_bytes(shard.to_bytes(4, "little"))
-
-    def state(self) -> tuple[int, int, int]:
-        """The counter, and the bits of the first and of the last half that stay."""
-        return self._counter, self._middle, self._end
-
-    def fill_plain(self, data: Bytes) -> None:
-        """The next n keys; UsageError for a reading that .NET's DateTime cannot hold."""
-        n = len(data)
-        high = self._layout.seconds(require_instants(self._layout.name, self._clock.read(n)))
-        high |= self._middle
-        low = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
-        low &= np.uint64(_COUNTER_MASK)
-        low <<= np.uint64(32)
-        low |= np.uint64(self._end)
-        if self._shards is not None:
-            low |= self._shards[self._made : self._made + n].astype(np.uint32).byteswap()
-        put_words(data, high, low)
-        self._counter += n
-        self._made += n
 
 
 def _description(diagram: str, placed: str, *caveats: str, documented: bool = False) -> Description:

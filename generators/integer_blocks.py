@@ -20,14 +20,12 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.description import COUNTED, Description
-from keybench.generators.core.layout import Stream
-from keybench.generators.core.process import Process
-from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Ints, Kind
+from keybench.generators.core.stream import ChunkLayout, Writer
+from keybench.model.keys import Ints
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blocked(WriterLayout):
+class Blocked(ChunkLayout):
     """64-bit integers, `size` in a writer's block."""
 
     reads_clock = "never"
@@ -38,26 +36,11 @@ class Blocked(WriterLayout):
         if self.size < 1:
             raise UsageError(f"{self.name} with blocks of {self.size}: a block holds 1 number or more.")
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream over the writer's blocks."""
-        return BlockNumbers(self.size, writer.process)
-
-
-class BlockNumbers(ChunkStream):
-    """One writer's numbers."""
-
-    kind: Kind = "int"
-
-    def __init__(self, size: int, process: Process) -> None:
-        self._size = size
-        self._index, self._of = process.index, process.of
-        self._position = 0
-
-    def chunk(self, n: int) -> Ints:
+    def chunk(self, n: int, writer: Writer) -> Ints:
         """The next n numbers."""
-        blocks, places = np.divmod(np.arange(self._position, self._position + n, dtype=np.int64), self._size)
-        self._position += n
-        return (blocks * self._of + self._index) * self._size + places + 1
+        blocks, places = np.divmod(np.arange(writer.rows, writer.rows + n, dtype=np.int64), self.size)
+        writer.rows += n
+        return (blocks * writer.process.of + writer.process.index) * self.size + places + 1
 
 
 def _description(*caveats: str) -> Description:

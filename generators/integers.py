@@ -13,46 +13,42 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.description import COUNTED, Description
-from keybench.generators.core.layout import Decoded, Halves, KeysRefused, OneCall, Stream
-from keybench.generators.core.process import Process
-from keybench.generators.core.stream import Writer, WriterLayout
+from keybench.generators.core.layout import Decoded, Halves, KeysRefused, OneCall
+from keybench.generators.core.stream import WriterLayout, WriterStream
 from keybench.model.byteorder import FixedBits
 from keybench.model.keys import Ints, Keys
 
 
-class PlannedNumbers(Stream):
-    """One writer's row numbers, from its first row on; UsageError beyond the greatest signed number of `bits` bits."""
-
-    def __init__(self, process: Process, bits: int) -> None:
-        self._process = process
-        self._position = 0
-        self._last = (1 << bits - 1) - 1
-        self._bits = bits
+class PlannedNumbers(WriterStream["RowNumber"]):
+    """One writer's row numbers, from its first row on."""
 
     def state(self) -> tuple[int, int]:
         """The step from each number to the next, and the number before the first."""
-        first, second = self._process.row_numbers(0, 2).tolist()
+        first, second = self.writer.process.row_numbers(0, 2).tolist()
         return second - first, 2 * first - second
 
     def take(self, n: int) -> Keys:
-        """The numbers of the next n rows; ValueError where the plan gives this writer fewer."""
-        numbers = self._process.row_numbers(self._position, n)
-        self._position += n
-        if n and int(numbers.max()) > self._last:
-            raise UsageError(f"row {self._last + 1:,} has no number of {self._bits} bits: take bigint-identity.")
+        """The numbers of the next n rows; ValueError where the plan gives fewer, UsageError for one that is too big."""
+        numbers = self.writer.row_numbers(n)
+        if n and int(numbers.max()) > self.layout.last:
+            raise UsageError(
+                f"row {self.layout.last + 1:,} has no number of {self.layout.bits} bits: take bigint-identity."
+            )
         return Keys(numbers, "int")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identity(WriterLayout):
+class RowNumber(WriterLayout):
     """Signed integers 1, 2, 3 … of `bits` bits over all writers."""
 
     reads_clock = "never"
+    streams = PlannedNumbers
     bits: int = 64
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of the writer's row numbers."""
-        return PlannedNumbers(writer.process, self.bits)
+    @property
+    def last(self) -> int:
+        """The greatest number."""
+        return (1 << self.bits - 1) - 1
 
     def shared_bits(self) -> FixedBits:
         """All bits beyond the number's and its sign are 0."""
@@ -61,7 +57,7 @@ class Identity(WriterLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """KeysRefused for numbers of more bits, else NothingToRead."""
-        beyond = keys.data > (1 << self.bits - 1) - 1
+        beyond = keys.data > self.last
         if beyond.any():
             raise KeysRefused(f"{keys.data[beyond][0]:,} is no {self.name} key: the greatest is 2,147,483,647.", beyond)
         return super().decode(keys)
@@ -79,7 +75,7 @@ def _one(state: Ints, _tick: int, _first: np.uint64, _last: np.uint64) -> Halves
 _STANDS_FOR: Final = "stands for what a server's identity or sequence does; the client sends it"
 
 LAYOUTS = (
-    Identity(
+    RowNumber(
         "bigint-identity",
         "64-bit row number in planned order over all writers: the control",
         "keybench",
@@ -95,7 +91,7 @@ LAYOUTS = (
             caveats=(_STANDS_FOR,),
         ),
     ),
-    Identity(
+    RowNumber(
         "int-identity",
         "32-bit row number in planned order over all writers: the control of those who measured against int",
         "keybench",

@@ -19,10 +19,9 @@ import numpy as np
 from keybench.generators.core.alphabets import BASE62, digits_of_text
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, KeysRefused, Stream, require_form
-from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Keys, Kind
+from keybench.generators.core.layout import Decoded, KeysRefused, require_form
+from keybench.generators.core.stream import ChunkLayout, Writer
+from keybench.model.keys import Bytes, Keys
 
 EPOCH: Final = UNIX_EPOCH + 1_400_000_000 * TICKS_PER_SECOND
 _LAST: Final = EPOCH + (TICKS_PER_SECOND << 32) - 1
@@ -71,36 +70,21 @@ def from_base62(layout: str, keys: Keys) -> Bytes:
     return np.ascontiguousarray(limbs.T.astype(">u4")).view(np.uint8)
 
 
-class Ksuid(WriterLayout):
+class Ksuid(ChunkLayout):
     """KSUIDs as bytes or text."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream without state between keys."""
-        return Ksuids(self, writer)
+    def chunk(self, n: int, writer: Writer) -> Bytes:
+        """The next n KSUIDs; UsageError outside of 2014 … 2150."""
+        data = np.empty((n, _BYTES), np.uint8)
+        data[:, 4:] = writer.entropy.take(n, _BYTES - 4)
+        data.view(">u4")[:, 0] = (writer.readings(n) - EPOCH) // TICKS_PER_SECOND
+        return data if self.kind == "bytes" else to_base62(data)
 
     def decode(self, keys: Keys) -> Decoded:
         """The second; UsageError for keys that are not KSUIDs."""
         require_form(self.name, keys, self.kind, _CHARACTERS if self.kind == "text" else _BYTES)
         data = from_base62(self.name, keys) if self.kind == "text" else np.ascontiguousarray(keys.data)
         return Decoded(data.view(">u4")[:, 0].astype(np.int64) * TICKS_PER_SECOND + EPOCH)
-
-
-class Ksuids(ChunkStream):
-    """Seconds, then random bytes."""
-
-    def __init__(self, layout: Ksuid, writer: Writer) -> None:
-        self._name = layout.name
-        self.kind: Kind = layout.kind
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-
-    def chunk(self, n: int) -> Bytes:
-        """The next n KSUIDs; UsageError outside of 2014 … 2150."""
-        data = np.empty((n, _BYTES), np.uint8)
-        data[:, 4:] = self._entropy.take(n, _BYTES - 4)
-        ticks = require_instants(self._name, self._clock.read(n), EPOCH, _LAST)
-        data.view(">u4")[:, 0] = (ticks - EPOCH) // TICKS_PER_SECOND
-        return data if self.kind == "bytes" else to_base62(data)
 
 
 _TIME: Final = Timestamp("seconds since 2014-05-13T16:53:20Z", EPOCH, _LAST, TICKS_PER_SECOND)

@@ -18,6 +18,7 @@ beyond the year 9999, where `decode` still gives the tick.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -28,40 +29,43 @@ from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import (
     EPOCH_1900,
     SQL_DATETIME_SPAN,
-    UNIX_48_BIT_LAST,
+    UNIX_MILLISECONDS,
     require_instants,
     sql_datetime,
 )
-from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.generators.core.uuids import refuse_keys
 from keybench.model.keys import Bytes, Keys
 
-_LAST: Final = np.iinfo(np.int64).max
 _UNITS_PER_DAY: Final = 86_400 * 300
 _HIGH_UNITS: Final = np.uint64(0xFFFF << 12)
 _DAYS_AND_LOW_UNITS: Final = np.uint64(0xFFFF << 32 | 0xFFF)
 _LAST_2016: Final = EPOCH_1900 + 65_535 * TICKS_PER_DAY
 
 
-class Marten(WriterLayout):
+class Marten(GuidLayout):
     """`CombGuidIdGeneration` since issue 579."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream over the writer's base GUIDs."""
-        return UnixGuids(self.name, writer)
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n GUIDs; UsageError for a reading before the year 1."""
+        writer.base_guids(data)
+        ticks = require_instants(self.name, writer.clock.read(len(data)), 0, np.iinfo(np.int64).max)
+        put_u48(data, 0, (ticks - UNIX_EPOCH) // TICKS_PER_MS)
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond."""
         return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
 
 
-class Marten2016(WriterLayout):
+class Marten2016(GuidLayout):
     """`CombGuidIdGeneration` before issue 579."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream over the writer's base GUIDs."""
-        return ShiftedGuids(self.name, writer)
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n GUIDs."""
+        writer.base_guids(data)
+        dates = sql_datetime(writer.readings(len(data)))
+        put_u48_net(data, (dates & _HIGH_UNITS) << np.uint64(4) | np.uint64(4 << 12) | dates & _DAYS_AND_LOW_UNITS)
 
     def decode(self, keys: Keys) -> Decoded:
         """The unit's first tick; UsageError for a key without the digit 4 or with a time of more than a day."""
@@ -72,40 +76,6 @@ class Marten2016(WriterLayout):
         refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
         days = (dates >> np.uint64(32)).view(np.int64)
         return Decoded(EPOCH_1900 + days * TICKS_PER_DAY + -(-units * 100_000 // 3))
-
-
-class UnixGuids(GuidStream):
-    """Base GUIDs that begin with the millisecond."""
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._guids = writer.guids
-        self._clock = writer.clock
-
-    def fill(self, data: Bytes) -> None:
-        """The next n GUIDs; UsageError for a reading before the year 1."""
-        self._guids.fill(data)
-        ticks = require_instants(self._name, self._clock.read(len(data)), 0, _LAST)
-        put_u48(data, 0, ((ticks - UNIX_EPOCH) // TICKS_PER_MS).view(np.uint64))
-
-
-class ShiftedGuids(GuidStream):
-    """Base GUIDs whose .NET bytes begin with the day and the 1/300 s, with a 4 between."""
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._guids = writer.guids
-        self._clock = writer.clock
-
-    def fill(self, data: Bytes) -> None:
-        """The next n GUIDs; UsageError for a reading that the original refuses."""
-        self._guids.fill(data)
-        ticks = require_instants(self._name, self._clock.read(len(data)), EPOCH_1900, _LAST_2016)
-        dates = sql_datetime(ticks)
-        shifted = (dates & _HIGH_UNITS) << np.uint64(4)
-        shifted |= np.uint64(4 << 12)
-        shifted |= dates & _DAYS_AND_LOW_UNITS
-        put_u48_net(data, shifted)
 
 
 _SOURCE: Final = "CombGuidIdGeneration: github.com/JasperFx/marten, github.com/JasperFx/jasperfx"
@@ -122,13 +92,7 @@ LAYOUTS = (
             {"T": "milliseconds since 1970"},
             within="by time",
             across="by time",
-            time=Timestamp(
-                "milliseconds since 1970",
-                UNIX_EPOCH,
-                UNIX_48_BIT_LAST,
-                TICKS_PER_MS,
-                "another instant",
-            ),
+            time=replace(UNIX_MILLISECONDS, outside="another instant"),
             caveats=(
                 "keys of one millisecond come in no order",
                 "MariaDB's uuid sorts version 4 by its end, which is random here",

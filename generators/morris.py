@@ -27,21 +27,51 @@ from keybench.generators.core.bits import put_word, read_sql_sequence, read_word
 from keybench.generators.core.clock import Ticks
 from keybench.generators.core.counters import strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import DATETIME_LAST, require_instants
-from keybench.generators.core.layout import Decoded, Halves, OneCall, Stream
+from keybench.generators.core.instants import DATETIME_LAST
+from keybench.generators.core.layout import Decoded, Halves, OneCall
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
+
+
+class ProcessSequence(GuidStream["Morris"]):
+    """The sequence of one process."""
+
+    def __init__(self, layout: Morris, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        start = np.zeros((1, 16), np.uint8)
+        start[:, :8] = writer.entropy.take(1, 8)
+        swap_net(start)
+        self._process = words(start)[0, 0]
+        self._last = writer.now()
+
+    def state(self) -> tuple[int, int]:
+        """The process's bytes as a number, and the last value of the sequence."""
+        return int.from_bytes(self._process.tobytes()), self._last
+
+    def fill(self, data: Bytes) -> None:
+        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
+        words(data)[:, 0] = self._process
+        put_word(data, 1, sql_sequence(self._next(self.writer.readings(len(data)))))
+
+    def _next(self, readings: Ticks) -> Ticks:
+        """The values in the keys: where the sequence moves to, or as published, where it was before, plus one."""
+        moved = strictly_increasing(readings, self._last)
+        values = moved
+        if not self.layout.corrected:
+            values = np.empty_like(moved)
+            values[:1] = self._last + 1
+            np.add(moved[:-1], 1, out=values[1:])
+        if len(moved):
+            self._last = int(moved[-1])
+        return values
 
 
 @dataclass(frozen=True)
 class Morris(WriterLayout):
     """The published generator with its stale first key, or the corrected one."""
 
+    streams = ProcessSequence
     corrected: bool = False
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream that draws its eight process bytes."""
-        return ProcessSequence(self, writer)
 
     def one_call(self) -> OneCall:
         """One GUID of the process's bytes and the sequence."""
@@ -63,40 +93,6 @@ def _one_corrected(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) 
     state[1] = max(state[1] + 1, tick)
     number = np.uint64(state[1])
     return np.uint64(state[0]), number >> np.uint64(16) | number << np.uint64(48)
-
-
-class ProcessSequence(GuidStream):
-    """The sequence of one process."""
-
-    def __init__(self, layout: Morris, writer: Writer) -> None:
-        start = np.zeros((1, 16), np.uint8)
-        start[:, :8] = writer.entropy.take(1, 8)
-        swap_net(start)
-        self._process = words(start)[0, 0]
-        self._layout = layout
-        self._clock = writer.clock
-        self._last = int(require_instants(layout.name, np.array([writer.clock.now()]))[0])
-
-    def state(self) -> tuple[int, int]:
-        """The process's bytes as a number, and the last value of the sequence."""
-        return int.from_bytes(self._process.tobytes()), self._last
-
-    def fill(self, data: Bytes) -> None:
-        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
-        words(data)[:, 0] = self._process
-        put_word(data, 1, sql_sequence(self._next(require_instants(self._layout.name, self._clock.read(len(data))))))
-
-    def _next(self, readings: Ticks) -> Ticks:
-        """The values in the keys: where the sequence moves to, or as published, where it was before, plus one."""
-        moved = strictly_increasing(readings, self._last)
-        values = moved
-        if not self._layout.corrected:
-            values = np.empty_like(moved)
-            values[:1] = self._last + 1
-            np.add(moved[:-1], 1, out=values[1:])
-        if len(moved):
-            self._last = int(moved[-1])
-        return values
 
 
 def _description(*caveats: str) -> Description:

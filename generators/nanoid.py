@@ -12,36 +12,22 @@ from typing import Final
 import numpy as np
 
 from keybench.generators.core.description import Description
-from keybench.generators.core.layout import Stream
-from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Kind
+from keybench.generators.core.stream import ChunkLayout, Writer
+from keybench.model.keys import Bytes
 
 ALPHABET: Final = b"useandom-26T198340PX75pxJACKVERYMINDBUSHWOLF_GQZbfghjklqvwyzrict"
 _LETTERS: Final = np.tile(np.frombuffer(ALPHABET, np.uint8), 4)
 _CHARACTERS: Final = 21
 
 
-class NanoId(WriterLayout):
+class NanoId(ChunkLayout):
     """NanoIDs of the package's default length and alphabet."""
 
     reads_clock = "never"
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of random keys."""
-        return NanoIds(writer)
-
-
-class NanoIds(ChunkStream):
-    """Random characters."""
-
-    kind: Kind = "text"
-
-    def __init__(self, writer: Writer) -> None:
-        self._entropy = writer.entropy
-
-    def chunk(self, n: int) -> Bytes:
+    def chunk(self, n: int, writer: Writer) -> Bytes:
         """The next n keys."""
-        return _LETTERS[self._entropy.take(n, _CHARACTERS)]
+        return _LETTERS[writer.entropy.take(n, _CHARACTERS)]
 
 
 LAYOUTS = (

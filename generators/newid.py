@@ -37,8 +37,7 @@ from keybench.generators.core.bits import put_word, read_sql_sequence, read_word
 from keybench.generators.core.clock import Ticks
 from keybench.generators.core.counters import positions_in_run, running_maximum
 from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Keys, Order
 
@@ -53,66 +52,31 @@ _LAST: Final = np.iinfo(np.int64).max - 1
 _U16: Final = np.uint64(0xFFFF)
 
 
-@dataclass(frozen=True)
-class NewId(WriterLayout):
-    """One form, with or without a process id provider."""
-
-    form: Form = "guid"
-    with_process: bool = False
-    worker: bytes | None = None
-
-    def __post_init__(self) -> None:
-        if self.worker is not None and len(self.worker) != 6:
-            raise UsageError(f"a NewId worker has six bytes, such as a network card's, not {len(self.worker)}.")
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream for the writer's machine and process."""
-        return NewIds(self, writer)
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The tick, the sequence, the worker (w0 … w5, or w0 … w3) and, with a provider, the process id."""
-        high, low = read_words(keys)
-        if self.form == "guid":
-            ticks, sequence = read_sql_sequence(keys), swap_u16(high >> np.uint64(32) & _U16)
-            worker = (high & _U16) << np.uint64(32) | high & _U16 << np.uint64(16) | high >> np.uint64(48)
-        else:
-            ticks, sequence, worker = high.view(np.int64), low & _U16, low >> np.uint64(16)
-            if self.form == "sequential":
-                sequence = swap_u16(sequence)
-        fields = {"sequence": sequence.view(np.int64), "worker": worker.view(np.int64)}
-        if self.with_process:
-            fields["pid"] = swap_u16(worker & _U16).view(np.int64)
-            fields["worker"] = (worker >> np.uint64(16)).view(np.int64)
-        return Decoded(ticks, fields)
-
-
-class NewIds(GuidStream):
+class NewIds(GuidStream["NewId"]):
     """The keys of one generator."""
 
     def __init__(self, layout: NewId, writer: Writer) -> None:
+        super().__init__(layout, writer)
         worker = layout.worker
         if worker is None:
             name = hashlib.sha1(writer.process.machine.encode(), usedforsecurity=False).digest()[12:18]
             worker = bytes([name[0] | 0x80]) + name[1:]
         if layout.with_process:
             worker = worker[:4] + (writer.process.pid & 0xFFFF).to_bytes(2, "little")
-        self._name = layout.name
-        self._form = layout.form
         self._worker = int.from_bytes(worker)
-        self._clock = writer.clock
         self._last = 0
         self._sequence = 0
 
     def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading before the year 1."""
-        ticks, sequence = self._next(require_instants(self._name, self._clock.read(len(data)), 0, _LAST))
+        ticks, sequence = self._next(self.writer.readings(len(data)))
         worker = self._worker
-        if self._form == "guid":
+        if self.layout.form == "guid":
             first = worker << 48 & 0xFFFF << 48 | worker & 0xFFFF << 16 | worker >> 32
             put_word(data, 0, swap_u16(sequence) << np.uint64(32) | np.uint64(first))
             put_word(data, 1, sql_sequence(ticks))
         else:
-            if self._form == "sequential":
+            if self.layout.form == "sequential":
                 sequence = swap_u16(sequence)
             put_word(data, 0, ticks)
             put_word(data, 1, np.uint64(worker << 16) | sequence)
@@ -131,49 +95,70 @@ class NewIds(GuidStream):
         return used, sequence.view(np.uint64)
 
 
+@dataclass(frozen=True)
+class NewId(WriterLayout):
+    """One form, with or without a process id provider."""
+
+    streams = NewIds
+    form: Form = "guid"
+    with_process: bool = False
+    worker: bytes | None = None
+
+    def __post_init__(self) -> None:
+        if self.worker is not None and len(self.worker) != 6:
+            raise UsageError(f"a NewId worker has six bytes, such as a network card's, not {len(self.worker)}.")
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The tick, the sequence, the worker (w0 … w5, or w0 … w3) and, with a provider, the process id."""
+        high, low = read_words(keys)
+        if self.form == "guid":
+            ticks, sequence = read_sql_sequence(keys), swap_u16(high >> np.uint64(32) & _U16)
+            worker = (high & _U16) << np.uint64(32) | high & _U16 << np.uint64(16) | high >> np.uint64(48)
+        else:
+            ticks, sequence, worker = high.view(np.int64), low & _U16, low >> np.uint64(16)
+            if self.form == "sequential":
+                sequence = swap_u16(sequence)
+        fields = {"sequence": sequence.view(np.int64), "worker": worker.view(np.int64)}
+        if self.with_process:
+            fields["pid"] = swap_u16(worker & _U16).view(np.int64)
+            fields["worker"] = (worker >> np.uint64(16)).view(np.int64)
+        return Decoded(ticks, fields)
+
+
 def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within: Ascent, *caveats: str) -> list[NewId]:
     """The layout without a process id provider, and the one with it."""
     legend = {"T": "ticks since 0001-01-01", "W": "worker", "L": "sequence, low byte", "H": "sequence, high byte"}
-    time = Timestamp("100 ns since 0001-01-01", 0, _LAST, 1, span=1 << 64)
-    source = "github.com/phatboyg/NewId NewIdGenerator"
     alone = "two processes of one machine can make equal keys: run one process a machine, or use the -process layout"
-    in_process = diagram.replace("W48", "W32 P16").replace("W16 L8 H8", "P16 L8 H8")
-    return [
-        NewId(
-            name,
-            f"NewId {call}: 100 ns ticks, worker and sequence, nothing random",
-            source,
-            order=order,
-            form=form,
-            description=Description(
-                diagram,
-                legend,
-                within=within,
-                across="by time",
-                uniqueness="machine",
-                time=time,
-                caveats=(*caveats, alone, "more than 65,535 keys a tick run ahead of the clock"),
-            ),
-        ),
-        NewId(
-            f"{name}-process",
-            f"NewId {call} with a process id provider",
-            f"{source} with CurrentProcessIdProvider",
-            order=order,
-            form=form,
-            with_process=True,
-            description=Description(
-                in_process,
-                {**legend, "P": "process id, low byte, then high byte"},
-                within=within,
-                across="by time",
-                uniqueness="process",
-                time=time,
-                caveats=(*caveats, "more than 65,535 keys a tick run ahead of the clock"),
-            ),
-        ),
-    ]
 
+    def layout(with_process: bool) -> NewId:
+        in_process = diagram.replace("W48", "W32 P16").replace("W16 L8 H8", "P16 L8 H8")
+        return NewId(
+            name + ("-process" if with_process else ""),
+            f"NewId {call}" + (" with a process id provider" if with_process else f": {_FIELDS}"),
+            _SOURCE + (" with CurrentProcessIdProvider" if with_process else ""),
+            order=order,
+            form=form,
+            with_process=with_process,
+            description=Description(
+                in_process if with_process else diagram,
+                legend | ({"P": "process id, low byte, then high byte"} if with_process else {}),
+                within=within,
+                across="by time",
+                uniqueness="process" if with_process else "machine",
+                time=Timestamp("100 ns since 0001-01-01", 0, _LAST, 1, span=1 << 64),
+                caveats=(
+                    *caveats,
+                    *([] if with_process else [alone]),
+                    "more than 65,535 keys a tick run ahead of the clock",
+                ),
+            ),
+        )
+
+    return [layout(False), layout(True)]
+
+
+_SOURCE: Final = "github.com/phatboyg/NewId NewIdGenerator"
+_FIELDS: Final = "100 ns ticks, worker and sequence, nothing random"
 
 LAYOUTS = (
     *_layout("newid", "guid", "mssql", "NextGuid", "W16 L8 H8 W16 W16 T16 T48", "always"),

@@ -30,20 +30,44 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.bits import big_endian, put_word, read_words, swap_net, words
-from keybench.generators.core.clock import Clock
 from keybench.generators.core.counters import strictly_increasing
-from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.guids import Guids, ProvidedGuids
-from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, GuidProvider, NameProvider, Stream
-from keybench.generators.core.process import Process
+from keybench.generators.core.description import Description
+from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.core.uuids import GREGORIAN, GREGORIAN_LAST, MULTICAST, pack_v1, refuse_keys, unpack_v1
+from keybench.generators.core.uuids import GREGORIAN, GREGORIAN_TIME, MULTICAST, pack_v1, refuse_keys, unpack_v1
 from keybench.model.keys import Bytes, Keys
 
 _U14: Final = (1 << 14) - 1
 _U48: Final = (1 << 48) - 1
+
+
+class ServerSequence(GuidStream["NewSequentialId"]):
+    """The keys of one server since its start."""
+
+    def __init__(self, layout: NewSequentialId, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        drawn = writer.draw_number(8) if writer.guids is None else 0
+        first = drawn >> 48 if layout.clock_sequence is None else layout.clock_sequence
+        sequence = first + writer.process.boot & _U14
+        node = drawn & _U48 | MULTICAST if layout.node is None else layout.node
+        self._end = big_endian(np.array([2 << 62 | sequence << 48 | node], np.uint64))[0]
+        self._last = -1
+
+    def fill(self, data: Bytes) -> None:
+        """The next n keys; UsageError for a reading before 1582-10-15 or beyond 60 bits."""
+        if self.writer.guids is None:
+            self._fill_v1(data)
+        else:
+            self.writer.base_guids(data)
+        swap_net(data)
+
+    def _fill_v1(self, data: Bytes) -> None:
+        """The next n UUIDs as UuidCreateSequential returns them."""
+        times = strictly_increasing(self.writer.readings(len(data)) - GREGORIAN, self._last)
+        self._last = int(times[-1]) if len(data) else self._last
+        self.writer.require(times[-1:] + GREGORIAN)
+        put_word(data, 0, pack_v1(times.view(np.uint64)))
+        words(data)[:, 1] = self._end
 
 
 @dataclass(frozen=True)
@@ -54,6 +78,7 @@ class NewSequentialId(WriterLayout):
     """
 
     one_counter = True
+    streams = ServerSequence
 
     node: int | None = None
     clock_sequence: int | None = None
@@ -63,26 +88,6 @@ class NewSequentialId(WriterLayout):
             raise UsageError(f"node {self.node:#x} does not fit 48 bits: give a network card's six bytes.")
         if self.clock_sequence is not None and not 0 <= self.clock_sequence <= _U14:
             raise UsageError(f"clock sequence {self.clock_sequence} does not fit 14 bits: choose one from 0 to {_U14}.")
-
-    def stream(
-        self,
-        process: Process,
-        clock: Clock,
-        entropy: Entropy,
-        *,
-        guids: GuidProvider | None = None,
-        names: NameProvider | None = None,
-    ) -> Stream:
-        """A new stream; `guids` replace UuidCreateSequential."""
-        return (
-            ShuffledGuids(ProvidedGuids(guids))
-            if guids is not None
-            else super().stream(process, clock, entropy, names=names)
-        )
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream that counts from the writer's clock."""
-        return ServerSequence(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick, the clock sequence and the node; UsageError for a key that is no shuffled version 1 UUID."""
@@ -96,43 +101,6 @@ class NewSequentialId(WriterLayout):
                 "node": (low & np.uint64(_U48)).view(np.int64),
             },
         )
-
-
-class ShuffledGuids(GuidStream):
-    """Given version 1 UUIDs, shuffled."""
-
-    def __init__(self, guids: Guids) -> None:
-        self._guids = guids
-
-    def fill(self, data: Bytes) -> None:
-        """The next n keys."""
-        self._guids.fill(data)
-        swap_net(data)
-
-
-class ServerSequence(GuidStream):
-    """The keys of one server since its start."""
-
-    def __init__(self, layout: NewSequentialId, writer: Writer) -> None:
-        drawn = int.from_bytes(writer.entropy.take(1, 8).tobytes())
-        first = drawn >> 48 if layout.clock_sequence is None else layout.clock_sequence
-        sequence = first + writer.process.boot & _U14
-        node = drawn & _U48 | MULTICAST if layout.node is None else layout.node
-        self._end = big_endian(np.array([2 << 62 | sequence << 48 | node], np.uint64))[0]
-        self._name = layout.name
-        self._clock = writer.clock
-        self._last = -1
-
-    def fill(self, data: Bytes) -> None:
-        """The next n keys; UsageError for a reading before 1582-10-15 or beyond 60 bits."""
-        n = len(data)
-        ticks = require_instants(self._name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST)
-        times = strictly_increasing(ticks - GREGORIAN, self._last)
-        self._last = int(times[-1]) if n else self._last
-        require_instants(self._name, times[-1:] + GREGORIAN, GREGORIAN, GREGORIAN_LAST)
-        put_word(data, 0, pack_v1(times.view(np.uint64)))
-        words(data)[:, 1] = self._end
-        swap_net(data)
 
 
 LAYOUTS = (
@@ -155,7 +123,7 @@ LAYOUTS = (
             },
             within="always",
             uniqueness="process",
-            time=Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1),
+            time=GREGORIAN_TIME,
             caveats=(
                 "a server makes the keys of all its clients from one counter: several streams stand for several "
                 "servers, and each inserts at its own place of the index",

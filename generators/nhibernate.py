@@ -20,9 +20,9 @@ import numpy as np
 from keybench.generators.core.bits import get_u48, put_u48
 from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import EPOCH_1900, SQL_DATETIME_SPAN, require_instants, since_midnight
-from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.instants import EPOCH_1900, SQL_DATETIME_SPAN, since_midnight
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.generators.core.uuids import refuse_keys
 from keybench.model.keys import Bytes, Keys
 
@@ -31,12 +31,20 @@ _UNITS_PER_DAY: Final = 25_920_003
 """Units that begin within a day."""
 
 
-class NHibernateComb(WriterLayout):
+class NHibernateComb(GuidLayout):
     """`GuidCombGenerator`."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream over the writer's base GUIDs."""
-        return DatedGuids(self.name, writer)
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n GUIDs."""
+        writer.base_guids(data)
+        ticks = writer.readings(len(data))
+        units = (since_midnight(ticks) / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
+        # TimeSpan.Days truncates towards zero, so the day before 1900-01-01 is day 0, too.
+        since_1900 = ticks - EPOCH_1900
+        days = (np.abs(since_1900).view(np.uint64) // np.uint64(TICKS_PER_DAY)).view(np.int64)
+        np.negative(days, out=days, where=since_1900 < 0)
+        days &= 0xFFFF
+        put_u48(data, 10, days << 32 | units)
 
     def decode(self, keys: Keys) -> Decoded:
         """The unit's first tick, or the one before; UsageError where the time component is longer than a day."""
@@ -45,27 +53,6 @@ class NHibernateComb(WriterLayout):
         refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
         since_midnight = (units * _MS_PER_UNIT * TICKS_PER_MS).astype(np.int64)
         return Decoded((dates >> np.uint64(32)).view(np.int64) * TICKS_PER_DAY + EPOCH_1900 + since_midnight)
-
-
-class DatedGuids(GuidStream):
-    """Base GUIDs, each with its own clock reading."""
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._guids = writer.guids
-        self._clock = writer.clock
-
-    def fill(self, data: Bytes) -> None:
-        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
-        self._guids.fill(data)
-        ticks = require_instants(self._name, self._clock.read(len(data)))
-        units = (since_midnight(ticks) / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
-        # TimeSpan.Days truncates towards zero, so the day before 1900-01-01 is day 0, too.
-        since_1900 = ticks - EPOCH_1900
-        days = (np.abs(since_1900).view(np.uint64) // np.uint64(TICKS_PER_DAY)).view(np.int64)
-        np.negative(days, out=days, where=since_1900 < 0)
-        days &= 0xFFFF
-        put_u48(data, 10, (days << 32 | units).view(np.uint64))
 
 
 LAYOUTS = (

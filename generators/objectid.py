@@ -29,10 +29,9 @@ import numpy as np
 from keybench.generators.core.alphabets import HEX32, bits_of_text, text_of_bits
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream, require_form
+from keybench.generators.core.layout import Decoded, require_form
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Ints, Keys, Kind
+from keybench.model.keys import Bytes, Ints, Keys
 
 _LAST: Final = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - 1
 _BYTES: Final = 12
@@ -40,8 +39,33 @@ _CHARACTERS: Final = 20
 _COUNTER: Final = 0xFFFFFF
 
 
+class CountedSeconds(ChunkStream["TwelveBytes"]):
+    """The keys of one process."""
+
+    def __init__(self, layout: TwelveBytes, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        maker, self._counter = layout.maker(writer)
+        self._maker = int.from_bytes(maker)
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n keys; UsageError outside of 1970 … 2106."""
+        seconds = ((self.writer.readings(n) - UNIX_EPOCH) // TICKS_PER_SECOND).view(np.uint64)
+        counters = np.arange(self._counter, self._counter + n, dtype=np.uint64) & np.uint64(_COUNTER)
+        self._counter += n
+        if self.layout.kind == "text":
+            low = np.uint64((self._maker & (1 << 36) - 1) << 28) | counters << np.uint64(4)
+            return text_of_bits(seconds << np.uint64(4) | np.uint64(self._maker >> 36), low, 5, _CHARACTERS, HEX32)
+        data = np.empty((n, 3), ">u4")
+        data[:, 0] = seconds
+        data[:, 1] = self._maker >> 8
+        data[:, 2] = counters | np.uint64((self._maker & 0xFF) << 24)
+        return data.view(np.uint8)
+
+
 class TwelveBytes(WriterLayout):
     """Seconds, five bytes of the process, and a counter."""
+
+    streams = CountedSeconds
 
     @abstractmethod
     def maker(self, writer: Writer) -> tuple[bytes, int]:
@@ -50,10 +74,6 @@ class TwelveBytes(WriterLayout):
     @abstractmethod
     def fields(self, maker: Ints) -> dict[str, Ints]:
         """The decoded fields in the five bytes, given as numbers."""
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream that stands for a process."""
-        return CountedSeconds(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
         """The second, the counter, and the fields of the process; UsageError for keys of another form."""
@@ -69,32 +89,6 @@ class TwelveBytes(WriterLayout):
             seconds, maker, counter = parts[:, 0], parts[:, 1] << 8 | parts[:, 2] >> 24, parts[:, 2]
         ticks = seconds * TICKS_PER_SECOND + UNIX_EPOCH
         return Decoded(ticks, {"counter": counter & _COUNTER, **self.fields(maker)})
-
-
-class CountedSeconds(ChunkStream):
-    """The keys of one process."""
-
-    def __init__(self, layout: TwelveBytes, writer: Writer) -> None:
-        self._name = layout.name
-        self.kind: Kind = layout.kind
-        self._clock = writer.clock
-        maker, self._counter = layout.maker(writer)
-        self._maker = int.from_bytes(maker)
-
-    def chunk(self, n: int) -> Bytes:
-        """The next n keys; UsageError outside of 1970 … 2106."""
-        ticks = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, _LAST)
-        seconds = ((ticks - UNIX_EPOCH) // TICKS_PER_SECOND).view(np.uint64)
-        counters = np.arange(self._counter, self._counter + n, dtype=np.uint64) & np.uint64(_COUNTER)
-        self._counter += n
-        if self.kind == "text":
-            low = np.uint64((self._maker & (1 << 36) - 1) << 28) | counters << np.uint64(4)
-            return text_of_bits(seconds << np.uint64(4) | np.uint64(self._maker >> 36), low, 5, _CHARACTERS, HEX32)
-        data = np.empty((n, 3), ">u4")
-        data[:, 0] = seconds
-        data[:, 1] = self._maker >> 8
-        data[:, 2] = counters | np.uint64((self._maker & 0xFF) << 24)
-        return data.view(np.uint8)
 
 
 class ObjectId(TwelveBytes):
@@ -116,7 +110,7 @@ class Xid(TwelveBytes):
     def maker(self, writer: Writer) -> tuple[bytes, int]:
         """Three bytes for the machine, two for the process, and a random counter."""
         machine = hashlib.sha256(writer.process.machine.encode()).digest()[:3]
-        start = int.from_bytes(writer.entropy.take(1, 3).tobytes())
+        start = writer.draw_number(3)
         return machine + (writer.process.pid & 0xFFFF).to_bytes(2), start + 1
 
     def fields(self, maker: Ints) -> dict[str, Ints]:

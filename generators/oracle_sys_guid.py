@@ -21,39 +21,19 @@ import numpy as np
 
 from keybench.generators.core.bits import put_word, read_words
 from keybench.generators.core.description import Description
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Keys
 
 _SEEN: Final = 0xE063
 
 
-class SysGuid(WriterLayout):
-    """One session's SYS_GUID()."""
-
-    reads_clock = "never"
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream that stands for a session."""
-        return SessionGuids(writer)
-
-    def decode(self, keys: Keys) -> Decoded:
-        """Counter, process id and host id, as numbers; any 16 bytes can be one."""
-        high, low = (word.view(np.int64) for word in read_words(keys))
-        return Decoded(
-            fields={
-                "counter": high >> 16 & (1 << 48) - 1,
-                "pid": high & 0xFFFF,
-                "host": (low >> 16 & 0xFFFFFFFF).astype(np.uint32).byteswap().astype(np.int64),
-            }
-        )
-
-
-class SessionGuids(GuidStream):
+class SessionGuids(GuidStream["SysGuid"]):
     """A counter, then the bytes of session and host."""
 
-    def __init__(self, writer: Writer) -> None:
-        drawn = int.from_bytes(writer.entropy.take(1, 8).tobytes())
+    def __init__(self, layout: SysGuid, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        drawn = writer.draw_number(8)
         host = hashlib.md5(writer.process.machine.encode(), usedforsecurity=False).digest()[:4]
         self._counter = drawn >> 16 & (1 << 47) - 1
         self._pid = writer.process.pid & 0xFFFF
@@ -66,6 +46,24 @@ class SessionGuids(GuidStream):
         self._counter += n
         put_word(data, 0, counters << np.uint64(16) | np.uint64(self._pid))
         put_word(data, 1, np.array([self._low], np.uint64))
+
+
+class SysGuid(WriterLayout):
+    """One session's SYS_GUID()."""
+
+    reads_clock = "never"
+    streams = SessionGuids
+
+    def decode(self, keys: Keys) -> Decoded:
+        """Counter, process id and host id, as numbers; any 16 bytes can be one."""
+        high, low = (word.view(np.int64) for word in read_words(keys))
+        return Decoded(
+            fields={
+                "counter": high >> 16 & (1 << 48) - 1,
+                "pid": high & 0xFFFF,
+                "host": (low >> 16 & 0xFFFFFFFF).astype(np.uint32).byteswap().astype(np.int64),
+            }
+        )
 
 
 LAYOUTS = (

@@ -17,158 +17,72 @@ uses its session's time zone.
 
 from __future__ import annotations
 
-from functools import cache
+import hashlib
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from keybench.generators.core.bits import Words, put_words
-from keybench.generators.core.clock import TICKS_PER_DAY, Ticks
-from keybench.generators.core.counters import changes
+from keybench.generators.core.bits import put_words
+from keybench.generators.core.clock import TICKS_PER_DAY, UNIX_EPOCH, Ticks
 from keybench.generators.core.description import Description
-from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Stream
-from keybench.generators.core.loops.hashes import Messages, digests
-from keybench.generators.core.loops.loading import kernels_for
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Ints
 
 _RANDOMS: Final = (1 << 30) - 1
-_LONGEST: Final = 30
-"""Room for the characters of RAND(): `0.`, at most nine zeros and seventeen digits, and two more."""
 _YEAR_1: Final = np.datetime64("0001-01-01", "D")
 
 
-def civil(ticks: Ticks) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Year, month, day, day of the year from 0, and days since 0001-01-01, a Monday."""
-    days = ticks // TICKS_PER_DAY
-    starts, lengths = _runs(days)
-    year, month, day, day_of_year = (np.repeat(part, lengths) for part in _calendar(days[starts]))
-    return year, month, day, day_of_year, days
-
-
-def _runs(numbers: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where runs of equal numbers start, and how long they are. Most readings are of the same day."""
-    starts = np.flatnonzero(changes(numbers, -1))
-    lengths = np.empty_like(starts)
-    lengths[-1:] = len(numbers) - starts[-1:]
-    np.subtract(starts[1:], starts[:-1], out=lengths[:-1])
-    return starts, lengths
-
-
-def _calendar(days: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Year, month, day, and day of the year from 0, of days since 0001-01-01."""
+def years_and_weeks(ticks: Ticks) -> tuple[Ints, Ints]:
+    """The year, and MySQL's WEEK() in mode 0: 0 … 53; weeks begin on Sunday, week 1 on the year's first Sunday."""
+    days = ticks // TICKS_PER_DAY  # since 0001-01-01, a Monday
     dates = _YEAR_1 + days
-    months, years = dates.astype("datetime64[M]"), dates.astype("datetime64[Y]")
-    year = years.astype(np.int64) + 1970
-    month = (months - years).astype(np.int64) + 1
-    return year, month, (dates - months).astype(np.int64) + 1, (dates - years).astype(np.int64)
-
-
-def weeks(ticks: Ticks) -> Ints:
-    """MySQL's WEEK() in mode 0: 0 … 53; weeks begin on Sunday, week 1 on the year's first Sunday."""
-    _, _, _, day_of_year, days = civil(ticks)
+    years = dates.astype("datetime64[Y]")
+    day_of_year = (dates - years).astype(np.int64)  # from 0
     weekday = (days + 1) % 7  # from 0, Sunday
-    return (day_of_year + 7 - weekday) // 7
+    return years.astype(np.int64) + 1970, (day_of_year + 7 - weekday) // 7
 
 
-def _digits(out: Bytes, at: int, width: int, numbers: Ints) -> None:
-    """Writes the last `width` decimal digits of each number, from column `at` on."""
-    if kernels_for(len(numbers)):
-        from keybench.generators.core.loops import text_kernels
-
-        text_kernels.digits(out, at, width, numbers)
-        return
-    for column in reversed(range(at, at + width)):
-        more = numbers // 10
-        out[:, column] = numbers - more * 10 + ord("0")
-        numbers = more
+def texts_of_time(ticks: Ticks) -> list[str]:
+    """NOW(6) as text, `2026-11-20 09:08:07.000001`."""
+    moments = ((ticks - UNIX_EPOCH) // 10).view("datetime64[us]")
+    return [text.replace("T", " ") for text in np.datetime_as_string(moments).tolist()]
 
 
-def texts_of_time(ticks: Ticks) -> Bytes:
-    """NOW(6) as text, `2026-11-20 09:08:07.000001`: uint8 (n, 26)."""
-    days = ticks // TICKS_PER_DAY
-    starts, lengths = _runs(days)
-    year, month, day, _ = _calendar(days[starts])
-    dates = np.tile(np.frombuffer(b"0000-00-00 00:00:00.000000", np.uint8), (len(starts), 1))
-    for at, width, numbers in ((0, 4, year), (5, 2, month), (8, 2, day)):
-        _digits(dates, at, width, numbers)
-    out = np.repeat(dates, lengths, axis=0)
-    microseconds = (ticks - days * TICKS_PER_DAY) // 10
-    seconds = microseconds // 1_000_000
-    for at, width, numbers in (
-        (11, 2, seconds // 3600),
-        (14, 2, seconds // 60 % 60),
-        (17, 2, seconds % 60),
-        (20, 6, microseconds - seconds * 1_000_000),
-    ):
-        _digits(out, at, width, numbers)
-    return out
-
-
-def texts_of_random(numbers: Ints) -> Messages:
+def text_of_random(number: int) -> str:
     """RAND() as MySQL writes it: the shortest digits that round to the number, without exponent."""
-    if kernels_for(len(numbers)):
-        from keybench.generators.core.loops import text_kernels
-
-        messages = Messages(np.zeros((len(numbers), _LONGEST), np.uint8), np.zeros(len(numbers), np.int64))
-        text_kernels.decimals((numbers / _RANDOMS).view(np.uint64), _powers(), 0, messages.data, messages.lengths)
-        return messages
-    # Python's repr gives the same digits, faster than numpy, but with an exponent below 1e-4.
-    texts = []
-    for number in (numbers / _RANDOMS).tolist():
-        text = repr(number) if number else "0"
-        if "e" in text:
-            digits, exponent = text.split("e-")
-            whole = digits.replace(".", "")
-            text = "0." + "0" * (int(exponent) - 1) + whole
-        texts.append(text.encode())
-    return Messages.from_texts(texts)
+    text = repr(number / _RANDOMS) if number else "0"
+    if "e" not in text:
+        return text
+    digits, exponent = text.split("e-")  # Python has an exponent below 1e-4
+    return "0." + "0" * (int(exponent) - 1) + digits.replace(".", "")
 
 
-@cache
-def _powers() -> NDArray[np.uint64]:
-    """10^0 to 10^39, scaled to 128 bits with the first bit set, rounded up: uint64 (40, 2)."""
-    scaled = [-(-(10**exponent << 128) >> (10**exponent).bit_length()) for exponent in range(40)]
-    return np.array([divmod(number, 1 << 64) for number in scaled], np.uint64)
+def _md5(text: str) -> int:
+    """The first 14 bytes of a text's digest, as a number."""
+    return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()) >> 16
 
 
-class PerconaWeek(WriterLayout):
-    """Keys that share their first two bytes for a week."""
+class PerconaWeek(GuidLayout):
+    """Keys that share their first two bytes for a week, then have the digest of a random number and the time.
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of keys, each with its own clock reading."""
-        return WeekUuids(self.name, writer)
+    hashlib hashes one message a call, so the keys are made one by one.
+    """
 
-
-class WeekUuids(GuidStream):
-    """The digest of the week, then the digest of a random number and the time."""
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-
-    def fill(self, data: Bytes) -> None:
+    def fill(self, data: Bytes, writer: Writer) -> None:
         """The next n keys; UsageError beyond the year 9999."""
-        n = len(data)
-        drawn = self._entropy.take(n, 4).view(">u4")[:, 0].astype(np.int64) >> 2
-        ticks = require_instants(self._name, self._clock.read(n))
-        digest = digests("md5", texts_of_random(drawn % _RANDOMS).with_suffixes(texts_of_time(ticks)))
-        numbers = civil(ticks)[0] * 100 + weeks(ticks)
-        starts, lengths = _runs(numbers)
-        named = Messages.from_texts([b"%d%d" % divmod(number, 100) for number in numbers[starts].tolist()])
-        week = np.repeat(_numbers(digests("md5", named))[0] >> 48, lengths)
+        drawn = (writer.entropy.take(len(data), 4).view(">u4")[:, 0].astype(np.int64) >> 2) % _RANDOMS
+        ticks = writer.readings(len(data))
+        texts = zip(drawn.tolist(), texts_of_time(ticks), strict=True)
+        digests = [_md5(text_of_random(number) + time) for number, time in texts]
+        years, weeks = years_and_weeks(ticks)
+        numbers, place = np.unique(years * 100 + weeks, return_inverse=True)
+        # MySQL's CONCAT writes 2021 and 1 as 20211.
+        names = [f"{number // 100}{number % 100}" for number in numbers.tolist()]
+        week = np.array([_md5(name) >> 96 for name in names], np.uint64)[place]
         # Four bytes, the digit 4 and three hexadecimal digits, then whole bytes again.
-        first, last = _numbers(digest)
-        put_words(data, week << 48 | first >> 32 << 16 | 0x4000 | first >> 20 & 0xFFF, first << 48 | last >> 16)
-
-
-def _numbers(digest: Bytes) -> tuple[Words, Words]:
-    """The two halves of each digest as numbers, most significant byte first."""
-    first, last = digest.view(">u8").astype(np.uint64).T
-    return first, last
+        start = np.array([digest >> 80 << 16 | 0x4000 | digest >> 68 & 0xFFF for digest in digests], np.uint64)
+        end = np.array([digest & (1 << 64) - 1 for digest in digests], np.uint64)
+        put_words(data, week << np.uint64(48) | start, end)
 
 
 LAYOUTS = (

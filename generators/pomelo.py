@@ -21,26 +21,31 @@ import numpy as np
 
 from keybench.generators.core.bits import draw_bytes, put_word, read_words, swap_first_fields
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import DATETIME_LAST, require_instants
-from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.instants import DATETIME_LAST
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.generators.core.uuids import refuse_keys
 from keybench.model.keys import Bytes, Keys
 
 _RANDOM_BYTES: Final = 7
 _VERSION: Final = np.uint64(0x4000)
-_VARIANT: Final = np.uint64(0x80 << 56)
 
 
 @dataclass(frozen=True)
-class Pomelo(WriterLayout):
+class Pomelo(GuidLayout):
     """The generator for one of the two formats in which a connection stores GUIDs."""
 
     little_endian: bool = False
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of GUIDs, each with its own clock reading and random bytes."""
-        return TickGuids(self, writer)
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n GUIDs."""
+        draw_bytes(data, 9, writer.entropy, _RANDOM_BYTES)
+        ticks = writer.readings(len(data)).view(np.uint64)
+        data[:, 8] = ticks & np.uint64(0xF) | np.uint64(0x80)
+        put_word(data, 0, ticks & ~np.uint64(0xFFFF) | _VERSION | ticks << np.uint64(48) >> np.uint64(52))
+        if self.little_endian:
+            # Data3 is already right in both forms.
+            swap_first_fields(data)
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick; UsageError for a key without the digits 4 and 8, or beyond the year 9999."""
@@ -54,25 +59,6 @@ class Pomelo(WriterLayout):
         ticks |= low >> np.uint64(56) & np.uint64(15)
         refuse_keys(self.name, keys, ticks > DATETIME_LAST, "its time lies beyond the year 9999")
         return Decoded(ticks.view(np.int64))
-
-
-class TickGuids(GuidStream):
-    """Ticks, then random bytes."""
-
-    def __init__(self, layout: Pomelo, writer: Writer) -> None:
-        self._layout = layout
-        self._entropy = writer.entropy
-        self._clock = writer.clock
-
-    def fill(self, data: Bytes) -> None:
-        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
-        draw_bytes(data, 9, self._entropy, _RANDOM_BYTES)
-        ticks = require_instants(self._layout.name, self._clock.read(len(data))).view(np.uint64)
-        data[:, 8] = ticks & np.uint64(0xF) | np.uint64(0x80)
-        put_word(data, 0, ticks & ~np.uint64(0xFFFF) | _VERSION | ticks << np.uint64(48) >> np.uint64(52))
-        if self._layout.little_endian:
-            # Data3 is already right in both forms.
-            swap_first_fields(data)
 
 
 def _description(diagram: str, time: str, resolution: int, *caveats: str) -> Description:

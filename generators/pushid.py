@@ -16,47 +16,29 @@ import numpy as np
 from keybench.generators.core.alphabets import PUSH64, bits_of_text, text_of_bits
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, run_values
-from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import UNIX_48_BIT_LAST, unix_milliseconds
-from keybench.generators.core.layout import Decoded, Stream, require_form
+from keybench.generators.core.description import Description
+from keybench.generators.core.instants import UNIX_MILLISECONDS
+from keybench.generators.core.layout import Decoded, require_form
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Keys, Kind
+from keybench.model.keys import Bytes, Keys
 
 _CHARACTERS: Final = 20
 _HALF: Final = 36
 _HALF_MASK: Final = (1 << _HALF) - 1
 
 
-class PushId(WriterLayout):
-    """Push IDs of one client."""
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream that counts up from its last key."""
-        return PushIds(self.name, writer)
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond; UsageError for a text that is not a push ID."""
-        require_form(self.name, keys, "text", _CHARACTERS)
-        milliseconds = bits_of_text(self.name, keys, 6, PUSH64)[0] >> np.uint64(8)
-        return Decoded(milliseconds.view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
-
-
-class PushIds(ChunkStream):
+class PushIds(ChunkStream["PushId"]):
     """The keys of one client; the state is the last millisecond and the last 72 bits, in two halves."""
 
-    kind: Kind = "text"
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._clock = writer.clock
-        self._entropy = writer.entropy
+    def __init__(self, layout: PushId, writer: Writer) -> None:
+        super().__init__(layout, writer)
         self._time, self._high, self._low = NEVER, 0, 0
 
     def chunk(self, n: int) -> Bytes:
         """The next n keys; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        milliseconds = unix_milliseconds(self._name, self._clock.read(n), UNIX_48_BIT_LAST).view(np.int64)
+        milliseconds = self.writer.unix_milliseconds(n)
         starts = np.flatnonzero(np.diff(milliseconds, prepend=self._time))
-        drawn = self._entropy.take(len(starts), 12).astype(np.int64) >> 2
+        drawn = self.writer.entropy.take(len(starts), 12).astype(np.int64) >> 2
         places = 6 * np.arange(5, -1, -1)
         heads = (drawn[:, 6:] << places).sum(axis=1)
         tops = np.concatenate([[self._high], (drawn[:, :6] << places).sum(axis=1)])
@@ -72,6 +54,18 @@ class PushIds(ChunkStream):
             _CHARACTERS,
             PUSH64,
         )
+
+
+class PushId(WriterLayout):
+    """Push IDs of one client."""
+
+    streams = PushIds
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond; UsageError for a text that is not a push ID."""
+        require_form(self.name, keys, "text", _CHARACTERS)
+        milliseconds = bits_of_text(self.name, keys, 6, PUSH64)[0] >> np.uint64(8)
+        return Decoded(milliseconds.view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
 
 
 LAYOUTS = (
@@ -91,7 +85,7 @@ LAYOUTS = (
             across="by time",
             random="",
             alphabets={"T": PUSH64.decode(), "N": PUSH64.decode()},
-            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS),
+            time=UNIX_MILLISECONDS,
             caveats=(
                 "sorts in a binary collation only: others ignore case and sort - and _ elsewhere",
                 "the next key of the same millisecond can be guessed",

@@ -21,25 +21,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.bits import big_endian, read_words, stamp_version, words
-from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, Clock
+from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import DATETIME_LAST, require_instants
-from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.process import Process
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.instants import DATETIME_LAST
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Ints, Keys
 
 _MOST_BLOCKS: Final = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blocks(WriterLayout):
+class Blocks(GuidLayout):
     """UUIDs in blocks: `size` values a block, `count` blocks."""
 
     size: int
@@ -61,13 +60,19 @@ class Blocks(WriterLayout):
         """The block size after rounding the prefix up to whole bytes."""
         return max(1, self.size * self.count >> self.prefix_bits)
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream over the shared sequence, or the clock."""
-        return BlockUuids(self, writer)
-
     @abstractmethod
-    def values(self, writer: Writer) -> Values:
-        """The source of the values that are divided into blocks."""
+    def values(self, n: int, writer: Writer) -> Ints:
+        """The next n values that are divided into blocks, none negative."""
+
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs; UsageError for a clock before 1970."""
+        writer.entropy.fill(data)
+        stamp_version(data, 4)
+        below = np.uint64(64 - self.prefix_bits)
+        blocks = (self.values(len(data), writer) // self.used_size).view(np.uint64) << below
+        high = words(data)[:, 0]
+        high &= big_endian(np.array([(1 << 64 - self.prefix_bits) - 1], np.uint64))
+        high |= big_endian(blocks)
 
     def decode(self, keys: Keys) -> Decoded:
         """The block's number."""
@@ -75,74 +80,22 @@ class Blocks(WriterLayout):
         return Decoded(fields={"block": (high >> np.uint64(64 - self.prefix_bits)).view(np.int64)})
 
 
-class Values(Protocol):
-    """A source of values, one for each key."""
-
-    def take(self, n: int) -> Ints:
-        """The next n values, none negative."""
-        ...
-
-
-class SequenceValues:
-    """The shared sequence's values, from 0."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
-        self._position = 0
-
-    def take(self, n: int) -> Ints:
-        """The values of this writer's next n rows."""
-        values = self._process.row_numbers(self._position, n) - 1
-        self._position += n
-        return values
-
-
-class Seconds:
-    """Unix seconds."""
-
-    def __init__(self, name: str, clock: Clock) -> None:
-        self._name = name
-        self._clock = clock
-
-    def take(self, n: int) -> Ints:
-        """n readings; UsageError for one before 1970."""
-        return (require_instants(self._name, self._clock.read(n), UNIX_EPOCH) - UNIX_EPOCH) // TICKS_PER_SECOND
-
-
-class BlockUuids(GuidStream):
-    """The number of a block, then a random UUID."""
-
-    def __init__(self, layout: Blocks, writer: Writer) -> None:
-        self._entropy = writer.entropy
-        self._bits, self._size = layout.prefix_bits, layout.used_size
-        self._values = layout.values(writer)
-
-    def fill(self, data: Bytes) -> None:
-        """The next n UUIDs; UsageError for a clock before 1970."""
-        self._entropy.fill(data)
-        stamp_version(data, 4)
-        blocks = (self._values.take(len(data)) // self._size).view(np.uint64) << np.uint64(64 - self._bits)
-        high = words(data)[:, 0]
-        high &= big_endian(np.array([(1 << 64 - self._bits) - 1], np.uint64))[0]
-        high |= big_endian(blocks)
-
-
 class Sequence(Blocks):
     """Blocks of a sequence's values."""
 
     reads_clock = "never"
 
-    def values(self, writer: Writer) -> Values:
-        """The sequence that all writers share."""
-        return SequenceValues(writer.process)
+    def values(self, n: int, writer: Writer) -> Ints:
+        """The values, from 0, of the writer's next n rows in the sequence that all writers share."""
+        return writer.row_numbers(n) - 1
 
 
 class Intervals(Blocks):
     """Blocks of time."""
 
-    def values(self, writer: Writer) -> Values:
-        """The writer's clock."""
-        return Seconds(self.name, writer.clock)
+    def values(self, n: int, writer: Writer) -> Ints:
+        """Unix seconds."""
+        return (writer.readings(n) - UNIX_EPOCH) // TICKS_PER_SECOND
 
 
 _SOURCE: Final = "github.com/tvondra/sequential-uuids sequential_uuids.c"

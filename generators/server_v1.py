@@ -30,13 +30,13 @@ import numpy as np
 
 from keybench.generators.core.bits import Words, put_word, read_words
 from keybench.generators.core.counters import NEVER, require_room, strictly_increasing
-from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.description import Description
+from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.core.uuids import (
     GREGORIAN,
     GREGORIAN_LAST,
+    GREGORIAN_TIME,
     MULTICAST,
     pack_v1,
     refuse_keys,
@@ -59,15 +59,45 @@ def _unswapped(high: Words) -> Words:
     return unswapped
 
 
+class ServerUuids(GuidStream["ServerV1"]):
+    """The keys of one server; the state is the last key's time, the last reading, the clock sequence and the node."""
+
+    def __init__(self, layout: ServerV1, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        self._sequence = self._draw_sequence()
+        self._node = writer.draw_number(6) | MULTICAST
+        self._last = self._reading = NEVER
+
+    def _draw_sequence(self) -> int:
+        return self.writer.draw_number(2) * _SEQUENCES >> 16
+
+    def fill(self, data: Bytes) -> None:
+        """The next n keys; UsageError before 1582-10-15 and beyond 60 bits."""
+        n = len(data)
+        times = self.writer.readings(n) - GREGORIAN
+        # Each step back starts a new sequence of times, whatever the last time was.
+        back = np.flatnonzero(np.diff(times, prepend=self._reading) < 0)
+        low = np.empty(n, np.uint64)
+        self._reading = int(times[-1]) if n else self._reading
+        for step, (start, end) in enumerate(pairwise([0, *back.tolist(), n])):
+            if step:
+                self._sequence = self._draw_sequence()
+                self._last = NEVER
+            times[start:end] = strictly_increasing(times[start:end], self._last)
+            self._last = int(times[end - 1]) if end > start else self._last
+            low[start:end] = (1 << 63) | self._sequence << 48 | self._node
+            require_room(self.layout.name, times[start:end], (1 << 60) - 1, GREGORIAN_LAST)
+        high = pack_v1(times.view(np.uint64))
+        put_word(data, 0, _swapped(high) if self.layout.swapped else high)
+        put_word(data, 1, low)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ServerV1(WriterLayout):
     """One server's `UUID()`; `swapped` holds the bytes as `UUID_TO_BIN(u, 1)` stores them."""
 
+    streams = ServerUuids
     swapped: bool = False
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream that stands for one server."""
-        return ServerUuids(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
         """The time, the clock sequence and the node, as numbers; UsageError for a key of another form."""
@@ -82,44 +112,6 @@ class ServerV1(WriterLayout):
         return Decoded(unpack_v1(high).view(np.int64) + GREGORIAN, fields)
 
 
-class ServerUuids(GuidStream):
-    """The keys of one server; the state is the last key's time, the last reading, the clock sequence and the node."""
-
-    def __init__(self, layout: ServerV1, writer: Writer) -> None:
-        self._layout = layout
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-        drawn = writer.entropy.take(1, 8).tobytes()
-        self._sequence = self._number(drawn[:2])
-        self._node = int.from_bytes(drawn[2:]) | MULTICAST
-        self._last = self._reading = NEVER
-
-    @staticmethod
-    def _number(drawn: bytes) -> int:
-        return int.from_bytes(drawn) * _SEQUENCES >> 16
-
-    def fill(self, data: Bytes) -> None:
-        """The next n keys; UsageError before 1582-10-15 and beyond 60 bits."""
-        n = len(data)
-        name = self._layout.name
-        times = require_instants(name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST) - GREGORIAN
-        # Each step back starts a new sequence of times, whatever the last time was.
-        back = np.flatnonzero(np.diff(times, prepend=self._reading) < 0)
-        low = np.empty(n, np.uint64)
-        self._reading = int(times[-1]) if n else self._reading
-        for step, (start, end) in enumerate(pairwise([0, *back.tolist(), n])):
-            if step:
-                self._sequence = self._number(self._entropy.take(1, 2).tobytes())
-                self._last = NEVER
-            times[start:end] = strictly_increasing(times[start:end], self._last)
-            self._last = int(times[end - 1]) if end > start else self._last
-            low[start:end] = (1 << 63) | self._sequence << 48 | self._node
-            require_room(name, times[start:end], (1 << 60) - 1, GREGORIAN_LAST)
-        high = pack_v1(times.view(np.uint64))
-        put_word(data, 0, _swapped(high) if self._layout.swapped else high)
-        put_word(data, 1, low)
-
-
 _LEGEND: Final = {
     "L": "time, bits 31 to 0",
     "M": "time, bits 47 to 32",
@@ -127,7 +119,6 @@ _LEGEND: Final = {
     "Q": "clock sequence, random after each server start and each step back of its clock",
     "N": "node: a server's network address, here random for each stream, multicast bit set",
 }
-_TIME: Final = Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1)
 _MUTEX: Final = "order is strict within one server, under one mutex"
 
 
@@ -138,7 +129,7 @@ def _description(diagram: str, *caveats: str) -> Description:
         within="forward",
         across="by time",
         uniqueness="process",
-        time=_TIME,
+        time=GREGORIAN_TIME,
         steady="QN",
         caveats=(*caveats, _MUTEX),
     )

@@ -28,10 +28,17 @@ from keybench.generators.core.bits import words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.counters import require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import UNIX_48_BIT_LAST, UNIX_48_BIT_SPAN, require_instants
-from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.core.uuids import put_v7, random_half, refuse_keys, require_version, sub_milliseconds
+from keybench.generators.core.instants import UNIX_48_BIT_LAST, UNIX_48_BIT_SPAN
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidStream, WriterLayout
+from keybench.generators.core.uuids import (
+    put_v7,
+    random_half,
+    refuse_keys,
+    require_version,
+    sub_milliseconds,
+    ticks_of_v7,
+)
 from keybench.model.keys import Bytes, Keys
 
 _NS_PER_MS: Final = 1_000_000
@@ -42,80 +49,63 @@ _PER_MS: Final = 4_000
 _MARIADB_LAST_VALUE: Final = (_PER_MS << 48) - 1
 
 
-class PostgreSqlUuids(GuidStream):
+class PostgreSqlUuids(GuidStream["PostgreSqlV7"]):
     """The keys of one backend."""
 
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-        self._last = 0
+    _last = 0
 
     def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 64 bits of nanoseconds."""
         n = len(data)
-        words(data)[:, 1] = random_half(self._entropy, n)
-        ticks, odd = self._clock.read_fine(n)
-        nanoseconds = (require_instants(self._name, ticks, UNIX_EPOCH, _POSTGRESQL_LAST) - UNIX_EPOCH) * 100 + odd
+        words(data)[:, 1] = random_half(self.writer.entropy, n)
+        ticks, odd = self.writer.readings_fine(n)
+        nanoseconds = (ticks - UNIX_EPOCH) * 100 + odd
         used = strictly_increasing(nanoseconds, self._last, _STEP_NS)
-        require_room(self._name, used, _LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
+        require_room(self.layout.name, used, _LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
         self._last = int(used[-1]) if n else self._last
         milliseconds = used // _NS_PER_MS
         put_v7(data, sub_milliseconds(milliseconds, used - milliseconds * _NS_PER_MS))
 
 
 class PostgreSqlV7(WriterLayout):
-    """`uuidv7()` of PostgreSQL 18 on Linux."""
+    """`uuidv7()` of PostgreSQL 18 on Linux; a stream stands for one backend."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream that stands for one backend."""
-        return PostgreSqlUuids(self.name, writer)
+    streams = PostgreSqlUuids
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond, as `uuid_extract_timestamp` does, and the fraction in 1/4096."""
         high, _ = require_version(self.name, keys, 7)
-        ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
-        return Decoded(ticks, {"fraction": (high & np.uint64(0xFFF)).view(np.int64)})
+        return Decoded(ticks_of_v7(high), {"fraction": (high & np.uint64(0xFFF)).view(np.int64)})
 
 
-class MariaDbUuids(GuidStream):
+class MariaDbUuids(GuidStream["MariaDbV7"]):
     """The keys of one server."""
 
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-        self._last = 0
+    _last = 0
 
     def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         n = len(data)
-        words(data)[:, 1] = random_half(self._entropy, n)
-        quarters = require_instants(self._name, self._clock.read(n), UNIX_EPOCH, UNIX_48_BIT_LAST) - UNIX_EPOCH
-        quarters //= 10
-        quarters *= 4
-        values = require_room(
-            self._name, strictly_increasing(quarters, self._last), _MARIADB_LAST_VALUE, UNIX_48_BIT_LAST
-        )
+        words(data)[:, 1] = random_half(self.writer.entropy, n)
+        quarters = (self.writer.readings(n) - UNIX_EPOCH) // 10 * 4
+        values = strictly_increasing(quarters, self._last)
+        require_room(self.layout.name, values, _MARIADB_LAST_VALUE, UNIX_48_BIT_LAST)
         self._last = int(values[-1]) if n else self._last
         milliseconds = values // _PER_MS
         put_v7(data, milliseconds << 12 | (values - milliseconds * _PER_MS))
 
 
 class MariaDbV7(WriterLayout):
-    """`UUID_v7()` of MariaDB 11.7."""
+    """`UUID_v7()` of MariaDB 11.7; a stream stands for one server."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream that stands for one server."""
-        return MariaDbUuids(self.name, writer)
+    streams = MariaDbUuids
 
     def decode(self, keys: Keys) -> Decoded:
         """The microsecond, and the counter within it, 0 … 3; UsageError for a fraction that is no such quarter."""
         high, _ = require_version(self.name, keys, 7)
         quarters = (high & np.uint64(0xFFF)).view(np.int64)
         refuse_keys(self.name, keys, quarters >= _PER_MS, "its fraction is above 3,999 quarters of a microsecond")
-        ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + (quarters >> 2) * 10 + UNIX_EPOCH
-        return Decoded(ticks, {"counter": quarters & 3})
+        return Decoded(ticks_of_v7(high) + (quarters >> 2) * 10, {"counter": quarters & 3})
 
 
 _SORTED_BY_ITS_END: Final = "random to SQL Server's uniqueidentifier, which sorts by the end"

@@ -22,11 +22,10 @@ from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_o
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, Starts, count_runs, require_room
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, KeysRefused, Stream, require_form
+from keybench.generators.core.layout import Decoded, KeysRefused, require_form
 from keybench.generators.core.process import worker_id
 from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Ints, Keys, Kind
+from keybench.model.keys import Bytes, Ints, Keys
 
 EPOCH: Final = UNIX_EPOCH + 1_577_836_800_000 * TICKS_PER_MS
 _TIME_BITS: Final = 41
@@ -37,12 +36,40 @@ _COUNTER: Final = (1 << _COUNTER_BITS) - 1
 _CHARACTERS: Final = 13
 
 
+class Tsids(ChunkStream["Tsid"]):
+    """The keys of one node; the state is the last key's time and counter, as one number."""
+
+    def __init__(self, layout: Tsid, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        self._node = worker_id(layout.name, writer.process, _NODES)
+        self._value = NEVER
+        # Counter starts drawn for milliseconds that an overflow then reached: the next milliseconds use them.
+        self._drawn = np.empty(0, np.int64)
+
+    def chunk(self, n: int) -> Bytes | Ints:
+        """The next n keys; UsageError before 2020 and from 2089-09-06 on."""
+        milliseconds = (self.writer.readings(n) - EPOCH) // TICKS_PER_MS
+        values, starts = count_runs(milliseconds, self._value, _COUNTER_BITS, self._seeds)
+        self._drawn = self._drawn[len(starts) :]
+        require_room(self.layout.name, values, (1 << _TIME_BITS + _COUNTER_BITS) - 1, _LAST)
+        self._value = int(values[-1]) if n else self._value
+        numbers = (values >> _COUNTER_BITS) << 22 | self._node << _COUNTER_BITS | values & _COUNTER
+        if self.layout.kind == "int":
+            return numbers
+        return text_of_bits(np.zeros(n, np.uint64), numbers.view(np.uint64), 5, _CHARACTERS, CROCKFORD32)
+
+    def _seeds(self, starts: Starts) -> Ints:
+        missing = len(starts) - len(self._drawn)
+        if missing > 0:
+            drawn = self.writer.entropy.take(missing, 2).view(">u2")[:, 0].astype(np.int64) & _COUNTER
+            self._drawn = np.concatenate([self._drawn, drawn])
+        return self._drawn[: len(starts)]
+
+
 class Tsid(WriterLayout):
     """TSIDs of one node, as integers or text."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream for the writer's node."""
-        return Tsids(self, writer)
+    streams = Tsids
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond, the node and the counter; UsageError for keys that are not TSIDs."""
@@ -60,39 +87,6 @@ class Tsid(WriterLayout):
             milliseconds.view(np.int64) * TICKS_PER_MS + EPOCH,
             {"node": numbers >> _COUNTER_BITS & _NODES - 1, "counter": numbers & _COUNTER},
         )
-
-
-class Tsids(ChunkStream):
-    """The keys of one node; the state is the last key's time and counter, as one number."""
-
-    def __init__(self, layout: Tsid, writer: Writer) -> None:
-        self._name = layout.name
-        self.kind: Kind = layout.kind
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-        self._node = worker_id(layout.name, writer.process, _NODES)
-        self._value = NEVER
-        # Counter starts drawn for milliseconds that an overflow then reached: the next milliseconds use them.
-        self._drawn = np.empty(0, np.int64)
-
-    def chunk(self, n: int) -> Bytes | Ints:
-        """The next n keys; UsageError before 2020 and from 2089-09-06 on."""
-        ticks = require_instants(self._name, self._clock.read(n), EPOCH, _LAST)
-        values, starts = count_runs((ticks - EPOCH) // TICKS_PER_MS, self._value, _COUNTER_BITS, self._seeds)
-        self._drawn = self._drawn[len(starts) :]
-        require_room(self._name, values, (1 << _TIME_BITS + _COUNTER_BITS) - 1, _LAST)
-        self._value = int(values[-1]) if n else self._value
-        numbers = (values >> _COUNTER_BITS) << 22 | self._node << _COUNTER_BITS | values & _COUNTER
-        if self.kind == "int":
-            return numbers
-        return text_of_bits(np.zeros(n, np.uint64), numbers.view(np.uint64), 5, _CHARACTERS, CROCKFORD32)
-
-    def _seeds(self, starts: Starts) -> Ints:
-        missing = len(starts) - len(self._drawn)
-        if missing > 0:
-            drawn = self._entropy.take(missing, 2).view(">u2")[:, 0].astype(np.int64) & _COUNTER
-            self._drawn = np.concatenate([self._drawn, drawn])
-        return self._drawn[: len(starts)]
 
 
 _TIME: Final = Timestamp("milliseconds since 2020-01-01", EPOCH, _LAST, TICKS_PER_MS)

@@ -15,96 +15,51 @@ in lower case is read, too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits, upper_case
-from keybench.generators.core.bits import Words, draw_bytes, put_u48, put_word, read_words
-from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.bits import draw_bytes, put_u48, put_words, read_words
 from keybench.generators.core.counters import NEVER, Starts, new_maxima
-from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import UNIX_48_BIT_LAST, UNIX_48_BIT_SPAN, unix_milliseconds
-from keybench.generators.core.layout import Decoded, KeysRefused, Stream, require_form
-from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Keys, Kind
+from keybench.generators.core.description import Description
+from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.instants import UNIX_48_BIT_SPAN, UNIX_MILLISECONDS
+from keybench.generators.core.layout import Decoded, KeysRefused, require_form
+from keybench.generators.core.stream import ChunkLayout, ChunkStream, Writer
+from keybench.generators.core.uuids import ticks_of_v7
+from keybench.model.keys import Bytes, Ints, Keys
 
 _CHARACTERS: Final = 26
 _RANDOM_BYTES: Final = 10
 _TOP: Final = np.uint64(0xFFFF)
 
 
-@dataclass(frozen=True)
-class Ulid(WriterLayout):
-    """ULIDs with 80 random bits in each key, as GUIDs or text."""
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream without state between keys."""
-        return Ulids(self, writer)
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond; UsageError for a text that is not a ULID."""
-        if self.kind == "text":
-            require_form(self.name, keys, "text", _CHARACTERS)
-            high, _ = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
-            too_high = keys.data[:, 0] > ord("7")
-            if too_high.any():
-                text = keys.data[int(too_high.argmax())].tobytes().decode()
-                raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with 7.", too_high)
-        else:
-            high, _ = read_words(keys)
-        return Decoded((high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+def random_ulids(milliseconds: Ints, entropy: Entropy) -> Bytes:
+    """ULIDs of 16 bytes with these milliseconds."""
+    data = np.empty((len(milliseconds), 16), np.uint8)
+    draw_bytes(data, 6, entropy, _RANDOM_BYTES)
+    put_u48(data, 0, milliseconds)
+    return data
 
 
-class MonotonicUlid(Ulid):
-    """ULIDs whose 80 bits count up within a millisecond."""
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream that counts up from its last key."""
-        return MonotonicUlids(self, writer)
-
-
-class Ulids(ChunkStream):
-    """Random ULIDs."""
-
-    def __init__(self, layout: Ulid, writer: Writer) -> None:
-        self._name = layout.name
-        self.kind: Kind = layout.kind
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-
-    def chunk(self, n: int) -> Bytes:
-        """The next n ULIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        data = np.empty((n, 16), np.uint8)
-        draw_bytes(data, 6, self._entropy, _RANDOM_BYTES)
-        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(n), UNIX_48_BIT_LAST))
-        return data if self.kind == "uuid" else _text(*read_words(Keys(data, "uuid")))
-
-
-class MonotonicUlids(ChunkStream):
+class MonotonicUlids(ChunkStream["MonotonicUlid"]):
     """ULIDs that count up; the state is the last millisecond, and the last key as two numbers of 64 bits."""
 
-    def __init__(self, layout: Ulid, writer: Writer) -> None:
-        self._name = layout.name
-        self.kind: Kind = layout.kind
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-        self._last = (NEVER, 0, 0)
+    _last = (NEVER, 0, 0)
 
     def chunk(self, n: int) -> Bytes:
         """The next n ULIDs; UsageError outside of 48 bits of milliseconds, and where the 80 bits overflow."""
-        milliseconds = unix_milliseconds(self._name, self._clock.read(n), UNIX_48_BIT_LAST).view(np.int64)
+        milliseconds = self.writer.unix_milliseconds(n)
         starts = np.flatnonzero(new_maxima(milliseconds, self._last[0]))
-        heads = np.empty((len(starts), 16), np.uint8)
-        draw_bytes(heads, 6, self._entropy, _RANDOM_BYTES)
-        put_u48(heads, 0, milliseconds[starts].view(np.uint64))
+        heads = random_ulids(milliseconds[starts], self.writer.entropy)
         data = heads if len(starts) == n else self._count(heads, starts, n)
         if n:
             high, low = data[-1].view(">u8").tolist()
             self._last = (high >> 16, high, low)
-        return data if self.kind == "uuid" else _text(*read_words(Keys(data, "uuid")))
+        return self.layout.in_form(data)
 
     def _count(self, heads: Bytes, starts: Starts, n: int) -> Bytes:
         """n ULIDs: those at `starts` are given, each other is the one before plus 1."""
@@ -120,39 +75,72 @@ class MonotonicUlids(ChunkStream):
         over = low < steps
         if (over & (high & _TOP == _TOP)).any():
             raise UsageError(
-                f"{self._name}: the 80 random bits of a millisecond are used up, as they began with almost all ones: "
-                "make the key again in the next millisecond."
+                f"{self.layout.name}: the 80 random bits of a millisecond are used up, as they began with almost all "
+                "ones: make the key again in the next millisecond."
             )
         high += over
         data = np.empty((n, 16), np.uint8)
-        put_word(data, 0, high)
-        put_word(data, 1, low)
+        put_words(data, high, low)
         return data
 
 
-def _text(high: Words, low: Words) -> Bytes:
-    return text_of_bits(high, low, 5, _CHARACTERS, CROCKFORD32)
+class Ulid(ChunkLayout):
+    """ULIDs with 80 random bits in each key, as GUIDs or text."""
+
+    def chunk(self, n: int, writer: Writer) -> Bytes:
+        """The next n ULIDs."""
+        return self.in_form(random_ulids(writer.unix_milliseconds(n), writer.entropy))
+
+    def in_form(self, data: Bytes) -> Bytes:
+        """ULIDs of 16 bytes as this layout has them: bytes or text."""
+        if self.kind == "uuid":
+            return data
+        return text_of_bits(*read_words(Keys(data, "uuid")), 5, _CHARACTERS, CROCKFORD32)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond; UsageError for a text that is not a ULID."""
+        if self.kind == "text":
+            require_form(self.name, keys, "text", _CHARACTERS)
+            high, _ = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
+            too_high = keys.data[:, 0] > ord("7")
+            if too_high.any():
+                text = keys.data[int(too_high.argmax())].tobytes().decode()
+                raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with 7.", too_high)
+        else:
+            high, _ = read_words(keys)
+        return Decoded(ticks_of_v7(high))
+
+
+class MonotonicUlid(Ulid):
+    """ULIDs whose 80 bits count up within a millisecond."""
+
+    streams = MonotonicUlids
 
 
 _SOURCE: Final = "github.com/ulid/spec"
-_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS)
 _NO_UUID: Final = "no version and no variant: MariaDB's uuid refuses about a quarter of the keys"
 _TEXT: Final = "26 bytes a key instead of 16; a column needs a binary collation"
 _GUESS: Final = "the next key of the same millisecond can be guessed"
 
 
 def _plain(diagram: str, legend: dict[str, str], random: str, *caveats: str) -> Description:
-    return Description(diagram, legend, within="by time", across="by time", random=random, time=_TIME, caveats=caveats)
+    return Description(
+        diagram, legend, within="by time", across="by time", random=random, time=UNIX_MILLISECONDS, caveats=caveats
+    )
 
 
 def _as_text(description: Description) -> Description:
     """The description of a layout whose keys are text. Its first character has five bits, of which three are used."""
     alphabets = {part.letter: CROCKFORD32.decode() for part in description.parts}
-    return replace(description, time=replace(_TIME, span=UNIX_48_BIT_SPAN << 2), alphabets=alphabets, any_case=True)
+    return replace(
+        description, time=replace(UNIX_MILLISECONDS, span=UNIX_48_BIT_SPAN << 2), alphabets=alphabets, any_case=True
+    )
 
 
 def _counting(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
-    return Description(diagram, legend, within="always", across="by time", random="", time=_TIME, caveats=caveats)
+    return Description(
+        diagram, legend, within="always", across="by time", random="", time=UNIX_MILLISECONDS, caveats=caveats
+    )
 
 
 _T: Final = "milliseconds since 1970"

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from keybench.generators.core.bits import ROW, get_u48, put_word, read_words, stamp_version, words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.core.counters import changes, positions_in_run, require_room
-from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import UNIX_48_BIT_LAST, unix_milliseconds
-from keybench.generators.core.layout import Decoded, Stream
+from keybench.generators.core.description import Description
+from keybench.generators.core.instants import UNIX_48_BIT_LAST, UNIX_MILLISECONDS
+from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.generators.core.uuids import require_version
 from keybench.model.keys import Bytes, Ints, Keys
@@ -42,28 +42,11 @@ _DRAWN = 10
 """Bytes of entropy of a key that draws its sequence: two for it, then eight random ones."""
 
 
-class UuidNext(WriterLayout):
-    """`Uuid.NewDatabaseFriendly(Database.SqlServer)`."""
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream with its own monotonicity handler."""
-        return SequencedUuids(self.name, writer)
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond and the sequence; UsageError for a key of another version or variant."""
-        require_version(self.name, keys, 8)
-        sequence = read_words(keys)[1] >> np.uint64(48) & np.uint64(_SEQUENCE_LAST)
-        ticks = get_u48(keys, 10).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
-        return Decoded(ticks, {"sequence": sequence.view(np.int64)})
-
-
-class SequencedUuids(GuidStream):
+class SequencedUuids(GuidStream["UuidNext"]):
     """The keys of one handler: `_used` is its last time, `_reading` the clock reading that gave this time."""
 
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._entropy = writer.entropy
-        self._clock = writer.clock
+    def __init__(self, layout: UuidNext, writer: Writer) -> None:
+        super().__init__(layout, writer)
         self._used = 0
         self._reading = 0
         self._sequence = 0
@@ -71,7 +54,7 @@ class SequencedUuids(GuidStream):
     def fill(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading before 1970, and for a reading or a time beyond 48 bits of ms."""
         n = len(data)
-        readings = unix_milliseconds(self._name, self._clock.read(n), UNIX_48_BIT_LAST).view(np.int64)
+        readings = self.writer.unix_milliseconds(n)
         done = 0
         while done < n:
             done += self._fill(data[done:], readings[done:])
@@ -89,7 +72,7 @@ class SequencedUuids(GuidStream):
             self._reading = int(readings[0]) + 1
         else:
             self._reading = int(readings[count - 1])
-        require_room(self._name, times, _LAST_MS, UNIX_48_BIT_LAST)
+        require_room(self.layout.name, times, _LAST_MS, UNIX_48_BIT_LAST)
         drawn = changes(times, self._used)
         sequence = self._draw_all(data[:count]) if drawn.all() else self._draw(data[:count], drawn, times)
         put_word(data[:count], 1, sequence << 48 | times)
@@ -117,14 +100,14 @@ class SequencedUuids(GuidStream):
         """Fills r0 … r7, overwrites r8 … r15 with any bytes, and returns the sequence drawn for each key."""
         n = len(data)
         drawn = np.empty((n + 1) * _DRAWN, np.uint8)
-        self._entropy.fill(drawn[:-_DRAWN].reshape(n, _DRAWN))
+        self.writer.entropy.fill(drawn[:-_DRAWN].reshape(n, _DRAWN))
         data.view(ROW)[:, 0] = np.ndarray((n,), ROW, drawn, 2, (_DRAWN,))
         return np.ndarray((n,), ">u2", drawn, 0, (_DRAWN,)).astype(np.int64) & _SEED_LAST
 
     def _draw(self, data: Bytes, drawn: NDArray[np.bool_], times: Ticks) -> Ints:
         """Fills r0 … r7 and returns the sequences, drawn where `drawn`; bytes are taken in the order of the keys."""
         drawing = np.flatnonzero(drawn)
-        pairs = self._entropy.take(4 * len(drawn) + len(drawing), 2).view(np.uint16).ravel()
+        pairs = self.writer.entropy.take(4 * len(drawn) + len(drawing), 2).view(np.uint16).ravel()
         where = drawing * 4 + np.arange(len(drawing))
         seeds = pairs[where].view(">u2").astype(np.int64) & _SEED_LAST
         if len(drawing) * _RARE > len(drawn):
@@ -137,6 +120,19 @@ class SequencedUuids(GuidStream):
         starts: Ints = np.concatenate([[0], seeds])[np.cumsum(drawn)]
         starts += positions_in_run(times, self._used, self._sequence + 1)
         return starts
+
+
+class UuidNext(WriterLayout):
+    """`Uuid.NewDatabaseFriendly(Database.SqlServer)`."""
+
+    streams = SequencedUuids
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond and the sequence; UsageError for a key of another version or variant."""
+        require_version(self.name, keys, 8)
+        sequence = read_words(keys)[1] >> np.uint64(48) & np.uint64(_SEQUENCE_LAST)
+        ticks = get_u48(keys, 10).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
+        return Decoded(ticks, {"sequence": sequence.view(np.int64)})
 
 
 LAYOUTS = (
@@ -154,7 +150,7 @@ LAYOUTS = (
             },
             within="always",
             across="by time",
-            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS),
+            time=UNIX_MILLISECONDS,
             caveats=(
                 "more than 8,192 to 16,384 keys a millisecond run ahead of the clock",
                 "after the clock steps back, keys stay ahead of it by the difference until it leaps forward",

@@ -23,8 +23,8 @@ from keybench.generators.core.bits import put_word, read_words, stamp_version, s
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.instants import DATETIME_LAST, require_instants
-from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.generators.core.uuids import require_version
 from keybench.model.keys import Bytes, Keys
 
@@ -32,7 +32,7 @@ _SECONDS: Final = (1 << 31) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class YdbUuid(WriterLayout):
+class YdbUuid(GuidLayout):
     """UUIDs of version 8 with `prefix_bits` random bits before the second."""
 
     prefix_bits: int
@@ -42,9 +42,14 @@ class YdbUuid(WriterLayout):
         """Bits of the first word below the second."""
         return 33 - self.prefix_bits
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of UUIDs, each with its own clock reading."""
-        return YdbUuids(self, writer)
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs: 16 bytes of entropy a key in the stored order, partly overwritten."""
+        ticks = require_instants(self.name, writer.clock.read(len(data)), UNIX_EPOCH)
+        seconds = ((ticks - UNIX_EPOCH) // TICKS_PER_SECOND & _SECONDS).view(np.uint64) << np.uint64(self.shift)
+        writer.entropy.fill(data)
+        put_word(data, 0, data.view(">u8")[:, 0].astype(np.uint64) & ~np.uint64(_SECONDS << self.shift) | seconds)
+        swap_net(data)
+        stamp_version(data, 8)
 
     def decode(self, keys: Keys) -> Decoded:
         """The prefix, if there is one, and the second modulo 2^31; UsageError for a key of another version."""
@@ -54,23 +59,6 @@ class YdbUuid(WriterLayout):
         if self.prefix_bits:
             fields["prefix"] = (high >> np.uint64(64 - self.prefix_bits)).view(np.int64)
         return Decoded(fields=fields)
-
-
-class YdbUuids(GuidStream):
-    """16 bytes of entropy a key in the stored order, partly overwritten."""
-
-    def __init__(self, layout: YdbUuid, writer: Writer) -> None:
-        self._layout, self._clock, self._entropy = layout, writer.clock, writer.entropy
-
-    def fill(self, data: Bytes) -> None:
-        """The next n UUIDs; UsageError before 1970."""
-        ticks = require_instants(self._layout.name, self._clock.read(len(data)), UNIX_EPOCH)
-        seconds = ((ticks - UNIX_EPOCH) // TICKS_PER_SECOND & _SECONDS).view(np.uint64) << np.uint64(self._layout.shift)
-        self._entropy.fill(data)
-        high = data.view(">u8")[:, 0].astype(np.uint64) & ~np.uint64(_SECONDS << self._layout.shift) | seconds
-        put_word(data, 0, high)
-        swap_net(data)
-        stamp_version(data, 8)
 
 
 _SOURCE: Final = "YDB documentation, Uuid module; ydb-platform/ydb uuid_keygen.h"

@@ -28,15 +28,14 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from keybench.generators.core.bits import Words, draw_bytes, put_word, read_words
+from keybench.generators.core.bits import Words, draw_bytes, put_word, put_words, read_words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_LAST, require_instants, unix_milliseconds
-from keybench.generators.core.layout import Decoded, Halves, OneCall, Stream
-from keybench.generators.core.sql_guid import TwoFormLayout, TwoFormStream
-from keybench.generators.core.stream import Writer
-from keybench.generators.core.uuids import has_version, refuse_keys
+from keybench.generators.core.instants import DATETIME_LAST, UNIX_MILLISECONDS, milliseconds
+from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.stream import TwoFormLayout, TwoFormStream, Writer
+from keybench.generators.core.uuids import has_version, refuse_keys, ticks_of_v7
 from keybench.model.keys import Bytes, Ints, Keys, Order
 
 _U12: Final = np.uint64(0xFFF)
@@ -56,35 +55,11 @@ def get_int32(entropy: Entropy, below: int) -> int:
             return drawn
 
 
-class CountingLayout(TwoFormLayout):
-    """What the three share: a time, and a counter of `counter_bits` that starts below `starts_below`."""
-
-    counter_bits: ClassVar[int]
-    starts_below: ClassVar[int]
-    first: ClassVar[int]
-    last: ClassVar[int]
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream for the writer's machine and process."""
-        return CountingStream(self, writer)
-
-    @abstractmethod
-    def fingerprint(self, machine: str, pid: int) -> int:
-        """The bits of r8 … r15 that are the same in all keys of a process."""
-
-    @abstractmethod
-    def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
-        """Puts the keys with these readings and counters into `data`, in plain form."""
-
-
-class CountingStream(TwoFormStream):
+class CountingStream(TwoFormStream["CountingLayout"]):
     """The keys of one process."""
 
     def __init__(self, layout: CountingLayout, writer: Writer) -> None:
-        super().__init__(layout)
-        self._layout = layout
-        self._clock = writer.clock
-        self._entropy = writer.entropy
+        super().__init__(layout, writer)
         self._fingerprint = layout.fingerprint(writer.process.machine, writer.process.pid & 0xFFFF)
         self._counter = get_int32(writer.entropy, layout.starts_below)
 
@@ -95,18 +70,33 @@ class CountingStream(TwoFormStream):
     def fill_plain(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading that the layout cannot hold."""
         n = len(data)
-        layout = self._layout
-        ticks = require_instants(layout.name, self._clock.read(n), layout.first, layout.last)
+        ticks = self.writer.readings(n)
         counters = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
-        counters &= np.uint64((1 << layout.counter_bits) - 1)
+        counters &= np.uint64((1 << self.layout.counter_bits) - 1)
         self._counter += n
-        layout.compose(data, ticks, counters, self._fingerprint, self._entropy)
+        self.layout.compose(data, ticks, counters, self._fingerprint, self.writer.entropy)
+
+
+class CountingLayout(TwoFormLayout):
+    """What the three share: a time, and a counter of `counter_bits` that starts below `starts_below`."""
+
+    streams = CountingStream
+    counter_bits: ClassVar[int]
+    starts_below: ClassVar[int]
+
+    @abstractmethod
+    def fingerprint(self, machine: str, pid: int) -> int:
+        """The bits of r8 … r15 that are the same in all keys of a process."""
+
+    @abstractmethod
+    def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
+        """Puts the keys with these readings and counters into `data`, in plain form."""
 
 
 class Legacy(CountingLayout):
     """`SequentialGuidGenerator` of 4.x."""
 
-    counter_bits, starts_below, first, last = 24, 500_000, 0, DATETIME_LAST
+    counter_bits, starts_below = 24, 500_000
 
     def fingerprint(self, machine: str, pid: int) -> int:
         """Machine and process in r8 … r12."""
@@ -114,7 +104,7 @@ class Legacy(CountingLayout):
 
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:  # noqa: ARG002
         """Ticks, machine and process, counter."""
-        _from_words(data, ticks.view(np.uint64), counters | np.uint64(fingerprint))
+        put_words(data, ticks.view(np.uint64), counters | np.uint64(fingerprint))
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick, and as numbers: counter, process id, machine; UsageError beyond the year 9999."""
@@ -128,7 +118,7 @@ class Legacy(CountingLayout):
 class V7(CountingLayout):
     """`GuidV7` since 5.0.1."""
 
-    counter_bits, starts_below, first, last = 26, 512, UNIX_EPOCH, UNIX_48_BIT_LAST
+    counter_bits, starts_below = 26, 512
 
     def fingerprint(self, machine: str, pid: int) -> int:  # noqa: ARG002
         """Only the variant: these keys hold nothing of the process."""
@@ -136,8 +126,7 @@ class V7(CountingLayout):
 
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
         """Milliseconds, version, counter around the variant, random bytes."""
-        milliseconds = unix_milliseconds(self.name, ticks, UNIX_48_BIT_LAST)
-        high = milliseconds << np.uint64(16) | np.uint64(7 << 12) | counters >> np.uint64(14)
+        high = milliseconds(ticks - UNIX_EPOCH) << np.uint64(16) | np.uint64(7 << 12) | counters >> np.uint64(14)
         draw_bytes(data, 10, entropy, 6)
         put_word(data, 0, high)
         data.view(">u2")[:, 4] = counters & _U14 | np.uint64(fingerprint >> 48)
@@ -152,8 +141,7 @@ class V7(CountingLayout):
         refuse_keys(self.name, keys, ~has_version(plain, 7), "version and variant are not those of UUIDv7")
         high, low = read_words(plain)
         counter = (high & _U12) << np.uint64(14) | low >> np.uint64(48) & _U14
-        ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
-        return Decoded(ticks, {"counter": counter.view(np.int64)})
+        return Decoded(ticks_of_v7(high), {"counter": counter.view(np.int64)})
 
 
 def _one_v7(state: Ints, tick: int, first: np.uint64, _last: np.uint64) -> Halves:
@@ -167,7 +155,7 @@ def _one_v7(state: Ints, tick: int, first: np.uint64, _last: np.uint64) -> Halve
 class V8Time(CountingLayout):
     """`GuidV8Time` since 5."""
 
-    counter_bits, starts_below, first, last = 22, 500_000, 0, DATETIME_LAST
+    counter_bits, starts_below = 22, 500_000
 
     def fingerprint(self, machine: str, pid: int) -> int:
         """The variant, and machine and process in r11 … r15."""
@@ -177,7 +165,7 @@ class V8Time(CountingLayout):
         """Ticks around the version, variant, counter, machine and process."""
         time = ticks.view(np.uint64)
         high = time >> np.uint64(12) << np.uint64(16) | np.uint64(8 << 12) | time & _U12
-        _from_words(data, high, counters << np.uint64(40) | np.uint64(fingerprint))
+        put_words(data, high, counters << np.uint64(40) | np.uint64(fingerprint))
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick, assuming a time before 3654, and as numbers: counter, process id, machine.
@@ -192,11 +180,6 @@ class V8Time(CountingLayout):
         return Decoded(ticks, fields)
 
 
-def _from_words(data: Bytes, high: Words, low: Words) -> None:
-    put_word(data, 0, high)
-    put_word(data, 1, low)
-
-
 _SHARED: Final = {
     "C": "counter of the process, started at random",
     "M": "first 24 bits of the machine name's hash",
@@ -205,7 +188,6 @@ _SHARED: Final = {
 _MAP: Final = "github.com/buvinghausen/SequentialGuid"
 _COLLIDE: Final = "nothing is random: containers with one machine name and process id 1 can make equal keys"
 _LEGACY_TIME: Final = Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, 1, span=1 << 64)
-_V7_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS)
 _V8_TIME: Final = Timestamp("100 ns since 0001-01-01, low 60 bits", 0, (1 << 60) - 1, 1, "another instant")
 
 
@@ -265,7 +247,7 @@ LAYOUTS = (
         "SequentialGuid 5 GuidV7: Unix milliseconds, a 26-bit counter, 48 random bits",
         f"{_MAP} GuidV7",
         ("T48 V4:7 C12 X2:2 C14 R48", "R48 C8 X2:2 C6 V4:7 C4 C8 T48"),
-        _V7_TIME,
+        UNIX_MILLISECONDS,
         {"T": "milliseconds since 1970"},
     ),
     *_pair(

@@ -16,9 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.core.bits import read_words
+from keybench.generators.core.bits import from_sql_guid, read_words
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
-from keybench.generators.core.sql_guid import from_sql_guid
 from keybench.model.keys import Keys
 
 _MS_MASK = (1 << 48) - 1

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.generators.core.instants import iso_text
-from keybench.generators.core.loops.loading import kernels_for
 from keybench.model.keys import Ints
 
 NEVER: Final = -1
@@ -25,26 +24,13 @@ Starts = NDArray[np.intp]
 
 def strictly_increasing(readings: Ints, last: int, step: int = 1) -> Ints:
     """The sequence s(i) = max(readings(i), s(i−1) + step), with s(−1) = last: int64 (n,)."""
-    # First compare the two ends: this is cheap, and it often shows that some difference must be too small.
-    apart = (
-        len(readings)
-        and readings[0] >= last + step
-        and int(readings[-1]) - int(readings[0]) >= (len(readings) - 1) * step
-    )
-    if apart and (readings[1:] - readings[:-1]).min(initial=step) >= step:
+    if len(readings) and readings[0] >= last + step and (readings[1:] - readings[:-1]).min(initial=step) >= step:
         return readings
-    if kernels := kernels_for(len(readings)):
-        sequence: Ints = kernels.strictly_increasing(readings, last, step)
-        return sequence
     # s(i) − i·step never falls, so the recurrence is a running maximum.
     steps = np.arange(step, (len(readings) + 1) * step, step)
     lead = readings - steps
     if len(lead):
         lead[0] = max(lead[0], last)
-        if lead[0] == lead.max():
-            # The sequence is ahead of the clock all the way: the maximum is the first value.
-            steps += lead[0]
-            return steps
     np.maximum.accumulate(lead, out=lead)
     lead += steps
     return lead

@@ -6,14 +6,14 @@ An instant is a tick: 100 ns since 0001-01-01 UTC (`clock`).
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, UNIX_EPOCH, Ticks
-from keybench.generators.core.loops.loading import Elementwise, kernels_for
+from keybench.generators.core.description import Timestamp
 
 DATETIME_LAST: Final = 3_155_378_975_999_999_999
 """The last tick of .NET's DateTime, 9999-12-31T23:59:59.9999999Z; its first is 0."""
@@ -23,6 +23,9 @@ UNIX_48_BIT_LAST: Final = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
 
 UNIX_48_BIT_SPAN: Final = TICKS_PER_MS << 48
 """The ticks that 48 bits of milliseconds cover."""
+
+UNIX_MILLISECONDS: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS)
+"""The time of keys with 48 bits of milliseconds since 1970."""
 
 SQL_DATETIME_SPAN: Final = (100_000 << 48) // 3
 """The ticks that 48 bits of 1/300 s cover: the space of SQL Server's days and 1/300 s, of which most are refused."""
@@ -60,28 +63,14 @@ def require_instants(layout: str, ticks: Ticks, first: int = 0, last: int = DATE
     return ticks
 
 
-def unix_milliseconds(layout: str, ticks: Ticks, last: int = DATETIME_LAST) -> NDArray[np.uint64]:
-    """Whole milliseconds since 1970; UsageError, as `require_instants`, for ticks before 1970 or above `last`."""
-    since = ticks - UNIX_EPOCH
-    if len(ticks) and since.view(np.uint64).max() > last - UNIX_EPOCH:
-        require_instants(layout, ticks, UNIX_EPOCH, last)
-    return milliseconds(since)
-
-
 def milliseconds(ticks: Ticks) -> NDArray[np.uint64]:
     """Whole milliseconds in ticks that are not negative."""
-    if kernels := kernels_for(len(ticks)):
-        quotients: NDArray[np.uint64] = kernels.quotients(ticks, TICKS_PER_MS)
-        return quotients
     # numpy divides unsigned numbers at half the cost of signed ones.
     return ticks.view(np.uint64) // np.uint64(TICKS_PER_MS)
 
 
 def since_midnight(ticks: Ticks) -> Ticks:
     """Ticks since the day began, of ticks that are not negative."""
-    if kernels := kernels_for(len(ticks)):
-        remainders: Ticks = kernels.remainders(ticks, TICKS_PER_DAY)
-        return remainders
     # numpy's remainder costs as much as two divisions.
     numbers, day = ticks.view(np.uint64), np.uint64(TICKS_PER_DAY)
     return (numbers - numbers // day * day).view(np.int64)
@@ -92,12 +81,6 @@ def sql_datetime(ticks: Ticks) -> NDArray[np.uint64]:
 
     RT.Comb computes with doubles and truncates, where SQL Server rounds.
     """
-    dates: Ticks = _days_and_units(ticks, since_midnight(ticks))
-    return dates.view(np.uint64)
-
-
-@Elementwise
-def _days_and_units(ticks: Any, since_midnight: Any) -> Any:
-    days = np.int64((ticks - EPOCH_1900) / TICKS_PER_DAY)
-    units = np.int64(since_midnight / TICKS_PER_MS * _UNITS_PER_MS)
-    return (days & 0xFFFF) << 32 | units
+    days = ((ticks - EPOCH_1900) / TICKS_PER_DAY).astype(np.int64)
+    units = (since_midnight(ticks) / TICKS_PER_MS * _UNITS_PER_MS).astype(np.int64)
+    return ((days & 0xFFFF) << 32 | units).view(np.uint64)

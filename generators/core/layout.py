@@ -26,10 +26,6 @@ from keybench.model.column import Column
 from keybench.model.keys import Bytes, Ints, Keys, Kind, Order
 from keybench.plugins import discover
 
-Composer = Callable[[int, int], int]
-"""Makes one GUID, as a number, from a reading in nanoseconds since 1970 and 128 random bits."""
-
-
 Halves = tuple[Any, Any]
 """The first and the last eight bytes of a GUID as numbers, most significant byte first; for integers, the second."""
 
@@ -165,14 +161,6 @@ class Layout(ABC):
         names: NameProvider | None = None,
     ) -> Stream:
         """A new stream for one writer; `guids` and `names` replace the sources of base GUIDs and names."""
-
-    def composer(self) -> Composer | None:
-        """How to make one GUID without arrays, if it depends on nothing but one reading and random bits; else None.
-
-        The 128 bits are the first 16 bytes of entropy that a stream takes for the key, most significant byte first.
-        A layout may return None if a stream makes single keys fast enough.
-        """
-        return None
 
     def one_call(self) -> OneCall | None:
         """How compiled code makes one key, for measuring what one call costs; None if that is not written."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,7 +25,7 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import Clock, SystemClock, Ticks
 from keybench.generators.core.entropy import AesEntropy, Entropy
 from keybench.generators.core.instants import as_datetime
-from keybench.generators.core.layout import Composer, Layout, NothingToRead, Sharded, layout, layouts
+from keybench.generators.core.layout import Layout, NothingToRead, Sharded, layout, layouts
 from keybench.generators.core.process import Process
 from keybench.model.keys import Bytes, Keys
 
@@ -34,7 +33,7 @@ Key = uuid.UUID | int | str | bytes
 Source = Callable[[], Key]
 
 AHEAD: Final = 256
-"""Keys, or random bits for keys, made ahead, where they do not hold the time of the call."""
+"""Keys made ahead, where they do not hold the time of the call."""
 
 _sources: Final[dict[tuple[str, int | None], Source]] = {}
 _inherited: Final[set[tuple[str, int | None]]] = set()
@@ -51,16 +50,13 @@ def new(name: str, *, worker: int | None = None, shard: int | None = None) -> Ke
     Raises UsageError for an unknown name, for a worker number that is missing, too large, or another process's, and for
     a shard that does not fit or that keys of the layout do not hold.
     """
-    try:
-        source = _sources[name, worker]
-    except KeyError:
-        source = _started(name, worker)
+    key = (_sources.get((name, worker)) or _started(name, worker))()
     if shard is None:
-        return source()
+        return key
     sharded = _sharded(name)
     if shard.bit_length() > 63:
         raise UsageError(f"shard {shard} does not fit {name} keys: choose a smaller one.")
-    return objects(sharded.with_shards(_one(source()), np.array([shard], np.int64)))[0]
+    return objects(sharded.with_shards(_keys(key), np.array([shard], np.int64)))[0]
 
 
 def extract_shard(key: uuid.UUID | str, name: str = "hotguid") -> int:
@@ -69,15 +65,30 @@ def extract_shard(key: uuid.UUID | str, name: str = "hotguid") -> int:
     Raises UsageError for an unknown name, for a layout whose keys hold no shard, and for a text that is no GUID.
     """
     sharded = _sharded(name)
-    return int(sharded.shards(_one(_guid(key)))[0])
+    return int(sharded.shards(_keys(_guid(key)))[0])
+
+
+def timestamp(key: Key, name: str) -> datetime:
+    """The time in a key of that layout, in UTC, rounded down to the microsecond. GUIDs may also be text.
+
+    Raises UsageError for an unknown name, for a key that is none of the layout, for layouts whose keys hold no time,
+    and for years that datetime does not have.
+    """
+    known, ticks = layout(name), None
+    keys = _keys(_guid(key) if known.kind == "uuid" and isinstance(key, str) else key)
+    with suppress(NothingToRead):
+        ticks = known.decode(keys).ticks
+    if ticks is None:
+        raise UsageError(f"{known.name} keys hold no time: name the layout that made the key.")
+    return as_datetime(int(ticks[0]))
 
 
 def _sharded(name: str) -> Sharded:
-    chosen = layout(name)
-    if isinstance(chosen, Sharded):
-        return chosen
-    known = ", ".join(sorted({each.name for each in layouts().values() if isinstance(each, Sharded)}))
-    raise UsageError(f"{name} keys hold no shard: choose one of {known}.")
+    known = layout(name)
+    if isinstance(known, Sharded):
+        return known
+    names = ", ".join(sorted({each.name for each in layouts().values() if isinstance(each, Sharded)}))
+    raise UsageError(f"{name} keys hold no shard: choose one of {names}.")
 
 
 def _guid(key: uuid.UUID | str) -> uuid.UUID:
@@ -87,40 +98,19 @@ def _guid(key: uuid.UUID | str) -> uuid.UUID:
         raise UsageError(f"{str(key)[:80]!r} is no GUID: a GUID has 32 hexadecimal digits.") from None
 
 
-def _one(key: Key) -> Keys:
-    """A GUID as keys."""
-    if not isinstance(key, uuid.UUID):
-        raise UsageError(f"{key!r} is no GUID, and only GUIDs hold a shard: choose a layout of GUIDs.")
-    return Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16).copy(), "uuid")
-
-
-def timestamp(key: Key, name: str) -> datetime:
-    """The time in a key of that layout, in UTC, rounded down to the microsecond. GUIDs may also be text.
-
-    Raises UsageError for an unknown name, for a key that is none of the layout, for layouts whose keys hold no time,
-    and for years that datetime does not have.
-    """
-    chosen, ticks = layout(name), None
-    keys = _one(_guid(key)) if chosen.kind == "uuid" and isinstance(key, str) else _keys(key)
-    with suppress(NothingToRead):
-        ticks = chosen.decode(keys).ticks
-    if ticks is None:
-        raise UsageError(f"{chosen.name} keys hold no time: name the layout that made the key.")
-    return as_datetime(int(ticks[0]))
-
-
 def _started(name: str, worker: int | None) -> Source:
+    """The source for a layout and a worker number, started unless another thread has done so."""
+    known = layout(name)
+    process = _process(known, worker)
     with _starting:
         if (name, worker) not in _sources:
-            chosen = layout(name)
-            process = _process(chosen, worker)
-            _sources[name, worker] = source(chosen, process, SystemClock(), AesEntropy.system())
+            _sources[name, worker] = source(known, process, SystemClock(), AesEntropy.system())
         return _sources[name, worker]
 
 
-def _process(chosen: Layout, worker: int | None) -> Process:
+def _process(known: Layout, worker: int | None) -> Process:
     """This process for the layout; UsageError if its keys could not be unique."""
-    name, description, process = chosen.name, chosen.description, Process.current()
+    name, description, process = known.name, known.description, Process.current()
     if description.uniqueness == "plan":
         raise UsageError(
             f"{name} keys are made of row numbers or names from a plan, and a single key has none: let the "
@@ -145,63 +135,22 @@ def _process(chosen: Layout, worker: int | None) -> Process:
     return replace(process, index=worker, of=most)
 
 
-def source(chosen: Layout, process: Process, clock: Clock, entropy: Entropy) -> Source:
+def source(known: Layout, process: Process, clock: Clock, entropy: Entropy) -> Source:
     """A source of single keys with any clock and entropy. Safe with threads; a fork must not share it."""
-    composer = chosen.composer()
-    if composer is not None and type(clock) is SystemClock:
-        return _composed(composer, entropy)
-    if chosen.description.uniqueness != "random":
+    if known.description.uniqueness != "random":
         clock = MonotonicClock(clock)
-    stream = chosen.stream(process, clock, entropy)
-    size = 1 if chosen.reads_clock == "each key" else AHEAD
-    made: list[Key] = []
+    stream = known.stream(process, clock, entropy)
+    size = 1 if known.reads_clock == "each key" else AHEAD
+    ready: list[Key] = []
     lock = Lock()
 
     def key() -> Key:
         with lock:
-            if not made:
-                made.extend(reversed(objects(stream.take(size))))
-            return made.pop()
+            if not ready:
+                ready.extend(reversed(objects(stream.take(size))))
+            return ready.pop()
 
     return key
-
-
-def _composed(compose: Composer, entropy: Entropy) -> Source:
-    """Keys made of a reading and random bits drawn ahead, without arrays: as fast as uuid.uuid4()."""
-    pool: list[int] = []
-    lock = Lock()
-    now = time.time_ns
-
-    def drawn() -> int:
-        with lock:
-            halves = entropy.take(AHEAD, 16).view(">u8").tolist()
-        numbers: list[int] = [high << 64 | low for high, low in halves]
-        last = numbers.pop()
-        pool.extend(numbers)
-        return last
-
-    def key() -> uuid.UUID:
-        # A list's pop is atomic: no two threads get the same number.
-        try:
-            random = pool.pop()
-        except IndexError:
-            random = drawn()
-        return _uuid(compose(now(), random))
-
-    return key
-
-
-_blank = object.__new__
-_set = object.__setattr__
-_unknown: Final = uuid.SafeUUID.unknown
-
-
-def _uuid(number: int) -> uuid.UUID:
-    """uuid.UUID(int=number), without the checks of its arguments."""
-    made = _blank(uuid.UUID)
-    _set(made, "int", number)
-    _set(made, "is_safe", _unknown)
-    return made
 
 
 def objects(keys: Keys) -> list[Key]:
@@ -210,7 +159,7 @@ def objects(keys: Keys) -> list[Key]:
         return list(keys.data.tolist())
     rows = [row.tobytes() for row in keys.data]
     if keys.kind == "uuid":
-        return [_uuid(int.from_bytes(row)) for row in rows]
+        return [uuid.UUID(bytes=row) for row in rows]
     return [row.decode("ascii") for row in rows] if keys.kind == "text" else list(rows)
 
 

@@ -1,38 +1,90 @@
-"""What streams share: a writer's sources, and making keys in chunks."""
+"""What the layouts here share: a writer's sources, and streams that make keys in chunks.
+
+A layout whose keys depend on nothing but these sources writes one method: `GuidLayout.fill` or `ChunkLayout.chunk`. A
+layout whose streams keep something from key to key names the class of its streams (`WriterLayout.streams`).
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import numpy as np
 
-from keybench.generators.core.clock import Clock
+from keybench.generators.core.bits import from_sql_guid, stamp_version, to_sql_guid
+from keybench.generators.core.clock import UNIX_EPOCH, Clock, Ticks
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.guids import Guids, ProvidedGuids, RandomGuids
+from keybench.generators.core.instants import milliseconds, require_instants
 from keybench.generators.core.layout import GuidProvider, Layout, NameProvider, Stream
-from keybench.generators.core.loops.loading import load_kernels
 from keybench.generators.core.process import Process
-from keybench.model.keys import Bytes, Ints, Keys, Kind
+from keybench.model.keys import Bytes, Ints, Keys
 
 CHUNK: Final = 32_768
 """Keys made at once: 512 KiB stay in a cache near the core between passes, and are enough that calls cost little."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Writer:
-    """All sources that a stream can use. `guids` gives random version 4 GUIDs unless replaced."""
+    """All sources that one stream can use; `guids` replaces the random base GUIDs, `names` the row numbers."""
 
+    layout: Layout
     process: Process
     clock: Clock
     entropy: Entropy
-    guids: Guids
-    names: NameProvider | None
+    guids: GuidProvider | None = None
+    names: NameProvider | None = None
+    rows: int = 0
+    """Rows whose numbers were taken."""
+
+    def readings(self, n: int) -> Ticks:
+        """The clock's next n readings, in ticks; UsageError for one that keys of the layout cannot hold."""
+        return self.require(self.clock.read(n))
+
+    def unix_milliseconds(self, n: int) -> Ints:
+        """The clock's next n readings, in whole milliseconds since 1970."""
+        return milliseconds(self.readings(n) - UNIX_EPOCH).view(np.int64)
+
+    def readings_fine(self, n: int) -> tuple[Ticks, Ints]:
+        """As `readings`, with the odd nanoseconds (0–99) beyond each."""
+        ticks, odd = self.clock.read_fine(n)
+        return self.require(ticks), odd
+
+    def now(self) -> int:
+        """The clock's tick at construction; UsageError for one that keys of the layout cannot hold."""
+        return int(self.require(np.array([self.clock.now()]))[0])
+
+    def require(self, ticks: Ticks) -> Ticks:
+        """`ticks`; UsageError for one that the layout refuses (`Timestamp.outside`), or .NET's DateTime does."""
+        time = self.layout.description.time
+        if time and time.outside == "refused":
+            return require_instants(self.layout.name, ticks, time.first, time.last)
+        return require_instants(self.layout.name, ticks)
+
+    def base_guids(self, data: Bytes) -> None:
+        """Fills `data` with the next base GUIDs: the provider's, or version 4 as .NET's `Guid.NewGuid` makes them."""
+        if self.guids is not None:
+            data[:] = self.guids.take(len(data))
+        else:
+            self.entropy.fill(data)
+            stamp_version(data, 4)
+
+    def row_numbers(self, n: int) -> Ints:
+        """The planned numbers, from 1, of the writer's next n rows."""
+        numbers = self.process.row_numbers(self.rows, n)
+        self.rows += n
+        return numbers
+
+    def draw_number(self, width: int) -> int:
+        """`width` bytes of entropy as a number, most significant byte first."""
+        return int.from_bytes(self.entropy.take(1, width).tobytes())
 
 
 class WriterLayout(Layout):
     """A layout whose streams take the sources that they need from a `Writer`."""
+
+    streams: ClassVar[type[WriterStream[Any]]]
+    """The class of its streams."""
 
     def stream(
         self,
@@ -44,20 +96,25 @@ class WriterLayout(Layout):
         names: NameProvider | None = None,
     ) -> Stream:
         """A new stream for one writer."""
-        source = RandomGuids(entropy) if guids is None else ProvidedGuids(guids)
-        return self.start(Writer(process, clock, entropy, source, names))
-
-    @abstractmethod
-    def start(self, writer: Writer) -> Stream:
-        """A new stream with the sources of `writer`."""
+        return self.streams(self, Writer(self, process, clock, entropy, guids, names))
 
 
-class GuidStream(Stream):
+AnyLayout = TypeVar("AnyLayout", bound=WriterLayout)
+
+
+class WriterStream(Stream, Generic[AnyLayout]):
+    """A stream of keys of a layout, with a writer's sources."""
+
+    def __init__(self, layout: AnyLayout, writer: Writer) -> None:
+        self.layout = layout
+        self.writer = writer
+
+
+class GuidStream(WriterStream[AnyLayout]):
     """A stream of GUIDs, made a chunk at a time."""
 
     def take(self, n: int) -> Keys:
         """The next n GUIDs."""
-        load_kernels(n)
         data = np.empty((n, 16), np.uint8)
         for start in range(0, max(n, 1), CHUNK):
             self.fill(data[start : start + CHUNK])
@@ -68,24 +125,87 @@ class GuidStream(Stream):
         """Puts the next n GUIDs into `data`: uint8 (n, 16), contiguous, n at most CHUNK, in RFC order."""
 
 
-class ChunkStream(Stream):
+class ChunkStream(WriterStream[AnyLayout]):
     """A stream of keys of any one kind, made a chunk at a time."""
-
-    kind: Kind
 
     def take(self, n: int) -> Keys:
         """The next n keys."""
-        load_kernels(n)
         first = self.chunk(min(CHUNK, n))
         if n <= CHUNK:
-            return Keys(first, self.kind)
+            return Keys(first, self.layout.kind)
         data = np.empty((n, *first.shape[1:]), first.dtype)
         data[:CHUNK] = first
         for start in range(CHUNK, n, CHUNK):
             part = data[start : start + CHUNK]
             part[:] = self.chunk(len(part))
-        return Keys(data, self.kind)
+        return Keys(data, self.layout.kind)
 
     @abstractmethod
     def chunk(self, n: int) -> Bytes | Ints:
         """The next n keys: fresh uint8 (n, width), or int64 (n,)."""
+
+
+class _Guids(GuidStream["GuidLayout"]):
+    """GUIDs without anything kept between them."""
+
+    def fill(self, data: Bytes) -> None:
+        self.layout.fill(data, self.writer)
+
+
+class _Chunks(ChunkStream["ChunkLayout"]):
+    """Keys without anything kept between them."""
+
+    def chunk(self, n: int) -> Bytes | Ints:
+        return self.layout.chunk(n, self.writer)
+
+
+class GuidLayout(WriterLayout):
+    """GUIDs that depend on nothing but the writer's sources."""
+
+    streams: ClassVar[type[WriterStream[Any]]] = _Guids
+
+    @abstractmethod
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """Puts the next n GUIDs into `data` (`GuidStream.fill`)."""
+
+
+class ChunkLayout(WriterLayout):
+    """Keys of any kind that depend on nothing but the writer's sources."""
+
+    streams: ClassVar[type[WriterStream[Any]]] = _Chunks
+
+    @abstractmethod
+    def chunk(self, n: int, writer: Writer) -> Bytes | Ints:
+        """The next n keys (`ChunkStream.chunk`)."""
+
+
+@dataclass(frozen=True)
+class TwoFormLayout(WriterLayout):
+    """A layout with two forms: as it is, and after `.ToSqlGuid()` for SQL Server's uniqueidentifier."""
+
+    for_sql: bool = False
+
+    def plain(self, keys: Keys) -> Keys:
+        """The keys before `.ToSqlGuid()`, as the original's readers expect them."""
+        if not self.for_sql or keys.kind != "uuid":
+            return keys
+        data = keys.data.copy()
+        from_sql_guid(data)  # type: ignore[arg-type]
+        return Keys(data, "uuid")
+
+
+TwoForms = TypeVar("TwoForms", bound=TwoFormLayout)
+
+
+class TwoFormStream(GuidStream[TwoForms]):
+    """A stream of either form."""
+
+    def fill(self, data: Bytes) -> None:
+        """The next n keys, in the layout's form."""
+        self.fill_plain(data)
+        if self.layout.for_sql:
+            to_sql_guid(data)
+
+    @abstractmethod
+    def fill_plain(self, data: Bytes) -> None:
+        """Puts the next n keys, before `.ToSqlGuid()`, into `data`."""

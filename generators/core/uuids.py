@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.generators.core.bits import Words, big_endian, put_word, read_words
-from keybench.generators.core.clock import UNIX_EPOCH
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.description import Timestamp
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import KeysRefused
 from keybench.model.keys import Bytes, Ints, Keys
@@ -19,6 +20,8 @@ GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
 
 GREGORIAN_LAST: Final = GREGORIAN + (1 << 60) - 1
 """The last tick that fits their 60 bits, in 5236."""
+
+GREGORIAN_TIME: Final = Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1)
 
 MULTICAST: Final = 1 << 40
 """The bit of a node that no network card's address has set (§6.10)."""
@@ -76,6 +79,11 @@ def unpack_v1(high: Words) -> Words:
     times |= (high & np.uint64(0xFFFF0000)) << np.uint64(16)
     times |= (high & _U12) << np.uint64(48)
     return times
+
+
+def ticks_of_v7(high: Words) -> Ints:
+    """The tick of the Unix milliseconds in the first 48 bits of r0 … r7, given as numbers."""
+    return (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
 
 
 def put_v7(data: Bytes, values: Ints) -> None:

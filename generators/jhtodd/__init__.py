@@ -26,21 +26,28 @@ from typing import Final, Literal
 
 import numpy as np
 
-from keybench.generators.core.bits import draw_bytes, get_u48, put_u48, put_u48_net, swap_net, swap_third_field
+from keybench.generators.core.bits import (
+    draw_bytes,
+    get_u48,
+    put_u48,
+    put_u48_net,
+    stamp_version,
+    swap_net,
+    swap_third_field,
+)
 from keybench.generators.core.clock import TICKS_PER_MS
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import milliseconds, require_instants
-from keybench.generators.core.layout import Decoded, OneCall, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.instants import milliseconds
+from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.generators.core.uuids import require_version
-from keybench.generators.jhtodd import one_call
-from keybench.model.keys import Bytes, Keys, Order
+from keybench.model.keys import Bytes, Ints, Keys, Order
 
 _RANDOM_BYTES: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sequential(WriterLayout):
+class Sequential(GuidLayout):
     """One of the three forms: where time and random bytes go, and in which byte order the time is.
 
     `versioned` forms have the version and variant that the published ones lack.
@@ -51,15 +58,28 @@ class Sequential(WriterLayout):
     time_order: Order
     versioned: bool = False
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of GUIDs, each with its own clock reading and random bytes."""
-        return Sequentials(self, writer)
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n GUIDs; ten bytes of entropy a key."""
+        draw_bytes(data, self.random_at, writer.entropy, _RANDOM_BYTES)
+        time = milliseconds(writer.readings(len(data)))
+        if self.time_at == 10:
+            swap_net(data)
+            put_u48(data, 10, time)
+        else:
+            # The time overwrites Data1 and Data2, so only Data3 has to be swapped.
+            swap_third_field(data)
+            if self.time_order == "net":
+                put_u48_net(data, time)
+            else:
+                put_u48(data, 0, time)
+        if self.versioned:
+            stamp_version(data, 4)
 
     def one_call(self) -> OneCall | None:
         """One GUID as published; None for the forms with a version, which nobody has published."""
         if self.versioned:
             return None
-        rules = {"mssql": one_call.at_end, "net": one_call.as_binary, "rfc": one_call.as_string}
+        rules = {"mssql": _one_end, "net": _one_binary, "rfc": _one_string}
         return OneCall(rules[self.order], random_bytes=_RANDOM_BYTES)
 
     def decode(self, keys: Keys) -> Decoded:
@@ -69,30 +89,36 @@ class Sequential(WriterLayout):
         return Decoded(get_u48(keys, self.time_at, self.time_order).view(np.int64) * TICKS_PER_MS)
 
 
-class Sequentials(GuidStream):
-    """Random bytes, ten a key, and the millisecond."""
+_U8: Final = np.uint64(0xFF)
+_U48: Final = np.uint64((1 << 48) - 1)
 
-    def __init__(self, layout: Sequential, writer: Writer) -> None:
-        self._layout = layout
-        self._entropy = writer.entropy
-        self._clock = writer.clock
 
-    def fill(self, data: Bytes) -> None:
-        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
-        layout = self._layout
-        draw_bytes(data, layout.random_at, self._entropy, _RANDOM_BYTES)
-        version = 4 if layout.versioned else None
-        ticks = require_instants(layout.name, self._clock.read(len(data)))
-        if layout.time_at == 10:
-            swap_net(data)
-            put_u48(data, 10, milliseconds(ticks), version)
-        else:
-            # The time overwrites Data1 and Data2, so only Data3 has to be swapped.
-            swap_third_field(data)
-            if layout.time_order == "net":
-                put_u48_net(data, milliseconds(ticks), version)
-            else:
-                put_u48(data, 0, milliseconds(ticks), version)
+def _one_string(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
+    """SequentialAsString: the millisecond, then R1 R0 as Data3, then R2 … R9."""
+    data3 = first >> np.uint64(40) & np.uint64(0xFF00) | first >> np.uint64(56)
+    high = np.uint64(tick // TICKS_PER_MS) << np.uint64(16) | data3
+    return high, first << np.uint64(16) | last >> np.uint64(48)
+
+
+def _one_binary(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
+    """SequentialAsBinary: as the string form, with the millisecond's bytes reversed in Data1 and in Data2."""
+    time = np.uint64(tick // TICKS_PER_MS)
+    data1 = (time >> np.uint64(16) & _U8) << np.uint64(24) | (time >> np.uint64(24) & _U8) << np.uint64(16)
+    data1 |= (time >> np.uint64(32) & _U8) << np.uint64(8) | time >> np.uint64(40) & _U8
+    data2 = (time & _U8) << np.uint64(8) | time >> np.uint64(8) & _U8
+    data3 = first >> np.uint64(40) & np.uint64(0xFF00) | first >> np.uint64(56)
+    high = data1 << np.uint64(32) | data2 << np.uint64(16) | data3
+    return high, first << np.uint64(16) | last >> np.uint64(48)
+
+
+def _one_end(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
+    """SequentialAtEnd: R0 … R7 as Data1, Data2, Data3, then R8 R9 and the millisecond."""
+    data1 = (first >> np.uint64(32) & _U8) << np.uint64(24) | (first >> np.uint64(40) & _U8) << np.uint64(16)
+    data1 |= (first >> np.uint64(48) & _U8) << np.uint64(8) | first >> np.uint64(56)
+    data2 = (first >> np.uint64(16) & _U8) << np.uint64(8) | first >> np.uint64(24) & _U8
+    data3 = (first & _U8) << np.uint64(8) | first >> np.uint64(8) & _U8
+    high = data1 << np.uint64(32) | data2 << np.uint64(16) | data3
+    return high, last >> np.uint64(48) << np.uint64(48) | np.uint64(tick // TICKS_PER_MS) & _U48
 
 
 _WRAP: Final = TICKS_PER_MS << 48

@@ -9,97 +9,51 @@ uuid-v8-name   SHA-256   (§B.2)
 
 The same name gives the same key, so keys are unique only if names are. Names come from the stream's name provider.
 Without one, a stream takes its planned row numbers (`Process.row_numbers`) in decimal; they stand for natural keys that
-no two writers share. Neither clock nor entropy is used.
+no two writers share. Neither clock nor entropy is used. hashlib hashes one message a call, so the keys are made one by
+one, in about a microsecond each.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Literal
 from uuid import NAMESPACE_DNS, UUID
 
 import numpy as np
 
 from keybench.generators.core.bits import stamp_version
 from keybench.generators.core.description import Description
-from keybench.generators.core.layout import Decoded, NameProvider, Stream
-from keybench.generators.core.loops.hashes import Algorithm, Messages, digests
-from keybench.generators.core.process import Process
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.generators.core.uuids import require_version
-from keybench.model.keys import Bytes, Ints, Keys
-
-
-class RowNumbers:
-    """The writer's planned row numbers in decimal, as names."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
-        self._position = 0
-
-    def take(self, n: int) -> list[bytes]:
-        """The next n names."""
-        messages = self.messages(n)
-        return [row[:length].tobytes() for row, length in zip(messages.data, messages.lengths, strict=True)]
-
-    def messages(self, n: int) -> Messages:
-        """The next n names, side by side."""
-        numbers = self._process.row_numbers(self._position, n)
-        self._position += n
-        return decimal(numbers)
-
-
-def decimal(numbers: Ints) -> Messages:
-    """Numbers that are not negative, as decimal digits without leading zeros."""
-    powers = np.uint64(10) ** np.arange(19, dtype=np.uint64)
-    lengths = np.searchsorted(powers[1:], numbers.view(np.uint64), side="right") + 1
-    width = int(lengths.max(initial=1))
-    rest = numbers.view(np.uint64) * powers[width - lengths]
-    data = np.empty((len(numbers), width), np.uint8)
-    for column in reversed(range(width)):
-        more = rest // np.uint64(10)
-        data[:, column] = rest - more * np.uint64(10)
-        rest = more
-    data += ord("0")
-    return Messages(data, lengths)
+from keybench.model.keys import Bytes, Keys
 
 
 @dataclass(frozen=True, kw_only=True)
-class Named(WriterLayout):
+class NamedUuid(GuidLayout):
     """One version: the digest and the namespace of the names."""
 
     reads_clock = "never"
 
     version: int
-    algorithm: Algorithm
+    algorithm: Literal["md5", "sha1", "sha256"]
     namespace: UUID = NAMESPACE_DNS
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream over the writer's names."""
-        return NamedUuids(self, writer.names or RowNumbers(writer.process))
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The UUIDs of the next n names."""
+        n = len(data)
+        names = writer.names.take(n) if writer.names else [b"%d" % number for number in writer.row_numbers(n).tolist()]
+        digest_of: Any = {"md5": hashlib.md5, "sha1": hashlib.sha1, "sha256": hashlib.sha256}[self.algorithm]
+        prefix = self.namespace.bytes
+        digests = [digest_of(prefix + name, usedforsecurity=False).digest()[:16] for name in names]
+        data[:] = np.frombuffer(b"".join(digests), np.uint8).reshape(n, 16)
+        stamp_version(data, self.version)
 
     def decode(self, keys: Keys) -> Decoded:
         """Always an error: a digest cannot be read back. UsageError for a key of another version."""
         require_version(self.name, keys, self.version)
         return super().decode(keys)
-
-
-class NamedUuids(GuidStream):
-    """Digests of the provider's names."""
-
-    def __init__(self, layout: Named, names: NameProvider) -> None:
-        self._layout = layout
-        self._names = names
-
-    def fill(self, data: Bytes) -> None:
-        """The next n UUIDs."""
-        n = len(data)
-        names = (
-            self._names.messages(n) if isinstance(self._names, RowNumbers) else Messages.from_texts(self._names.take(n))
-        )
-        digest = digests(self._layout.algorithm, names.with_prefix(self._layout.namespace.bytes))
-        data[:] = digest[:, :16]
-        stamp_version(data, self._layout.version)
 
 
 def _description(version: int) -> Description:
@@ -122,7 +76,7 @@ def _description(version: int) -> Description:
 _SUMMARY: Final = "The {} of namespace and name: no order, and nothing can be read back"
 
 LAYOUTS = (
-    Named(
+    NamedUuid(
         "uuid-v3",
         _SUMMARY.format("MD5"),
         "RFC 9562 §5.3",
@@ -131,7 +85,7 @@ LAYOUTS = (
         algorithm="md5",
         description=_description(3),
     ),
-    Named(
+    NamedUuid(
         "uuid-v5",
         _SUMMARY.format("SHA-1"),
         "RFC 9562 §5.5",
@@ -140,7 +94,7 @@ LAYOUTS = (
         algorithm="sha1",
         description=_description(5),
     ),
-    Named(
+    NamedUuid(
         "uuid-v8-name",
         _SUMMARY.format("SHA-256"),
         "RFC 9562 §B.2",

@@ -25,19 +25,19 @@ from keybench.generators.core.bits import Words, put_word, read_words, words
 from keybench.generators.core.clock import UNIX_EPOCH
 from keybench.generators.core.counters import NEVER, require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import require_instants
-from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout
 from keybench.generators.core.uuids import (
     GREGORIAN,
     GREGORIAN_LAST,
+    GREGORIAN_TIME,
     MULTICAST,
     pack_v1,
     random_half,
     require_version,
     unpack_v1,
 )
-from keybench.model.keys import Bytes, Ints, Keys
+from keybench.model.keys import Bytes, Keys
 
 _V8_LAST: Final = UNIX_EPOCH + (1 << 60) // 10 - 1
 _U12: Final = np.uint64(0xFFF)
@@ -58,29 +58,28 @@ def unpack_front(high: Words) -> Words:
     return times
 
 
-class NodeUuids(GuidStream):
+class NodeUuids(GuidStream["NodeLayout"]):
     """The keys of one node and clock sequence."""
 
     def __init__(self, layout: NodeLayout, writer: Writer) -> None:
-        drawn = int.from_bytes(writer.entropy.take(1, 8).tobytes())
-        self._low = (1 << 63) | (drawn & _SEQUENCE_AND_NODE) | MULTICAST
-        self._layout = layout
-        self._clock = writer.clock
+        super().__init__(layout, writer)
+        self._low = (1 << 63) | (writer.draw_number(8) & _SEQUENCE_AND_NODE) | MULTICAST
         self._last = NEVER
 
     def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1582-10-15 and beyond 60 bits."""
         n = len(data)
-        name = self._layout.name
-        ticks = require_instants(name, self._clock.read(n), GREGORIAN, GREGORIAN_LAST)
-        times = require_room(name, strictly_increasing(ticks - GREGORIAN, self._last), (1 << 60) - 1, GREGORIAN_LAST)
+        times = strictly_increasing(self.writer.readings(n) - GREGORIAN, self._last)
+        require_room(self.layout.name, times, (1 << 60) - 1, GREGORIAN_LAST)
         self._last = int(times[-1]) if n else self._last
-        put_word(data, 0, self._layout.pack(times.view(np.uint64)))
+        put_word(data, 0, self.layout.pack(times.view(np.uint64)))
         put_word(data, 1, np.array([self._low], np.uint64))
 
 
 class NodeLayout(WriterLayout):
     """Versions 1 and 6: time, clock sequence, node."""
+
+    streams = NodeUuids
 
     @abstractmethod
     def pack(self, times: Words) -> Words:
@@ -89,10 +88,6 @@ class NodeLayout(WriterLayout):
     @abstractmethod
     def unpack(self, keys: Keys) -> Words:
         """The times in keys; UsageError for those of another version."""
-
-    def start(self, writer: Writer) -> Stream:
-        """A stream that draws its clock sequence and node."""
-        return NodeUuids(self, writer)
 
     def decode(self, keys: Keys) -> Decoded:
         """The time, the clock sequence and the node, as numbers."""
@@ -124,12 +119,15 @@ class Version6(NodeLayout):
         return unpack_front(require_version(self.name, keys, 6)[0])
 
 
-class TimedV8(WriterLayout):
+class TimedV8(GuidLayout):
     """The time-based example of version 8."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of UUIDs, each with its own clock reading."""
-        return TimedV8Uuids(self.name, writer)
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs."""
+        words(data)[:, 1] = random_half(writer.entropy, len(data))
+        ticks, odd = writer.readings_fine(len(data))
+        times = (ticks - UNIX_EPOCH) * 10 + odd // 10
+        put_word(data, 0, pack_front(times.view(np.uint64), 8))
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick, and the 10 ns (0 … 9) beyond it."""
@@ -137,25 +135,7 @@ class TimedV8(WriterLayout):
         return Decoded(times // 10 + UNIX_EPOCH, {"odd_10ns": times % 10})
 
 
-class TimedV8Uuids(GuidStream):
-    """60 bits of time, then 62 random bits."""
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-
-    def fill(self, data: Bytes) -> None:
-        """The next n UUIDs; UsageError before 1970 and beyond 60 bits."""
-        n = len(data)
-        words(data)[:, 1] = random_half(self._entropy, n)
-        ticks, odd = self._clock.read_fine(n)
-        times: Ints = (require_instants(self._name, ticks, UNIX_EPOCH, _V8_LAST) - UNIX_EPOCH) * 10 + odd // 10
-        put_word(data, 0, pack_front(times.view(np.uint64), 8))
-
-
 _COUNTED: Final = "more than ten million keys a second run ahead of the clock"
-_GREGORIAN_TIME: Final = Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1)
 _NODE: Final = {"Q": "clock sequence, random for each stream", "N": "node, random for each stream, multicast bit set"}
 
 LAYOUTS = (
@@ -170,7 +150,7 @@ LAYOUTS = (
             within="always",
             across="by time",
             uniqueness="process",
-            time=_GREGORIAN_TIME,
+            time=GREGORIAN_TIME,
             caveats=("in plain byte order it starts again every 429 s: store it by UUID_TO_BIN(u, 1)", _COUNTED),
         ),
     ),
@@ -185,7 +165,7 @@ LAYOUTS = (
             within="always",
             across="by time",
             uniqueness="process",
-            time=_GREGORIAN_TIME,
+            time=GREGORIAN_TIME,
             caveats=(_COUNTED,),
         ),
     ),

@@ -7,35 +7,27 @@ uuid-v4   r0 … r5 R   r6 4R   r7 R   r8 V   r9 … r15 R
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
+from keybench.generators.core.bits import stamp_version
 from keybench.generators.core.description import Description
-from keybench.generators.core.guids import RandomGuids
-from keybench.generators.core.layout import Composer, Halves, OneCall, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.layout import Halves, OneCall
+from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Ints
 
-_FIXED: Final = 4 << 76 | 2 << 62
-_RANDOM: Final = (1 << 128) - 1 ^ (0xF << 76 | 3 << 62)
 _KEEP, _VERSION = np.uint64((1 << 64) - 1 ^ 0xF << 12), np.uint64(4 << 12)
 _KEEP_LAST, _VARIANT = np.uint64((1 << 62) - 1), np.uint64(1 << 63)
 
 
-class Version4(WriterLayout):
+class Version4(GuidLayout):
     """Random UUIDs: they ascend in no order, and nothing can be read back."""
 
     reads_clock = "never"
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of random UUIDs."""
-        return RandomUuids(RandomGuids(writer.entropy))
-
-    def composer(self) -> Composer:
-        """One UUID."""
-        fixed, mask = _FIXED, _RANDOM
-        return lambda _, random: random & mask | fixed
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs; 16 bytes of entropy a key."""
+        writer.entropy.fill(data)
+        stamp_version(data, 4)
 
     def one_call(self) -> OneCall:
         """One UUID."""
@@ -44,17 +36,6 @@ class Version4(WriterLayout):
 
 def _one(_state: Ints, _tick: int, first: np.uint64, last: np.uint64) -> Halves:
     return first & _KEEP | _VERSION, last & _KEEP_LAST | _VARIANT
-
-
-class RandomUuids(GuidStream):
-    """UUIDs of version 4; 16 bytes of entropy a key."""
-
-    def __init__(self, guids: RandomGuids) -> None:
-        self._guids = guids
-
-    def fill(self, data: Bytes) -> None:
-        """The next n UUIDs."""
-        self._guids.fill(data)
 
 
 LAYOUTS = (

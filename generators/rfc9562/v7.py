@@ -9,42 +9,28 @@ Keys of one millisecond come in no order. .NET 9's `Guid.CreateVersion7` makes t
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
-from keybench.generators.core.bits import get_u48, put_u48
+from keybench.generators.core.bits import put_u48, stamp_version
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import UNIX_48_BIT_LAST, require_instants, unix_milliseconds
-from keybench.generators.core.layout import Composer, Decoded, Halves, OneCall, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.core.uuids import require_version
+from keybench.generators.core.description import Description
+from keybench.generators.core.instants import UNIX_MILLISECONDS
+from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.stream import GuidLayout, Writer
+from keybench.generators.core.uuids import require_version, ticks_of_v7
 from keybench.model.keys import Bytes, Ints, Keys
 
-_FIXED: Final = 7 << 76 | 2 << 62
-_RANDOM: Final = (1 << 80) - 1 ^ (0xF << 76 | 3 << 62)
 _KEEP_LAST, _VARIANT = np.uint64((1 << 62) - 1), np.uint64(1 << 63)
 
 
-class Version7(WriterLayout):
+class Version7(GuidLayout):
     """UUIDs that begin with the millisecond."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of UUIDs, each with its own clock reading."""
-        return TimedUuids(self.name, writer)
-
-    def composer(self) -> Composer:
-        """One UUID; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        fixed, mask = _FIXED, _RANDOM
-
-        def compose(ns: int, random: int) -> int:
-            milliseconds = ns // 1_000_000
-            if milliseconds >> 48:
-                require_instants(self.name, np.array([ns // 100 + UNIX_EPOCH]), UNIX_EPOCH, UNIX_48_BIT_LAST)
-            return milliseconds << 80 | random & mask | fixed
-
-        return compose
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs; 16 bytes of entropy a key, of which time, version and variant overwrite 54 bits."""
+        writer.entropy.fill(data)
+        put_u48(data, 0, writer.unix_milliseconds(len(data)))
+        stamp_version(data, 7)
 
     def one_call(self) -> OneCall:
         """One UUID."""
@@ -52,28 +38,13 @@ class Version7(WriterLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond; UsageError for a key of another version or variant."""
-        require_version(self.name, keys, 7)
-        return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+        return Decoded(ticks_of_v7(require_version(self.name, keys, 7)[0]))
 
 
 def one_v7(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
     """The rule of one call: milliseconds over 48 of 128 random bits, then version and variant."""
     high = np.uint64((tick - UNIX_EPOCH) // TICKS_PER_MS) << np.uint64(16)
     return high | first & np.uint64(0xFFF) | np.uint64(0x7000), last & _KEEP_LAST | _VARIANT
-
-
-class TimedUuids(GuidStream):
-    """UUIDs of version 7; 16 bytes of entropy a key, of which time, version and variant overwrite 54 bits."""
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._entropy = writer.entropy
-        self._clock = writer.clock
-
-    def fill(self, data: Bytes) -> None:
-        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        self._entropy.fill(data)
-        put_u48(data, 0, unix_milliseconds(self._name, self._clock.read(len(data)), UNIX_48_BIT_LAST), version=7)
 
 
 LAYOUTS = (
@@ -87,7 +58,7 @@ LAYOUTS = (
             {"T": "milliseconds since 1970"},
             within="by time",
             across="by time",
-            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS),
+            time=UNIX_MILLISECONDS,
             caveats=(
                 "keys of one millisecond come in no order",
                 "random to SQL Server's uniqueidentifier, which sorts by the end",

@@ -28,62 +28,48 @@ from keybench.generators.core.bits import Words, put_word, stamp_version
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.core.counters import NEVER, Starts, count_runs, new_maxima, require_room
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import UNIX_48_BIT_LAST, require_instants, unix_milliseconds
-from keybench.generators.core.layout import Decoded, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.core.uuids import RAND_B, VARIANT, put_v7, require_version, sub_milliseconds
+from keybench.generators.core.instants import UNIX_48_BIT_LAST, UNIX_MILLISECONDS
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout
+from keybench.generators.core.uuids import RAND_B, VARIANT, put_v7, require_version, sub_milliseconds, ticks_of_v7
 from keybench.model.keys import Bytes, Ints, Keys
 
 _SEED: Final = 0x7FF
 _LAST_VALUE: Final = (1 << 60) - 1
 
 
-def _milliseconds(layout: str, ticks: Ticks) -> Ints:
-    return unix_milliseconds(layout, ticks, UNIX_48_BIT_LAST).view(np.int64)
-
-
-class CountedV7(GuidStream):
+class CountedV7(GuidStream["Counted"]):
     """Method 1."""
 
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-        self._last = NEVER << 12
+    _last = NEVER << 12
 
     def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         n = len(data)
-        self._entropy.fill(data)
+        self.writer.entropy.fill(data)
         drawn = data.view(">u8")[:, 0]
 
         def seeds(starts: Starts) -> Ints:
             chosen = drawn if len(starts) == len(drawn) else drawn[starts]
             return chosen.astype(np.int64) & _SEED
 
-        milliseconds = _milliseconds(self._name, self._clock.read(n))
-        values = require_room(
-            self._name, count_runs(milliseconds, self._last, 12, seeds)[0], _LAST_VALUE, UNIX_48_BIT_LAST
-        )
+        values, _ = count_runs(self.writer.unix_milliseconds(n), self._last, 12, seeds)
+        require_room(self.layout.name, values, _LAST_VALUE, UNIX_48_BIT_LAST)
         self._last = int(values[-1]) if n else self._last
         stamp_version(data, 7)
         put_v7(data, values)
 
 
-class GrowingV7(GuidStream):
+class GrowingV7(GuidStream["Growing"]):
     """Method 2; the state is the last key's milliseconds, and M as its first 12 and its last 62 bits."""
 
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-        self._last = (NEVER, 0, 0)
+    _last = (NEVER, 0, 0)
 
     def fill(self, data: Bytes) -> None:
         """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
         n = len(data)
-        self._entropy.fill(data)
-        milliseconds = _milliseconds(self._name, self._clock.read(n))
+        self.writer.entropy.fill(data)
+        milliseconds = self.writer.unix_milliseconds(n)
         if not n:
             return
         high, low = (word.astype(np.uint64) for word in data.view(">u8").T)
@@ -113,40 +99,16 @@ class GrowingV7(GuidStream):
         return times, rand_a, grown
 
 
-class PreciseV7(GuidStream):
-    """Method 3."""
-
-    def __init__(self, name: str, writer: Writer) -> None:
-        self._name = name
-        self._clock = writer.clock
-        self._entropy = writer.entropy
-
-    def fill(self, data: Bytes) -> None:
-        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
-        self._entropy.fill(data)
-        ticks, odd = self._clock.read_fine(len(data))
-        ticks = require_instants(self._name, ticks, UNIX_EPOCH, UNIX_48_BIT_LAST) - UNIX_EPOCH
-        milliseconds = ticks // TICKS_PER_MS
-        nanoseconds = ticks - milliseconds * TICKS_PER_MS
-        nanoseconds *= 100
-        nanoseconds += odd
-        stamp_version(data, 7)
-        put_v7(data, sub_milliseconds(milliseconds, nanoseconds))
-
-
 def _read(layout: str, keys: Keys) -> tuple[Ticks, Ints, Ints]:
     """The millisecond's ticks, the next 12 bits and the last 62; UsageError for a key that is no UUIDv7."""
     high, low = require_version(layout, keys, 7)
-    ticks = (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
-    return ticks, (high & np.uint64(0xFFF)).view(np.int64), (low & RAND_B).view(np.int64)
+    return ticks_of_v7(high), (high & np.uint64(0xFFF)).view(np.int64), (low & RAND_B).view(np.int64)
 
 
 class Counted(WriterLayout):
     """Method 1 of §6.2."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream with a counter of its own."""
-        return CountedV7(self.name, writer)
+    streams = CountedV7
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond and the counter."""
@@ -157,9 +119,7 @@ class Counted(WriterLayout):
 class Growing(WriterLayout):
     """Method 2 of §6.2."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream with a random number of its own."""
-        return GrowingV7(self.name, writer)
+    streams = GrowingV7
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond, and the growing number's first 12 and last 62 bits."""
@@ -167,12 +127,17 @@ class Growing(WriterLayout):
         return Decoded(ticks, {"number_high": high, "number_low": low})
 
 
-class Precise(WriterLayout):
+class Precise(GuidLayout):
     """Method 3 of §6.2."""
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream without state between keys."""
-        return PreciseV7(self.name, writer)
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs."""
+        writer.entropy.fill(data)
+        ticks, odd = writer.readings_fine(len(data))
+        since = ticks - UNIX_EPOCH
+        milliseconds = since // TICKS_PER_MS
+        stamp_version(data, 7)
+        put_v7(data, sub_milliseconds(milliseconds, (since - milliseconds * TICKS_PER_MS) * 100 + odd))
 
     def decode(self, keys: Keys) -> Decoded:
         """The start of the step of 244 ns, rounded down to a tick; field `millisecond`: the millisecond's tick."""
@@ -180,7 +145,6 @@ class Precise(WriterLayout):
         return Decoded(ticks + (fraction * TICKS_PER_MS >> 12), {"millisecond": ticks})
 
 
-_TIME: Final = Timestamp("milliseconds since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, TICKS_PER_MS)
 _SORTED_BY_ITS_END: Final = "random to SQL Server's uniqueidentifier, which sorts by the end"
 
 LAYOUTS = (
@@ -197,7 +161,7 @@ LAYOUTS = (
             },
             within="always",
             across="by time",
-            time=_TIME,
+            time=UNIX_MILLISECONDS,
             caveats=(
                 "more than 2,048 to 4,096 keys a millisecond run ahead of the clock",
                 _SORTED_BY_ITS_END,
@@ -218,7 +182,7 @@ LAYOUTS = (
             },
             within="always",
             across="by time",
-            time=_TIME,
+            time=UNIX_MILLISECONDS,
             random="",
             caveats=(
                 "only 32 bits of the next key of the same millisecond are unknown",

@@ -1,7 +1,7 @@
 """RT.Comb (Richard Tallent, 4.0.3): a GUID of which six bytes are overwritten with a date and time.
 
 There is a layout for each of the three providers below with each of the two date strategies, and for each such pair
-with timestamps that never repeat (`-no-repeat`: `timestamps.UtcNoRepeat`, 4 ms unless replaced). `Provider.Sql`,
+with timestamps that never repeat (`-no-repeat`: `providers.UtcNoRepeat`, 4 ms unless replaced). `Provider.Sql`,
 `.PostgreSql` and `.Oracle` = `.SqliteBinary` use `UnixDates`; `Provider.Legacy` is `Provider.Sql` with `SqlDates`. The
 stream's `guids` are RT.Comb's replaceable GUID provider. A base GUID takes 16 bytes of entropy, before the clock is
 read.
@@ -39,9 +39,10 @@ Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -56,21 +57,46 @@ from keybench.generators.core.instants import (
     as_datetime,
     require_instants,
 )
-from keybench.generators.core.layout import Decoded, OneCall, Stream
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.generators.rt_comb import one_call
+from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.stream import GuidStream, WriterLayout
 from keybench.generators.rt_comb.dates import DateStrategy, SqlDates, UnixDates, UnixSeconds
-from keybench.generators.rt_comb.providers import BinaryProvider, PostgreSqlProvider, Provider, SqlProvider
-from keybench.generators.rt_comb.timestamps import UTC_NOW, TimestampProvider, UtcNoRepeat
-from keybench.model.keys import Bytes, Keys, Order
+from keybench.generators.rt_comb.providers import (
+    BINARY_PROVIDER,
+    POSTGRESQL_PROVIDER,
+    SQL_PROVIDER,
+    UTC_NOW,
+    Provider,
+    TimestampProvider,
+    UtcNoRepeat,
+)
+from keybench.model.keys import Bytes, Ints, Keys, Order
 
 _UNIX_LAST: Final = DATETIME_LAST - 256
 _SQL_LAST: Final = EPOCH_1900 + (TICKS_PER_DAY << 16) - 5
 
 
+class Combs(GuidStream["Comb"]):
+    """Base GUIDs, each with its own timestamp; the state is the last one."""
+
+    _last = 0
+
+    def fill(self, data: Bytes) -> None:
+        """The next n COMBs; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
+        layout = self.layout
+        self.writer.base_guids(data)
+        readings = self.writer.readings(len(data))
+        ticks = layout.timestamps.next(readings, self._last)
+        if len(ticks):
+            self._last = int(ticks[-1])
+            self.writer.require(ticks[-1:])  # they never fall, and none is below its reading
+        layout.provider.put(data, layout.dates.encode(ticks), layout.dates.width)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Comb(WriterLayout):
     """One pair of provider and date strategy, with a source of timestamps."""
+
+    streams = Combs
 
     provider: Provider
     dates: DateStrategy
@@ -96,7 +122,7 @@ class Comb(WriterLayout):
         except ValueError as error:
             raise UsageError(f"{error}.") from None
         data = np.frombuffer((guid or uuid.uuid4()).bytes, np.uint8).reshape(1, 16).copy()
-        self.provider.put(data, self.dates.encode(require_instants(self.name, ticks)), width=self.dates.width)
+        self.provider.put(data, self.dates.encode(require_instants(self.name, ticks)), self.dates.width)
         return uuid.UUID(bytes=data.tobytes())
 
     def timestamp(self, comb: uuid.UUID) -> datetime:
@@ -108,13 +134,9 @@ class Comb(WriterLayout):
         assert ticks is not None
         return as_datetime(int(ticks[0]))
 
-    def start(self, writer: Writer) -> Stream:
-        """A stream of COMBs over the writer's base GUIDs."""
-        return Combs(self, writer)
-
     def one_call(self) -> OneCall | None:
         """One COMB over a random base GUID; None with timestamps that never repeat and for the binary provider."""
-        rule = one_call.RULES.get((type(self.provider), type(self.dates)))
+        rule = _RULES.get((self.provider, type(self.dates)))
         return OneCall(rule, random_bytes=16) if rule and self.timestamps is UTC_NOW else None
 
     def decode(self, keys: Keys) -> Decoded:
@@ -122,25 +144,37 @@ class Comb(WriterLayout):
         return self.dates.decode(self.name, keys, self.provider.get(keys, self.dates.width))
 
 
-class Combs(GuidStream):
-    """Base GUIDs, each with its own timestamp."""
+_KEEP: Final = np.uint64((1 << 64) - 1 ^ 0xF << 12)
+_KEEP_LAST: Final = np.uint64((1 << 62) - 1)
+_VERSION: Final = np.uint64(4 << 12)
+_VARIANT: Final = np.uint64(1 << 63)
+_U48: Final = np.uint64((1 << 48) - 1)
+_UNITS_PER_MS: Final = 0.3
 
-    def __init__(self, layout: Comb, writer: Writer) -> None:
-        self._layout = layout
-        self._guids = writer.guids
-        self._clock = writer.clock
-        self._timestamps = layout.timestamps.start()
 
-    def fill(self, data: Bytes) -> None:
-        """The next n COMBs; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
-        version = self._guids.draw(data)
-        readings = require_instants(self._layout.name, self._clock.read(len(data)))
-        ticks = self._timestamps.next(readings)
-        if ticks is not readings:
-            require_instants(self._layout.name, ticks[-1:])  # they never fall, and none is below its reading
-        dates = self._layout.dates
-        self._layout.provider.put(data, dates.encode(ticks), version, dates.width)
+def _one_sql(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
+    date = np.uint64(np.int64((tick - UNIX_EPOCH) / TICKS_PER_MS)) & _U48
+    return first & _KEEP | _VERSION, (last & _KEEP_LAST | _VARIANT) >> np.uint64(48) << np.uint64(48) | date
 
+
+def _one_postgresql(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
+    date = np.uint64(np.int64((tick - UNIX_EPOCH) / TICKS_PER_MS)) & _U48
+    return date << np.uint64(16) | first & np.uint64(0xFFF) | _VERSION, last & _KEEP_LAST | _VARIANT
+
+
+def _one_legacy(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
+    days = np.uint64(np.int64((tick - EPOCH_1900) / TICKS_PER_DAY)) & np.uint64(0xFFFF)
+    units = np.uint64(np.int64(tick % TICKS_PER_DAY / TICKS_PER_MS * _UNITS_PER_MS))
+    end = (last & _KEEP_LAST | _VARIANT) >> np.uint64(48) << np.uint64(48)
+    return first & _KEEP | _VERSION, end | days << np.uint64(32) | units
+
+
+_RULES: Final[Mapping[tuple[Provider, type[DateStrategy]], Callable[[Any, Any, Any, Any], Halves]]] = {
+    (SQL_PROVIDER, UnixDates): _one_sql,
+    (POSTGRESQL_PROVIDER, UnixDates): _one_postgresql,
+    (SQL_PROVIDER, SqlDates): _one_legacy,
+}
+"""How compiled code makes one COMB (`OneCall.rule`): a random GUID, and the time as doubles give it."""
 
 _UNCHANGED: Final = "the base GUID's version and variant stay: a key has version 4, random, although it ascends"
 _MARIADB: Final = "MariaDB's uuid sorts version 4 by its end, which is random here"
@@ -169,7 +203,7 @@ def _comb(
         else Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another instant", span=SQL_DATETIME_SPAN)
     )
     caveats = (_UNCHANGED, *([] if order == "mssql" else [_MARIADB]), *([] if unix else [_LATE]))
-    source = f"github.com/richardtallent/RT.Comb {type(provider).__name__.removesuffix('Provider')}CombProvider"
+    source = f"github.com/richardtallent/RT.Comb {provider.name}"
 
     def layout(suffix: str, feature: str, timestamps: TimestampProvider, ascent: Ascent, more: tuple[str, ...]) -> Comb:
         return Comb(
@@ -201,7 +235,7 @@ LAYOUTS = (
     *_comb(
         "rt-comb-sql",
         "RT.Comb Provider.Sql: a random GUID whose last six bytes are Unix milliseconds",
-        SqlProvider(),
+        SQL_PROVIDER,
         "mssql",
         True,
         "R48 V4:4 R12 X2:2 R14 U48",
@@ -209,7 +243,7 @@ LAYOUTS = (
     *_comb(
         "rt-comb-postgresql",
         "RT.Comb Provider.PostgreSql: a random GUID whose first six bytes are Unix milliseconds",
-        PostgreSqlProvider(),
+        POSTGRESQL_PROVIDER,
         "rfc",
         True,
         "U48 V4:4 R12 X2:2 R62",
@@ -217,7 +251,7 @@ LAYOUTS = (
     *_comb(
         "rt-comb-oracle",
         "RT.Comb Provider.Oracle, .SqliteBinary: a random GUID, Unix milliseconds in .NET's first bytes",
-        BinaryProvider(),
+        BINARY_PROVIDER,
         "net",
         True,
         "U48 V4:4 R12 X2:2 R62",
@@ -226,7 +260,7 @@ LAYOUTS = (
     *_comb(
         "rt-comb-legacy",
         "RT.Comb Provider.Legacy: the COMB of 2002, last six bytes days and 1/300 s",
-        SqlProvider(),
+        SQL_PROVIDER,
         "mssql",
         False,
         "R48 V4:4 R12 X2:2 R14 D16 T32",
@@ -234,7 +268,7 @@ LAYOUTS = (
     *_comb(
         "rt-comb-postgresql-legacy",
         "RT.Comb PostgreSqlCombProvider with days and 1/300 s in the first six bytes",
-        PostgreSqlProvider(),
+        POSTGRESQL_PROVIDER,
         "rfc",
         False,
         "D16 T32 V4:4 R12 X2:2 R62",
@@ -242,7 +276,7 @@ LAYOUTS = (
     *_comb(
         "rt-comb-oracle-legacy",
         "RT.Comb BinaryCombProvider with days and 1/300 s in the first .NET bytes",
-        BinaryProvider(),
+        BINARY_PROVIDER,
         "net",
         False,
         "T16 D16 T16 V4:4 R12 X2:2 R62",

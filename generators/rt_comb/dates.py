@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from keybench.generators.core.bits import Words
 from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.core.instants import DATETIME_LAST, EPOCH_1900, sql_datetime
 from keybench.generators.core.layout import Decoded
-from keybench.generators.core.loops.loading import Elementwise
 from keybench.generators.core.uuids import refuse_keys
 from keybench.model.keys import Keys
 
@@ -40,19 +39,13 @@ class DateStrategy(ABC):
         """The instants of such numbers, which come from `keys`; UsageError where the original throws."""
 
 
-@Elementwise
-def _unix_milliseconds(ticks: Any) -> Any:
-    return np.int64((ticks - UNIX_EPOCH) / TICKS_PER_MS)
-
-
 @dataclass(frozen=True)
 class UnixDates(DateStrategy):
     """Milliseconds since 1970."""
 
     def encode(self, ticks: Ticks) -> Words:
         """Divided as doubles, then truncated towards 1970; negative numbers modulo 2^48."""
-        milliseconds: Ticks = _unix_milliseconds(ticks)
-        return milliseconds.view(np.uint64)
+        return ((ticks - UNIX_EPOCH) / TICKS_PER_MS).astype(np.int64).view(np.uint64)
 
     def decode(self, layout: str, keys: Keys, dates: Words) -> Decoded:
         """The millisecond; UsageError beyond the year 9999, where .NET's DateTime ends."""

@@ -1,118 +1,112 @@
-"""RT.Comb's providers: which bytes of a GUID hold the date, six or four of them.
-
-Four bytes are for date strategies of your own: both of RT.Comb's write six.
-"""
+"""RT.Comb's providers: which bytes of a GUID hold the date; and its timestamp providers: which time a COMB gets."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 
-from keybench.generators.core.bits import Words, get_u48, guid_bytes, put_u48, put_u48_net, stamp_version
-from keybench.model.keys import Bytes, Keys
+from keybench.errors import UsageError
+from keybench.generators.core.bits import Words, get_u48, put_u48, put_u48_net, swap_u16
+from keybench.generators.core.clock import TICKS_PER_MS, Ticks
+from keybench.generators.core.counters import strictly_increasing
+from keybench.model.keys import Bytes, Keys, Order
+
+_LONGEST: Final = 86_400_000.0
+_U16: Final = np.uint64(0xFFFF)
 
 
-class Provider(ABC):
-    """Which bytes of a GUID hold the date."""
+@dataclass(frozen=True)
+class Provider:
+    """Which six bytes of a GUID hold the date: those from `at` on, in that byte order.
 
-    def put(self, guids: Bytes, dates: Words, version: int | None = None, width: int = 6) -> None:
-        """Overwrites `width` bytes of each GUID, in place, and sets the version where one is given."""
-        if width == 6:
-            self.put_six(guids, dates, version)
-            return
-        if version is not None:
-            stamp_version(guids, version)
-        self.put_four(guids, dates.astype(">u4").view(np.uint8).reshape(-1, 4))
+    Four bytes are for date strategies of your own, as both of RT.Comb's write six: they are the first four of the six.
+    """
+
+    name: str
+    at: Literal[0, 10]
+    order: Order = "rfc"
+    swaps_rest: bool = False
+    """`PostgreSqlCombProvider.SwapByteOrderForStringOrder` means to swap Data2 for six bytes only, but compares the
+    length of the whole GUID, so that it does so for four bytes too: r4 and r5 of the base GUID change places."""
+
+    def put(self, guids: Bytes, dates: Words, width: int = 6) -> None:
+        """Overwrites `width` bytes of each GUID, in place."""
+        if width == 4:
+            rest = get_u48(Keys(guids, "uuid"), self.at, self.order) & _U16
+            dates = dates << np.uint64(16) | (swap_u16(rest) if self.swaps_rest else rest)
+        if self.order == "net":
+            put_u48_net(guids, dates)
+        else:
+            put_u48(guids, self.at, dates)
 
     def get(self, keys: Keys, width: int = 6) -> Words:
         """The `width` bytes of each key, as numbers."""
-        if width == 6:
-            return self.get_six(keys)
-        return np.ascontiguousarray(self.get_four(guid_bytes(keys))).view(">u4").ravel().astype(np.uint64)
+        dates = get_u48(keys, self.at, self.order)
+        return dates if width == 6 else dates >> np.uint64(16)
+
+
+SQL_PROVIDER: Final = Provider("SqlCombProvider", 10)
+"""Into the bytes that SQL Server compares first: r10 … r15."""
+
+POSTGRESQL_PROVIDER: Final = Provider("PostgreSqlCombProvider", 0, swaps_rest=True)
+"""Into the first bytes of the text: r0 … r5."""
+
+BINARY_PROVIDER: Final = Provider("BinaryCombProvider", 0, "net")
+"""Into the first bytes of `Guid.ToByteArray`, for Oracle's RAW and SQLite's BLOB as .NET binds them: n0 … n5."""
+
+
+class TimestampProvider(ABC):
+    """A layout's source of timestamps. Immutable; `dataclasses.replace(layout("rt-comb-sql"), timestamps=…)`."""
 
     @abstractmethod
-    def put_six(self, guids: Bytes, dates: Words, version: int | None) -> None:
-        """Overwrites six bytes of each GUID, in place, and sets the version where one is given."""
-
-    @abstractmethod
-    def get_six(self, keys: Keys) -> Words:
-        """The six bytes of each key, as numbers."""
-
-    @abstractmethod
-    def put_four(self, guids: Bytes, dates: Bytes) -> None:
-        """Overwrites four bytes of each GUID, in place. `dates`: uint8 (n, 4), most significant byte first."""
-
-    @abstractmethod
-    def get_four(self, guids: Bytes) -> Bytes:
-        """The four bytes of each GUID, most significant first: uint8 (n, 4)."""
+    def next(self, readings: Ticks, last: int) -> Ticks:
+        """The next timestamps, one for each clock reading; `last` is the stream's last one, 0 before the first."""
 
 
 @dataclass(frozen=True)
-class SqlProvider(Provider):
-    """Into the bytes that SQL Server compares first: r10 … r15, or r10 … r13."""
+class UtcNow(TimestampProvider):
+    """The clock readings themselves."""
 
-    def put_six(self, guids: Bytes, dates: Words, version: int | None) -> None:
-        """Overwrites r10 … r15."""
-        put_u48(guids, 10, dates, version)
-
-    def get_six(self, keys: Keys) -> Words:
-        """r10 … r15."""
-        return get_u48(keys, 10)
-
-    def put_four(self, guids: Bytes, dates: Bytes) -> None:
-        """Overwrites r10 … r13."""
-        guids[:, 10:14] = dates
-
-    def get_four(self, guids: Bytes) -> Bytes:
-        """r10 … r13."""
-        return guids[:, 10:14]
+    def next(self, readings: Ticks, last: int) -> Ticks:  # noqa: ARG002
+        """The readings."""
+        return readings
 
 
 @dataclass(frozen=True)
-class PostgreSqlProvider(Provider):
-    """Into the first bytes of the text: r0 … r5, or r0 … r3.
+class UtcNoRepeat(TimestampProvider):
+    """`UtcNoRepeatTimestampProvider`: each timestamp is at least `increment_ms` after the one before.
 
-    `PostgreSqlCombProvider.SwapByteOrderForStringOrder` means to swap Data2 for six bytes only, but compares the length
-    of the whole GUID, so that it does so for four bytes too: r4 and r5 of the base GUID change places.
+    So timestamps run ahead of the clock while more keys are made than fit, 250 a second with the default of 4 ms, and
+    stay ahead when the clock steps back. Below 1 ms COMBs of `UnixDates` repeat, below 3.34 ms those of `SqlDates`.
+
+    The increment becomes ticks as in `DateTime.AddMilliseconds` of .NET 7 and later: 3.34 ms are 33,399 ticks. Earlier
+    versions round it to whole milliseconds. The original compares the milliseconds since the last timestamp with the
+    increment, as doubles. At a distance of exactly `step` rounding can give either result, and both branches return
+    the reading.
     """
 
-    def put_six(self, guids: Bytes, dates: Words, version: int | None) -> None:
-        """Overwrites r0 … r5."""
-        put_u48(guids, 0, dates, version)
+    increment_ms: float = 4.0
 
-    def get_six(self, keys: Keys) -> Words:
-        """r0 … r5."""
-        return get_u48(keys, 0)
+    def __post_init__(self) -> None:
+        if not 1 / TICKS_PER_MS <= self.increment_ms <= _LONGEST:
+            raise UsageError(
+                f"timestamps cannot be {self.increment_ms} ms apart: choose an increment from one tick (0.0001) "
+                "to a day (86400000)."
+            )
 
-    def put_four(self, guids: Bytes, dates: Bytes) -> None:
-        """Overwrites r0 … r3, and swaps r4 and r5."""
-        guids[:, :4] = dates
-        guids[:, 4:6] = guids[:, 5:3:-1].copy()
+    @property
+    def step(self) -> int:
+        """The increment in ticks."""
+        whole = int(self.increment_ms)
+        return whole * TICKS_PER_MS + int((self.increment_ms - whole) * TICKS_PER_MS)
 
-    def get_four(self, guids: Bytes) -> Bytes:
-        """r0 … r3."""
-        return guids[:, :4]
+    def next(self, readings: Ticks, last: int) -> Ticks:
+        """Each reading, or the timestamp before it plus the step, whichever is later."""
+        return strictly_increasing(readings, last, self.step)
 
 
-@dataclass(frozen=True)
-class BinaryProvider(Provider):
-    """Into the first bytes of `Guid.ToByteArray`, for Oracle's RAW and SQLite's BLOB as .NET binds them: n0 … n5, or
-    n0 … n3."""
-
-    def put_six(self, guids: Bytes, dates: Words, version: int | None) -> None:
-        """Overwrites n0 … n5."""
-        put_u48_net(guids, dates, version)
-
-    def get_six(self, keys: Keys) -> Words:
-        """n0 … n5."""
-        return get_u48(keys, 0, "net")
-
-    def put_four(self, guids: Bytes, dates: Bytes) -> None:
-        """Overwrites n0 … n3, which are r3 … r0."""
-        guids[:, :4] = dates[:, ::-1]
-
-    def get_four(self, guids: Bytes) -> Bytes:
-        """n0 … n3."""
-        return guids[:, 3::-1]
+UTC_NOW: Final = UtcNow()
+"""The default provider."""

@@ -2,7 +2,7 @@
 
 Each thread has its own stream, as a writer has, and a clock that is filled beforehand at the scenario's rate. So the
 counts of duplicates and of keys out of order, and the lead over the clock, are exact and the same in each run. Only
-`take` is timed. How one key a call is made is described in `generators.core.loops.one_call`.
+`take` is timed. How one key a call is made is described in `generators.core.one_call`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _stream(made: Layout, process: Process, ticks: NDArray[np.int64], entropy: E
     stream = made.stream(process, VirtualClock(ticks), own)
     if way.calls == "batch":
         return stream
-    from keybench.generators.core.loops.one_call import OneByOne  # imports numba
+    from keybench.generators.core.one_call import OneByOne  # imports numba
 
     # Compiled code does not check the readings, so the layout looks at the first and the last.
     made.stream(process, VirtualClock(ticks[[0, -1]]), entropy.partition(process.index, of=process.of)).take(2)

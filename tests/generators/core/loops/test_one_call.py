@@ -9,7 +9,7 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_DAY, UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy, Entropy
 from keybench.generators.core.layout import Layout, layout, layouts
-from keybench.generators.core.loops.one_call import AHEAD, OneByOne
+from keybench.generators.core.one_call import AHEAD, OneByOne
 from keybench.generators.core.process import Process
 from keybench.model.keys import Bytes
 

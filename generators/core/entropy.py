@@ -9,13 +9,19 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import ABC, abstractmethod
+from typing import Final
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from keybench.generators.core.entropy.keystream import Keystream
-
 Bytes = NDArray[np.uint8]
+
+_PIECE: Final = 1 << 17
+"""Bytes made by one call. A call costs half a microsecond beside the work; a piece stays in a near cache."""
+
+_ZEROS: Final = memoryview(bytes(_PIECE))
+"""The plain text: encrypting zeros gives the keystream."""
 
 
 class Entropy(ABC):
@@ -35,11 +41,16 @@ class Entropy(ABC):
 
 
 class AesEntropy(Entropy):
-    """The AES-128-CTR keystream of one key, from its first byte on."""
+    """The AES-128-CTR keystream of one key: the encrypted values of a 128-bit counter that starts at 0.
+
+    `position` is the number of its bytes that were used (NIST SP 800-38A).
+    """
 
     def __init__(self, key: bytes, position: int = 0) -> None:
-        self._key = key
-        self._stream = Keystream(key, position)
+        self._key, self._position = key, position
+        block, odd = divmod(position, 16)
+        self._cipher = Cipher(algorithms.AES(key), modes.CTR(block.to_bytes(16, "big"))).encryptor()
+        self._cipher.update(bytes(odd))
 
     @classmethod
     def system(cls) -> AesEntropy:
@@ -61,18 +72,18 @@ class AesEntropy(Entropy):
         """The next bytes of the keystream; ValueError for an array that is not contiguous."""
         if not out.flags.c_contiguous:
             raise ValueError("only contiguous arrays can be filled with a keystream")
-        self._stream.fill(out.reshape(-1).data)
+        room = out.reshape(-1).data
+        for start in range(0, len(room), _PIECE):
+            piece = room[start : start + _PIECE]
+            self._cipher.update_into(_ZEROS[: len(piece)], piece)
+        self._position += len(room)
 
     def partition(self, i: int, *, of: int) -> AesEntropy:
         """The keystream of a key derived from this one, i and `of`."""
         return AesEntropy(hashlib.sha256(self._key + f"/{i}/{of}".encode()).digest()[:16])
 
-    def __getstate__(self) -> tuple[bytes, int]:
-        return self._key, self._stream.position
-
-    def __setstate__(self, state: tuple[bytes, int]) -> None:
-        self._key, position = state
-        self._stream = Keystream(self._key, position)
+    def __reduce__(self) -> tuple[type[AesEntropy], tuple[bytes, int]]:
+        return AesEntropy, (self._key, self._position)
 
 
 class SystemEntropy(Entropy):

@@ -26,7 +26,6 @@ from keybench.errors import EnvironmentMissing, UsageError
 from keybench.generators.core.clock import Ticks
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import Layout, Stream
-from keybench.generators.core.loops.key_kernels import swapped
 from keybench.model.keys import Keys
 
 Randomness = Literal["ahead", "system", "plain"]
@@ -46,11 +45,13 @@ class OneByOne(Stream):
     keys that will be made. UsageError for a layout without a rule for one call.
     """
 
-    def __init__(self, made: Layout, first: Stream, ticks: Ticks, entropy: Entropy, source: Randomness) -> None:
-        call = made.one_call()
+    def __init__(self, layout: Layout, first: Stream, ticks: Ticks, entropy: Entropy, source: Randomness) -> None:
+        call = layout.one_call()
         if call is None:
-            raise UsageError(f"how to make one {made.name} key in compiled code is not written: leave the layout out.")
-        self._call, self._kind, self._ticks, self._entropy, self._source = call, made.kind, ticks, entropy, source
+            raise UsageError(
+                f"how to make one {layout.name} key in compiled code is not written: leave the layout out."
+            )
+        self._call, self._kind, self._ticks, self._entropy, self._source = call, layout.kind, ticks, entropy, source
         state = [part & (1 << 64) - 1 for part in (*call.state(first), 0)]
         self._state = np.array(state, np.uint64).view(np.int64)
         self._pool = np.zeros((AHEAD, 2), np.uint64)
@@ -61,24 +62,29 @@ class OneByOne(Stream):
 
     def take(self, n: int) -> Keys:
         """The next n keys."""
-        out = np.empty((n, 2), np.uint64)
+        halves = np.empty((n, 2), np.uint64)
         for start in range(0, n, AHEAD):
-            self._run(out[start : start + AHEAD])
+            self._run(halves[start : start + AHEAD])
         if self._kind == "int":
-            return Keys(out[:, 1].byteswap().view(np.int64), "int")
-        return Keys(out.view(np.uint8).reshape(n, 16), "uuid")
+            return Keys(halves[:, 1].view(np.int64), "int")
+        return Keys(halves.astype(">u8").view(np.uint8).reshape(n, 16), "uuid")
 
-    def _run(self, out: Any) -> None:
-        if self._source == "ahead" and self._call.random_bytes and len(out):
-            self._entropy.fill(self._pool[: len(out)].view(np.uint8))
+    def _run(self, halves: Any) -> None:
+        if self._source == "ahead" and self._call.random_bytes and len(halves):
+            random = self._pool[: len(halves)]
+            self._entropy.fill(random.view(np.uint8))
+            random[:] = random.view(">u8")
         source = {"ahead": 0, "system": _SYSTEM, "plain": _PLAIN}[self._source]
-        first, self._taken = self._taken, self._taken + len(out)
-        self._loop(self._state, self._ticks[first : self._taken], self._pool, out, source, self._plain)
+        first, self._taken = self._taken, self._taken + len(halves)
+        self._loop(self._state, self._ticks[first : self._taken], self._pool, halves, source, self._plain)
 
 
 @cache
 def _loop(rule: Any, width: int, reads_clock: bool) -> Any:
-    """The loop over calls of that rule, compiled. EnvironmentMissing where the C library has not what it calls."""
+    """The loop over calls of that rule, compiled. EnvironmentMissing where the C library has not what it calls.
+
+    Row i of `pool` is the 16 random bytes of key i as two numbers, row i of `halves` the key as two numbers.
+    """
     try:
         library = ctypes.CDLL(None)
         clock_gettime, getentropy = library.clock_gettime, library.getentropy
@@ -93,7 +99,7 @@ def _loop(rule: Any, width: int, reads_clock: bool) -> Any:
     options: Any = {"nogil": True, "error_model": "numpy"}
     step = numba.njit(**options)(rule)
 
-    def loop(state: Any, ticks: Any, pool: Any, out: Any, source: int, plain: Any) -> None:
+    def loop(state: Any, ticks: Any, pool: Any, halves: Any, source: int, plain: Any) -> None:
         moment = np.zeros(2, np.int64)
         at = moment.ctypes.data
         for i in range(len(ticks)):
@@ -108,7 +114,7 @@ def _loop(rule: Any, width: int, reads_clock: bool) -> Any:
                     b ^= a
                     plain[0] = (a << np.uint64(24) | a >> np.uint64(40)) ^ b ^ (b << np.uint64(16))
                     plain[1] = b << np.uint64(37) | b >> np.uint64(27)
-            first, last = step(state, ticks[i], swapped(pool[i, 0]), swapped(pool[i, 1]))
-            out[i, 0], out[i, 1] = swapped(np.uint64(first)), swapped(np.uint64(last))
+            first, last = step(state, ticks[i], pool[i, 0], pool[i, 1])
+            halves[i, 0], halves[i, 1] = np.uint64(first), np.uint64(last)
 
     return numba.njit(**options)(loop)
