@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators import extract_shard, new
+from keybench.generators.core.bits import to_sql_guid
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.layout import layout
-from keybench.generators.core.sql_guid import to_sql_guid
 from keybench.generators.hotguid import shard, split
 from keybench.model.byteorder import rank, stored
 from keybench.model.keys import Keys

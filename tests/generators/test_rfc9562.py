@@ -16,7 +16,7 @@ from keybench.generators.core.instants import UNIX_48_BIT_LAST
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.generators.core.uuids import GREGORIAN, GREGORIAN_LAST
-from keybench.generators.rfc9562.name_based import Named
+from keybench.generators.rfc9562.name_based import NamedUuid
 from keybench.model.byteorder import stored
 from tests.generators.scripted import ScriptedEntropy
 
@@ -102,7 +102,7 @@ def test_method_3_vector(vectors) -> None:
 @given(names=st.lists(st.text(max_size=60), max_size=5), namespace=st.uuids())
 def test_name_based_uuids_equal_the_standard_librarys(name, names, namespace) -> None:
     known = layout(name)
-    chosen = Named(
+    chosen = NamedUuid(
         name, "", "", order="none", version=known.version, algorithm=known.algorithm, namespace=namespace,
         description=known.description,
     )  # fmt: skip

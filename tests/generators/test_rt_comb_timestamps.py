@@ -14,7 +14,7 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.instants import DATETIME_LAST, iso_text
 from keybench.generators.core.layout import layout
-from keybench.generators.rt_comb.timestamps import TimestampProvider, Timestamps, UtcNoRepeat
+from keybench.generators.rt_comb.providers import TimestampProvider, UtcNoRepeat
 from keybench.model.keys import Keys
 from tests.generators.scripted import ScriptedGuids
 
@@ -56,9 +56,9 @@ def published_timestamps(readings: list[int], increment_ms: float) -> list[int]:
 @example(increment=3.34, readings=[0, 33_400, 66_799, 100_198, 133_598], cut=0)
 def test_timestamps_are_the_published_rule(increment, readings, cut) -> None:
     ticks = START + np.array(readings)
-    timestamps = UtcNoRepeat(increment).start()
-    made = [*timestamps.next(ticks[:cut]), *timestamps.next(ticks[cut:])]
-    assert made == published_timestamps(ticks.tolist(), increment)
+    first = UtcNoRepeat(increment).next(ticks[:cut], 0)
+    rest = UtcNoRepeat(increment).next(ticks[cut:], first[-1] if len(first) else 0)
+    assert [*first, *rest] == published_timestamps(ticks.tolist(), increment)
 
 
 @pytest.mark.parametrize("name", [*COMBS, *LEGACY])
@@ -98,15 +98,12 @@ def test_timestamps_that_run_beyond_9999_are_refused(opened) -> None:
 
 
 @dataclass(frozen=True)
-class Fixed(TimestampProvider, Timestamps):
+class Fixed(TimestampProvider):
     """A provider from outside: always the same instant."""
 
     ticks: int
 
-    def start(self) -> Timestamps:
-        return self
-
-    def next(self, readings):
+    def next(self, readings, last):
         return np.full(len(readings), self.ticks)
 
 

@@ -18,7 +18,7 @@ from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_LAST
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.generators.core.uuids import GREGORIAN, GREGORIAN_LAST
-from keybench.generators.percona_week import texts_of_random, weeks
+from keybench.generators.percona_week import text_of_random, years_and_weeks
 from keybench.generators.sequential_uuids import Sequence
 from keybench.model.byteorder import stored
 from keybench.model.keys import Keys
@@ -174,16 +174,16 @@ def test_a_key_that_is_not_reordered_is_refused(guids_of) -> None:
 @example(moment=datetime.datetime(2024, 12, 31))
 def test_weeks_are_those_of_mode_0(moment) -> None:
     ticks = ticks_of(moment.replace(tzinfo=datetime.UTC))
-    assert weeks(np.array([ticks])).tolist() == [int(moment.strftime("%U"))]
+    years, weeks = years_and_weeks(np.array([ticks]))
+    assert (years.tolist(), weeks.tolist()) == ([moment.year], [int(moment.strftime("%U"))])
 
 
 @given(numbers=st.lists(st.integers(0, (1 << 30) - 2), min_size=1, max_size=20))
 @example(numbers=[0, 1, 107, 107_374, (1 << 30) - 2])
 def test_random_numbers_as_text(numbers) -> None:
-    messages = texts_of_random(np.array(numbers))
-    texts = [row[:length].tobytes() for row, length in zip(messages.data, messages.lengths, strict=True)]
+    texts = [text_of_random(number) for number in numbers]
     assert [float(text) for text in texts] == [number / ((1 << 30) - 1) for number in numbers]
-    assert all(set(text) <= set(b"0.123456789") for text in texts)
+    assert all(set(text) <= set("0.123456789") for text in texts)
     assert all(len(text) <= 29 for text in texts)
 
 
