@@ -14,7 +14,7 @@ from rich.console import Console
 from keybench import cli, locked_folder
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import OwnedSchema
-from keybench.databases.hosting import container_labels, docker_api, docker_daemon, secret
+from keybench.databases.hosting import docker_api, docker_daemon, recipe, secret
 from keybench.databases.registry import engines
 from keybench.errors import KeybenchError, UsageError
 from keybench.model.url import is_url, scheme
@@ -85,8 +85,8 @@ def _clean_folders(bases: Sequence[Path], dry_run: bool, console: Console) -> No
 def _clean_containers(kept: bool, dry_run: bool, console: Console) -> None:
     """Removes containers of ended runs on this machine; those that --keep-server left running only if `kept`."""
     containers = docker_api.containers()
-    in_use = [one for one in containers if container_labels.in_use(one)]
-    left_running = [one for one in containers if one not in in_use and container_labels.is_kept(one)]
+    in_use = [one for one in containers if recipe.in_use(one)]
+    left_running = [one for one in containers if one not in in_use and recipe.is_kept(one)]
     for one in containers:
         if one in in_use or (one in left_running and not kept):
             continue

@@ -57,7 +57,7 @@ def test_it_passes_the_contract_suite(acme: Path) -> None:
 
 
 def test_it_is_measured_and_refuses_tables_that_it_does_not_declare(acme: Path) -> None:
-    listed = python(acme, "-m", "keybench", "databases", "list")
+    listed = python(acme, "-m", "keybench", "list", "databases")
     assert "acme" in listed.stdout, listed.stderr
     done = python(
         acme, "-m", "keybench", "run", "--db", "acme", "--layout", "uuid-v7", "--rows", "500", "--blocks", "1"

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from keybench.databases.contract.roles import Admin, Probe
+from keybench.errors import ServerError
+from keybench.model.column import EncodedKeys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
+from keybench.model.table import Table
 
 NO_HEAP = "the table is its key's b-tree: there is no heap beside it."
 NO_ORDER = "fewer than two rows have no order."
@@ -42,3 +48,37 @@ class WaitSamples:
             Reading(Metric.WAITING, 100 * number / total, "measured", f"{self.count} samples", Subject.wait(name))
             for name, number in self._seen.most_common()
         ]
+
+
+class HeapOrderProbe(Probe):
+    """Reads the keys in row order, and measures how well that order matches key order. For tables with a heap."""
+
+    supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)
+
+    def __init__(self, admin: Admin) -> None:
+        self._admin = admin
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """The correlation over all rows."""
+        try:
+            keys = self._admin.arrived_keys(table)
+        except ServerError as error:
+            return Reading.absent(self.supplies, f"the places of rows cannot be read ({error}).")
+        if keys is None:
+            return Reading.absent(self.supplies, NO_HEAP)
+        if len(keys) < 2:
+            return Reading.absent(self.supplies, NO_ORDER)
+        return measured(self.supplies, [correlation(keys)])
+
+
+def correlation(keys: EncodedKeys) -> float:
+    """Correlation of position with rank, for at least two distinct keys: int64 (n,), or uint8 (n, width) by bytes."""
+    if keys.ndim == 1:
+        order = np.argsort(keys, kind="stable")
+    else:
+        padded = np.zeros((len(keys), -(-keys.shape[1] // 8) * 8), np.uint8)
+        padded[:, : keys.shape[1]] = keys
+        order = np.lexsort(padded.view(">u8").astype(np.uint64).T[::-1])
+    n = len(order)  # both are permutations of 0 … n-1, whose mean and variance are known
+    centred = order - (n - 1) / 2
+    return float(centred @ (np.arange(n) - (n - 1) / 2) * 12 / (n * (float(n) * n - 1)))

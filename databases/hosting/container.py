@@ -19,11 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from keybench.databases.contract.roles import Address, Provision, Settings
 from keybench.databases.hosting import container_reaper, docker_api, docker_daemon
-from keybench.databases.hosting.container_labels import labels_of
-from keybench.databases.hosting.disk_full_hint import with_next_step
-from keybench.databases.hosting.recipe import SECOND, Recipe, health_check, limits
-from keybench.databases.hosting.restored_environment import restored
-from keybench.databases.hosting.secret import keep
+from keybench.databases.hosting.recipe import SECOND, Recipe, health_check, labels_of, limits
+from keybench.databases.hosting.secret import keep, restored
+from keybench.databases.hosting.unreachable import with_next_step
 from keybench.errors import EnvironmentMissing, KeybenchError, RunStopped, ServerError
 
 if TYPE_CHECKING:

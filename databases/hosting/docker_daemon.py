@@ -1,7 +1,7 @@
 """Checks whether a Docker daemon answers and can be used, without Docker's client or library.
 
 The address is `DOCKER_HOST`, else the address of the current context, else the default socket, as for Docker's own
-client. `DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` apply. The request is `GET /_ping` of the Engine API. The daemon
+client. No TLS: only daemons of this machine are used. The request is `GET /_ping` of the Engine API; the daemon
 answers `OK`.
 """
 
@@ -12,11 +12,10 @@ import http.client
 import json
 import os
 import socket
-import ssl
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 TIMEOUT = 1.5
@@ -24,7 +23,6 @@ TIMEOUT = 1.5
 
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORT = 2375
-_TLS_PORT = 2376
 
 
 def address() -> str:
@@ -81,8 +79,6 @@ def _ask(host: str) -> str:
         connection = connect(host, TIMEOUT)
     except ValueError as error:
         return str(error)
-    except OSError as error:
-        return f"its certificates cannot be read: {error}"
     try:
         connection.request("GET", "/_ping")
         response = connection.getresponse()
@@ -102,25 +98,12 @@ def _ask(host: str) -> str:
 
 def connect(host: str, timeout: float) -> http.client.HTTPConnection:
     """A connection, not yet opened, to the daemon at that address. Raises ValueError for an unknown kind of address."""
-    return _connection(urlsplit(host), timeout)
-
-
-def _connection(at: SplitResult, timeout: float) -> http.client.HTTPConnection:
+    at = urlsplit(host)
     if at.scheme == "unix":
         return _UnixConnection(at.path, timeout)
-    if at.scheme not in {"tcp", "http", "https"} or not at.hostname:
+    if at.scheme not in {"tcp", "http"} or not at.hostname:
         raise ValueError("keybench asks only daemons at unix:// and tcp:// addresses")
-    if at.scheme == "https" or os.environ.get("DOCKER_TLS_VERIFY"):
-        return http.client.HTTPSConnection(at.hostname, at.port or _TLS_PORT, timeout=timeout, context=_context())
     return http.client.HTTPConnection(at.hostname, at.port or _PORT, timeout=timeout)
-
-
-def _context() -> ssl.SSLContext:
-    folder = Path(os.environ.get("DOCKER_CERT_PATH") or Path.home() / ".docker")
-    context = ssl.create_default_context(cafile=folder / "ca.pem" if (folder / "ca.pem").exists() else None)
-    if (folder / "cert.pem").exists():
-        context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    return context
 
 
 class _UnixConnection(http.client.HTTPConnection):

@@ -1,13 +1,17 @@
-"""What an engine's container is made of, and the limits and health check that all containers share."""
+"""What an engine's container is made of, and the limits, health check and labels that all containers share."""
 
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import psutil
+
 from keybench.databases.contract.options import ContainerOptions
+from keybench.databases.hosting import docker_api
 
 SECOND = 1_000_000_000
 """In nanoseconds, as Docker's Engine API counts."""
@@ -52,3 +56,30 @@ def health_check(recipe: Recipe) -> Mapping[str, Any]:
         "retries": 24,
         "start_period": 5 * SECOND,
     }
+
+
+def labels_of(recipe: Recipe, options: ContainerOptions) -> dict[str, str]:
+    """The labels of a new container. By them `clean` finds it and knows whether its run is still alive."""
+    return {
+        f"{docker_api.LABEL}engine": recipe.engine,
+        f"{docker_api.LABEL}machine": socket.gethostname(),
+        f"{docker_api.LABEL}runner": f"{os.getpid()}/{psutil.Process().create_time():.0f}",
+        f"{docker_api.LABEL}kept": "yes" if options.keep else "no",
+    }
+
+
+def in_use(container: docker_api.Container) -> bool:
+    """Whether a run on this machine uses the container, or a run on another machine may be using it."""
+    labels = container.labels
+    if labels.get(f"{docker_api.LABEL}machine") != socket.gethostname():
+        return True
+    process, _, began = labels.get(f"{docker_api.LABEL}runner", "0/0").partition("/")
+    try:
+        return bool(abs(psutil.Process(int(process)).create_time() - float(began)) < 2)
+    except (psutil.Error, ValueError):
+        return False
+
+
+def is_kept(container: docker_api.Container) -> bool:
+    """Whether the container was started with `--keep-server`."""
+    return container.labels.get(f"{docker_api.LABEL}kept") == "yes"

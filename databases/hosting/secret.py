@@ -12,17 +12,28 @@ import itertools
 import os
 import socket
 import sys
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 
 from keybench.databases.contract.roles import Secret
-from keybench.databases.hosting.restored_environment import restored
 from keybench.errors import EnvironmentMissing, UsageError
 
 PASSWORD, PASSWORD_FILE = "KEYBENCH_PASSWORD", "KEYBENCH_PASSWORD_FILE"
 """Environment variables for servers whose URL has no password: the password itself, or the file that holds it."""
 
 _VARIABLE = "KEYBENCH_PASSWORD_{}"
+
+
+@contextmanager
+def restored(prefix: str) -> Iterator[None]:
+    """Restores, when the block ends, all environment variables whose names begin with `prefix`."""
+    before = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+    try:
+        yield
+    finally:
+        for name in [name for name in os.environ if name.startswith(prefix)]:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def removed_afterwards() -> AbstractContextManager[None]:

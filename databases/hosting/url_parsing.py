@@ -1,4 +1,4 @@
-"""The URL of a user's own server, for engines whose driver parses no URLs, and the error for unreachable servers."""
+"""The URL of a user's own server, for engines whose driver parses no URLs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote, unquote_plus
 
-from keybench.databases.contract.roles import Address
-from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
+from keybench.errors import UsageError
 from keybench.model import url
 
 _SOCKET: Final = "unix_socket"
@@ -84,18 +83,3 @@ class UrlForm:
             return None
         socket = _SOCKET in self.options and any(name == _SOCKET for name, _ in parts.options)
         return parts if _PORT.sub("", parts.hosts) or socket else None
-
-
-def unreachable(address: Address, title: str, place: str, reason: str, to_check: str) -> KeybenchError:
-    """The error for a failed connection, without the password.
-
-    For the server of a URL it is EnvironmentMissing and names the parts of the URL that the user should check. For
-    other servers it is ServerError.
-    """
-    secret = address.secret.reveal() if address.secret else ""
-    shown = (reason.replace(secret, "***") if secret else reason).rstrip(". ")
-    if address.server == "url":
-        return EnvironmentMissing(
-            f"{title} at {place} cannot be reached: {shown}.\nCheck {to_check} in the URL, and that the server is up."
-        )
-    return ServerError(f"the {title} server of this run does not answer: {shown}.")

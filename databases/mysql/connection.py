@@ -15,8 +15,7 @@ from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract.transactions import Aborted, DeadlockVictim
-from keybench.databases.hosting.disk_full_hint import with_next_step
-from keybench.databases.hosting.url_parsing import unreachable
+from keybench.databases.hosting.unreachable import unreachable, with_next_step
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of, require
 from keybench.errors import ServerError
 

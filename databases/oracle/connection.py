@@ -12,7 +12,7 @@ from threading import Event, Thread
 from typing import Any
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.hosting.url_parsing import unreachable
+from keybench.databases.hosting.unreachable import unreachable
 from keybench.errors import EnvironmentMissing, ServerError
 
 LOGIN_SECONDS = 5.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from keybench.databases.hosting import container_labels, docker_api
+from keybench.databases.hosting import docker_api, recipe
 from tests.containers.conftest import BARE_IMAGE, Daemon
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -86,7 +86,7 @@ def test_a_run_that_began_with_keep_and_still_lives_is_in_use(daemon: Daemon, ke
     try:
         assert keybench("clean", "--kept")[1:] == ["1 container left alone: a run is using it"]
         (listed,) = docker_api.containers()
-        assert (container_labels.in_use(listed), container_labels.is_kept(listed)) == (True, True)
+        assert (recipe.in_use(listed), recipe.is_kept(listed)) == (True, True)
     finally:
         docker_api.remove("keybench-mariadb-busy")
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.hosting.url_parsing import unreachable
+from keybench.databases.hosting.unreachable import unreachable
 from keybench.databases.mssql.connection import drivers
 from keybench.databases.mssql.connection.drivers import Driver, Sizes, braced
 from keybench.databases.mssql.settings import options

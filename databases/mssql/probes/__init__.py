@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keybench.databases.contract.roles import Admin, Probe
-from keybench.databases.core.key_order import HeapOrderProbe
+from keybench.databases.core.probes import HeapOrderProbe
 from keybench.databases.mssql.connection import Connection
 from keybench.databases.mssql.probes.counters import LogProbe, OperationsProbe
 from keybench.databases.mssql.probes.pages import PagesProbe, SizesProbe

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keybench.databases.contract.roles import Admin, Probe
-from keybench.databases.core.key_order import HeapOrderProbe
+from keybench.databases.core.probes import HeapOrderProbe
 from keybench.databases.oracle.connection import Connection
 from keybench.databases.oracle.probes.index import SizesProbe, StructureProbe
 from keybench.databases.oracle.probes.statistics import SessionsProbe

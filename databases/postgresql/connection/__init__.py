@@ -14,7 +14,7 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.hosting.disk_full_hint import with_next_step
+from keybench.databases.hosting.unreachable import with_next_step
 from keybench.databases.postgresql import versions
 from keybench.databases.postgresql.ddl import USER
 from keybench.databases.registry import engine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keybench.databases.contract.roles import Admin, Probe
-from keybench.databases.core.key_order import HeapOrderProbe
+from keybench.databases.core.probes import HeapOrderProbe
 from keybench.databases.postgresql.connection import Queries
 from keybench.databases.postgresql.probes.counters import CacheProbe, LogProbe
 from keybench.databases.postgresql.probes.pages import PagesProbe

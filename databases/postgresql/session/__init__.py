@@ -17,7 +17,7 @@ from psycopg import pq
 from keybench.databases.contract.roles import Address, Session
 from keybench.databases.core.exchange import AVAILABLE, Answer, Exchange
 from keybench.databases.core.packing import beside, texts
-from keybench.databases.hosting.disk_full_hint import with_next_step
+from keybench.databases.hosting.unreachable import with_next_step
 from keybench.databases.postgresql import connection, ddl
 from keybench.databases.postgresql.session import requests
 from keybench.databases.postgresql.session.copy_text import Batch, Family, key_text, moment_text, pack

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.cockroachdb.settings import UNSYNCED
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import ContainerOptions
 from keybench.databases.contract.roles import Settings
-from keybench.databases.hosting import container_labels, docker_api, docker_daemon
+from keybench.databases.hosting import docker_api, docker_daemon, recipe
 from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
@@ -49,24 +48,23 @@ def test_the_whole_configuration_without_a_daemon(on: Engine) -> None:
     made = contained(on)
     built = made.configured("1.44")
     client = built.get_docker_client().client
-    recipe = made._recipe
+    of_engine = made._recipe
     assert re.fullmatch(r"[a-z./-]+:v?\d+[a-z0-9.-]*", built.image), "an image is pinned by its tag"
-    assert built.ports == {f"{recipe.port}/tcp": ("127.0.0.1",)}
+    assert built.ports == {f"{of_engine.port}/tcp": ("127.0.0.1",)}
     assert built._name == made.name
     assert re.fullmatch(rf"keybench-{on.name}-[0-9a-f]{{8}}", made.name)
-    secret = built.env.pop(recipe.password_variable)
+    secret = built.env.pop(of_engine.password_variable)
     assert len(secret) >= 32
-    assert built.env == dict(recipe.environment)
+    assert built.env == dict(of_engine.environment)
     command = built._command
-    assert command == list(recipe.command)
+    assert command == list(of_engine.command)
     # Servers whose command line has no settings get them after their start, which their own tests check.
-    by_flags = {name: value for name, value in on.settings("durable", "small").values.items() if name != UNSYNCED}
-    for name, value in by_flags.items() if command else ():
+    for name, value in on.settings("durable", "small").values.items() if command else ():
         flags = [flag for part in command for flag in (part, *part.partition("=")[2].split(","))]
         assert [flag for flag in flags if flag.endswith(f"{name}={value}") or _dashed(flag, name, value)], name
     given = dict(built._kwargs)
     assert given.pop("healthcheck") == {
-        "test": ["CMD", *recipe.health],
+        "test": ["CMD", *of_engine.health],
         "interval": 5_000_000_000,
         "timeout": 5_000_000_000,
         "retries": 24,
@@ -111,8 +109,7 @@ def test_without_a_daemon_the_message_names_alternatives_within_two_seconds(on: 
         f"{on.title} in a container needs Docker, and no daemon answers at unix:///nonexistent/docker.sock "
         "(No such file or directory): start Docker, or "
     )
-    what = "cluster" if not on.has_page_model else "server"
-    assert f"give the URL of a {what} of yours, --server {on.url_schemes[0]}://user@host" in message
+    assert f"give the URL of a server of yours, --server {on.url_schemes[0]}://user@host" in message
 
 
 def test_a_daemon_of_another_machine_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,14 +134,14 @@ def test_a_daemon_that_has_gone_is_an_error_with_the_next_step(monkeypatch: pyte
 
 
 def test_a_container_is_in_use_while_its_runner_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels = container_labels.labels_of(contained(engine("postgresql"))._recipe, ContainerOptions())
-    assert container_labels.in_use(docker_api.Container("n", "i", labels))
+    labels = recipe.labels_of(contained(engine("postgresql"))._recipe, ContainerOptions())
+    assert recipe.in_use(docker_api.Container("n", "i", labels))
     process = labels["keybench.runner"].split("/")[0]
-    assert not container_labels.in_use(
+    assert not recipe.in_use(
         docker_api.Container("n", "i", {**labels, "keybench.runner": f"{process}/1"})
     )  # the process id was reused
-    assert not container_labels.in_use(docker_api.Container("n", "i", {**labels, "keybench.runner": "nonsense"}))
-    assert container_labels.in_use(docker_api.Container("n", "i", {**labels, "keybench.machine": "another"}))
+    assert not recipe.in_use(docker_api.Container("n", "i", {**labels, "keybench.runner": "nonsense"}))
+    assert recipe.in_use(docker_api.Container("n", "i", {**labels, "keybench.machine": "another"}))
 
 
 def test_the_address_of_a_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

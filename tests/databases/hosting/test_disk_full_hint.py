@@ -2,7 +2,7 @@
 
 import pytest
 
-from keybench.databases.hosting.disk_full_hint import NEXT_STEP, with_next_step
+from keybench.databases.hosting.unreachable import NEXT_STEP, with_next_step
 
 
 @pytest.mark.parametrize(

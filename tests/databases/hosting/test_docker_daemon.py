@@ -66,8 +66,7 @@ def answer(reply: bytes, asked: list[bytes]) -> Callable[[socket.socket], None]:
 
 @pytest.fixture(autouse=True)
 def no_docker_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
 
 
 @pytest.mark.parametrize("kind", [unix, tcp])
@@ -152,19 +151,6 @@ def test_addresses_that_cannot_be_asked(host: str, monkeypatch: pytest.MonkeyPat
 def test_a_port_number_out_of_range(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:99999")
     assert docker_daemon.unreachable() == "Port out of range 0-65535"
-
-
-def test_docker_tls_verify_makes_the_connection_use_tls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    at, host = tcp()
-    monkeypatch.setenv("DOCKER_HOST", host)
-    monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
-    monkeypatch.setenv("DOCKER_CERT_PATH", str(tmp_path))
-    asked: list[bytes] = []
-    with listening(at, answer(OK, asked)):
-        assert docker_daemon.unreachable() != ""
-    assert asked[0][:2] == b"\x16\x03"  # a TLS handshake
-    (tmp_path / "ca.pem").write_text("no certificate")
-    assert docker_daemon.unreachable().startswith("its certificates cannot be read: ")
 
 
 def test_the_default_address() -> None:

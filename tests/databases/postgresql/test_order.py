@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract_suite.keys import taken_by
-from keybench.databases.core.key_order import correlation
+from keybench.databases.core.probes import correlation
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
