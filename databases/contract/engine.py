@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
@@ -19,20 +18,10 @@ from keybench.model.column import Column
 from keybench.model.keys import Kind
 from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
-from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, ServerKeys, Table
 from keybench.model.transactions import Isolation
 from keybench.model.url import scheme
 from keybench.pagemodels.contract import PageModel, SizedByValue
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A trial's answer to a question that documentation leaves open, or its check of an assumption of the adapter."""
-
-    question: str
-    outcome: Literal["holds", "does not hold", "seen"]
-    evidence: str
 
 
 @dataclass(frozen=True)
@@ -144,16 +133,6 @@ class Engine(ABC):
     def out_of_order(self, table: Table) -> str:  # noqa: ARG002
         """Why the index that holds the table's key is not in the order of the key, as a sentence; empty if it is."""
         return ""
-
-    def verdicts(
-        self,
-        table: Table,  # noqa: ARG002
-        rows: int,  # noqa: ARG002
-        writers: int,  # noqa: ARG002
-        readings: Sequence[Reading],  # noqa: ARG002
-    ) -> Sequence[Verdict]:
-        """Answers to the adapter's open questions, from a trial's readings, which include the page model's."""
-        return ()
 
     def owned_schema(self, url: str) -> OwnedSchema:  # noqa: ARG002 (every URL is refused)
         """What keybench owns on the server at a URL. Raises UsageError if the engine has no such servers."""

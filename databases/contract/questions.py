@@ -21,7 +21,7 @@ Outcome = Literal["equal", "differs", "not measured"]
 
 
 @dataclass(frozen=True)
-class Load:
+class QuestionLoad:
     """The work of one run: a scenario with layouts and columns. Each layout in each column is a trial."""
 
     name: str
@@ -36,7 +36,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class SeenTrial:
+class JudgedTrial:
     """What a judge sees of a trial that ended without an error."""
 
     layout: str
@@ -45,13 +45,18 @@ class SeenTrial:
     writers: int
     readings: Sequence[Reading]
 
-    def values(self, of: Subject = KEY) -> Mapping[Metric, Reading]:
+    def about(self, subject: Subject = KEY) -> Mapping[Metric, Reading]:
         """The readings of one subject, also the absent ones."""
-        return {reading.metric: reading for reading in self.readings if reading.subject == of}
+        return {reading.metric: reading for reading in self.readings if reading.subject == subject}
+
+    def values(self, subject: Subject = KEY) -> Mapping[Metric, float]:
+        """The values of one subject that are not absent."""
+        known = self.about(subject)
+        return {metric: reading.value for metric, reading in known.items() if reading.value is not None}
 
 
 @dataclass(frozen=True)
-class Answer:
+class Verdict:
     """What one trial says to a question."""
 
     outcome: Outcome
@@ -67,8 +72,10 @@ class Question:
     """What should be so, as a sentence without its full stop. An engine's statements differ."""
     meaning: str
     """What depends on it: one or two sentences for people who do not know the adapter."""
-    loads: tuple[Load, ...]
-    judge: Callable[[SeenTrial], Answer | None]
-    """The answer of a trial of one of these loads; None if the trial cannot show it."""
+    loads: tuple[QuestionLoad, ...]
+    judge: Callable[[JudgedTrial], Verdict | None]
+    """The verdict of a trial of one of these loads; None if the trial cannot show it."""
     every_trial: bool = False
     """Whether a trial that fails leaves it without an answer, whatever the other trials show."""
+    of_any_run: bool = False
+    """Whether trials of ordinary runs answer it too. Their verdicts are warnings of the run."""

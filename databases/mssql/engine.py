@@ -7,10 +7,10 @@ questions and reports the answers (`checks`). SQL Server's ordering can be measu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
-from keybench.databases.contract.engine import Engine, Verdict
+from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
@@ -23,7 +23,6 @@ from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
 from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
-from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 
@@ -111,10 +110,6 @@ class SqlServer(Engine):
         from keybench.pagemodels.mssql.model import Parameters, page_model
 
         return page_model(table, parameters(Parameters, {**settings.model_parameters(table.settings), **given}))
-
-    def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:
-        """The trial's answers to questions that were open without a server."""
-        return tuple(checks.verdicts(table, rows, writers, readings))
 
     def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials, and the schema or database if keybench made it."""

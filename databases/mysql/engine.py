@@ -10,10 +10,10 @@ from typing import Self
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
-from keybench.databases.contract.questions import Load
+from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.contract.statements import WritesStatements
-from keybench.databases.core import model_questions as ask
+from keybench.databases.core import questions as ask
 from keybench.databases.core.coordination import CoordinationTable
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import keys, local, settings
@@ -30,7 +30,7 @@ _NO_KINDS = (
 )
 _NO_IMAGES = "InnoDB logs no whole pages: it writes them to its doublewrite buffer."
 
-_SERVER_KEYS = Load("keys of the server", "quick", ("server-identity",), 50_000)
+_SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity",), 50_000)
 _SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
 _LOG = "the redo log"
 _QUESTIONS = (

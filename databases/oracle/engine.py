@@ -6,11 +6,11 @@ questions and reports the answers (`checks`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 
-from keybench.databases.contract.engine import Engine, Verdict
+from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
@@ -21,7 +21,6 @@ from keybench.databases.oracle import checks, connection, ddl, keys, settings
 from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
 from keybench.model.metric import Metric
-from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 
@@ -99,10 +98,6 @@ class Oracle(Engine):
         settings.require_modelled(table.settings)
         default = {"unique": ddl.is_unique(table, settings.options(table.settings))}
         return page_model(table, parameters(Parameters, {**default, **given}))
-
-    def verdicts(self, table: Table, rows: int, writers: int, readings: Sequence[Reading]) -> Sequence[Verdict]:  # noqa: ARG002
-        """The trial's answers to questions that were open without a server."""
-        return tuple(checks.verdicts(table, writers, readings))
 
     def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials."""

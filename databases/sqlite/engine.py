@@ -14,10 +14,10 @@ from pathlib import Path
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
-from keybench.databases.contract.questions import Load
+from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import Address, Admin, Provision, Session, Settings
 from keybench.databases.contract.statements import WritesStatements
-from keybench.databases.core import model_questions as ask
+from keybench.databases.core import questions as ask
 from keybench.databases.sqlite import ddl, keys
 from keybench.databases.sqlite.settings import SETTABLE, configured, model_parameters, settings_for
 from keybench.errors import UsageError
@@ -31,7 +31,7 @@ _NO_SPLITS = "SQLite counts no splits: only a page model of its b-tree can deriv
 _NO_WRITES = "SQLite counts the pages that go to its log, not those that checkpoints copy from there to the file."
 _WHOLE_PAGES = "SQLite's WAL holds nothing but whole pages: see the log's bytes."
 
-_SERVER_KEYS = Load("keys of the server", "quick", ("server-identity",), 50_000)
+_SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity",), 50_000)
 _SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
 _STAMPS = "the moment at which each transaction had the database"
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from keybench.databases.contract.questions import JudgedTrial
 from keybench.databases.registry import engine
 from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 
-def answers(request: Request, trial: TrialPlan, record: Trial) -> list[str]:
-    """A sentence for each answer, to be stored as a warning of the run; empty if the trial failed.
+def judged(request: Request, planned: TrialPlan, trial: Trial) -> JudgedTrial:
+    """What judges of questions see of a trial."""
+    return JudgedTrial(planned.layout, planned.table(request.scenario), trial.rows, trial.writers, trial.readings)
+
+
+def verdicts(request: Request, planned: TrialPlan, trial: Trial) -> list[str]:
+    """A sentence for each verdict, to be stored as a warning of the run; empty if the trial failed.
 
     The questions are about indexes that were only inserted into, so trials with phases answer none.
     """
-    if record.status == "error" or request.scenario.phase:
+    if trial.status == "error" or request.scenario.phase:
         return []
-    on = engine(trial.database)
-    verdicts = on.verdicts(trial.table(request.scenario), trial.rows, record.writers, record.readings)
-    where = f"{trial.layout} in {trial.column}"
-    return [f"{on.title}, {verdict.question}: {verdict.outcome} ({where}: {verdict.evidence})." for verdict in verdicts]
+    on, seen = engine(planned.database), judged(request, planned, trial)
+    where = f"{planned.layout} in {planned.column}"
+    sentences = []
+    for question in on.questions:
+        verdict = question.judge(seen) if question.of_any_run else None
+        if verdict is not None and verdict.outcome != "not measured":
+            evidence = f": {verdict.evidence}" if verdict.evidence else ""
+            sentences.append(f"{on.title}, {question.statement}: {verdict.outcome} ({where}{evidence}).")
+    return sentences

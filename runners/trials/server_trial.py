@@ -186,7 +186,7 @@ class ServerTrial(Trial):
 
     def warnings(self, record: records.Trial) -> Sequence[str]:
         """What the trial shows about its engine's open questions, which concern rows in order of arrival."""
-        return engine_checks.answers(self.request, self.plan, record) if self.path.in_order else ()
+        return engine_checks.verdicts(self.request, self.plan, record) if self.path.in_order else ()
 
 
 def _never_given(engine: Engine, readings: Sequence[Reading]) -> list[Reading]:

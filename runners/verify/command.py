@@ -89,26 +89,32 @@ def verify(
 
       keybench verify --resume latest
     """
-    from keybench.databases.hosting import secret
-    from keybench.runners.launch import licences_accepted
-    from keybench.runners.verify import begin, loads
+    import sys
 
+    from keybench.databases.hosting import secret
+    from keybench.results.store.database import Store
+    from keybench.runners.launch import command_line, licences_accepted
+    from keybench.runners.options import RunOptions
+    from keybench.runners.verify import verification
+
+    options = RunOptions(server=[server], image=image, memory=memory, cpus=cpus, trial_timeout=trial_timeout)
     with licences_accepted(accept_eula), secret.removed_afterwards():
-        if resume:
-            return begin.resume(resume, database, server, results, output, debug=debug)
-        if not database:
+        if not database and not resume:
             raise UsageError("name the database to verify, as in `keybench verify mssql`; --help lists examples.")
-        if dry_run:
+        if dry_run and not resume:
             return _explain(database)
-        chosen = loads.Choices(server, image, int(memory * GIB), cpus, "quick" if quick else "full", trial_timeout)
-        return begin.start(database, chosen, results, output, debug=debug)
+        begun = None if resume else verification.begin(database, options, quick=quick)
+        with Store.open(results, write=True, create=not resume) as store:
+            this = begun or verification.recorded(store, resume, database, server)
+            command = command_line(sys.argv[1:], "verify")
+            return verification.perform(this, store, cli.console(), command, output, debug=debug)
 
 
 def _explain(name: str) -> int:
     """Prints the questions, what they mean, and the loads that answer them."""
     from rich.padding import Padding
 
-    from keybench.runners.verify.loads import engine_to_verify, loads_of
+    from keybench.runners.verify.verification import engine_to_verify, loads_of
 
     on, console = engine_to_verify(name), cli.console()
     console.print("Questions: what should be so, and what depends on it")

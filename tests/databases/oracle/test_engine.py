@@ -13,6 +13,7 @@ from urllib.parse import quote
 import oracledb
 import pytest
 
+from keybench.databases.contract.questions import JudgedTrial
 from keybench.databases.oracle import connection, keys
 from keybench.databases.oracle.connection import error_text
 from keybench.databases.oracle.engine import ENGINE
@@ -161,14 +162,17 @@ def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: py
 
 def test_trials_answer_open_questions() -> None:
     table = Table("rows", ENGINE.column("raw16"), 100, "nonclustered")
+
+    def outcomes(readings: list[Reading], of: Table = table) -> list[str]:
+        trial = JudgedTrial("uuid-v4", of, 1_000_000, 1, readings)
+        verdicts = [question.judge(trial) for question in ENGINE.questions if question.of_any_run]
+        return [verdict.outcome for verdict in verdicts if verdict]
+
     real = {Metric.LEAF_PAGES: 4870, Metric.SPLIT_COUNTER: 4869, Metric.APPENDS: 12, Metric.LEAF_DENSITY: 70.0}
     model = {Metric.LEAF_PAGES: 4860, Metric.LEAF_DENSITY: 69.0, Metric.INTERIOR_SPLITS: 4850}
     readings = [Reading(metric, value, "measured") for metric, value in real.items()]
     readings += [Reading(metric, value, "modelled", "", MODEL) for metric, value in model.items()]
-    assert {verdict.outcome for verdict in ENGINE.verdicts(table, 1_000_000, 1, readings)} == {"holds"}
-    assert len(ENGINE.verdicts(table, 1_000_000, 1, readings)) == 3
-    wrong = [Reading(Metric.LEAF_PAGES, 4870.0, "measured"), Reading(Metric.SPLIT_COUNTER, 2000.0, "measured")]
-    assert [verdict.outcome for verdict in ENGINE.verdicts(table, 1_000_000, 1, wrong)] == ["does not hold"]
-    made = Table("rows", ENGINE.column("raw16"), 100, server_keys=keys.MADE[-1])
-    moved = [Reading(Metric.EDGE_AND_INTERIOR_SPLITS, 7.0, "measured")]
-    assert [verdict.evidence for verdict in ENGINE.verdicts(made, 100, 1, moved)] == ["7 splits that move rows"]
+    assert outcomes(readings) == ["equal"] * 3
+    assert outcomes([readings[0], Reading(Metric.SPLIT_COUNTER, 2000.0, "measured")]) == ["differs"]
+    server_keys = Table("rows", ENGINE.column("raw16"), 100, server_keys=keys.MADE[-1])
+    assert outcomes([Reading(Metric.EDGE_AND_INTERIOR_SPLITS, 7.0, "measured")], server_keys) == ["differs"]

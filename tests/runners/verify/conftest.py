@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from keybench.databases import registry
-from keybench.databases.contract.questions import Answer, Load, Question
+from keybench.databases.contract.questions import Question, QuestionLoad, Verdict
 from keybench.databases.contract_suite.servers import folder_for_servers
-from keybench.databases.core import model_questions as ask
-from keybench.runners.verify import loads
+from keybench.databases.core import questions as ask
+from keybench.runners.verify import verification
 from keybench.runners.verify.command import app
 from tests.runners.conftest import environment, in_this_process
 
 Verify = Callable[..., "subprocess.CompletedProcess[str]"]
 
-FIRST = Load("a few rows", "quick", ("uuid-v4",), 2_000)
-SECOND = Load("an index beside a few rows", "nonclustered", ("uuid-v7",), 2_000)
+FIRST = QuestionLoad("a few rows", "quick", ("uuid-v4",), 2_000)
+SECOND = QuestionLoad("an index beside a few rows", "nonclustered", ("uuid-v7",), 2_000)
 EQUAL = (ask.rows_are_there(FIRST, SECOND), ask.pages(FIRST), ask.density(SECOND))
-DIFFERING = Question("two is three", "No.", (SECOND,), lambda _: Answer("differs", "measured 2, model 3"))
-OPEN = Question("it rains", "Who knows.", (SECOND,), lambda _: Answer("not measured", "there is no window"))
+DIFFERING = Question("two is three", "No.", (SECOND,), lambda _: Verdict("differs", "measured 2, model 3"))
+OPEN = Question("it rains", "Who knows.", (SECOND,), lambda _: Verdict("not measured", "there is no window"))
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def asking(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def give(*questions: Question) -> None:
         known = dict(registry.engines())
         known["sqlite"] = replace(known["sqlite"], questions=questions)
-        for module in (registry, loads):
+        for module in (registry, verification):
             monkeypatch.setattr(module, "engines", lambda: known)
 
     return give

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.questions import Answer, Load, Outcome, Question, SeenTrial
-from keybench.databases.core import check_questions, model_questions
+from keybench.databases.contract.questions import JudgedTrial, Outcome, Question, QuestionLoad, Verdict
+from keybench.databases.core import questions as ask
 from keybench.databases.registry import engine
 from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
@@ -22,16 +22,16 @@ from keybench.runners.planning import server_keys
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan, resolve_layouts
 from keybench.runners.trials.model_trial import ModelTrial
 from keybench.runners.trials.phases.trial import PhasesModelTrial
-from keybench.runners.verify.findings import Finding, LoadState, findings
-from keybench.runners.verify.loads import FEWEST_ROWS, QUICK_SHARE, loads_of
+from keybench.runners.verify.verdicts import LoadProgress, QuestionVerdict, verdicts
+from keybench.runners.verify.verification import loads_of
 from keybench.scenarios.files import load_scenario
 
 TABLE = Table("rows", engine("postgresql").column("uuid"), 100)
 PAGES = Metric.LEAF_PAGES
 
 
-def seen(*readings: Reading, layout: str = "uuid-v4", table: Table = TABLE) -> SeenTrial:
-    return SeenTrial(layout, table, 1_000, 1, readings)
+def seen(*readings: Reading, layout: str = "uuid-v4", table: Table = TABLE) -> JudgedTrial:
+    return JudgedTrial(layout, table, 1_000, 1, readings)
 
 
 def real(value: float | None, metric: Metric = PAGES, origin: str = "measured", reason: str = "") -> Reading:
@@ -45,52 +45,52 @@ def model(value: float | None, metric: Metric = PAGES, reason: str = "") -> Read
 @pytest.mark.parametrize(
     ("readings", "answer"),
     [
-        ([real(4802.0), model(4802.0)], Answer("equal")),
-        ([real(4802.0), model(4797.0)], Answer("differs", "leaf pages: measured 4,802, model 4,797")),
-        ([real(4802.0)], Answer("not measured", "there is no prediction of this trial")),
-        ([real(4802.0), model(None, reason="No prediction: why.")], Answer("not measured", "No prediction: why.")),
-        ([model(4797.0)], Answer("not measured", "leaf pages: this server does not give it")),
-        ([real(None, origin="absent", reason="No."), model(2.0)], Answer("not measured", "leaf pages: No.")),
+        ([real(4802.0), model(4802.0)], Verdict("equal")),
+        ([real(4802.0), model(4797.0)], Verdict("differs", "leaf pages: measured 4,802, model 4,797")),
+        ([real(4802.0)], Verdict("not measured", "there is no prediction of this trial")),
+        ([real(4802.0), model(None, reason="No prediction: why.")], Verdict("not measured", "No prediction: why.")),
+        ([model(4797.0)], Verdict("not measured", "leaf pages: this server does not give it")),
+        ([real(None, origin="absent", reason="No."), model(2.0)], Verdict("not measured", "leaf pages: No.")),
         ([real(2.0, origin="derived"), model(2.0)],
-         Answer("not measured", "leaf pages: it is derived here, not measured")),
-        ([real(2.0), model(2.0, reason="By the planned order.")], Answer("not measured", "By the planned order.")),
+         Verdict("not measured", "leaf pages: it is derived here, not measured")),
+        ([real(2.0), model(2.0, reason="By the planned order.")], Verdict("not measured", "By the planned order.")),
     ],
 )  # fmt: skip
-def test_a_comparison_with_the_page_model(readings: list[Reading], answer: Answer) -> None:
-    assert model_questions.SameAsModel((PAGES,))(seen(*readings)) == answer
+def test_a_comparison_with_the_page_model(readings: list[Reading], answer: Verdict) -> None:
+    assert ask.same_as_model((PAGES,), seen(*readings)) == answer
 
 
 def test_one_figure_that_differs_decides_and_shares_are_shown_to_the_digit() -> None:
     density = Metric.LEAF_DENSITY
-    answer = model_questions.SameAsModel((PAGES, density))(
-        seen(real(9.0), model(9.0), real(71.9201, density), model(71.92, density))
+    answer = ask.same_as_model(
+        (PAGES, density), seen(real(9.0), model(9.0), real(71.9201, density), model(71.92, density))
     )
-    assert answer == Answer("differs", "leaf density: measured 71.9201, model 71.9200")
-    assert model_questions.SameAsModel((Metric.LEAF_NONADJACENT,))(seen(real(9.0), model(9.0))) is None
+    assert answer == Verdict("differs", "leaf density: measured 71.9201, model 71.9200")
+    assert ask.same_as_model((Metric.LEAF_NONADJACENT,), seen(real(9.0), model(9.0))) is None
 
 
 @pytest.mark.parametrize(
     ("log", "answer"),
     [
-        (116_000.0, Answer("equal")),
-        (115_999.0, Answer("differs", "measured 115,999 bytes, the rows have at least 116,000")),
-        (None, Answer("not measured", "this server does not give its log's growth")),
+        (116_000.0, Verdict("equal")),
+        (115_999.0, Verdict("differs", "measured 115,999 bytes, the rows have at least 116,000")),
+        (None, Verdict("not measured", "this server does not give its log's growth")),
     ],
 )
-def test_the_log_holds_the_rows(log: float | None, answer: Answer) -> None:
-    question = model_questions.log_holds_rows(model_questions.ONE_WRITER)
+def test_the_log_holds_the_rows(log: float | None, answer: Verdict) -> None:
+    question = ask.log_holds_rows(ask.ONE_WRITER)
     assert question.judge(seen(*([real(log, Metric.LOG_BYTES)] if log else []))) == answer
 
 
 @pytest.mark.parametrize(
     ("density", "answer"),
     [
-        (96.4, Answer("equal", "leaf density 96.4 %")),
-        (69.2, Answer("differs", "measured leaf density 69.2 %, sorted rows have more than 80 %")),
+        (96.4, Verdict("equal", "leaf density 96.4 %")),
+        (69.2, Verdict("differs", "measured leaf density 69.2 %, sorted rows have more than 80 %")),
     ],
 )
-def test_bulk_loads_sort(density: float, answer: Answer) -> None:
-    question = check_questions.sorted_in_bulk(model_questions.ONE_WRITER)
+def test_bulk_loads_sort(density: float, answer: Verdict) -> None:
+    question = ask.sorted_in_bulk(ask.ONE_WRITER)
     assert question.judge(seen(real(density, Metric.LEAF_DENSITY))) == answer
     assert question.judge(seen(real(density, Metric.LEAF_DENSITY), layout="uuid-v7")) is None
 
@@ -98,13 +98,13 @@ def test_bulk_loads_sort(density: float, answer: Answer) -> None:
 @pytest.mark.parametrize(
     ("pages", "answer"),
     [
-        (1460.0, Answer("equal", "middle: measured 1,460 leaf pages; middle 1,459, insertion point 1,080")),
-        (1081.0, Answer("equal", "insertion point: measured 1,081 leaf pages; middle 1,459, insertion point 1,080")),
-        (1250.0, Answer("differs", "measured 1,250 leaf pages, model: middle 1,459, insertion point 1,080")),
+        (1460.0, Verdict("equal", "middle: measured 1,460 leaf pages; middle 1,459, insertion point 1,080")),
+        (1081.0, Verdict("equal", "insertion point: measured 1,081 leaf pages; middle 1,459, insertion point 1,080")),
+        (1250.0, Verdict("differs", "measured 1,250 leaf pages, model: middle 1,459, insertion point 1,080")),
     ],
 )
-def test_which_of_the_models_rules_is_the_servers(pages: float, answer: Answer) -> None:
-    question = check_questions.one_of_the_variants("x", "y.", model_questions.ONE_WRITER)
+def test_which_of_the_models_rules_is_the_servers(pages: float, answer: Verdict) -> None:
+    question = ask.one_of_the_variants("x", "y.", ask.ONE_WRITER)
     variants = [
         Reading(PAGES, value, "modelled", "", Subject.model(name))
         for name, value in (("middle", 1459.0), ("insertion point", 1080.0))
@@ -117,16 +117,16 @@ def test_which_of_the_models_rules_is_the_servers(pages: float, answer: Answer) 
 # does not is found out.
 
 
-def states(on: Engine, change: Mapping[Metric, float]) -> dict[Load, LoadState]:
+def states(on: Engine, change: Mapping[Metric, float]) -> dict[QuestionLoad, LoadProgress]:
     """The quick loads of an engine, on a server that is its page model but for the factors of `change`."""
     made = {}
     for load in loads_of(on):
         work = load_scenario(load.scenario)
-        rows = max(load.rows // QUICK_SHARE, FEWEST_ROWS)
+        rows = max(load.rows // 10, 1_000)
         layouts = resolve_layouts([name for name in load.layouts if name != "all"] or ["uuid-v4"], work)
         request = Request((on.name,), {on.name: "container"}, work, layouts, load.columns, rows, 1, "durable", 1, 1.0)
         planned = plan(request)
-        made[load] = LoadState(request, "run", planned, [trial(on, request, one, change) for one in planned])
+        made[load] = LoadProgress(request, "run", planned, [trial(on, request, one, change) for one in planned])
     return made
 
 
@@ -163,7 +163,7 @@ def trial(on: Engine, request: Request, one: TrialPlan, change: Mapping[Metric, 
 
 def by_outcome(on: Engine, change: Mapping[Metric, float]) -> dict[Outcome, list[str]]:
     found: dict[Outcome, list[str]] = {"equal": [], "differs": [], "not measured": []}
-    for one in findings(on, states(on, change)):
+    for one in verdicts(on, states(on, change)):
         found[one.outcome].append(one.question.statement)
     return found
 
@@ -224,9 +224,9 @@ def test_a_server_that_does_something_else_is_found_out(
 # What several trials say together.
 
 
-def together(answers: Mapping[str, Answer | str | None], *, every: bool = False, missing: int = 0) -> Finding:
+def together(answers: Mapping[str, Verdict | str | None], *, every: bool = False, missing: int = 0) -> QuestionVerdict:
     """The finding of trials that answer so by layout; a text is a failed trial's error."""
-    load = Load("x", "quick", tuple(answers), 1_000)
+    load = QuestionLoad("x", "quick", tuple(answers), 1_000)
     work = load_scenario("quick")
     request = Request(("sqlite",), {"sqlite": "embedded"}, work, tuple(answers), (), 1_000, 1, "durable", 1, 1.0)
     planned = plan(request)
@@ -240,11 +240,11 @@ def together(answers: Mapping[str, Answer | str | None], *, every: bool = False,
     ]  # fmt: skip
     question = Question("s", "M.", (load,), lambda trial: answers[trial.layout], every)  # type: ignore[arg-type,return-value]
     on = replace(engine("sqlite"), questions=(question,))
-    (found,) = findings(on, {load: LoadState(request, "r", planned, trials[missing:])})
-    return found
+    (verdict,) = verdicts(on, {load: LoadProgress(request, "r", planned, trials[missing:])})
+    return verdict
 
 
-EQUAL, DIFFERS, OPEN = Answer("equal"), Answer("differs", "measured 1, model 2"), Answer("not measured", "why")
+EQUAL, DIFFERS, OPEN = Verdict("equal"), Verdict("differs", "measured 1, model 2"), Verdict("not measured", "why")
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ EQUAL, DIFFERS, OPEN = Answer("equal"), Answer("differs", "measured 1, model 2")
         ({"uuid-v4": "server gone", "uuid-v7": EQUAL}, "equal: s (1 trial)"),
     ],
 )  # fmt: skip
-def test_trials_together(answers: Mapping[str, Answer | str | None], line: str) -> None:
+def test_trials_together(answers: Mapping[str, Verdict | str | None], line: str) -> None:
     assert together(answers).line == line
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from keybench.databases.registry import engines
 from keybench.results.store.database import Store
-from keybench.runners.verify.loads import loads_of
+from keybench.runners.verify.verification import loads_of
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
 
@@ -65,6 +65,4 @@ def test_what_a_kill_left_is_gone_on_with(variables: dict[str, str], tmp_path: P
         assert len(runs) == len(loads_of(on))
     (bundle,) = tmp_path.glob("*.zip")
     with zipfile.ZipFile(bundle) as archive:
-        log = archive.read("log.txt").decode()
-    assert log.count("[ 9/96]") == 1
-    assert log.count("verification ") == 2
+        assert {f"keybench-{run.id}.zip" for run in runs} <= set(archive.namelist())

@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.contract.questions import Load
+from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.registry import engines
 from keybench.model.names import CONTROL
 from keybench.results.claims.claim import claims
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan, resolve_layouts
-from keybench.runners.verify.loads import loads_of
+from keybench.runners.verify.verification import loads_of
 from keybench.scenarios.files import load_scenario
 
-PAGE = Path(__file__).parents[2] / "docs" / "verify-mssql-oracle.md"
+PAGE = Path(__file__).parents[3] / "docs" / "verify-mssql-oracle.md"
 ASKING = [on for on in engines().values() if on.questions]
 
 
-def planned(database: str, load: Load) -> tuple[TrialPlan, ...]:
+def planned(database: str, load: QuestionLoad) -> tuple[TrialPlan, ...]:
     """The trials of a load."""
     work = load_scenario(load.scenario)
     return plan(

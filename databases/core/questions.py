@@ -1,0 +1,373 @@
+"""The questions that several engines ask of a live server, and the judges that read trials.
+
+Every figure that the server gives is compared with the page model's for the same keys in the same order of arrival.
+Figures that were derived from the model say nothing about it, so they are never compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import MODEL, SubjectKind
+
+FEW_LAYOUTS = ("uuid-v4", "uuid-v7", "rt-comb-sql", "efcore-sequential")
+"""Random keys, ascending keys, keys whose order depends on the column, and keys of a counter of each process."""
+
+ONE_WRITER = QuestionLoad("one writer", "quick", FEW_LAYOUTS, 100_000)
+EVERY_LAYOUT = QuestionLoad("every layout", "quick", ("all",), 3_000, ("suited",))
+BESIDE_ROWS = QuestionLoad("an index beside the rows", "nonclustered", FEW_LAYOUTS, 50_000)
+WRITERS_APART = QuestionLoad(
+    "writers that fall behind", "azure-lag", ("uuid-v7", "efcore-sequential", "rt-comb-sql"), 12_000
+)
+WRITERS_TOGETHER = QuestionLoad("four writers at once", "quick", ("uuid-v4", "uuid-v7"), 50_000, writers=4)
+BY_DATE = QuestionLoad("a table by date", "clustered-by-date", ("uuid-v4", "uuid-v7"), 6_000)
+CHILDREN = QuestionLoad("children of a foreign key", "fk-index", ("uuid-v4", "uuid-v7"), 3_000)
+WITH_A_PAST = QuestionLoad("an index with a past", "retention", ("uuid-v4", "uuid-v7"), 100_000)
+REBUILT = QuestionLoad("an index that is rebuilt", "rebuild-waves", ("uuid-v4", "uuid-v7"), 100_000)
+
+IN_ORDER = (ONE_WRITER, EVERY_LAYOUT, BESIDE_ROWS)
+"""Loads whose order of arrival is known without asking the server."""
+
+PAGES = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES)
+DENSITY = (Metric.LEAF_DENSITY,)
+ORDER = (Metric.LEAF_FRAGMENTATION, Metric.LEAF_NONADJACENT)
+KINDS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+
+ADDING_UP = 3
+"""Pages by which counters may differ: it is not documented whether the first page and the root page are counted."""
+_ROUNDING = 1e-6
+"""Smaller differences come from the order in which floats are summed."""
+_NEAR = 0.05
+"""Share by which leaf pages may differ where it is not documented how a page is split."""
+_SORTED_POINTS = 8.0
+"""Points of leaf density by which sorted rows would exceed the model's."""
+_SORTED_DENSITY = 80.0
+"""Leaf density, in %, that random keys reach only if they were sorted before they were inserted; else it is near 69."""
+_VARIANTS_APART, _VARIANT_NEAR = 1.1, 0.02
+"""Trials tell variants of the page model apart if their leaf pages differ by that factor. A variant is the server's if
+the server's leaf pages are within that share of its own."""
+
+
+# Comparisons with the page model, figure by figure
+
+
+def same_as_model(metrics: Sequence[Metric], trial: JudgedTrial) -> Verdict | None:
+    """Whether each of the metrics as measured is the page model's; `not measured` if one of the two lacks a figure."""
+    real, model = trial.about(), trial.about(MODEL)
+    pages = model.get(Metric.LEAF_PAGES)
+    if pages is None or pages.value is None:
+        return Verdict("not measured", pages.reason if pages else "there is no prediction of this trial")
+    if pages.reason:  # the order of arrival is not known exactly
+        return Verdict("not measured", pages.reason)
+    # The model may know less of a table that lies among others.
+    verdicts = [_compared(metric, real.get(metric), model[metric]) for metric in metrics if metric in model]
+    for outcome in ("differs", "not measured"):
+        for verdict in verdicts:
+            if verdict.outcome == outcome:
+                return verdict
+    return verdicts[0] if verdicts else None
+
+
+def _compared(metric: Metric, real: Reading | None, model: Reading) -> Verdict:
+    title = metric.definition.title.lower()
+    if real is None or real.value is None:
+        return Verdict("not measured", f"{title}: {real.reason if real else 'this server does not give it'}")
+    if real.origin != "measured":
+        return Verdict("not measured", f"{title}: it is {real.origin} here, not measured")
+    assert model.value is not None
+    if abs(real.value - model.value) <= _ROUNDING:
+        return Verdict("equal")
+    return Verdict("differs", f"{title}: measured {_number(real.value)}, model {_number(model.value)}")
+
+
+def _number(value: float) -> str:
+    """A count, or a share with as many digits as are needed to see that it differs."""
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.4f}"
+
+
+def rows_are_there(*loads: QuestionLoad) -> Question:
+    """Whether trials end without an error, which includes reading the table back."""
+    return Question(
+        "each table holds exactly the rows that the server acknowledged",
+        "Layouts of every form go into their columns and come back byte for byte. A layout that fails would be missing "
+        "from every report.",
+        loads,
+        lambda _: Verdict("equal"),
+        every_trial=True,
+    )
+
+
+def pages(*loads: QuestionLoad) -> Question:
+    """Leaf and branch pages."""
+    return Question(
+        "the index has the leaf and branch pages of the page model",
+        "The model knows where a full page is split and what fits on a page. Reports use it where a server cannot be "
+        "asked.",
+        loads,
+        partial(same_as_model, PAGES),
+    )
+
+
+def density(*loads: QuestionLoad) -> Question:
+    """How full the leaves are."""
+    return Question(
+        "the leaf pages are as full as the page model says",
+        "It shows that the sizes of rows and of the space on a page are right, to the byte.",
+        loads,
+        partial(same_as_model, DENSITY),
+    )
+
+
+def leaf_order(*loads: QuestionLoad) -> Question:
+    """Where pages lie."""
+    return Question(
+        "the leaf pages lie in the order that the page model says",
+        "It shows which page the server takes when it splits one: this is what fragmentation counts.",
+        loads,
+        partial(same_as_model, ORDER),
+    )
+
+
+def arrival(how: str, *loads: QuestionLoad) -> Question:
+    """Whether the order of arrival of several writers' rows is known. `how`: from what it is recovered."""
+    return Question(
+        f"the order in which several writers' rows arrived is known, from {how}",
+        "The page model on a wrong order has another number of pages. If it has the server's, the order is right.",
+        loads,
+        partial(same_as_model, (*PAGES, *DENSITY)),
+    )
+
+
+def by_date(how: str) -> Question:
+    """A table by date, whose order of arrival is recovered from `how`."""
+    return Question(
+        "in a table by date, the index of the key is that of the page model",
+        "Rows then lie in order of their creation, and the key has an index beside them. The order of arrival is "
+        f"known from {how}.",
+        (BY_DATE,),
+        partial(same_as_model, (*PAGES, *DENSITY)),
+    )
+
+
+def children(how: str) -> Question:
+    """The index on a foreign key, whose order of arrival is recovered from `how`."""
+    return Question(
+        "the index on a foreign key, which has each key four times, is that of the page model",
+        f"Equal keys are told apart by the place of their rows. The order of arrival is known from {how}.",
+        (CHILDREN,),
+        partial(same_as_model, (*PAGES, *DENSITY)),
+    )
+
+
+def kinds_of_splits(where: str, *loads: QuestionLoad) -> Question:
+    """Appends, edge and interior splits, which the server tells in `where`."""
+    return Question(
+        f"appends, edge and interior splits in {where} are those of the page model",
+        "Reports count the three apart: every growing index appends; an interior split moves half a page.",
+        loads,
+        partial(same_as_model, KINDS),
+    )
+
+
+def split_counter(*loads: QuestionLoad) -> Question:
+    """The server's own counter."""
+    return Question(
+        "the server's counter of page splits is that of the page model",
+        "The counter is the only figure of splits that the server gives. Splits by kind are derived from the model.",
+        loads,
+        partial(same_as_model, (Metric.SPLIT_COUNTER,)),
+    )
+
+
+def log_holds_rows(*loads: QuestionLoad) -> Question:
+    """The volume of the log, of which there is no model: a lower bound."""
+    return Question(
+        "the log grows by at least the bytes of the rows",
+        "A smaller figure would mean that the log's growth is read at the wrong moment, or in the wrong unit.",
+        loads,
+        _log_holds_rows,
+    )
+
+
+def _log_holds_rows(trial: JudgedTrial) -> Verdict:
+    log = trial.about().get(Metric.LOG_BYTES)
+    if log is None or log.value is None:
+        return Verdict("not measured", log.reason if log else "this server does not give its log's growth")
+    least = trial.rows * ((trial.table.column.width or 0) + trial.table.payload)
+    if log.value >= least:
+        return Verdict("equal")
+    return Verdict("differs", f"measured {_number(log.value)} bytes, the rows have at least {_number(least)}")
+
+
+# Questions about adapters that no live server has confirmed
+
+
+def holds(right: bool, evidence: str) -> Verdict:
+    """`equal`, or `differs` with what was measured."""
+    return Verdict("equal") if right else Verdict("differs", f"measured {evidence}")
+
+
+def in_order_of_sending(*loads: QuestionLoad) -> Question:
+    """Whether arrays of parameters are single inserts."""
+    return Question(
+        "rows are inserted in the order in which they are sent, not sorted",
+        "Rows travel in arrays of parameters. A server that sorted them would leave full pages where random keys leave "
+        "69 %, and every layout would look alike.",
+        loads,
+        _in_order_of_sending,
+        of_any_run=True,
+    )
+
+
+def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
+    """Keys for which the model splits pages show it: sorted rows would leave full pages."""
+    real, model = trial.values(), trial.values(MODEL)
+    if Metric.LEAF_DENSITY not in real or Metric.LEAF_DENSITY not in model:
+        return None
+    split = model.get(Metric.INTERIOR_SPLITS, 0.0) + model.get(Metric.EDGE_SPLITS, 0.0)
+    if split < 0.2 * model[Metric.LEAF_PAGES] or model[Metric.LEAF_PAGES] < 50:
+        return None
+    measured, expected = real[Metric.LEAF_DENSITY], model[Metric.LEAF_DENSITY]
+    return holds(measured < expected + _SORTED_POINTS, f"leaf density {measured:.1f} %, model {expected:.1f} %")
+
+
+def all_appended(*loads: QuestionLoad) -> Question:
+    """The sizes of rows and pages, and the order of the columns."""
+    return Question(
+        "where keys ascend, the index has exactly the leaf pages of the page model",
+        "It shows that the sizes of rows and pages are right, and that the column sorts as the adapter says: in "
+        "another order the keys would not ascend.",
+        loads,
+        partial(_leaf_pages, True),
+        of_any_run=True,
+    )
+
+
+def nearly_predicted(*loads: QuestionLoad) -> Question:
+    """Where pages are split."""
+    return Question(
+        "where pages are split, the index has the leaf pages of the page model, to 5 %",
+        "Where exactly the server splits a page is not documented, so the model cannot be exact here.",
+        loads,
+        partial(_leaf_pages, False),
+        of_any_run=True,
+    )
+
+
+def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
+    """Exactly the model's leaf pages if its pages were all appended, else nearly; None for the other kind of trial."""
+    real, model = trial.values().get(Metric.LEAF_PAGES), trial.values(MODEL)
+    expected = model.get(Metric.LEAF_PAGES)
+    if real is None or expected is None or only_appends != (model.get(Metric.APPENDS) == expected - 1):
+        return None
+    right = real == expected if only_appends else abs(real - expected) <= max(2.0, _NEAR * expected)
+    return holds(right, f"{real:,.0f} leaf pages, model {expected:,.0f}")
+
+
+def rebuilt(load: QuestionLoad) -> Question:
+    """What a fill factor leaves on a page."""
+    return Question(
+        "after a rebuild at a fill factor, the index has exactly the leaf pages of the page model",
+        "It shows how many rows a fill factor leaves on a page.",
+        (load,),
+        partial(_after_phases, ("rebuild",), 0.0),
+    )
+
+
+def with_a_past(load: QuestionLoad) -> Question:
+    """What becomes of deleted rows and of pages that they leave empty."""
+    return Question(
+        "after deletions and more inserts, the index has the leaf pages of the page model, to 5 %",
+        "It shows what becomes of deleted rows, and of the pages that they leave empty: no document says all of it.",
+        (load,),
+        partial(_after_phases, ("insert", "delete", "clean"), _NEAR),
+    )
+
+
+def _after_phases(deeds: Sequence[str], within: float, trial: JudgedTrial) -> Verdict:
+    """Compares the leaf pages after each phase that does one of these with the model's, up to a share."""
+    leaves: dict[SubjectKind, dict[str, float]] = {SubjectKind.PHASE: {}, SubjectKind.MODEL_PHASE: {}}
+    for reading in trial.readings:
+        if reading.metric == Metric.LEAF_PAGES and reading.subject.kind in leaves and reading.value is not None:
+            leaves[reading.subject.kind][reading.subject.name] = reading.value
+    real, model = leaves[SubjectKind.PHASE], leaves[SubjectKind.MODEL_PHASE]
+    phases = [name for name in real if name in model and name.partition(" ")[2] in deeds]
+    if not phases:
+        return Verdict("not measured", "the leaf pages after phases are not known, or not predicted")
+    for name in phases:
+        if abs(real[name] - model[name]) > (max(2.0, within * model[name]) if within else 0.0):
+            pair = f"measured {real[name]:,.0f} leaf pages, model {model[name]:,.0f}"
+            return Verdict("differs", f"after phase {name}: {pair}")
+    return Verdict("equal")
+
+
+def one_of_the_variants(statement: str, meaning: str, *loads: QuestionLoad) -> Question:
+    """Which of the rules that the documentation leaves open is the server's (`Engine.model_variants`)."""
+    return Question(statement, meaning, loads, _one_of_the_variants, of_any_run=True)
+
+
+def _one_of_the_variants(trial: JudgedTrial) -> Verdict | None:
+    real = trial.about().get(Metric.LEAF_PAGES)
+    if real is None or real.value is None:
+        return Verdict("not measured", real.reason if real else "this server does not give the leaf pages")
+    measured = real.value
+    predicted = {
+        reading.subject.name: reading.value
+        for reading in trial.readings
+        if reading.subject.kind == SubjectKind.MODEL
+        and reading.subject.name
+        and reading.metric == Metric.LEAF_PAGES
+        and reading.value
+    }
+    if not predicted or max(predicted.values()) < _VARIANTS_APART * min(predicted.values()):
+        return None
+    nearest = min(predicted, key=lambda name: abs(predicted[name] - measured))
+    counts = ", ".join(f"{name} {count:,.0f}" for name, count in predicted.items())
+    if abs(measured - predicted[nearest]) <= _VARIANT_NEAR * predicted[nearest]:
+        return Verdict("equal", f"{nearest}: measured {measured:,.0f} leaf pages; {counts}")
+    return Verdict("differs", f"measured {measured:,.0f} leaf pages, model: {counts}")
+
+
+def server_keys_ascend(meaning: str, load: QuestionLoad) -> Question:
+    """Keys that the server makes, of which the engine says that they ascend."""
+    return Question(
+        "keys that the server makes in ascending order cause no splits that move rows",
+        meaning,
+        (load,),
+        _server_keys_ascend,
+        of_any_run=True,
+    )
+
+
+def _server_keys_ascend(trial: JudgedTrial) -> Verdict | None:
+    """One writer's keys alone show it: several writers race."""
+    keys, splits = trial.table.server_keys, trial.values().get(Metric.EDGE_AND_INTERIOR_SPLITS)
+    if keys is None or keys.order == "none" or splits is None or trial.writers > 1:
+        return None
+    return holds(splits == 0, f"{splits:,.0f} splits that move rows")
+
+
+def sorted_in_bulk(load: QuestionLoad) -> Question:
+    """The load path that sorts."""
+    return Question(
+        "rows that are loaded in bulk are sorted first, so that random keys leave full pages",
+        "It shows that the driver's bulk path works and is what reports call it.",
+        (load,),
+        _sorted_in_bulk,
+    )
+
+
+def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
+    if trial.layout != "uuid-v4":
+        return None
+    leaf_density = trial.about().get(Metric.LEAF_DENSITY)
+    if leaf_density is None or leaf_density.value is None:
+        reason = leaf_density.reason if leaf_density else "this server does not give the leaf density"
+        return Verdict("not measured", reason)
+    if leaf_density.value >= _SORTED_DENSITY:
+        return Verdict("equal", f"leaf density {leaf_density.value:.1f} %")
+    return Verdict("differs", f"measured leaf density {leaf_density.value:.1f} %, sorted rows have more than 80 %")

@@ -1,0 +1,105 @@
+"""The verdict on each question, from the recorded trials of its loads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.questions import Outcome, Question, QuestionLoad, Verdict
+from keybench.results.store.database import Store
+from keybench.results.store.records import Trial
+from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
+from keybench.runners.trials.engine_checks import judged
+
+WORDS: Mapping[Outcome, str] = {"equal": "equal", "differs": "differs", "not measured": "could not be measured"}
+
+_Located = tuple[str, Verdict]
+"""The layout and column of a trial, and what the trial says."""
+
+
+@dataclass(frozen=True)
+class LoadProgress:
+    """A load as far as it has been measured: `trials` are those recorded of the trials `planned`."""
+
+    request: Request
+    run_id: str
+    planned: Sequence[TrialPlan]
+    trials: Sequence[Trial]
+
+    @classmethod
+    def of(cls, request: Request, run_id: str, store: Store) -> LoadProgress:
+        """The progress of a load that is recorded under that id; with an empty id, of one that has not begun."""
+        return cls(request, run_id, plan(request), store.trials(run_id) if run_id else ())
+
+
+@dataclass(frozen=True)
+class QuestionVerdict:
+    """The verdict on a question, from all its trials."""
+
+    question: Question
+    outcome: Outcome
+    evidence: str
+    """What differs, or why it could not be measured; where it is equal, what is worth knowing, often nothing."""
+    trials: int
+    """Trials that showed it."""
+    failed: bool
+    """Whether a trial that it needs failed."""
+
+    @property
+    def line(self) -> str:
+        """The verdict in one line."""
+        evidence = f": {self.evidence}" if self.evidence else ""
+        count = f" ({self.trials} trial{'' if self.trials == 1 else 's'})" if self.trials else ""
+        return f"{WORDS[self.outcome]}: {self.question.statement}{count}{evidence}"
+
+
+def verdicts(on: Engine, loads: Mapping[QuestionLoad, LoadProgress]) -> list[QuestionVerdict]:
+    """One for each question of the engine, in its order."""
+    return [_on_question(question, [loads[load] for load in question.loads]) for question in on.questions]
+
+
+def _on_question(question: Question, loads: Sequence[LoadProgress]) -> QuestionVerdict:
+    answers: list[_Located] = []
+    failures: list[_Located] = []
+    for load in loads:
+        plans = {(one.block, one.position): one for one in load.planned}
+        for trial in load.trials:
+            planned = plans[trial.block, trial.position]
+            where = f"{planned.layout} in {planned.column}"
+            if trial.status == "error":
+                failures.append((where, Verdict("not measured", f"the trial failed: {trial.error}")))
+            elif (verdict := question.judge(judged(load.request, planned, trial))) is not None:
+                answers.append((where, verdict))
+    if question.every_trial:
+        answers += failures
+    missing = sum(len(load.planned) - len(load.trials) for load in loads)
+    outcome, evidence = _combined(answers or failures, missing, every_trial=question.every_trial)
+    shown = sum(verdict.outcome != "not measured" for _, verdict in answers)
+    return QuestionVerdict(question, outcome, evidence, shown, bool(failures) and question.every_trial)
+
+
+def _combined(answers: Sequence[_Located], missing: int, *, every_trial: bool) -> tuple[Outcome, str]:
+    """(the outcome, the evidence) of all trials together. `missing` trials have not run."""
+    by: dict[Outcome, list[_Located]] = {"equal": [], "differs": [], "not measured": []}
+    for where, verdict in answers:
+        by[verdict.outcome].append((where, verdict))
+    if by["differs"]:
+        return "differs", _first(by["differs"], len(answers))
+    if missing:
+        return "not measured", f"{missing:,} trials have not run" if answers else "its load has not run"
+    if by["not measured"] and (every_trial or not by["equal"]):
+        return "not measured", _first(by["not measured"], len(answers))
+    if not by["equal"]:
+        return "not measured", "no trial shows it"
+    notes = list(dict.fromkeys(f"{where}: {one.evidence}" for where, one in by["equal"] if one.evidence))
+    if by["not measured"]:
+        notes.append(f"not measured in {_first(by['not measured'], len(answers))}")
+    return "equal", "; ".join(notes)
+
+
+def _first(answers: Sequence[_Located], total: int) -> str:
+    """The first of these answers, and how many there are among all."""
+    where, verdict = answers[0]
+    more = f"; {len(answers)} of {total} trials" if len(answers) > 1 else ""
+    return f"{where}: {verdict.evidence}{more}"
