@@ -27,7 +27,7 @@ def readings(real: dict[Metric, float], model: dict[Metric, float] | None = None
 def verdicts(given: list[Reading], table: Table = TABLE, rows: int = 100_000, writers: int = 1) -> dict[str, Verdict]:
     trial = JudgedTrial("uuid-v4", table, rows, writers, given)
     judged = {question.statement: question.judge(trial) for question in ENGINE.questions if question.of_any_run}
-    return {statement: verdict for statement, verdict in judged.items() if verdict}
+    return {text: one for text, one in judged.items() if one and one.outcome != "not measured"}
 
 
 ORDER = "rows are inserted in the order in which they are sent, not sorted"
