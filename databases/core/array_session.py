@@ -9,9 +9,9 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from keybench.databases.contract.roles import Session
+from keybench.databases.core.dbapi import DbApiConnection
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.keys import Keys
@@ -24,24 +24,8 @@ ARRAY_ROWS = 10_000
 Row = tuple[object, ...]
 
 
-class Connection(Protocol):
-    """What a session needs of its connection beyond its engine's own calls."""
-
-    def commit(self) -> None:
-        """Commits the transaction."""
-        ...
-
-    def rollback(self) -> None:
-        """Rolls the transaction back. Does nothing if the server has ended the connection."""
-        ...
-
-    def close(self) -> None:
-        """Closes the connection. Does nothing if the server has ended it."""
-        ...
-
-
 @dataclass(frozen=True)
-class Batch:
+class ArrayBatch:
     """One transaction's rows, in arrays of one driver call each.
 
     `arrays` holds the table's rows. If the key is a foreign key, it holds the parent's and `children` the child's rows.
@@ -65,7 +49,7 @@ class ArraySession(Session):
     title: str
     """The database's name in messages."""
 
-    def __init__(self, table: Table, connection: Connection, inserts: Sequence[str]) -> None:
+    def __init__(self, table: Table, connection: DbApiConnection, inserts: Sequence[str]) -> None:
         """`inserts` are the statements that insert one row, the parent table's first."""
         self._table = table
         self._transactions = connection
@@ -99,11 +83,11 @@ class ArraySession(Session):
         """The keys as the driver binds them."""
         return bound(self._table.column, keys)
 
-    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[Batch]:
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[ArrayBatch]:
         """Batches of `rows_per_tx` rows as the driver takes them."""
         return self._batches(self.bound(keys), len(keys), payload, start, rows_per_tx)
 
-    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[Batch]:
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[ArrayBatch]:
         """Batches of rows whose keys the server makes."""
         return self._batches(None, rows, payload, start, rows_per_tx)
 
@@ -115,13 +99,13 @@ class ArraySession(Session):
 
     def _batches(
         self, keys: list[object] | None, n: int, payload: Payload, start: int, rows_per_tx: int
-    ) -> list[Batch]:
+    ) -> list[ArrayBatch]:
         self.begin()
         rows = self._rows(keys, n, payload, start)
         each = self._table.children if self._table.parent else 0
         transactions = (rows[first : first + rows_per_tx] for first in range(0, n, rows_per_tx))
         return [
-            Batch(_arrays(some), len(some), _arrays([row for row in some for _ in range(each)]))
+            ArrayBatch(_arrays(some), len(some), _arrays([row for row in some for _ in range(each)]))
             for some in transactions
         ]
 
@@ -135,7 +119,7 @@ class ArraySession(Session):
         """Sends one transaction. Returns the number of rows stored, without children."""
         if isinstance(batch, BulkBatch):
             return self.load_in_bulk(batch.rows)
-        assert isinstance(batch, Batch)
+        assert isinstance(batch, ArrayBatch)
         with self.undone_on_error():
             stored, *children = (
                 sum(self.insert(statement, rows) for rows in arrays)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
+
+from keybench.databases.contract.setting import Setting
+
+Options = Mapping[str, str]
+"""The value of each option, by name."""
 
 
-def chosen(engine: str, names: Collection[str], given: Mapping[str, str]) -> dict[str, str]:
-    """The values of the options `names`, from `given`, else from the environment variable KEYBENCH_<ENGINE>_<NAME>.
+def options(engine: str, title: str, declared: Sequence[Setting], given: Mapping[str, str]) -> dict[str, str]:
+    """The value of each declared option: that in `given`, else in KEYBENCH_<ENGINE>_<NAME>, else the default.
 
     `given` is a URL's query or an address's parameters; other names in it are ignored. Empty variables count as unset.
+    UsageError for a value that is none of the option's.
     """
-    environment = {name: os.environ.get(f"KEYBENCH_{engine.upper()}_{name.upper()}", "") for name in names}
-    set_there = {name: value for name, value in environment.items() if value}
-    return {**set_there, **{name: value for name, value in given.items() if name in names}}
+    values = {}
+    for option in declared:
+        text = given.get(option.name) or os.environ.get(f"KEYBENCH_{engine}_{option.name}".upper()) or option.default
+        values[option.name] = option.read(text, title)
+    return values

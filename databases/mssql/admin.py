@@ -12,8 +12,7 @@ from keybench.databases.mssql import connection, ddl
 from keybench.databases.mssql.probes import pages, probes
 from keybench.databases.mssql.probes.splits import HOLDER, LogHolder
 from keybench.databases.mssql.probes.waits import WaitSampler
-from keybench.databases.mssql.settings import SETTABLE, VERSIONING, options, versioning
-from keybench.errors import ServerError
+from keybench.databases.mssql.settings import SETTABLE, options, versioning
 from keybench.model.byteorder import stored
 from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Keys
@@ -22,22 +21,19 @@ from keybench.model.table import Table
 _PIECE_ROWS = 4_000
 """Keys that the server joins to one value: a row for each key would cost the client a call a row."""
 
-DATABASE = (
-    "SELECT compatibility_level, recovery_model_desc, is_read_committed_snapshot_on, snapshot_isolation_state_desc, "
-    "is_accelerated_database_recovery_on, delayed_durability_desc, page_verify_option_desc, collation_name, "
-    "is_auto_update_stats_on FROM sys.databases WHERE database_id = DB_ID()"
-)
-_DATABASE_NAMES = (
-    "compatibility_level",
-    "recovery_model",
-    "read_committed_snapshot",
-    "snapshot_isolation",
-    "accelerated_database_recovery",
-    "delayed_durability",
-    "page_verify",
-    "database_collation",
-    "auto_update_statistics",
-)
+_OF_DATABASE = {
+    "compatibility_level": "compatibility_level",
+    "recovery_model": "recovery_model_desc",
+    "read_committed_snapshot": "is_read_committed_snapshot_on",
+    "snapshot_isolation": "snapshot_isolation_state_desc",
+    "accelerated_database_recovery": "is_accelerated_database_recovery_on",
+    "delayed_durability": "delayed_durability_desc",
+    "page_verify": "page_verify_option_desc",
+    "database_collation": "collation_name",
+    "auto_update_statistics": "is_auto_update_stats_on",
+}
+"""Settings of a database, with their columns in sys.databases."""
+DATABASE = f"SELECT {', '.join(_OF_DATABASE.values())} FROM sys.databases WHERE database_id = DB_ID()"  # noqa: S608
 CONFIGURED = (
     "SELECT name, CAST(value_in_use AS nvarchar(100)) FROM sys.configurations "
     "WHERE name IN (N'max server memory (MB)', N'max degree of parallelism') ORDER BY name"
@@ -50,16 +46,6 @@ FILES = "SELECT type_desc, CAST(size AS bigint) / 128, growth FROM sys.database_
 
 PLACES = "CROSS APPLY sys.fn_PhysLocCracker(%%physloc%%) AS place ORDER BY place.file_id, place.page_id, place.slot_id"
 """The place of a row in a heap. Neither function is documented; Martin Smith and P. Randal describe them."""
-EVENT_FIELDS = (
-    "SELECT name FROM sys.dm_xe_object_columns WHERE object_name = N'page_split' AND column_type = N'data' "
-    "ORDER BY name"
-)
-"""Fields of this build's event: whether they tell appends from other splits is not documented for all builds."""
-MODEL_DATABASE = (
-    "SELECT is_read_committed_snapshot_on, snapshot_isolation_state_desc, is_accelerated_database_recovery_on "
-    "FROM sys.databases WHERE name = N'model'"
-)
-"""Settings of new databases on this server: row versions add 14 bytes to each row."""
 
 
 class MssqlAdmin(Admin):
@@ -85,41 +71,22 @@ class MssqlAdmin(Admin):
 
     def settings(self) -> Mapping[str, str]:
         """Of the database, the server and the driver, and the options of the tables."""
-        values = self._of_database()
-        of_database = {name: str(value) for name, value in values.items()}
         of_server = {str(name): str(value) for name, value in self.connection.rows(CONFIGURED)}
         files = {f"{kind}_megabytes".lower(): str(size) for kind, size, _ in self.connection.rows(FILES)}
-        open_questions = {
-            "page_split_event": ", ".join(str(name) for name, *_ in self._allowed(EVENT_FIELDS)),
-            "model_database": ", ".join(f"{value}" for row in self._allowed(MODEL_DATABASE) for value in row),
-        }
-        chosen = {name: value for name, value in self.options.parameters().items() if value}
-        chosen["row_versioning"] = versioning(*(values[name] for name in VERSIONING))
-        return {
-            **of_database,
-            **of_server,
-            **files,
-            **open_questions,
-            **chosen,
-            "load_path": "arrays of single-row inserts",
-        }
+        of_database = self._of_database()
+        chosen = {name: value for name, value in self.options.items() if value}
+        chosen["row_versioning"] = versioning(of_database)
+        of_database_as_text = {name: str(value) for name, value in of_database.items()}
+        return {**of_database_as_text, **of_server, **files, **chosen, "load_path": "arrays of single-row inserts"}
 
     def page_settings(self) -> Mapping[str, str]:
         """The options of the tables, and the row versioning that the database has."""
-        options, values = self.options.parameters(), self._of_database()
-        real = versioning(*(values[name] for name in VERSIONING))
-        return {setting.name: options[setting.name] for setting in SETTABLE} | {"row_versioning": real}
+        of_tables = {setting.name: self.options[setting.name] for setting in SETTABLE}
+        return {**of_tables, "row_versioning": versioning(self._of_database())}
 
     def _of_database(self) -> dict[str, object]:
         (values,) = self.connection.rows(DATABASE)
-        return dict(zip(_DATABASE_NAMES, values, strict=True))
-
-    def _allowed(self, query: str) -> list[tuple[object, ...]]:
-        """The rows of a query that not every user may run; none where this user may not."""
-        try:
-            return self.connection.rows(query)
-        except ServerError:
-            return []
+        return dict(zip(_OF_DATABASE, values, strict=True))
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, writes changed pages to the files, and creates them, empty."""
@@ -158,7 +125,7 @@ class MssqlAdmin(Admin):
             return None
         if table.by_date:
             return self._sorted_by(table, "ORDER BY created, [key]")
-        return self._sorted_by(table, "ORDER BY row_id" if self.options.beneath == "clustered" else PLACES)
+        return self._sorted_by(table, "ORDER BY row_id" if self.options["beneath"] == "clustered" else PLACES)
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
         statement = f"SELECT {_form(table.column)} FROM {ddl.name(table)} {order}"  # noqa: S608  # our own names

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import closing
 from dataclasses import replace
 
 import psutil
@@ -15,8 +16,10 @@ import psutil
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
-from keybench.databases.mssql import connection, database, settings
+from keybench.databases.mssql import settings
+from keybench.databases.mssql.connection import connect
 from keybench.databases.mssql.ddl import SCHEMA
+from keybench.databases.mssql.owned_schema import create_database, create_schema, database_exists, drop_database
 from keybench.databases.mssql.settings import options
 from keybench.errors import EnvironmentMissing
 
@@ -100,21 +103,15 @@ def container_server(chosen: Settings) -> ContainerServer:
 
 def prepare(address: Address) -> Address:
     """Configures the server, and makes the database of the trials with its schema, in place of an unfinished one."""
-    chosen = options({**address.parameters, **(address.settings.chosen if address.settings else {})})
-    values = address.settings.values if address.settings else {}
-    master = connection.connect(address, "master")
-    try:
-        for statement in settings.statements(address.settings) if address.settings else ():
+    assert address.settings
+    chosen = options({**address.parameters, **address.settings.chosen})
+    with closing(connect(address, "master")) as master:
+        for statement in settings.statements(address.settings):
             master.run(statement)
-        if database.is_there(master, SCHEMA):
-            database.drop(master)
-        database.create(master, chosen, values.get("delayed_durability", "DISABLED"))
-    finally:
-        master.close()
-    own = replace(address, parameters={**address.parameters, **chosen.parameters(), "database": SCHEMA})
-    inside = connection.connect(own)
-    try:
-        database.create_schema(inside)
-    finally:
-        inside.close()
-    return own
+        if database_exists(master):
+            drop_database(master)
+        create_database(master, chosen, address.settings.values["delayed_durability"])
+    trials = replace(address, parameters={**address.parameters, **chosen, "database": SCHEMA})
+    with closing(connect(trials)) as inside:
+        create_schema(inside)
+    return trials

@@ -8,17 +8,12 @@ questions and reports the answers (`checks`). SQL Server's ordering can be measu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
-from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
-from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
-from keybench.databases.contract.statements import WritesStatements
-from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.core.server_engine import ServerEngine
 from keybench.databases.hosting.docker_daemon import missing as without_containers
-from keybench.databases.mssql import checks, container, ddl, keys, settings
-from keybench.databases.mssql.connection import drivers
+from keybench.databases.mssql import checks, container, ddl, drivers, keys, settings
 from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
 from keybench.model.load_path import Transport
@@ -41,7 +36,7 @@ def _alternatives() -> str:
     )
 
 
-class SqlServer(Engine):
+class SqlServer(ServerEngine):
     """The engine; its driver is imported when a server is started or reached."""
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
@@ -62,40 +57,11 @@ class SqlServer(Engine):
 
         return drivers.without_bulk(options_of(server) if "://" in server else settings.options({}))
 
-    def provision(self, server: str, settings: Settings) -> Provision:
-        """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
-        if "://" in server:
-            from keybench.databases.hosting.url_server import UrlServer
-            from keybench.databases.mssql.owned_schema import DatabaseOrSchema
-            from keybench.databases.mssql.url import address_of
-
-            return UrlServer(partial(DatabaseOrSchema, address_of(server, settings.chosen)))
-        return container.container_server(settings)
-
-    def admin(self, address: Address) -> Admin:
-        """A new administrative connection."""
-        from keybench.databases.mssql.admin import MssqlAdmin
-
-        return MssqlAdmin(address)
-
-    def inspector(self, target: str) -> Inspector:
-        """A read-only connection to the database of a URL."""
-        from keybench.databases.mssql.probes.inspection import MssqlInspector
+    def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:
+        """The address of a mssql:// URL."""
         from keybench.databases.mssql.url import address_of
 
-        return MssqlInspector(address_of(target))
-
-    def session(self, address: Address, table: Table) -> Session:
-        """A new loading connection."""
-        from keybench.databases.mssql.session import MssqlSession
-
-        return MssqlSession(address, table)
-
-    def coordination_table(self, address: Address) -> CoordinationTable:
-        """A new connection to the coordination table of writers on many machines."""
-        from keybench.databases.mssql.coordination import coordination_table
-
-        return coordination_table(address)
+        return address_of(url, chosen)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
@@ -111,25 +77,6 @@ class SqlServer(Engine):
 
         return page_model(table, parameters(Parameters, {**settings.model_parameters(table.settings), **given}))
 
-    def owned_schema(self, url: str) -> OwnedSchema:
-        """Tables of trials, and the schema or database if keybench made it."""
-        from keybench.databases.mssql.owned_schema import DatabaseOrSchema
-        from keybench.databases.mssql.url import address_of
-
-        return DatabaseOrSchema(address_of(url))
-
-    def functions(self) -> Mapping[str, str]:
-        """RT.Comb's functions."""
-        from keybench.databases.core.functions import scripts
-
-        return scripts("keybench.databases.mssql")
-
-    def statements(self) -> WritesStatements:
-        """What users are told to run."""
-        from keybench.databases.mssql.ddl import advised
-
-        return advised
-
 
 ENGINE = SqlServer(
     name="mssql",
@@ -138,13 +85,20 @@ ENGINE = SqlServer(
     servers=("container",),
     paths=("rows", "bulk"),
     page_bytes=ddl.PAGE_BYTES,
+    parts={
+        "admin": "admin:MssqlAdmin",
+        "session": "session:MssqlSession",
+        "owned_schema": "owned_schema:DatabaseOrSchema",
+        "inspector": "probes.inspection:MssqlInspector",
+        "container": "container:container_server",
+    },
+    inspects_by_document=True,
     url_schemes=("mssql", "sqlserver"),
     drivers=("mssql_python", "pyodbc"),
     server_keys=keys.MADE,
     versions={"2017": 14, "2019": 15, "2022": 16, "2025": 17},
     secondary_holds_key=True,
     rebuilds=True,
-    inspects_by_document=True,
     settable=settings.SETTABLE,
     caveat=checks.CAVEAT,
     questions=checks.QUESTIONS,

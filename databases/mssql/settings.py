@@ -18,16 +18,16 @@ All of them are recorded with a result. `--set NAME=VALUE` chooses those in `SET
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 
 import psutil
 
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
 from keybench.databases.contract.setting import Setting
-from keybench.databases.core.engine_options import chosen
-from keybench.errors import UsageError, unknown_name
+from keybench.databases.core import engine_options
+from keybench.databases.core.engine_options import Options
 
 MB = 1 << 20
 
@@ -57,44 +57,28 @@ def statements(settings: Settings) -> tuple[str, ...]:
     )
 
 
-_CHOICES = {
-    "driver": ("auto", "mssql-python", "pyodbc"),
-    "pad_index": ("off", "on"),
-    "sequential_key": ("off", "on"),
-    "row_versioning": ("off", "rcsi", "snapshot", "adr"),
-    "beneath": ("heap", "clustered"),
-    "encrypt": ("yes", "no"),
-    "trust_certificate": ("yes", "no"),
-}
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options by name; the defaults are those of keybench."""
-
-    driver: str = "auto"
-    odbc_driver: str = ""
-    fill_factor: str = "100"
-    pad_index: str = "off"
-    sequential_key: str = "off"
-    row_versioning: str = "off"
-    beneath: str = "heap"
-    encrypt: str = "yes"
-    trust_certificate: str = "yes"
-
-    def __post_init__(self) -> None:
-        for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                raise unknown_name(f"SQL Server option {name}", getattr(self, name), known)
-        if not (self.fill_factor.isdecimal() and 1 <= int(self.fill_factor) <= 100):
-            raise UsageError(f"SQL Server option fill_factor {self.fill_factor!r}: choose a number from 1 to 100.")
-
-    def parameters(self) -> dict[str, str]:
-        """The options as parameters of an address."""
-        return asdict(self)
-
-
-NAMES = frozenset(field.name for field in fields(Options))
+SETTABLE = (
+    Setting(
+        "row_versioning",
+        "row versions of the database: each kind adds 14 bytes to a row",
+        "off",
+        "server",
+        ("off", "rcsi", "snapshot", "adr"),
+    ),
+    Setting("beneath", "what is beneath a nonclustered key", "heap", "table", ("heap", "clustered")),
+    Setting(
+        "fill_factor", "FILLFACTOR of the key's index: only rebuilds use it", "100", "table", numbers=range(1, 101)
+    ),
+    Setting("pad_index", "PAD_INDEX: rebuilds leave free space above the leaves too", "off", "table", ("off", "on")),
+    Setting("sequential_key", "OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index", "off", "table", ("off", "on")),
+)
+_CONNECTING = (
+    Setting("driver", "the driver", "auto", "server", ("auto", "mssql-python", "pyodbc")),
+    Setting("encrypt", "as ODBC has it", "yes", "server", ("yes", "no")),
+    Setting("trust_certificate", "as ODBC has it", "yes", "server", ("yes", "no")),
+)
+_ODBC_DRIVER = "odbc_driver"
+NAMES = frozenset({_ODBC_DRIVER, *(setting.name for setting in (*SETTABLE, *_CONNECTING))})
 
 
 def options(given: Mapping[str, str]) -> Options:
@@ -102,46 +86,25 @@ def options(given: Mapping[str, str]) -> Options:
 
     UsageError for a value that is none of the choices.
     """
-    return Options(**chosen("mssql", NAMES, given))
+    odbc_driver = given.get(_ODBC_DRIVER) or os.environ.get("KEYBENCH_MSSQL_ODBC_DRIVER", "")
+    chosen = engine_options.options("mssql", "SQL Server", (*SETTABLE, *_CONNECTING), given)
+    return {**chosen, _ODBC_DRIVER: odbc_driver}
 
 
-SETTABLE = (
-    Setting(
-        "row_versioning",
-        "row versions of the database: each kind adds 14 bytes to a row",
-        "off",
-        "server",
-        _CHOICES["row_versioning"],
-    ),
-    Setting("beneath", "what is beneath a nonclustered key", "heap", "table", _CHOICES["beneath"]),
-    Setting(
-        "fill_factor", "FILLFACTOR of the key's index: only rebuilds use it", "100", "table", numbers=range(1, 101)
-    ),
-    Setting(
-        "pad_index", "PAD_INDEX: rebuilds leave free space above the leaves too", "off", "table", _CHOICES["pad_index"]
-    ),
-    Setting(
-        "sequential_key", "OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index", "off", "table", _CHOICES["sequential_key"]
-    ),
-)
-
-
-VERSIONING = ("read_committed_snapshot", "snapshot_isolation", "accelerated_database_recovery")
-"""What a database's row versioning follows from."""
-
-
-def versioning(committed: object, snapshot: object, accelerated: object) -> str:
-    """The database's row versioning, from the columns of sys.databases; the first kind where there are several."""
-    kinds = (("rcsi", bool(committed)), ("snapshot", snapshot != "OFF"), ("adr", bool(accelerated)))
-    return next((kind for kind, on in kinds if on), "off")
+def versioning(database: Mapping[str, object]) -> str:
+    """A database's row versioning, from its settings as `MssqlAdmin` names them; the first kind if it has several."""
+    if database["read_committed_snapshot"]:
+        return "rcsi"
+    if database["snapshot_isolation"] != "OFF":
+        return "snapshot"
+    return "adr" if database["accelerated_database_recovery"] else "off"
 
 
 def model_parameters(settings: Mapping[str, str]) -> dict[str, str | bool]:
     """The page model's parameters for a table with these settings, else those of the environment."""
     chosen = options(settings)
-    beneath = "bigint" if chosen.beneath == "clustered" else "heap"
     return {
-        "beneath": beneath,
-        "row_versions": chosen.row_versioning != "off",
-        "pad_index": chosen.pad_index == "on",
+        "beneath": "bigint" if chosen["beneath"] == "clustered" else "heap",
+        "row_versions": chosen["row_versioning"] != "off",
+        "pad_index": chosen["pad_index"] == "on",
     }

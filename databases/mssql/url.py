@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.engine_options import Options
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_parsing import UrlForm
-from keybench.databases.mssql.settings import NAMES, Options, options
+from keybench.databases.mssql.settings import NAMES, options
 from keybench.errors import UsageError
 
 _FORM = UrlForm("SQL Server", "mssql://user@host:1433/database", NAMES)
@@ -17,10 +17,7 @@ _SYSTEM_DATABASES = "master", "model", "msdb", "tempdb"
 """Databases of the server's own. In tempdb, testcontainers' default, pages and log are handled differently."""
 
 
-_NONE: Mapping[str, str] = MappingProxyType({})
-
-
-def address_of(url: str, preferred: Mapping[str, str] = _NONE) -> Address:
+def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:
     """The address of a mssql:// URL, its password replaced by a reference, with the options of query and environment.
 
     Options in `preferred` come before both.
@@ -32,20 +29,16 @@ def address_of(url: str, preferred: Mapping[str, str] = _NONE) -> Address:
         raise UsageError(
             f"SQL Server URL: {parts.path} is the server's own database: name another, or none, and keybench makes one."
         )
-    chosen = options(parts.options)
-    if parts.path and chosen.row_versioning != "off":
+    if parts.path and options(parts.options)["row_versioning"] != "off":
         raise UsageError(
             f"SQL Server URL: row_versioning is a setting of the whole database {parts.path}, which is not changed: "
             "name no database, and keybench makes one."
         )
+    preferred = dict(preferred or {})
     if parts.path:  # its row versioning is read, and compared with what was asked for
-        preferred = {name: value for name, value in preferred.items() if name != "row_versioning"}
-    chosen = options({**parts.options, **preferred})
-    parameters = {**chosen.parameters(), "host": parts.host, "port": parts.port or _PORT}
-    if parts.path:
-        parameters["database"] = parts.path
-    if parts.user:
-        parameters["user"] = parts.user
+        preferred.pop("row_versioning", None)
+    parameters = {**options({**parts.options, **preferred}), "host": parts.host, "port": parts.port or _PORT}
+    parameters |= {name: value for name, value in (("database", parts.path), ("user", parts.user)) if value}
     return Address("mssql", "url", parameters, secret=from_url(parts.password))
 
 

@@ -17,8 +17,6 @@ from keybench.errors import ServerError
 from keybench.model.column import Column, EncodedKeys
 from keybench.model.table import Table
 
-_PIECE_ROWS = 50_000
-
 PARAMETERS = (
     "SELECT name, value FROM v$parameter WHERE name IN ('commit_logging', 'commit_wait', 'db_block_size', "
     "'db_cache_size', 'sga_target', 'pga_aggregate_target', 'nls_comp', 'nls_sort') ORDER BY name"
@@ -51,13 +49,13 @@ class OracleAdmin(Admin):
         of_database = {str(name): str(value) for name, value in self._allowed(PARAMETERS)}
         logs = ", ".join(f"{int(str(size)) >> 20} MB {status}" for _, size, status in self._allowed(LOGS))
         of_session = {str(name).lower(): str(value) for name, value in self.connection.rows(SESSION)}
-        chosen = self.options.parameters()
+        chosen = self.options
         return {**of_database, "redo_logs": logs, **of_session, **chosen, "load_path": "arrays of single-row inserts"}
 
     def page_settings(self) -> Mapping[str, str]:
         """The options of the tables, and the size of a block in this user's tablespace."""
         blocks = self._allowed(BLOCKS)
-        return {**self.options.parameters(), **({BLOCK_SIZE: str(blocks[0][0])} if blocks else {})}
+        return {**self.options, **({BLOCK_SIZE: str(blocks[0][0])} if blocks else {})}
 
     def _allowed(self, query: str) -> list[tuple[object, ...]]:
         """The rows of a query that not every user may run; none where this user may not."""
@@ -85,7 +83,7 @@ class OracleAdmin(Admin):
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys, some ten thousands at a time."""
-        for rows in self.connection.pieces(f"SELECT key FROM {ddl.name(table)}", _PIECE_ROWS):  # noqa: S608
+        for rows in self.connection.pieces(f"SELECT key FROM {ddl.name(table)}"):  # noqa: S608
             yield _keys(table.column, rows)
 
     def ordered_keys(self, table: Table) -> EncodedKeys:

@@ -6,55 +6,46 @@ python-oracledb's thin mode needs no client libraries.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from threading import Event, Thread
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.dbapi import DbApiConnection
 from keybench.databases.hosting.unreachable import unreachable
-from keybench.errors import EnvironmentMissing, ServerError
+from keybench.errors import EnvironmentMissing
 
 LOGIN_SECONDS = 5.0
 
-_LOGIN = "keybench-login"
 
-FULL = " Make room on the server's disk, or let the tablespace grow, or use fewer --rows."
-_FULL = ("ORA-01653", "ORA-01654", "ORA-01688", "ORA-01536", "ORA-12954", "ORA-30036")
-"""No extent for a table or an index, quota, the 12 GB of Oracle Free, undo."""
+class OracleConnection(DbApiConnection):
+    """Only `commit` and `load` commit."""
 
-
-class Connection:
-    """A DB-API connection; only `commit` and `load` commit."""
+    title = "Oracle"
+    full = ("ora-01653", "ora-01654", "ora-01688", "ora-01536", "ora-12954", "ora-30036")
+    """No extent for a table or an index, quota, the 12 GB of Oracle Free, undo."""
+    when_full = "Make room on the server's disk, or let the tablespace grow, or use fewer --rows."
 
     def __init__(self, raw: Any, module: Any) -> None:
-        self.raw = raw
+        super().__init__(raw, module.Error)
         self.module = module
 
-    def rows(self, statement: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
-        """The rows of a query; ServerError with the server's message where it refuses."""
-        with self.errors(), self.raw.cursor() as cursor:
-            cursor.arraysize = 10_000
-            cursor.execute(statement, dict(values or {}))
-            return list(cursor.fetchall()) if cursor.description else []
+    def error_text(self, error: BaseException) -> str:
+        """The message, without the address of its help page."""
+        return error_text(error).rstrip(".")
 
-    def value(self, statement: str, values: Mapping[str, object] | None = None) -> Any:
-        """The one value of a query."""
-        return self.rows(statement, values)[0][0]
+    def cursor(self) -> Any:
+        """A cursor that fetches many rows at a time."""
+        cursor = self.raw.cursor()
+        cursor.arraysize = 10_000
+        return cursor
 
-    def pieces(self, statement: str, size: int) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows of a query, `size` at a time."""
-        with self.errors(), self.raw.cursor() as cursor:
-            cursor.arraysize = size
-            cursor.execute(statement, {})
-            while rows := cursor.fetchmany(size):
+    def pieces(self, statement: str) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of a query, some at a time."""
+        with self.errors(), closing(self.cursor()) as cursor:
+            cursor.execute(statement)
+            while rows := cursor.fetchmany(5 * cursor.arraysize):
                 yield rows
-
-    def run(self, statement: str, values: Mapping[str, object] | None = None) -> int:
-        """Runs a statement; the rows that it changed."""
-        with self.errors(), self.raw.cursor() as cursor:
-            cursor.execute(statement, dict(values or {}))
-            return int(cursor.rowcount)
 
     def many(self, cursor: Any, statement: str, rows: Sequence[Sequence[object]], sizes: Sequence[object]) -> int:
         """Executes the statement once a row, in order, in one call; the rows changed in total."""
@@ -67,36 +58,6 @@ class Connection:
         """Loads the rows by direct path and commits, or loads none. As in SQL, unquoted names become upper case."""
         with self.errors():
             self.raw.direct_path_load(schema, table, list(columns), rows)
-
-    def commit(self) -> None:
-        """Commits."""
-        with self.errors():
-            self.raw.commit()
-
-    def rollback(self) -> None:
-        """Undoes the transaction; harmless where the server has ended the connection."""
-        try:
-            self.raw.rollback()
-        except self.module.Error:
-            return
-
-    def close(self) -> None:
-        """Closes it; harmless where the server has ended it."""
-        try:
-            self.raw.close()
-        except self.module.Error:
-            return
-
-    @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Turns the driver's errors into ServerError with the server's message."""
-        try:
-            yield
-        except self.module.Error as error:
-            reason = error_text(error).rstrip(".")
-        else:
-            return
-        raise ServerError(f"Oracle: {reason}{FULL if any(sign in reason for sign in _FULL) else ''}")
 
 
 def place(address: Address) -> str:
@@ -124,61 +85,28 @@ def missing() -> str:
     return "Oracle needs the Python package oracledb: pip install 'keybench[oracle]'."
 
 
-def connect(address: Address, service: str = "", *, administer: bool = False) -> Connection:
-    """A connection, within LOGIN_SECONDS even where the server accepts and stays silent; `administer` as SYSDBA.
+def connect(address: Address, service: str = "", *, administer: bool = False) -> OracleConnection:
+    """A connection; `administer` as SYSDBA.
 
     EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
     """
-    module, given = driver(), address.parameters
+    module, parameters = driver(), address.parameters
     try:
-        raw = _within(
-            LOGIN_SECONDS,
-            lambda: module.connect(
-                user=given.get("user"),
-                password=address.secret.reveal() if address.secret else None,
-                host=given.get("host", "localhost"),
-                port=int(given.get("port", "1521")),
-                service_name=service or given.get("service", "FREEPDB1"),
-                tcp_connect_timeout=LOGIN_SECONDS,
-                retry_count=0,
-                program="keybench",
-                mode=module.AUTH_MODE_SYSDBA if administer else module.AUTH_MODE_DEFAULT,
-            ),
+        raw = module.connect(
+            user=parameters.get("user"),
+            password=address.secret.reveal() if address.secret else None,
+            host=parameters.get("host", "localhost"),
+            port=int(parameters.get("port", "1521")),
+            service_name=service or parameters.get("service", "FREEPDB1"),
+            tcp_connect_timeout=LOGIN_SECONDS,
+            retry_count=0,
+            program="keybench",
+            mode=module.AUTH_MODE_SYSDBA if administer else module.AUTH_MODE_DEFAULT,
         )
     except (module.Error, OSError) as error:
-        to_check = "host, port, service, user and password"
-        problem = unreachable(address, "Oracle", place(address), error_text(error), to_check)
+        problem = unreachable(
+            address, "Oracle", place(address), error_text(error), "host, port, service, user and password"
+        )
     else:
-        return Connection(raw, module)
-    raise problem
-
-
-def _within(seconds: float, call: Callable[[], Any]) -> Any:
-    """The result of the call; TimeoutError where it takes longer. A connection that comes too late is closed.
-
-    The driver's own timeout covers only the TCP connection: it would wait for ever for a server that stays silent.
-    """
-    opened: list[Any] = []
-    failed: list[Exception] = []
-    late = Event()
-
-    def run() -> None:
-        try:
-            made = call()
-        except Exception as error:
-            failed.append(error)
-            return
-        if late.is_set():
-            made.close()
-        else:
-            opened.append(made)
-
-    thread = Thread(target=run, name=_LOGIN, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if failed:
-        raise failed[0]
-    if not opened:
-        late.set()
-        raise TimeoutError(f"no answer within {seconds:g} s")
-    return opened[0]
+        return OracleConnection(raw, module)
+    raise problem  # outside the handler, so that the driver's error is not shown with it

@@ -1,14 +1,20 @@
-"""Oracle Database Free in a container, of G. Venzl's image. No daemon has run this yet."""
+"""Oracle Database Free in a container, of G. Venzl's image. No daemon has run this yet.
+
+Oracle Free's images come with redo logs of 10 or 20 MB and data files that grow by 10 MB: a load would measure log
+switches and file growth. So the logs are enlarged, and the tablespace of the trials is large from the beginning.
+"""
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.hosting.recipe import Recipe
-from keybench.databases.oracle import connection, settings, user
-from keybench.databases.oracle.connection import Connection
+from keybench.databases.oracle import settings
+from keybench.databases.oracle.connection import OracleConnection, connect
+from keybench.databases.oracle.owned_schema import GRANTS, USER
 from keybench.databases.oracle.settings import options
 
 IMAGE = "gvenzl/oracle-free:23-slim-faststart"
@@ -23,6 +29,14 @@ LOGIN = (
 """A login over TCP. sqlplus ends with 0 also where it was refused, so its output decides."""
 
 _SWITCHES = 8
+_GROUPS = (11, 12, 13)
+REDO_LOGS = tuple(f"ALTER DATABASE ADD LOGFILE GROUP {group} SIZE 1024M" for group in _GROUPS)
+"""In the container database's root."""
+_LISTED = f"({', '.join(map(str, _GROUPS))})"
+LARGE_LOGS = f"SELECT group# FROM v$log WHERE group# IN {_LISTED}"  # noqa: S608
+SMALL_LOGS = f"SELECT group# FROM v$log WHERE group# NOT IN {_LISTED} ORDER BY group#"  # noqa: S608
+SMALL_LOGS_IN_USE = SMALL_LOGS.replace(" ORDER BY", " AND status IN ('CURRENT', 'ACTIVE') ORDER BY")
+USER_EXISTS = f"SELECT username FROM all_users WHERE username = '{USER}'"  # noqa: S608
 
 
 def recipe() -> Recipe:
@@ -48,42 +62,40 @@ def container_server(chosen: Settings) -> ContainerServer:
 
 def prepare(address: Address) -> Address:
     """Enlarges the redo logs, and makes a tablespace and the user of the trials, with only the rights it needs."""
+    assert address.settings
+    assert address.secret
     as_sys = replace(address, parameters={**address.parameters, "user": "SYS"})
-    root = connection.connect(as_sys, ROOT, administer=True)
-    try:
+    with closing(connect(as_sys, ROOT, administer=True)) as root:
         enlarge(root)
-        for statement in settings.statements(address.settings) if address.settings else ():
+        for statement in settings.statements(address.settings):
             root.run(statement)
-    finally:
-        root.close()
-    inside = connection.connect(as_sys, PLUGGABLE, administer=True)
-    try:
-        _make_user(inside, address)
-    finally:
-        inside.close()
-    chosen = options(address.settings.chosen if address.settings else {})
-    own = {**address.parameters, **chosen.parameters(), "user": user.USER, "service": PLUGGABLE}
-    return replace(address, parameters=own)
+    with closing(connect(as_sys, PLUGGABLE, administer=True)) as inside:
+        _make_user(inside, address.secret.reveal())
+    chosen = options(address.settings.chosen)
+    return replace(address, parameters={**address.parameters, **chosen, "user": USER, "service": PLUGGABLE})
 
 
-def enlarge(root: Connection) -> None:
+def enlarge(root: OracleConnection) -> None:
     """Adds large redo logs where there are none, and drops the small ones when the server has finished with them."""
-    if not root.rows(user.LARGE_LOGS):
-        for statement in user.REDO_LOGS:
+    if not root.rows(LARGE_LOGS):
+        for statement in REDO_LOGS:
             root.run(statement)
     for _ in range(_SWITCHES):
-        if not root.rows(user.SMALL_LOGS_IN_USE):
+        if not root.rows(SMALL_LOGS_IN_USE):
             break
-        root.run(user.SWITCH)
-        root.run(user.CHECKPOINT)
-    for (group,) in root.rows(user.SMALL_LOGS):
+        root.run("ALTER SYSTEM SWITCH LOGFILE")
+        root.run("ALTER SYSTEM CHECKPOINT GLOBAL")
+    for (group,) in root.rows(SMALL_LOGS):
         root.run(f"ALTER DATABASE DROP LOGFILE GROUP {int(group)}")
 
 
-def _make_user(inside: Connection, address: Address) -> None:
-    if inside.rows(user.EXISTS):
-        inside.run(f"DROP USER {user.USER} CASCADE")  # left by an unfinished attempt
-        inside.run(f"DROP TABLESPACE {user.TABLESPACE} INCLUDING CONTENTS AND DATAFILES")
-    password = address.secret.reveal() if address.secret else ""
-    for statement in user.tablespace():
-        inside.run(statement.replace(user.PASSWORD, '"' + password.replace('"', "") + '"'))
+def _make_user(inside: OracleConnection, password: str) -> None:
+    """The user, and a tablespace whose files need not grow while rows are loaded, in the pluggable database."""
+    if inside.rows(USER_EXISTS):
+        inside.run(f"DROP USER {USER} CASCADE")  # left by an unfinished attempt
+        inside.run(f"DROP TABLESPACE {USER} INCLUDING CONTENTS AND DATAFILES")
+    inside.run(f"CREATE BIGFILE TABLESPACE {USER} DATAFILE 'keybench.dbf' SIZE 2G REUSE AUTOEXTEND ON NEXT 256M")
+    quoted = '"' + password.replace('"', "") + '"'
+    inside.run(f"CREATE USER {USER} IDENTIFIED BY {quoted} DEFAULT TABLESPACE {USER} QUOTA UNLIMITED ON {USER}")
+    for grant in GRANTS:
+        inside.run(grant)

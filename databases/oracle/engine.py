@@ -7,15 +7,11 @@ questions and reports the answers (`checks`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from importlib.util import find_spec
 
-from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
-from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
-from keybench.databases.contract.statements import WritesStatements
-from keybench.databases.core.coordination import CoordinationTable
+from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.core.server_engine import ServerEngine
 from keybench.databases.hosting.docker_daemon import missing as without_containers
 from keybench.databases.oracle import checks, connection, ddl, keys, settings
 from keybench.databases.registry import choices_without_docker
@@ -37,7 +33,7 @@ def _alternatives() -> str:
     )
 
 
-class Oracle(Engine):
+class Oracle(ServerEngine):
     """The engine; its driver is imported when a server is started or reached."""
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
@@ -50,42 +46,11 @@ class Oracle(Engine):
             return f"Oracle has no server kind {server}: {_alternatives()}"
         return without_containers("Oracle", _alternatives()) or ("" if find_spec("oracledb") else connection.missing())
 
-    def provision(self, server: str, settings: Settings) -> Provision:
-        """A container, or the server at a URL; a password in the URL is moved to the environment at once."""
-        if "://" in server:
-            from keybench.databases.hosting.url_server import UrlServer
-            from keybench.databases.oracle.owned_schema import TrialTables
-            from keybench.databases.oracle.url import address_of
-
-            return UrlServer(partial(TrialTables, address_of(server, settings.chosen)))
-        from keybench.databases.oracle.container import container_server
-
-        return container_server(settings)
-
-    def admin(self, address: Address) -> Admin:
-        """A new administrative connection."""
-        from keybench.databases.oracle.admin import OracleAdmin
-
-        return OracleAdmin(address)
-
-    def inspector(self, target: str) -> Inspector:
-        """A read-only connection to the database of a URL."""
-        from keybench.databases.oracle.probes.inspection import OracleInspector
+    def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:
+        """The address of an oracle:// URL."""
         from keybench.databases.oracle.url import address_of
 
-        return OracleInspector(address_of(target))
-
-    def session(self, address: Address, table: Table) -> Session:
-        """A new loading connection."""
-        from keybench.databases.oracle.session import OracleSession
-
-        return OracleSession(address, table)
-
-    def coordination_table(self, address: Address) -> CoordinationTable:
-        """A new connection to the coordination table of writers on many machines."""
-        from keybench.databases.oracle.coordination import coordination_table
-
-        return coordination_table(address)
+        return address_of(url, chosen)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with redo and undo."""
@@ -99,25 +64,6 @@ class Oracle(Engine):
         default = {"unique": ddl.is_unique(table, settings.options(table.settings))}
         return page_model(table, parameters(Parameters, {**default, **given}))
 
-    def owned_schema(self, url: str) -> OwnedSchema:
-        """Tables of trials."""
-        from keybench.databases.oracle.owned_schema import TrialTables
-        from keybench.databases.oracle.url import address_of
-
-        return TrialTables(address_of(url))
-
-    def functions(self) -> Mapping[str, str]:
-        """RT.Comb's functions for SQL Server, as Oracle's."""
-        from keybench.databases.core.functions import scripts
-
-        return scripts("keybench.databases.oracle")
-
-    def statements(self) -> WritesStatements:
-        """What users are told to run."""
-        from keybench.databases.oracle.ddl import advised
-
-        return advised
-
 
 ENGINE = Oracle(
     name="oracle",
@@ -127,13 +73,20 @@ ENGINE = Oracle(
     paths=("rows", "bulk"),
     page_bytes=8192,
     default_fill=90,
+    parts={
+        "admin": "admin:OracleAdmin",
+        "session": "session:OracleSession",
+        "owned_schema": "owned_schema:TrialTables",
+        "inspector": "probes.inspection:OracleInspector",
+        "container": "container:container_server",
+    },
+    inspects_by_document=True,
     url_schemes=("oracle",),
     drivers=("oracledb",),
     server_keys=keys.MADE,
     versions={"19": 19, "21": 21, "23": 23},
     usual_role="nonclustered",
     rebuilds=True,
-    inspects_by_document=True,
     settable=settings.SETTABLE,
     caveat=checks.CAVEAT,
     questions=checks.QUESTIONS,

@@ -9,11 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values
 from keybench.databases.oracle import connection
-from keybench.databases.oracle.ddl import COORDINATION_TABLE, LOCK, STATISTICS
-from keybench.databases.oracle.user import GRANTS
+from keybench.databases.oracle.ddl import STATISTICS
 from keybench.errors import ServerError
 
+USER = "KEYBENCH"
+"""The user of the trials, and their tablespace, on servers that keybench starts."""
+GRANTS = (
+    f"GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO {USER}",
+    *(f"GRANT READ ON sys.{view} TO {USER}" for view in ("v_$mystat", "v_$statname", "v_$parameter", "v_$log")),
+)
+"""On the views V_$…, not on their synonyms; by SYS, or a user with the right to grant them. On a user's own server the
+administrator runs them once; nothing else is changed there."""
+_LOCK = '"keybench_lock"'
+_BOARD = f'"{TABLE}"'
 _TABLES = (
     "SELECT t.table_name FROM user_tables t WHERE EXISTS (SELECT 1 FROM user_tab_columns c "
     "WHERE c.table_name = t.table_name AND c.column_name = 'KEY') AND NOT EXISTS (SELECT 1 FROM user_tab_columns c "
@@ -21,8 +31,6 @@ _TABLES = (
     "AND t.table_name LIKE 'keybench%' ORDER BY t.table_name"
 )
 """Trials' tables by name and shape: only keybench has names in lower case."""
-_CREATE_LOCK = f"CREATE TABLE IF NOT EXISTS {LOCK} (held NUMBER)"
-_TAKE_LOCK = f"LOCK TABLE {LOCK} IN EXCLUSIVE MODE NOWAIT"
 _BUSY = "ORA-00054"
 
 
@@ -41,9 +49,9 @@ class TrialTables:
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it; this connection holds it as long as it commits nothing."""
         if not self._locked:
-            self._connection.run(_CREATE_LOCK)
+            self._connection.run(f"CREATE TABLE IF NOT EXISTS {_LOCK} (held NUMBER)")
             try:
-                self._connection.run(_TAKE_LOCK)
+                self._connection.run(f"LOCK TABLE {_LOCK} IN EXCLUSIVE MODE NOWAIT")
             except ServerError as error:
                 if _BUSY not in str(error):
                     raise
@@ -69,17 +77,13 @@ class TrialTables:
         names = self._tables()
         for name in names:
             self._connection.run(f'DROP TABLE "{name}" PURGE')
-        for own in (STATISTICS, COORDINATION_TABLE, LOCK):
-            self._connection.run(f"DROP TABLE IF EXISTS {own} PURGE")
+        for name in (STATISTICS, _BOARD, _LOCK):
+            self._connection.run(f"DROP TABLE IF EXISTS {name} PURGE")
         return [f"table {name}" for name in names]
 
     def lost(self) -> bool:
         """Whether the server has ended the connection."""
-        try:
-            self._connection.rows("SELECT 1 FROM dual")
-        except ServerError:
-            return True
-        return False
+        return self._connection.lost("SELECT 1 FROM dual")
 
     def close(self) -> None:
         """Closes the connection."""
@@ -87,3 +91,28 @@ class TrialTables:
 
     def _tables(self) -> list[str]:
         return [str(name) for (name,) in self._connection.rows(_TABLES)]
+
+
+_CREATE_BOARD = (
+    f"CREATE TABLE IF NOT EXISTS {_BOARD} ({', '.join(f'{column} NUMBER(19) NOT NULL' for column in COLUMNS)}, "
+    f"PRIMARY KEY ({', '.join(COLUMNS[:2])}))"
+)
+
+
+def coordination_table(address: Address) -> CoordinationTable:
+    """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError.
+
+    Its commits do not wait for the disk. The redo of the writers' sessions, which is measured, does not contain its
+    changes: they have a session of their own.
+    """
+    server = connection.connect(address)
+
+    def run(statement: str, values: Values) -> Rows:
+        if statement.startswith("SELECT"):
+            return server.rows(statement, values)
+        changed = server.run(statement, values)
+        server.run("COMMIT WRITE BATCH NOWAIT")
+        return [(changed,)]
+
+    drop = f"DROP TABLE IF EXISTS {_BOARD} PURGE"
+    return CoordinationTable(Dialect(_BOARD, (_CREATE_BOARD,), (drop,), run, server.close))

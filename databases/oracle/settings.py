@@ -12,19 +12,20 @@ It is recorded with a result. `--set unique=no` chooses it, before URL and envir
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
 from keybench.databases.contract.setting import Setting
-from keybench.databases.core.engine_options import chosen
-from keybench.databases.oracle.user import DURABILITY
-from keybench.errors import UsageError, unknown_name
+from keybench.databases.core import engine_options
+from keybench.databases.core.engine_options import Options
+from keybench.errors import UsageError
 
 _MB = 1 << 20
 
 CACHE_MB: dict[CacheSize, int] = {"default": 768, "small": 64}
 """db_cache_size, the minimum of the buffer cache; Oracle Free limits the whole server to 2 GB."""
+DURABILITY: dict[Profile, str] = {"durable": "FORCE_WAIT", "fast": "NOWAIT"}
+"""COMMIT_WAIT of the database by profile: `fast` acknowledges commits before the redo is on disk."""
 
 
 def for_profile(profile: Profile, cache: CacheSize) -> Settings:
@@ -39,30 +40,15 @@ def statements(settings: Settings) -> tuple[str, ...]:
     return tuple(f"ALTER SYSTEM SET {name} = {value} SCOPE = MEMORY" for name, value in settings.values.items())
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options by name; the defaults are those of keybench."""
-
-    unique: str = "yes"
-
-    def __post_init__(self) -> None:
-        if self.unique not in {"yes", "no"}:
-            raise unknown_name("Oracle option unique", self.unique, ("yes", "no"))
-
-    def parameters(self) -> dict[str, str]:
-        """The options as parameters of an address."""
-        return asdict(self)
-
-
-NAMES = frozenset(field.name for field in fields(Options))
+SETTABLE = (Setting("unique", "whether the index of a nonclustered key is unique", "yes", "table", ("yes", "no")),)
+NAMES = frozenset(setting.name for setting in SETTABLE)
 
 
 def options(given: Mapping[str, str]) -> Options:
     """The options in `given`, else the environment's, else the defaults; UsageError for a value that is no choice."""
-    return Options(**chosen("oracle", NAMES, given))
+    return engine_options.options("oracle", "Oracle", SETTABLE, given)
 
 
-SETTABLE = (Setting("unique", "whether the index of a nonclustered key is unique", "yes", "table", ("yes", "no")),)
 BLOCK_SIZE = "block_size"
 _MODELLED_BLOCK = "8192"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.secret import from_url
@@ -14,10 +13,7 @@ _FORM = UrlForm("Oracle", "oracle://user@host:1521/service", NAMES)
 _PORT = "1521"
 
 
-_NONE: Mapping[str, str] = MappingProxyType({})
-
-
-def address_of(url: str, preferred: Mapping[str, str] = _NONE) -> Address:
+def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:
     """The address of an oracle:// URL, its password replaced by a reference. `preferred`: options before its own.
 
     UsageError, without the URL, where it cannot be understood, has an unknown option or names no user or service.
@@ -26,5 +22,5 @@ def address_of(url: str, preferred: Mapping[str, str] = _NONE) -> Address:
     if not parts.path or not parts.user:
         raise _FORM.misunderstood()
     where = {"host": parts.host, "port": parts.port or _PORT, "service": parts.path, "user": parts.user}
-    chosen = options({**parts.options, **preferred})
-    return Address("oracle", "url", {**chosen.parameters(), **where}, secret=from_url(parts.password))
+    chosen = options({**parts.options, **(preferred or {})})
+    return Address("oracle", "url", {**chosen, **where}, secret=from_url(parts.password))

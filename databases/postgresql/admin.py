@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from psycopg import pq
 
 from keybench.databases.contract.roles import Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.postgresql import ddl, keys, settings, versions
-from keybench.databases.postgresql.connection import Queries, key_array
-from keybench.databases.postgresql.probes import pages, probes, tables
+from keybench.databases.postgresql import ddl, keys, settings
+from keybench.databases.postgresql.connection import AdminConnection, UnreadableError, key_array
+from keybench.databases.postgresql.probes import pages, probes
 from keybench.databases.postgresql.probes.arrival_order import WalRecorder
-from keybench.databases.postgresql.probes.tables import UnreadableError
 from keybench.databases.postgresql.probes.waits import WaitSampler
 from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
@@ -22,9 +21,14 @@ from keybench.pagemodels.postgresql.records import key_bytes
 from keybench.pagemodels.server_pages import ServerPages
 
 _SLICE_PAGES = 2048
+_COLLATION = (
+    "SELECT concat_ws(':', d->>'datlocprovider', coalesce(d->>'datlocale', d->>'daticulocale', d->>'datcollate')) "
+    "FROM (SELECT to_jsonb(pg_database) AS d FROM pg_database WHERE datname = current_database()) AS listed"
+)
+"""Provider and locale. As JSON, because their columns are not the same before versions 15 and 17."""
 
 
-class PostgresAdmin(Queries, Admin):
+class PostgresAdmin(AdminConnection, Admin):
     """One administrative connection, in autocommit."""
 
     def sessions_left(self) -> int:
@@ -38,7 +42,7 @@ class PostgresAdmin(Queries, Admin):
             "   - count(*) FILTER (WHERE datname = current_database()),"
             " nullif((SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user), -1)"
             "   - count(*) FILTER (WHERE usename = current_user)"
-            " FROM pg_stat_activity, (SELECT usesuper FROM pg_user WHERE usename = current_user) AS own"
+            " FROM pg_stat_activity, (SELECT usesuper FROM pg_user WHERE usename = current_user) AS me"
             " GROUP BY usesuper",
             [list(reserved)],
         )[0]
@@ -59,22 +63,11 @@ class PostgresAdmin(Queries, Admin):
             "SELECT lower(name), current_setting(name) FROM pg_settings WHERE lower(name) = ANY(%s) ORDER BY 1",
             [list(settings.RECORDED)],
         )
-        return {**dict(listed), "database_collation": self._collation()}
+        return {**dict(listed), "database_collation": str(self.value(_COLLATION))}
 
     def page_settings(self) -> Mapping[str, str]:
         """The settings on which pages or their cost depend."""
-        return settings.found(
-            {str(name): str(value) for name, value in self.rows("SELECT name, setting FROM pg_settings")}
-        )
-
-    def _collation(self) -> str:
-        if self.version < versions.ICU_DATABASES:
-            what = "datcollate"
-        elif self.version < versions.ONE_LOCALE_COLUMN:
-            what = "concat(datlocprovider, ':', coalesce(daticulocale, datcollate))"
-        else:
-            what = "concat(datlocprovider, ':', coalesce(datlocale, datcollate))"
-        return str(self.value(f"SELECT {what} FROM pg_database WHERE datname = current_database()"))  # noqa: S608
+        return settings.page_settings(dict(self.rows("SELECT name, setting FROM pg_settings")))
 
     def wait_sampler(self, table: Table) -> WaitSampler:
         """Samples from pg_stat_activity and pg_locks."""
@@ -161,10 +154,6 @@ class PostgresAdmin(Queries, Admin):
         slices = list(self.stored_keys(table))
         return np.concatenate(slices) if slices else self.ordered_keys(table)  # type: ignore[return-value]
 
-    def index_bytes(self, table: Table) -> int:
-        """Size of the key's index."""
-        return tables.index_bytes(self, table)
-
     def settle(self, table: Table) -> None:
         """Runs VACUUM, as autovacuum would after deletions; autovacuum is off.
 
@@ -174,6 +163,6 @@ class PostgresAdmin(Queries, Admin):
 
     def rebuild(self, table: Table, fill: int) -> None:
         """REINDEX, after setting the index's fillfactor."""
-        index = self.value("SELECT %s::oid::regclass::text", tables.index_oid(self, table))
+        index = self.value("SELECT %s::oid::regclass::text", self.index_oid(table))
         self.rows(f"ALTER INDEX {index} SET (fillfactor = {int(fill)})")
         self.rows(f"REINDEX INDEX {index}")

@@ -49,14 +49,14 @@ def prepare(address: Address) -> Address:
     with connection.connect(_of(address, "postgres")) as admin, connection.server_errors():
         if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [USER]).fetchone():
             connection.create_database(admin)
-    own = _of(address, USER)
-    with connection.connect(own) as admin, connection.server_errors():
+    trials = _of(address, USER)
+    with connection.connect(trials) as admin, connection.server_errors():
         admin.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         for (name,) in admin.execute(
             "SELECT name FROM pg_available_extensions WHERE name = ANY(%s)", [list(EXTENSIONS)]
         ):
             admin.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
-    return own
+    return trials
 
 
 def _of(address: Address, database: str) -> Address:

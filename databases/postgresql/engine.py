@@ -5,17 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
-from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import QuestionLoad
-from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
-from keybench.databases.contract.statements import WritesStatements
+from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.core import questions as ask
-from keybench.databases.core.coordination import CoordinationTable
-from keybench.databases.hosting.container import KIND
+from keybench.databases.core.server_engine import ServerEngine
 from keybench.databases.postgresql import ddl, keys, local, settings
 from keybench.databases.postgresql.settings import configured
 from keybench.model.column import Column
@@ -30,7 +25,7 @@ _LOG = "the write-ahead log"
 
 
 @dataclass(frozen=True)
-class PostgreSQL(Engine):
+class PostgreSQL(ServerEngine):
     """The engine. For all key roles its tables are heaps with the key's index beside them: none is clustered."""
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
@@ -45,44 +40,11 @@ class PostgreSQL(Engine):
         """Why this kind of server cannot be started here; empty if it can."""
         return local.missing(server)
 
-    def provision(self, server: str, settings: Settings) -> Provision:
-        """A server that keybench starts, or the one at a URL."""
-        if "://" in server:
-            from keybench.databases.hosting.url_server import UrlServer
-            from keybench.databases.postgresql.owned_schema import Schema
-            from keybench.databases.postgresql.url import address_of
-
-            return UrlServer(partial(Schema, address_of(server)))
-        if server == KIND:
-            from keybench.databases.postgresql.container import container_server
-
-            return container_server(settings)
-        return local.LocalServer(server, settings)
-
-    def admin(self, address: Address) -> Admin:
-        """A new administrative connection."""
-        from keybench.databases.postgresql.admin import PostgresAdmin
-
-        return PostgresAdmin(address)
-
-    def inspector(self, target: str) -> Inspector:
-        """A read-only connection to the database of a URL."""
-        from keybench.databases.postgresql.probes.inspection.inspector import PostgresInspector
+    def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:  # noqa: ARG002 (none is a user's to choose)
+        """The address of a postgresql:// URL."""
         from keybench.databases.postgresql.url import address_of
 
-        return PostgresInspector(address_of(target))
-
-    def session(self, address: Address, table: Table) -> Session:
-        """A new loading connection."""
-        from keybench.databases.postgresql.session import PostgresSession
-
-        return PostgresSession(address, table)
-
-    def coordination_table(self, address: Address) -> CoordinationTable:
-        """A new connection to the coordination table of writers on many machines."""
-        from keybench.databases.postgresql.coordination import coordination_table
-
-        return coordination_table(address)
+        return address_of(url)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index when filled in order, everything including log and head room)."""
@@ -94,31 +56,20 @@ class PostgreSQL(Engine):
 
         return page_model(table, parameters(Parameters, {**settings.model_parameters(table), **given}))
 
-    def owned_schema(self, url: str) -> OwnedSchema:
-        """The tables of trials, and the schema if keybench made it."""
-        from keybench.databases.postgresql.owned_schema import Schema
-        from keybench.databases.postgresql.url import address_of
-
-        return Schema(address_of(url))
-
-    def functions(self) -> Mapping[str, str]:
-        """RT.Comb's functions for SQL Server, ported to PostgreSQL."""
-        from keybench.databases.core.functions import scripts
-
-        return scripts("keybench.databases.postgresql")
-
-    def statements(self) -> WritesStatements:
-        """What users are told to run."""
-        from keybench.databases.postgresql.ddl import advised
-
-        return advised
-
 
 ENGINE = PostgreSQL(
     name="postgresql",
     title="PostgreSQL",
     columns=ddl.COLUMNS,
     servers=("container", "local", "embedded"),
+    parts={
+        "admin": "admin:PostgresAdmin",
+        "session": "session:PostgresSession",
+        "owned_schema": "owned_schema:Schema",
+        "inspector": "probes.inspection:PostgresInspector",
+        "container": "container:container_server",
+        "local": "local:LocalServer",
+    },
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
     server_keys=keys.MADE,

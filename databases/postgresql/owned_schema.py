@@ -14,14 +14,14 @@ import psycopg
 from psycopg import sql
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.coordination import COLUMNS
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection, versions
 from keybench.databases.postgresql.ddl import SCHEMA
-from keybench.databases.postgresql.url import require
+from keybench.databases.postgresql.url import require_postgresql
 from keybench.errors import ServerError
 
-IN_USE = int.from_bytes(b"keytrial")
+LOCK = int.from_bytes(b"keytrial")
 """Key of the advisory lock that a run holds. Advisory locks belong to one database, as schemas do."""
 COMMENT = "made by keybench, which removes it"
 
@@ -34,7 +34,7 @@ WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r' AND pg_has_role(relow
        (ARRAY['key'], ARRAY['key', 'payload'], ARRAY['created', 'key'], ARRAY['created', 'key', 'payload'], %s)
 ORDER BY relname
 """
-_MADE_HERE = """
+_IS_MARKED = """
 SELECT count(*) = 1 FROM pg_namespace
 WHERE nspname = %s AND obj_description(oid, 'pg_namespace') = %s AND pg_has_role(nspowner, 'USAGE')
 """
@@ -46,52 +46,48 @@ class Schema:
     advice = f"Let its administrator run: CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
 
     def __init__(self, address: Address) -> None:
-        """Raises EnvironmentMissing if the server cannot be reached."""
+        """Raises EnvironmentMissing if the server cannot be reached, or is no PostgreSQL."""
         self.address = address
-        self._title = connection.title(address)
-        self.place = f"{self._title} at {connection.place(address)}"
+        self.place = f"PostgreSQL at {connection.place(address)}"
         self._connection = connection.connect(address)
-        if address.server == "url":
-            try:
-                with connection.server_errors(self._title):
-                    version = self._connection.execute("SELECT version()").fetchone()
-                require(address.engine, str(version[0]) if version else "")
-            except BaseException:
-                self._connection.close()
-                raise
+        try:
+            with connection.server_errors():
+                ((version,),) = self._connection.execute("SELECT version()").fetchall()
+            require_postgresql(version)
+        except BaseException:
+            self._connection.close()
+            raise
 
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it."""
-        own = self._connection
-        with connection.server_errors(self._title):
-            if own.info.server_version >= versions.IDLE_SESSION_TIMEOUT:
-                own.execute("SET idle_session_timeout = 0")  # the connection is idle while the run works
+        with connection.server_errors():
+            if self._connection.info.server_version >= versions.IDLE_SESSION_TIMEOUT:
+                self._connection.execute("SET idle_session_timeout = 0")  # the connection is idle while the run works
             try:
-                with own.transaction():
-                    own.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-                    own.execute("SELECT pg_advisory_lock(%s)", [IN_USE])  # the session holds it
+                with self._connection.transaction():
+                    self._connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+                    self._connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])  # the session holds it
             except psycopg.errors.LockNotAvailable:
                 return False
         return True
 
     def create(self) -> None:
         """Creates the schema if it does not exist, with a comment that says that keybench made it."""
-        own = self._connection
-        with connection.server_errors(self._title), own.transaction():
-            if own.execute("SELECT to_regnamespace(%s) IS NULL", [SCHEMA]).fetchone() == (True,):
-                own.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(SCHEMA)))
-                own.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(sql.Identifier(SCHEMA), sql.Literal(COMMENT)))
+        with connection.server_errors(), self._connection.transaction():
+            if self._connection.execute("SELECT to_regnamespace(%s) IS NULL", [SCHEMA]).fetchone() == (True,):
+                self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
+                self._connection.execute(f"COMMENT ON SCHEMA {SCHEMA} IS '{COMMENT}'")
 
     def in_use(self) -> bool:
         """Whether a run with another connection uses it at this moment."""
-        with connection.server_errors(self._title), self._connection.transaction():
+        with connection.server_errors(), self._connection.transaction():
             return self._locked_out()
 
     def contents(self) -> Sequence[str]:
         """What `remove` would remove, as text for people."""
-        with connection.server_errors(self._title):
+        with connection.server_errors():
             lines = [f"table {SCHEMA}.{name}, {size}" for name, size in self._tables()]
-            if self._made_here():
+            if self._is_marked():
                 lines.append(f"schema {SCHEMA}, unless something else is in it")
         return lines
 
@@ -102,7 +98,8 @@ class Schema:
         depends on a table.
         """
         try:
-            return self._remove()
+            with connection.server_errors(), self._connection.transaction():
+                return [] if self._locked_out() else self._drop_all()
         except ServerError as error:
             raise ServerError(
                 f"{error}\nNothing was changed on {self.place}: see to that object, then clean again."
@@ -110,12 +107,11 @@ class Schema:
 
     def lost(self) -> bool:
         """Whether the server has ended the connection."""
-        if not self._connection.closed:
-            try:
-                self._connection.execute("SELECT 1")
-            except psycopg.Error:
-                return True
-        return self._connection.closed
+        try:
+            self._connection.execute("SELECT 1")
+        except psycopg.Error:
+            return True
+        return False
 
     def close(self) -> None:
         """Closes the connection."""
@@ -123,28 +119,53 @@ class Schema:
 
     def _locked_out(self) -> bool:
         """Whether a run uses the server. If none does, no run can start before this transaction ends."""
-        return self._connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [IN_USE]).fetchone() != (True,)
+        return self._connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK]).fetchone() != (True,)
 
     def _tables(self) -> list[tuple[str, str]]:
+        """Name and size of the trials' tables."""
         return [(str(name), str(size)) for name, size in self._connection.execute(_TABLES, [SCHEMA, list(COLUMNS)])]
 
-    def _made_here(self) -> bool:
-        return self._connection.execute(_MADE_HERE, [SCHEMA, COMMENT]).fetchone() == (True,)
+    def _is_marked(self) -> bool:
+        """Whether keybench made the schema."""
+        return self._connection.execute(_IS_MARKED, [SCHEMA, COMMENT]).fetchone() == (True,)
 
-    def _remove(self) -> list[str]:
-        own, removed = self._connection, list[str]()
-        with connection.server_errors(self._title), own.transaction():
-            if self._locked_out():
-                return []
-            own.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-            for name, _ in self._tables():
-                own.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(SCHEMA, name)))
-                removed.append(f"table {SCHEMA}.{name}")
-            if self._made_here():
-                try:
-                    with own.transaction():  # a savepoint: the schema stays where something else is in it
-                        own.execute(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(SCHEMA)))
-                    removed.append(f"schema {SCHEMA}")
-                except psycopg.errors.DependentObjectsStillExist:
-                    pass
+    def _drop_all(self) -> list[str]:
+        removed = []
+        self._connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+        for name, _ in self._tables():
+            self._connection.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(SCHEMA, name)))
+            removed.append(f"table {SCHEMA}.{name}")
+        if self._is_marked():
+            try:
+                with self._connection.transaction():  # a savepoint: the schema stays where something else is in it
+                    self._connection.execute(f"DROP SCHEMA {SCHEMA}")
+                removed.append(f"schema {SCHEMA}")
+            except psycopg.errors.DependentObjectsStillExist:
+                pass
         return removed
+
+
+_BOARD = f"{SCHEMA}.{TABLE}"
+_CREATE_BOARD = (
+    f"CREATE UNLOGGED TABLE IF NOT EXISTS {_BOARD} ({', '.join(f'{column} bigint NOT NULL' for column in COLUMNS)}, "
+    f"PRIMARY KEY ({', '.join(COLUMNS[:2])})) WITH (fillfactor = 10, autovacuum_enabled = false)"
+)
+"""Unlogged, so that its changes do not wait for the disk. The fill factor leaves room for new versions of the rows."""
+
+
+def coordination_table(address: Address) -> CoordinationTable:
+    """A new connection to the coordination table.
+
+    Raises EnvironmentMissing if a URL's server cannot be reached, and ServerError for other servers.
+    """
+    server = connection.connect(address)
+    with connection.server_errors():
+        server.execute("SET synchronous_commit = off; SET client_min_messages = warning")
+
+    def run(statement: str, values: Values) -> Rows:
+        text, parameters = positional(statement, values, "%s")
+        with connection.server_errors():
+            cursor = server.execute(sql.SQL(text), parameters or None)
+            return cursor.fetchall() if cursor.description else [(cursor.rowcount,)]
+
+    return CoordinationTable(Dialect(_BOARD, (_CREATE_BOARD,), (f"DROP TABLE IF EXISTS {_BOARD}",), run, server.close))

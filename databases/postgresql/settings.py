@@ -74,11 +74,7 @@ SETTABLE = (
     ),
     checkpoint("max_wal_size", "4096M", 32),
 )
-BLOCK_SIZE = "block_size"
-READ = (BLOCK_SIZE, "default_table_access_method")
-"""Server settings on which pages depend."""
-
-
+BLOCK_SIZE, ACCESS_METHOD = "block_size", "default_table_access_method"
 _MAX_WAL_SIZE = "max_wal_size"
 
 
@@ -87,11 +83,10 @@ def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
     return {**settings.values, **({_MAX_WAL_SIZE: f"{chosen[CHECKPOINT]}B"} if CHECKPOINT in chosen else {})}
 
 
-def found(variables: Mapping[str, str]) -> dict[str, str]:
-    """`Admin.page_settings` from the server's settings, of which max_wal_size is in MB."""
-    others = {name: variables[name] for name in READ if name in variables}
-    size = variables.get(_MAX_WAL_SIZE)  # not every server that speaks the protocol has it
-    return {**others, CHECKPOINT: in_megabytes(int(size) << 20)} if size else others
+def page_settings(variables: Mapping[str, str]) -> dict[str, str]:
+    """The settings on which pages or their cost depend, from the server's settings, of which max_wal_size is in MB."""
+    checkpoint = in_megabytes(int(variables[_MAX_WAL_SIZE]) << 20)
+    return {BLOCK_SIZE: variables[BLOCK_SIZE], ACCESS_METHOD: variables[ACCESS_METHOD], CHECKPOINT: checkpoint}
 
 
 def model_parameters(table: Table) -> dict[str, int]:
@@ -102,9 +97,9 @@ def model_parameters(table: Table) -> dict[str, int]:
             f"the page model of PostgreSQL knows blocks of {PAGE_BYTES} bytes only, and this server has blocks of "
             f"{block}."
         )
-    if (method := settings.get("default_table_access_method", "heap")) != "heap":
+    if (method := settings.get(ACCESS_METHOD, "heap")) != "heap":
         raise UsageError(
             "the page model of PostgreSQL knows the table access method heap only, and this server has "
-            f"default_table_access_method = {method}."
+            f"{ACCESS_METHOD} = {method}."
         )
     return {"fillfactor": int(settings["fillfactor"])} if "fillfactor" in settings else {}

@@ -12,19 +12,17 @@ SERVER_UUID_V4 = 130_000
 """gen_random_uuid() without an extension."""
 QUIET_INITDB = 14
 """initdb's option --no-instructions."""
-PAGE_IMAGE_COUNTER = 140_000
-"""pg_stat_wal."""
+LOG_COUNTERS = 140_000
+"""pg_stat_wal, which counts page images and syncs."""
 IDLE_SESSION_TIMEOUT = 140_000
 STATISTICS_ON_DEMAND = 150_000
 """pg_stat_force_next_flush()."""
 CHECKPOINT_ROLE = 150_000
 """The role pg_checkpoint, whose members may make checkpoints."""
 ICU_DATABASES = 150_000
-"""Databases with a collation of ICU (datlocprovider, daticulocale)."""
+"""Databases with a collation of ICU."""
 PAGES_WRITTEN = 160_000
 """pg_stat_io, which tells pages written from pages added to a file."""
-ONE_LOCALE_COLUMN = 170_000
-"""datlocale, in place of daticulocale."""
 BYTES_WRITTEN = 180_000
 """pg_stat_io counts bytes: an operation can write several pages."""
 SERVER_UUID_V7 = 180_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from keybench.databases.mssql.settings import Options
+from keybench.databases.core.engine_options import Options
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.keys import Kind
@@ -82,7 +82,7 @@ def create(table: Table, options: Options) -> str:
     if table.by_date:
         defined.insert(0, "created bigint NOT NULL")
         defined.append(f"CONSTRAINT [{table.name}_created] UNIQUE CLUSTERED (created, [key])")
-    if table.key in ("nonclustered", "fk") and options.beneath == "clustered":
+    if table.key in ("nonclustered", "fk") and options["beneath"] == "clustered":
         if "IDENTITY" in made:
             raise UsageError(
                 "a nonclustered server-identity would be the table's second IDENTITY column: "
@@ -91,7 +91,8 @@ def create(table: Table, options: Options) -> str:
         defined.insert(0, "row_id bigint IDENTITY NOT NULL")
         defined.append(f"CONSTRAINT [{table.name}_row] PRIMARY KEY CLUSTERED (row_id)")
         how = "UNIQUE NONCLUSTERED"
-    set_to = f"FILLFACTOR = {options.fill_factor}, OPTIMIZE_FOR_SEQUENTIAL_KEY = {options.sequential_key.upper()}"
+    fill, sequential = options["fill_factor"], options["sequential_key"].upper()
+    set_to = f"FILLFACTOR = {fill}, OPTIMIZE_FOR_SEQUENTIAL_KEY = {sequential}"
     what, how = ("INDEX", "NONCLUSTERED") if table.key == "fk" else ("CONSTRAINT", how)
     defined.append(f"{what} [{index_name(table)}] {how} ([key]) WITH ({set_to})")
     return f"CREATE TABLE {name(table)} ({', '.join(defined)})"
@@ -99,8 +100,8 @@ def create(table: Table, options: Options) -> str:
 
 def rebuild(table: Table, fill: int, options: Options) -> str:
     """The statement that builds the key's index again; the table itself where the key is clustered."""
-    how = f"FILLFACTOR = {int(fill)}, PAD_INDEX = {options.pad_index.upper()}"
-    return f"ALTER INDEX [{index_name(table)}] ON {name(table)} REBUILD WITH ({how})"
+    pad = options["pad_index"].upper()
+    return f"ALTER INDEX [{index_name(table)}] ON {name(table)} REBUILD WITH (FILLFACTOR = {fill}, PAD_INDEX = {pad})"
 
 
 def columns(table: Table) -> tuple[str, ...]:
@@ -136,7 +137,7 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
 
 def leaf_row(column: Column, payload: int, key: KeyRole, options: Options) -> int:
     """Bytes of a row in a leaf of the key's index, without its slot."""
-    versions, width = options.row_versioning != "off", column.width or _WIDEST_KEY
+    versions, width = options["row_versioning"] != "off", column.width or _WIDEST_KEY
     if key != "clustered":  # a RID, a bigint and the moment of creation are all of 8 bytes
         return records.index_row(width, 8, versions=versions)
     return _data_row(width, payload) + records.VERSION_TAG * versions

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import measured
 from keybench.databases.mssql import ddl
-from keybench.databases.mssql.connection import Connection
+from keybench.databases.mssql.connection import MssqlConnection
 from keybench.databases.mssql.probes.pages import DENIED, index_id
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
@@ -28,7 +28,7 @@ class LogProbe(Probe):
     server_wide = True
     supplies: Sequence[Metric] = (Metric.LOG_BYTES,)
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: MssqlConnection) -> None:
         self._connection = connection
         self._begin: int | str = 0
 
@@ -58,7 +58,7 @@ class OperationsProbe(Probe):
 
     supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS)
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: MssqlConnection) -> None:
         self._connection = connection
         self._begin: tuple[int, ...] | str = ""
 

@@ -25,7 +25,7 @@ from keybench.databases.contract.existing import (
     TableHere,
 )
 from keybench.databases.contract.roles import Address
-from keybench.databases.mssql.connection import Connection, connect
+from keybench.databases.mssql.connection import MssqlConnection, connect
 from keybench.databases.mssql.probes.pages import DENIED
 from keybench.errors import ServerError
 
@@ -81,7 +81,7 @@ class MssqlInspector:
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing if the server cannot be reached."""
-        self._server: Connection = connect(address)
+        self._server: MssqlConnection = connect(address)
         self._server.run("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
         self._server.run(f"SET LOCK_TIMEOUT {1000 * LOCK_SECONDS}")
         self._ids: dict[tuple[str, str], tuple[int, int]] = {}

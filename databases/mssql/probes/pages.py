@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import measured
 from keybench.databases.mssql import ddl
-from keybench.databases.mssql.connection import Connection
+from keybench.databases.mssql.connection import MssqlConnection
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -39,7 +39,7 @@ class Level:
     """Share in % of pages whose next page in key order is not the next one that was allocated to the index."""
 
 
-def index_id(connection: Connection, table: Table) -> int:
+def index_id(connection: MssqlConnection, table: Table) -> int:
     """The id of the key's index; ServerError where there is no such table."""
     ids = connection.rows(
         "SELECT index_id FROM sys.indexes WHERE object_id = OBJECT_ID(?) AND name = ?",
@@ -51,7 +51,7 @@ def index_id(connection: Connection, table: Table) -> int:
     return int(ids[0][0])
 
 
-def levels(connection: Connection, table: Table) -> tuple[Level, ...]:
+def levels(connection: MssqlConnection, table: Table) -> tuple[Level, ...]:
     """The levels of the key's index, leaves first; ServerError where they cannot be read."""
     rows = connection.rows(PAGES, ddl.name(table), index_id(connection, table))
     if not rows:
@@ -62,7 +62,7 @@ def levels(connection: Connection, table: Table) -> tuple[Level, ...]:
     )
 
 
-def sizes(connection: Connection, table: Table) -> Mapping[int, int]:
+def sizes(connection: MssqlConnection, table: Table) -> Mapping[int, int]:
     """Bytes of the pages in use, by index id."""
     return {int(index): int(used) for index, used in connection.rows(USED, ddl.name(table))}
 
@@ -78,7 +78,7 @@ class PagesProbe(Probe):
         Metric.BRANCH_SPLITS,
     )
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: MssqlConnection) -> None:
         self._connection = connection
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -100,7 +100,7 @@ class SizesProbe(Probe):
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: MssqlConnection) -> None:
         self._connection = connection
 
     def after(self, table: Table) -> Iterable[Reading]:

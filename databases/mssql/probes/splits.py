@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from keybench.databases.contract.roles import Address, Probe
 from keybench.databases.mssql import ddl
-from keybench.databases.mssql.connection import Connection, connect
+from keybench.databases.mssql.connection import MssqlConnection, connect
 from keybench.databases.mssql.probes.pages import levels
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
@@ -40,7 +40,7 @@ class LogHolder:
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._connection: Connection | None = None
+        self._connection: MssqlConnection | None = None
         self._holds = 0
 
     def hold(self) -> None:
@@ -66,12 +66,12 @@ class LogHolder:
         self.release()
 
 
-def last_record(connection: Connection) -> str:
+def last_record(connection: MssqlConnection) -> str:
     """The number of the last log record."""
     return str(connection.value(LAST))
 
 
-def leaf_splits(connection: Connection, since: str, table: Table) -> int:
+def leaf_splits(connection: MssqlConnection, since: str, table: Table) -> int:
     """Leaf splits of the key's index that moved rows, in what was logged after record `since`."""
     index = f".{table.name}.{ddl.index_name(table)}"
     return sum(
@@ -86,7 +86,7 @@ class SplitsProbe(Probe):
 
     supplies: Sequence[Metric] = (Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS)
 
-    def __init__(self, connection: Connection, log_holder: LogHolder) -> None:
+    def __init__(self, connection: MssqlConnection, log_holder: LogHolder) -> None:
         self._connection = connection
         self._log_holder = log_holder
         self._begin = ""

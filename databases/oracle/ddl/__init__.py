@@ -3,7 +3,7 @@ for texts that may be empty."""
 
 from __future__ import annotations
 
-from keybench.databases.oracle.settings import Options
+from keybench.databases.core.engine_options import Options
 from keybench.model.column import Column
 from keybench.model.keys import Kind
 from keybench.model.table import KeyRole, Table
@@ -24,9 +24,6 @@ COLUMNS = (
 
 STATISTICS = '"keybench_statistics"'
 """The table in which writers' sessions store their own statistics when they end."""
-LOCK = '"keybench_lock"'
-COORDINATION_TABLE = '"keybench_board"'
-"""`core.coordination.TABLE`, quoted."""
 
 _WIDEST_TEXT = 4000
 _BLOCK_BYTES = 8192
@@ -94,7 +91,7 @@ def rebuild(table: Table, fill: int) -> str:
 
 def is_unique(table: Table, options: Options) -> bool:
     """Whether the key's index is declared unique."""
-    return table.key == "clustered" or (options.unique == "yes" and table.key != "fk")
+    return table.key == "clustered" or (options["unique"] == "yes" and table.key != "fk")
 
 
 def columns(table: Table) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import measured
 from keybench.databases.oracle import ddl
-from keybench.databases.oracle.connection import Connection
+from keybench.databases.oracle.connection import OracleConnection
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -21,7 +21,7 @@ SIZES = (
 )
 
 
-def sizes(connection: Connection, table: Table) -> Mapping[str, int]:
+def sizes(connection: OracleConnection, table: Table) -> Mapping[str, int]:
     """Bytes of the segments of table and index, by name."""
     names = {"first": table.name, "second": ddl.index_name(table)}
     return {str(name): int(size) for name, size in connection.rows(SIZES, names)}
@@ -32,7 +32,7 @@ class StructureProbe(Probe):
 
     supplies: Sequence[Metric] = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY)
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: OracleConnection) -> None:
         self._connection = connection
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -53,7 +53,7 @@ class SizesProbe(Probe):
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: OracleConnection) -> None:
         self._connection = connection
 
     def after(self, table: Table) -> Iterable[Reading]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from keybench.databases.contract.existing import PAGES, About, Form, IndexHere, PagesHere, Role, SampleHere, TableHere
 from keybench.databases.contract.roles import Address
-from keybench.databases.oracle.connection import Connection, connect
+from keybench.databases.oracle.connection import OracleConnection, connect
 from keybench.errors import ServerError
 
 _KEYS: Final = 10_000
@@ -60,7 +60,7 @@ class OracleInspector:
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing if the server cannot be reached."""
-        self._server: Connection = connect(address)
+        self._server: OracleConnection = connect(address)
         self._server.raw.call_timeout = _STATEMENT_MILLISECONDS
         self._server.run("SET TRANSACTION READ ONLY")
         self._blocks: dict[str, float] = {}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import measured
-from keybench.databases.oracle.connection import Connection
+from keybench.databases.oracle.connection import OracleConnection
 from keybench.databases.oracle.ddl import STATISTICS
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
@@ -38,24 +38,24 @@ KEPT = f"SELECT name, SUM(value) FROM {STATISTICS} GROUP BY name"  # noqa: S608
 
 _NO_STATISTICS = (
     "the writers' sessions may not read their statistics: GRANT SELECT ON v_$mystat and v_$statname as in "
-    "databases/oracle/user.py."
+    "databases/oracle/owned_schema.py."
 )
 _TWO_INDEXES = "Oracle counts the splits of a session's indexes together, and this trial's rows go into two."
 
 
-def own(connection: Connection) -> Mapping[str, int]:
+def own(connection: OracleConnection) -> Mapping[str, int]:
     """The statistics of this session; ServerError where it may not read them."""
     return {str(name): int(value) for name, value in connection.rows(OWN)}
 
 
-def keep(connection: Connection, begin: Mapping[str, int]) -> None:
+def keep(connection: OracleConnection, begin: Mapping[str, int]) -> None:
     """Stores the differences of this session's statistics since `begin`."""
     for name, value in own(connection).items():
         connection.run(KEEP, {"name": name, "value": value - begin.get(name, 0)})
     connection.commit()
 
 
-def kept(connection: Connection) -> Mapping[str, int]:
+def kept(connection: OracleConnection) -> Mapping[str, int]:
     """The stored differences of all sessions, added up; empty where none stored any."""
     return {str(name): int(value) for name, value in connection.rows(KEPT)}
 
@@ -72,7 +72,7 @@ class SessionsProbe(Probe):
         Metric.LOG_BYTES,
     )
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: OracleConnection) -> None:
         self._connection = connection
 
     def after(self, table: Table) -> Iterable[Reading]:

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Arrivals
-from keybench.databases.postgresql.connection import Queries
-from keybench.databases.postgresql.probes import log, waldump
-from keybench.databases.postgresql.probes.tables import UnreadableError
+from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
+from keybench.databases.postgresql.probes import log
 from keybench.errors import ServerError
 from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
@@ -34,7 +33,7 @@ _INSERTION = re.compile(
 class WalRecorder:
     """Reads a private server's log. keybench does not make a user's own server keep its log."""
 
-    def __init__(self, server: Queries, stored_transactions: StoredTransactions) -> None:
+    def __init__(self, server: AdminConnection, stored_transactions: StoredTransactions) -> None:
         self._server = server
         self._stored_transactions = stored_transactions
         self._begin = ""
@@ -50,7 +49,7 @@ class WalRecorder:
         try:
             records = log.insertion_records(self._server, self._begin, log.position(self._server))
             sequence, *of_children = transactions(records, [log.relation(self._server, each) for each in tables])
-        except (UnreadableError, waldump.WalUnreadableError) as error:
+        except UnreadableError as error:
             raise ServerError(f"the order of arrival cannot be read: {error}") from error
         finally:
             log.release_log(self._server, _SLOT, table)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import PageOrder, Probe
 from keybench.databases.core.probes import measured
-from keybench.databases.postgresql.connection import Queries
+from keybench.databases.postgresql import ddl
+from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
 from keybench.databases.postgresql.probes import nbtree
 from keybench.databases.postgresql.probes.nbtree import IndexPages
-from keybench.databases.postgresql.probes.tables import UnreadableError, files_of, index_oid
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -32,17 +32,17 @@ T = TypeVar("T")
 _FILE_BYTES = 1 << 30  # the server splits relations into files of this size
 
 
-def read_index(server: Queries, table: Table) -> IndexPages:
+def read_index(server: AdminConnection, table: Table) -> IndexPages:
     """Reads the key's index from a private server's file, else by pageinspect, else by pg_read_binary_file."""
     return _read(server, table, nbtree.summarise)
 
 
-def read_order(server: Queries, table: Table) -> PageOrder:
+def read_order(server: AdminConnection, table: Table) -> PageOrder:
     """The leaves of the key's index in key order, read in the same way."""
     return _read(server, table, nbtree.in_order)
 
 
-def read_pages(server: Queries, table: Table) -> ServerPages:
+def read_pages(server: AdminConnection, table: Table) -> ServerPages:
     """All pages of the key's index, read in the same way."""
     column = table.column
     key = entry_key(column)
@@ -52,11 +52,11 @@ def read_pages(server: Queries, table: Table) -> ServerPages:
     return pages
 
 
-def _read(server: Queries, table: Table, read: Callable[[Iterable[NDArray[np.uint8]]], T]) -> T:
-    index, page_bytes = index_oid(server, table), server.page_bytes
-    if files := files_of(server):
+def _read(server: AdminConnection, table: Table, read: Callable[[Iterable[NDArray[np.uint8]]], T]) -> T:
+    index, page_bytes = server.index_oid(table), server.page_bytes
+    if server.data_folder:
         server.checkpoint()
-        return read(nbtree.of_file(files.data / _path(server, index), page_bytes))
+        return read(nbtree.of_file(server.data_folder / _path(server, index), page_bytes))
     try:
         total = int(server.value("SELECT pg_relation_size(%s::oid)", index)) // page_bytes
         return read(nbtree.of_chunks(_chunks(server, index, total), page_bytes))
@@ -64,11 +64,11 @@ def _read(server: Queries, table: Table, read: Callable[[Iterable[NDArray[np.uin
         raise UnreadableError(f"the index cannot be read on this server ({error}).") from error
 
 
-def _path(server: Queries, index: int) -> str:
+def _path(server: AdminConnection, index: int) -> str:
     return str(server.value("SELECT pg_relation_filepath(%s::oid)", index))
 
 
-def _chunks(server: Queries, index: int, total: int) -> Iterator[bytes]:
+def _chunks(server: AdminConnection, index: int, total: int) -> Iterator[bytes]:
     superuser = server.value("SELECT current_setting('is_superuser') = 'on'")
     if superuser and (schema := server.extension("pageinspect")):
         return _by_pageinspect(server, schema, index, total)
@@ -81,7 +81,7 @@ def _chunks(server: Queries, index: int, total: int) -> Iterator[bytes]:
     )
 
 
-def _by_pageinspect(server: Queries, schema: str, index: int, total: int) -> Iterator[bytes]:
+def _by_pageinspect(server: AdminConnection, schema: str, index: int, total: int) -> Iterator[bytes]:
     relation = server.value("SELECT %s::oid::regclass::text", index)
     statement = (
         f"SELECT string_agg({schema}.get_raw_page(%s, b), ''::bytea ORDER BY b) "  # noqa: S608  # from quote_ident
@@ -92,7 +92,7 @@ def _by_pageinspect(server: Queries, schema: str, index: int, total: int) -> Ite
         yield chunk
 
 
-def _by_file_function(server: Queries, index: int, total: int) -> Iterator[bytes]:
+def _by_file_function(server: AdminConnection, index: int, total: int) -> Iterator[bytes]:
     path, per_file = _path(server, index), _FILE_BYTES // server.page_bytes
     for first, number in nbtree.slices(total):  # no slice crosses two files: a file holds a whole number of slices
         part, page = divmod(first, per_file)
@@ -115,7 +115,7 @@ class PagesProbe(Probe):
         Metric.LEAF_NONADJACENT,
     )
 
-    def __init__(self, server: Queries) -> None:
+    def __init__(self, server: AdminConnection) -> None:
         self._server = server
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -127,3 +127,17 @@ class PagesProbe(Probe):
         return measured(
             self.supplies, (index.leaf, index.branch, index.density, index.fragmentation, index.nonadjacent)
         )
+
+
+class SizesProbe(Probe):
+    """Sizes of the key's index, and of the table with everything that belongs to it."""
+
+    supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
+
+    def __init__(self, server: AdminConnection) -> None:
+        self._server = server
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """Both sizes in bytes."""
+        total = self._server.value("SELECT pg_total_relation_size(%s::regclass)", ddl.name(table))
+        return measured(self.supplies, (self._server.index_bytes(table), total))

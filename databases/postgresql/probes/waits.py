@@ -7,14 +7,13 @@ the functions behind the views, which costs less. Asking for predicate locks bri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
-from keybench.databases.contract.roles import Address, Probe
-from keybench.databases.core.probes import WaitSamples, measured
-from keybench.databases.postgresql import connection, ddl, versions
-from keybench.databases.postgresql.connection import Queries
-from keybench.databases.postgresql.probes.counters import connected, wait_for_quiet
+from keybench.databases.contract.roles import Address
+from keybench.databases.core.probes import WaitSamples
+from keybench.databases.postgresql import connection, ddl
+from keybench.databases.postgresql.connection import AdminConnection
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
@@ -34,45 +33,11 @@ SELECT count(*), count(DISTINCT page)
 FROM pg_lock_status() WHERE mode = 'SIReadLock' AND locktype = 'page' AND relation = %s"""
 
 
-class LogSyncProbe(Probe):
-    """How often the server synchronised its log, by all its processes (pg_stat_wal, from 18 on pg_stat_io)."""
-
-    server_wide = True
-    supplies: Sequence[Metric] = (Metric.LOG_SYNCS,)
-
-    def __init__(self, server: Queries) -> None:
-        self._server = server
-        self._standing: frozenset[int] = frozenset()
-        self._begin = 0
-
-    def before(self, _table: Table) -> None:
-        """Notes the counter."""
-        self._standing = connected(self._server)
-        self._begin = self._count()
-
-    def after(self, _table: Table) -> Iterable[Reading]:
-        """The difference, once the writers' connections have ended and it includes theirs."""
-        if self._server.version < versions.PAGE_IMAGE_COUNTER:
-            return Reading.absent(self.supplies, "PostgreSQL counts syncs of its log from version 14 on.")
-        wait_for_quiet(self._server, self._standing)
-        return measured(self.supplies, [self._count() - self._begin])
-
-    def _count(self) -> int:
-        server = self._server
-        if server.version < versions.PAGE_IMAGE_COUNTER:
-            return 0
-        if server.version >= versions.STATISTICS_ON_DEMAND:
-            server.rows("SELECT pg_stat_force_next_flush()")
-        if server.version >= versions.BYTES_WRITTEN:
-            return int(server.value("SELECT coalesce(sum(fsyncs), 0) FROM pg_stat_io WHERE object = 'wal'"))
-        return int(server.value("SELECT wal_sync FROM pg_stat_wal"))
-
-
 class WaitSampler:
     """Takes samples by a connection of its own."""
 
     def __init__(self, address: Address, table: Table) -> None:
-        self._server = Queries(address)
+        self._server = AdminConnection(address)
         self._samples = WaitSamples()
         self._locks: list[tuple[int, int]] = []
         try:

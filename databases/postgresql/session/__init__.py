@@ -7,25 +7,24 @@ deletions and these rows are in binary.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 from psycopg import pq
 
 from keybench.databases.contract.roles import Address, Session
+from keybench.databases.contract.transactions import Aborted, DeadlockVictim
+from keybench.databases.core.array_session import cut
 from keybench.databases.core.exchange import AVAILABLE, Answer, Exchange
 from keybench.databases.core.packing import beside, texts
 from keybench.databases.hosting.unreachable import with_next_step
 from keybench.databases.postgresql import connection, ddl
 from keybench.databases.postgresql.session import requests
-from keybench.databases.postgresql.session.copy_text import Batch, Family, key_text, moment_text, pack
-from keybench.databases.postgresql.session.transactions import Transactions, refusal
+from keybench.databases.postgresql.session.copy_text import CopyBatch, FamilyBatch, key_text, moment_text, pack
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
+from keybench.model.transactions import Isolation
 
 _BINARY = pq.Format.BINARY
 
@@ -33,21 +32,8 @@ _BINARY = pq.Format.BINARY
 _TYPE_NUMBERS = {"uuid": 2950, "bytea": 17, "text": 25, "character(36)": 1042, "bigint": 20, "integer": 23, "int4": 23}
 
 
-@dataclass(frozen=True, eq=False)
-class KeyParameters(Sequence[object]):
-    """Keys as binary parameters: uint8 (n, width); an item is one key's bytes, a slice a view."""
-
-    data: NDArray[np.uint8]
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    @overload
-    def __getitem__(self, which: int) -> bytes: ...
-    @overload
-    def __getitem__(self, which: slice) -> KeyParameters: ...
-    def __getitem__(self, which: int | slice) -> bytes | KeyParameters:
-        return KeyParameters(self.data[which]) if isinstance(which, slice) else self.data[which].tobytes()
+_ABORTS = {b"40001": Aborted, b"40P01": DeadlockVictim}
+"""serialization_failure and deadlock_detected (manual, "PostgreSQL Error Codes")."""
 
 
 def _copy(table: Table) -> bytes:
@@ -55,20 +41,20 @@ def _copy(table: Table) -> bytes:
     return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
 
 
-class PostgresSession(Transactions, Session):
+class PostgresSession(Session):
     """One writer's connection to one table."""
 
     def __init__(self, address: Address, table: Table) -> None:
         self._table = table
-        self._title = connection.title(address)
         self._key_type = _TYPE_NUMBERS[table.column.sql_type.partition(" ")[0]]
         self._copies = [_copy(each) for each in table.family]
         self._prepared = self._inserts = False
+        self._begin = b"BEGIN"
         self._raw = connection.connect_raw(address)
 
     def prepare(
         self, keys: Keys, payload: Payload, start: int, rows_per_tx: int
-    ) -> Sequence[Batch | Family | memoryview]:
+    ) -> Sequence[CopyBatch | FamilyBatch | memoryview]:
         """Batches with the text of `rows_per_tx` rows each. All batches share one buffer, their children another."""
         payloads = texts(payload, start, len(keys))
         if rows_per_tx == 1 and len(keys) and not self._table.parent:
@@ -84,11 +70,11 @@ class PostgresSession(Transactions, Session):
             return batches
         of_parent = np.repeat(np.arange(len(keys)), self._table.children)
         children = pack(text[of_parent], payloads[of_parent], rows_per_tx * self._table.children)
-        return list(map(Family, batches, children))
+        return list(map(FamilyBatch, batches, children))
 
     def prepare_without_keys(
         self, payload: Payload, start: int, rows: int, rows_per_tx: int
-    ) -> Sequence[Batch | memoryview]:
+    ) -> Sequence[CopyBatch | memoryview]:
         """The same of rows whose keys the server makes."""
         if rows_per_tx == 1 and rows:
             self._prepare_insert()
@@ -99,9 +85,9 @@ class PostgresSession(Transactions, Session):
         """Sends one COPY as a transaction, or with children two COPYs. Returns the rows of the server's command tag."""
         if isinstance(batch, memoryview):
             return self._run(requests.STATEMENT, [*requests.parameters(batch)]).command_tuples or 0
-        if isinstance(batch, Batch):
+        if isinstance(batch, CopyBatch):
             return self._send(self._copies[0], batch)
-        assert isinstance(batch, Family)
+        assert isinstance(batch, FamilyBatch)
         self._command(b"BEGIN")
         try:
             parents, children = map(self._send, self._copies, (batch.parents, batch.children))
@@ -111,7 +97,7 @@ class PostgresSession(Transactions, Session):
             raise
         self._command(b"COMMIT")
         if children != parents * self._table.children:
-            raise ServerError(f"{self._title}: {parents} rows were stored with {children} children. Report this.")
+            raise ServerError(f"PostgreSQL: {parents} rows were stored with {children} children. Report this.")
         return parents
 
     def exchange(self) -> Exchange | None:
@@ -125,7 +111,7 @@ class PostgresSession(Transactions, Session):
         if self._raw.host.startswith(b"/"):
             return False
         encrypted = b"SELECT 1 FROM pg_stat_gssapi WHERE pid = pg_backend_pid() AND encrypted"
-        with connection.server_errors(self._title):
+        with connection.server_errors():
             return self._expect(self._raw.exec_(encrypted), pq.ExecStatus.TUPLES_OK).ntuples > 0
 
     def _read(self, answer: Answer) -> int:
@@ -136,15 +122,15 @@ class PostgresSession(Transactions, Session):
         except OSError:
             errors.append(" ".join(self._raw.exec_(b"").get_error_message().split()))
         if errors:
-            raise ServerError(f"{self._title}: {with_next_step(' '.join(errors))}")
+            raise ServerError(f"PostgreSQL: {with_next_step(' '.join(errors))}")
         return rows
 
     def _command(self, statement: bytes) -> None:
-        with connection.server_errors(self._title):
+        with connection.server_errors():
             self._expect(self._raw.exec_(statement), pq.ExecStatus.COMMAND_OK)
 
-    def _send(self, copy: bytes, batch: Batch) -> int:
-        with connection.server_errors(self._title):
+    def _send(self, copy: bytes, batch: CopyBatch) -> int:
+        with connection.server_errors():
             self._expect(self._raw.exec_(copy), pq.ExecStatus.COPY_IN)
             for part in batch.parts:
                 self._raw.put_copy_data(part)
@@ -153,11 +139,34 @@ class PostgresSession(Transactions, Session):
             self._raw.get_result()
         return done.command_tuples or 0
 
-    def prepare_keys(self, keys: Keys) -> KeyParameters:
+    def isolate(self, isolation: Isolation | None) -> None:
+        """Chooses the level, and keeps look-ups on the index: in a short table the planner prefers to read all of it,
+        and a serialisable transaction then locks all of it."""
+        self._command(b"SET enable_seqscan = off")
+        if isolation:
+            self._begin = b"BEGIN ISOLATION LEVEL " + isolation.replace("-", " ").upper().encode()
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+        self._command(self._begin)
+
+    def commit(self) -> None:
+        """Commits it."""
+        self._command(b"COMMIT")
+
+    def rollback(self) -> None:
+        """Ends it unless the server has done so, as it does when COMMIT fails."""
+        while self._raw.get_result() is not None:  # what a failed COPY left
+            pass
+        if self._raw.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR):
+            self._command(b"ROLLBACK")
+
+    def prepare_keys(self, keys: Keys) -> Sequence[bytes]:
         """The keys in binary. The first call also prepares statements and gathers the planner's statistics."""
         if not self._prepared:
             self._prepare_statements()
-        return KeyParameters(requests.wire(self._table.column, keys))
+        encoded = requests.wire(self._table.column, keys)
+        return cut(encoded.tobytes(), encoded.shape[1])
 
     def find(self, key: object) -> int:
         """Reads one row."""
@@ -171,7 +180,8 @@ class PostgresSession(Transactions, Session):
         """Deletes the rows in one statement, the keys as one array."""
         if not len(keys):
             return 0
-        rows = keys.data if isinstance(keys, KeyParameters) else _rows(keys)
+        joined = b"".join(key for key in keys if isinstance(key, bytes))
+        rows = np.frombuffer(joined, np.uint8).reshape(len(keys), -1)
         lengths = np.full((len(rows), 1), rows.shape[1], ">i4").view(np.uint8)
         array = np.concatenate([lengths, rows], axis=1)
         head = np.array([1, 0, self._key_type, len(rows), 1], ">i4").tobytes()
@@ -183,7 +193,7 @@ class PostgresSession(Transactions, Session):
 
     def _prepare_insert(self) -> None:
         if not self._inserts:
-            with connection.server_errors(self._title):
+            with connection.server_errors():
                 done = self._raw.prepare(requests.STATEMENT, requests.insert(self._table))
             self._expect(done, pq.ExecStatus.COMMAND_OK)
         self._inserts = True
@@ -191,7 +201,7 @@ class PostgresSession(Transactions, Session):
     def _prepare_statements(self) -> None:
         """Prepares statements, after ANALYZE. Autovacuum, which is off, would have analysed the table before reads."""
         name, columns = ddl.name(self._table), ddl.columns(self._table)
-        with connection.server_errors(self._title):
+        with connection.server_errors():
             self._expect(self._raw.exec_(f"ANALYZE {name}".encode()), pq.ExecStatus.COMMAND_OK)
             for statement, text in (
                 (b"find", f"SELECT {columns} FROM {name} WHERE key = $1"),  # noqa: S608  # our own names
@@ -202,7 +212,7 @@ class PostgresSession(Transactions, Session):
         self._prepared = True
 
     def _run(self, statement: bytes, values: list[object]) -> pq.abc.PGresult:
-        with connection.server_errors(self._title):
+        with connection.server_errors():
             done = self._raw.exec_prepared(statement, values, [_BINARY] * len(values), _BINARY)  # type: ignore[arg-type]
         return self._expect(done, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
@@ -210,9 +220,5 @@ class PostgresSession(Transactions, Session):
         if result is not None and result.status in statuses:
             return result
         message = result.get_error_message() if result is not None else self._raw.get_error_message()
-        raise refusal(result)(f"{self._title}: {with_next_step(' '.join(message.split()))}")
-
-
-def _rows(keys: Sequence[object]) -> NDArray[np.uint8]:
-    joined = b"".join(key for key in keys if isinstance(key, bytes))
-    return np.frombuffer(joined, np.uint8).reshape(len(keys), -1)
+        state = result.error_field(pq.DiagnosticField.SQLSTATE) if result is not None else None
+        raise _ABORTS.get(state or b"", ServerError)(f"PostgreSQL: {with_next_step(' '.join(message.split()))}")

@@ -21,7 +21,7 @@ _PART_BYTES = 32_768
 
 
 @dataclass(frozen=True)
-class Batch:
+class CopyBatch:
     """One transaction's rows, in the messages that carry them."""
 
     parts: tuple[memoryview, ...]
@@ -29,11 +29,11 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Family:
+class FamilyBatch:
     """One transaction's rows of a parent table and of its child table."""
 
-    parents: Batch
-    children: Batch
+    parents: CopyBatch
+    children: CopyBatch
 
 
 def key_text(column: Column, keys: Keys) -> Bytes:
@@ -53,7 +53,7 @@ def moment_text(moments: NDArray[np.int64]) -> Bytes:
     return beside(decimal(moments), repeated(b"\t", len(moments)))
 
 
-def pack(keys: Bytes, payload: Bytes | Varying, rows_per_tx: int) -> list[Batch]:
+def pack(keys: Bytes, payload: Bytes | Varying, rows_per_tx: int) -> list[CopyBatch]:
     """Batches of `rows_per_tx` rows (the last may be shorter), all in one buffer.
 
     `keys` is (n, width), `payload` (n, characters). If one of them has no characters, rows do not have that field.
@@ -67,5 +67,5 @@ def pack(keys: Bytes, payload: Bytes | Varying, rows_per_tx: int) -> list[Batch]
         last = min(first + rows_per_tx, n)
         begin, end = text.begin(first), text.begin(last)
         parts = tuple(view[at : min(at + _PART_BYTES, end)] for at in range(begin, end, _PART_BYTES))
-        batches.append(Batch(parts, last - first))
+        batches.append(CopyBatch(parts, last - first))
     return batches

@@ -6,18 +6,19 @@ from collections.abc import Iterator
 import pytest
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.mssql.connection import drivers
+from keybench.databases.mssql import drivers
 from tests.databases.mssql.recording import Record, RecordingMssqlPython, RecordingPyOdbc
 
 PARAMETERS = {"host": "db.example", "port": "1433", "user": "bench", "database": "keybench"}
 
 
-@pytest.fixture(params=["mssql-python", "pyodbc"])
+@pytest.fixture
 def record(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Record:
-    kept = Record(request.param)
-    made = RecordingMssqlPython if request.param == "mssql-python" else RecordingPyOdbc
-    monkeypatch.setattr(drivers, "load", lambda _options: made(kept))
-    return kept
+    """Of mssql-python; with the parameter `pyodbc`, of pyodbc."""
+    record = Record(getattr(request, "param", "mssql-python"))
+    driver = RecordingMssqlPython if record.driver == "mssql-python" else RecordingPyOdbc
+    monkeypatch.setattr(drivers, "load", lambda _options: driver(record))
+    return record
 
 
 @pytest.fixture

@@ -5,13 +5,9 @@ It is no database. It answers nothing but what a test puts into `answers`, by th
 
 from __future__ import annotations
 
-import ast
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,8 +16,7 @@ import mssql_python
 from mssql_python.connection import Connection as RealConnection
 from mssql_python.cursor import Cursor as RealCursor
 
-from keybench.databases.mssql.connection.drivers import MssqlPython, PyOdbc
-from keybench.databases.mssql.settings import Options
+from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
 
 Rows = Sequence[Sequence[object]]
 
@@ -31,43 +26,6 @@ class ServerSaysNo(mssql_python.Error):
 
     def __init__(self, text: str) -> None:
         super().__init__("Operation failed", f"[Microsoft][SQL Server]{text}")
-
-
-@cache
-def pyodbc_signatures(kind: str) -> Mapping[str, inspect.Signature]:
-    """Signatures of pyodbc's methods as it declares them: the extension itself needs the system's ODBC library."""
-    spec = find_spec("pyodbc")
-    assert spec
-    assert spec.origin
-    tree = ast.parse(Path(spec.origin).with_name("pyodbc.pyi").read_text(encoding="utf-8"))
-    (found,) = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind]
-    methods = [node for node in found.body if isinstance(node, ast.FunctionDef)]
-    return {method.name: _signature(method.args) for method in methods}
-
-
-@cache
-def pyodbc_connect() -> inspect.Signature:
-    """The signature of `pyodbc.connect`, likewise."""
-    spec = find_spec("pyodbc")
-    assert spec
-    assert spec.origin
-    tree = ast.parse(Path(spec.origin).with_name("pyodbc.pyi").read_text(encoding="utf-8"))
-    (found,) = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "connect"]
-    return _signature(found.args)
-
-
-def _signature(of: ast.arguments) -> inspect.Signature:
-    kinds = inspect.Parameter
-    optional = [kinds.empty] * (len(of.posonlyargs) + len(of.args) - len(of.defaults)) + [None] * len(of.defaults)
-    parameters = [kinds(a.arg, kinds.POSITIONAL_ONLY) for a in of.posonlyargs]
-    parameters += [kinds(a.arg, kinds.POSITIONAL_OR_KEYWORD) for a in of.args]
-    parameters = [p.replace(default=d) for p, d in zip(parameters, optional, strict=True)]
-    if of.vararg:
-        parameters.append(kinds(of.vararg.arg, kinds.VAR_POSITIONAL))
-    parameters += [kinds(a.arg, kinds.KEYWORD_ONLY, default=None) for a in of.kwonlyargs]
-    if of.kwarg:
-        parameters.append(kinds(of.kwarg.arg, kinds.VAR_KEYWORD))
-    return inspect.Signature(parameters)
 
 
 @dataclass
@@ -89,17 +47,12 @@ class Record:
         return [call[0] for call in self.calls]
 
     def check(self, kind: str, method: str, *arguments: object) -> None:
-        """Fails where the real driver's method would not take these arguments."""
-        if self.driver == MssqlPython.name:
-            real = inspect.signature(getattr(RealCursor if kind == "Cursor" else RealConnection, method))
-        else:
-            real = pyodbc_signatures(kind)[method]
-        real.bind(None, *arguments)
+        """Fails where mssql-python's method would not take these arguments."""
+        inspect.signature(getattr(RealCursor if kind == "Cursor" else RealConnection, method)).bind(None, *arguments)
 
     def connect(self, *arguments: Any, **named: Any) -> RecordingConnection:
         """As the driver's module has it."""
-        real = inspect.signature(mssql_python.connect) if self.driver == MssqlPython.name else pyodbc_connect()
-        real.bind(*arguments, **named)
+        inspect.signature(mssql_python.connect).bind(*arguments, **named)
         self.connected.append((arguments, named))
         return RecordingConnection(self)
 
@@ -211,5 +164,5 @@ class RecordingPyOdbc(PyOdbc):
     def __init__(self, record: Record) -> None:
         self.module = record.module()
 
-    def odbc_driver(self, options: Options) -> str:
-        return options.odbc_driver or "ODBC Driver 18 for SQL Server"
+    def odbc_driver(self) -> str:
+        return "ODBC Driver 18 for SQL Server"

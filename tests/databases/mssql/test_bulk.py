@@ -15,9 +15,8 @@ from mssql_python.cursor import Cursor as RealCursor
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
-from keybench.databases.mssql import connection
-from keybench.databases.mssql.connection import drivers
-from keybench.databases.mssql.connection.drivers import MssqlPython, PyOdbc
+from keybench.databases.mssql import connection, drivers
+from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError, UsageError
@@ -43,11 +42,6 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-with_mssql_python = pytest.mark.parametrize("record", [MssqlPython.name], indirect=True)
-with_pyodbc = pytest.mark.parametrize("record", [PyOdbc.name], indirect=True)
-
-
-@with_mssql_python
 @pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
 def test_each_transaction_is_one_copy_of_all_its_rows(record: Record, address: Address, column: str) -> None:
     sized, made = taken_by(ENGINE.column(column), random(2500))
@@ -66,7 +60,6 @@ def test_each_transaction_is_one_copy_of_all_its_rows(record: Record, address: A
     assert [row[1] for row in sent] == [row.tobytes().decode() for row in Payload(100).rows(7, 2500)]
 
 
-@with_mssql_python
 def test_preparing_leaves_no_transaction_open(record: Record, address: Address) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
     record.calls.clear()
@@ -77,7 +70,6 @@ def test_preparing_leaves_no_transaction_open(record: Record, address: Address) 
     assert record.calls[0][2] == [(i,) for i in range(10)]
 
 
-@with_mssql_python
 def test_its_errors_show_the_servers_message(record: Record, address: Address) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
     (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
@@ -91,7 +83,6 @@ def test_its_errors_show_the_servers_message(record: Record, address: Address) -
         session.send(batch)
 
 
-@with_mssql_python
 def test_rows_can_still_be_sent_read_and_deleted_after_it(record: Record, address: Address) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
     (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
@@ -101,7 +92,6 @@ def test_rows_can_still_be_sent_read_and_deleted_after_it(record: Record, addres
     assert record.names()[-2:] == ["executemany", "commit"]
 
 
-@with_mssql_python
 def test_the_real_driver_opens_its_own_connection_from_what_ours_was_made_with(
     record: Record, address: Address
 ) -> None:
@@ -136,7 +126,7 @@ class Unconnected(RealCursor):
 def test_the_real_driver_accepts_the_call_and_its_error_is_a_server_error(address: Address, free_port: int) -> None:
     here = replace(address, parameters={**address.parameters, "host": "127.0.0.1", "port": str(free_port)})
     driver = MssqlPython()
-    using = connection.Connection(None, driver)
+    using = connection.MssqlConnection(None, driver)
     cursor = Unconnected(connection.connection_string(here, "keybench"))
     with pytest.raises(ServerError, match=r"^SQL Server: Failed to connect to SQL Server: .*refused"):
         using.copy(cursor, "[keybench].[rows]", ["key"], [(1,)])
@@ -147,7 +137,7 @@ def test_the_bulk_clients_errors_are_not_mssql_pythons() -> None:
     assert not issubclass(mssql_py_core.Error, mssql_python.Error)
 
 
-@with_pyodbc
+@pytest.mark.parametrize("record", [PyOdbc.name], indirect=True)
 def test_pyodbcs_error_has_a_next_step(record: Record, address: Address) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
     (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)

@@ -42,6 +42,7 @@ def stored_form(value: object, column: str) -> bytes | int:
     return value.encode("ascii") if isinstance(value, str) else value  # type: ignore[return-value]
 
 
+@pytest.mark.parametrize("record", ["mssql-python", "pyodbc"], indirect=True)
 @pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
 def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, address: Address, column: str) -> None:
     sized, made = taken_by(ENGINE.column(column), random(2500))
@@ -151,6 +152,7 @@ def test_the_statistics_are_gathered_once_before_the_first_reads(record: Record,
     assert record.statements().count("UPDATE STATISTICS [keybench].[rows]") == 1
 
 
+@pytest.mark.parametrize("record", ["mssql-python", "pyodbc"], indirect=True)
 def test_logging_in_has_a_timeout(record: Record, address: Address) -> None:
     MssqlSession(address, Table("rows", ENGINE.column("uniqueidentifier"), 10))
     ((arguments, named),) = record.connected

@@ -13,11 +13,11 @@ from sqlglot import exp
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random
 from keybench.databases.core.functions import scripts
-from keybench.databases.mssql import connection, container, database, ddl, keys, settings
+from keybench.databases.mssql import connection, container, ddl, keys, owned_schema, settings
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
-from keybench.databases.mssql.settings import Options
+from keybench.databases.mssql.settings import options
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from tests.databases import coordination_statements
@@ -48,7 +48,7 @@ ANSWERS = {
     "SELECT index_id, SUM": [(1, 8192)],
     "SELECT SUM(ghost_record_count)": [(0,)],
     "SET NOCOUNT ON": [(0,)],
-    "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0": [(database.MARK,)],
+    "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0": [(owned_schema.MARK,)],
 }
 """Not figures of a server: answers that let the code continue to its next statement."""
 
@@ -102,7 +102,7 @@ def everything(record: Record, address: Address) -> list[str]:
     left.contents(), left.remove(), left.close()
     master = connection.connect(address, "master")
     for versioning in ("rcsi", "snapshot", "adr"):
-        database.create(master, Options(row_versioning=versioning), "FORCED")
+        owned_schema.create_database(master, options({"row_versioning": versioning}), "FORCED")
     for statement in settings.statements(ENGINE.settings("durable", "small")):
         master.run(statement.replace(ENGINE.settings("durable", "small").values["max_server_memory_mb"], "1024"))
     return list(dict.fromkeys(record.statements()))
@@ -142,13 +142,13 @@ def test_queries_about_a_table_come_after_its_index_was_found(record: Record, ad
 
 def test_create_statements_by_options() -> None:
     table = Table("rows", ENGINE.column("uniqueidentifier"), 100, "nonclustered")
-    assert ddl.create(table, Options(beneath="clustered")) == (
+    assert ddl.create(table, options({"beneath": "clustered"})) == (
         "CREATE TABLE [keybench].[rows] (row_id bigint IDENTITY NOT NULL, [key] uniqueidentifier NOT NULL, payload "
         "char(100) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_row] PRIMARY KEY CLUSTERED (row_id), "
         "CONSTRAINT [rows_key] UNIQUE NONCLUSTERED ([key]) WITH "
         "(FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF))"
     )
-    heap = ddl.create(table, Options(beneath="heap", fill_factor="80", sequential_key="on"))
+    heap = ddl.create(table, options({"beneath": "heap", "fill_factor": "80", "sequential_key": "on"}))
     assert heap == (
         "CREATE TABLE [keybench].[rows] ([key] uniqueidentifier NOT NULL, payload char(100) COLLATE "
         "Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_key] PRIMARY KEY NONCLUSTERED ([key]) WITH "

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 import pytest
 
-from keybench.databases.mssql import connection, database
-from keybench.databases.mssql.connection import drivers, error_text
+from keybench.databases.mssql import connection, drivers, owned_schema
+from keybench.databases.mssql.connection import error_text
 from keybench.databases.mssql.engine import ENGINE
-from keybench.databases.mssql.settings import Options
+from keybench.databases.mssql.settings import options
 from keybench.databases.mssql.url import address_of
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from tests.databases.mssql.recording import Record
@@ -123,11 +123,11 @@ def loader(name, *rest):
         raise ImportError("libodbc.so.2: cannot open shared object file: No such file or directory")
     return real(name, *rest)
 importlib.import_module = loader
-from keybench.databases.mssql.connection.drivers import load
-from keybench.databases.mssql.settings import Options
+from keybench.databases.mssql.drivers import load
+from keybench.databases.mssql.settings import options
 from keybench.errors import EnvironmentMissing
 try:
-    load(Options(driver="pyodbc"))
+    load(options(dict(driver="pyodbc")))
 except EnvironmentMissing as error:
     print(error)
 """
@@ -140,8 +140,8 @@ except EnvironmentMissing as error:
 
 
 def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Record, monkeypatch) -> None:
-    class Refusing(type(drivers.load(Options()))):  # type: ignore[misc]
-        def connect(self, text: str, options: Options) -> object:
+    class Refusing(type(drivers.load(options({})))):  # type: ignore[misc]
+        def connect(self, text: str, options: object) -> object:
             from tests.databases.mssql.recording import mssql_python
 
             raise mssql_python.OperationalError("Connection operation failed", "Failed to load the driver. Please read")
@@ -161,8 +161,8 @@ def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: py
 
 
 def test_a_wrong_password_gives_the_servers_message_without_the_password(record: Record, monkeypatch) -> None:
-    class Refusing(type(drivers.load(Options()))):  # type: ignore[misc]
-        def connect(self, text: str, options: Options) -> object:
+    class Refusing(type(drivers.load(options({})))):  # type: ignore[misc]
+        def connect(self, text: str, options: object) -> object:
             from tests.databases.mssql.recording import ServerSaysNo
 
             raise ServerSaysNo(f"Login failed for user 'sa'. ({PASSWORD})")
@@ -206,7 +206,7 @@ def test_a_full_disk_has_a_next_step(record: Record, address, text: str, step: b
     record.refuse["INSERT"] = text
     with pytest.raises(ServerError) as caught:
         connection.connect(address).run("INSERT INTO t VALUES (1)")
-    assert str(caught.value) == f"SQL Server: {text}" + (connection.FULL if step else "")
+    assert str(caught.value) == f"SQL Server: {text}" + (f" {connection.MssqlConnection.when_full}" if step else "")
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_without_a_database_one_is_made_and_dropped(answering: Record) -> None:
 def test_in_a_named_database_only_the_schema_is_made_and_dropped(answering: Record) -> None:
     mine = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = "
     answering.answers[f"{mine}0"] = []
-    answering.answers[f"{mine}3"] = [(database.MARK,)]
+    answering.answers[f"{mine}3"] = [(owned_schema.MARK,)]
     answering.answers["SELECT t.name"] = [("keybench_rows", 8192)]
     server = ENGINE.provision("mssql://bench@db.example/shop", SETTINGS)
     server.start()

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 import oracledb
 
@@ -55,16 +55,13 @@ class RecordingCursor:
         self.description: object = None
         self.rowcount = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         check(oracledb.Cursor, "close")
 
-    def execute(self, statement: str, values: dict[str, object]) -> None:
+    def execute(self, statement: str, values: dict[str, object] | None = None) -> None:
         check(oracledb.Cursor, "execute", statement, values)
-        binds = {name for name in values if f":{name}" in statement}
-        assert binds == set(values), statement
+        binds = {name for name in values or {} if f":{name}" in statement}
+        assert binds == set(values or {}), statement
         self._answer(("execute", statement, values))
         self.rowcount = 1
 

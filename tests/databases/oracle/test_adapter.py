@@ -11,15 +11,15 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from keybench.databases.contract.roles import Address
+from keybench.databases.contract.roles import Address, Secret
 from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.core import array_session
-from keybench.databases.oracle import connection, container, ddl, keys, user
+from keybench.databases.oracle import connection, container, ddl, keys
 from keybench.databases.oracle.admin import OracleAdmin
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
-from keybench.databases.oracle.settings import Options
+from keybench.databases.oracle.settings import options
 from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
@@ -35,7 +35,7 @@ OPAQUE = ("ANALYZE", "BEGIN", "COMMIT", "LOCK TABLE", "ALTER", "GRANT", "CREATE 
 """Statements that sqlglot does not understand: pinned as text only, like those of index-organised tables."""
 
 
-def everything(record: Record, address: Address) -> list[str]:
+def everything(record: Record, address: Address, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """All statements of trials with each kind of table and key, and around them, each once, in order."""
     record.answers = {"SELECT n.name": STATISTICS, "SELECT height": [(2, 9, 3, 90, 100, 1)]}
     record.answers |= coordination_statements.ANSWERS
@@ -81,13 +81,17 @@ def everything(record: Record, address: Address) -> list[str]:
     server.stop()
     left = ENGINE.owned_schema("oracle://keybench@db.example/FREEPDB1")
     left.contents(), left.remove(), left.close()
-    record.answers = {user.SMALL_LOGS_IN_USE: [(1,)], user.SMALL_LOGS: [(1,), (2,)], user.EXISTS: [("KEYBENCH",)]}
-    container.prepare(replace(address, server="container", settings=ENGINE.settings("fast", "small")))
+    record.answers = {container.SMALL_LOGS_IN_USE: [(1,)], container.SMALL_LOGS: [(1,), (2,)]}
+    record.answers[container.USER_EXISTS] = [("KEYBENCH",)]
+    monkeypatch.setenv("ORACLES_PASSWORD", "")
+    secret, chosen = Secret("ORACLES_PASSWORD"), ENGINE.settings("fast", "small")
+    container.prepare(replace(address, server="container", settings=chosen, secret=secret))
     return list(dict.fromkeys(record.statements()))
 
 
-def test_the_statements_are_those_that_are_pinned(record: Record, address: Address) -> None:
-    assert "".join(f"{statement}\n" for statement in everything(record, address)) == PINNED.read_text(encoding="utf-8")
+def test_the_statements_are_those_that_are_pinned(record: Record, address: Address, monkeypatch) -> None:
+    sent = "".join(f"{statement}\n" for statement in everything(record, address, monkeypatch))
+    assert sent == PINNED.read_text(encoding="utf-8")
 
 
 def test_each_statement_parses_or_is_known_not_to() -> None:
@@ -99,10 +103,11 @@ def test_each_statement_parses_or_is_known_not_to() -> None:
             assert isinstance(tree, exp.Select | exp.Insert | exp.Update | exp.Delete | exp.Create), statement
 
 
-def test_a_container_gets_large_logs_and_a_user_with_few_rights(record: Record, address: Address) -> None:
-    record.answers = {user.SMALL_LOGS: [(1,), (2,)]}
+def test_a_container_gets_large_logs_and_a_user_with_few_rights(record: Record, address: Address, monkeypatch) -> None:
+    monkeypatch.setenv("ORACLES_PASSWORD", "secret")
+    record.answers = {container.SMALL_LOGS: [(1,), (2,)]}
     chosen = ENGINE.settings("durable", "default")
-    ready = container.prepare(replace(address, server="container", settings=chosen))
+    ready = container.prepare(replace(address, server="container", settings=chosen, secret=Secret("ORACLES_PASSWORD")))
     assert {name: ready.parameters[name] for name in ("user", "service")} == {"user": "KEYBENCH", "service": "FREEPDB1"}
     modes = [(named["user"], named["service_name"], named["mode"]) for named in record.connected]
     assert modes == [("SYS", "FREE", oracledb.AUTH_MODE_SYSDBA), ("SYS", "FREEPDB1", oracledb.AUTH_MODE_SYSDBA)]
@@ -134,15 +139,15 @@ def test_the_model_refuses_blocks_that_it_does_not_know(record: Record, address:
 
 
 def test_create_statements_by_options() -> None:
-    unique = ddl.create(Table("rows", ENGINE.column("raw16"), 100, "nonclustered"), Options())
+    unique = ddl.create(Table("rows", ENGINE.column("raw16"), 100, "nonclustered"), options({}))
     assert unique == (
         'CREATE TABLE "rows" (key RAW(16) NOT NULL, payload VARCHAR2(100 BYTE) NOT NULL)',
         'CREATE UNIQUE INDEX "rows_key" ON "rows" (key)',
     )
-    plain = ddl.create(Table("rows", ENGINE.column("raw16"), 0, "nonclustered"), Options(unique="no"))
+    plain = ddl.create(Table("rows", ENGINE.column("raw16"), 0, "nonclustered"), options({"unique": "no"}))
     assert plain[1] == 'CREATE INDEX "rows_key" ON "rows" (key)'
-    with pytest.raises(UsageError, match=r"^unknown Oracle option unique 'perhaps'\. Known: no, yes\.$"):
-        Options(unique="perhaps")
+    with pytest.raises(UsageError, match=r"^unique of Oracle is one of yes, no, not 'perhaps'\.$"):
+        options({"unique": "perhaps"})
 
 
 TYPES = {

@@ -10,10 +10,11 @@ import pytest
 
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.databases.postgresql.connection import UnreadableError
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.probes import counters, log, nbtree, waldump
+from keybench.databases.postgresql.probes import counters, log, nbtree
 from keybench.databases.postgresql.probes.pages import read_index
-from keybench.databases.postgresql.probes.tables import files_of, index_oid
+from keybench.databases.postgresql.probes.splits import Splits, count
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -123,7 +124,7 @@ def test_page_images_after_a_checkpoint_are_counted(admin) -> None:
     admin.create(on)
     send(admin.address, on, keys[:50_000])
     leaves = read_index(admin, on).leaf  # this makes a checkpoint
-    (_, probe, splits, *_) = admin.probes()
+    (probe, splits, *_) = admin.probes()
     probe.before(on)
     splits.before(on)
     send(admin.address, on, keys[50_000:])
@@ -151,7 +152,7 @@ def test_figures_from_the_index_file_equal_pgstatindexs(inspector: PostgresAdmin
     figures = read_index(inspector, on)
     ((leaf, internal, density, fragmentation),) = inspector.rows(
         "SELECT leaf_pages, internal_pages, avg_leaf_density, leaf_fragmentation FROM pgstatindex(%s::oid::regclass)",
-        [index_oid(inspector, on)],
+        [inspector.index_oid(on)],
     )
     assert (figures.leaf, figures.branch) == (leaf, internal)
     assert (round(figures.density, 2), round(figures.fragmentation, 2)) == (density, fragmentation)
@@ -159,7 +160,7 @@ def test_figures_from_the_index_file_equal_pgstatindexs(inspector: PostgresAdmin
         "SELECT sum((btpo_next < blkno)::int), sum((btpo_next <> blkno + 1)::int), count(*) "
         "FROM (SELECT s.* FROM generate_series(1, pg_relation_size(%s::oid) / 8192 - 1) b, "
         "LATERAL bt_page_stats(%s::oid::regclass::text, b) s) p WHERE btpo_level = 0 AND btpo_next <> 0",
-        [index_oid(inspector, on)] * 2,
+        [inspector.index_oid(on)] * 2,
     )
     assert figures.fragmentation == 100 * (back or 0) / leaf
     assert figures.nonadjacent == (100 * apart / links if links else 0)
@@ -223,32 +224,32 @@ def test_probes_wait_for_writers_connections_but_not_for_older_ones(admin, monke
         assert time.monotonic() - begin < 30
     finally:
         standing.close()
-    for probe in (counters.CacheProbe(admin), counters.LogProbe(admin)):
-        probe.before(table())
-        writer = PostgresAdmin(admin.address)
-        leaving, begin = threading.Timer(0.3, writer.close), time.monotonic()
-        leaving.start()
-        list(probe.after(table()))
-        assert 0.3 <= time.monotonic() - begin < 30
-        leaving.join()
+    probe = counters.CountersProbe(admin)
+    probe.before(table())
+    writer = PostgresAdmin(admin.address)
+    leaving, begin = threading.Timer(0.3, writer.close), time.monotonic()
+    leaving.start()
+    list(probe.after(table()))
+    assert 0.3 <= time.monotonic() - begin < 30
+    leaving.join()
 
 
 def test_a_log_that_cannot_be_read_makes_readings_absent_with_a_reason(admin) -> None:
     with pytest.raises(
-        waldump.WalUnreadableError, match=r'^pg_waldump failed: .*could not locate WAL file "0000000100000F0000000000"'
+        UnreadableError, match=r'^pg_waldump failed: .*could not locate WAL file "0000000100000F0000000000"'
     ):
-        waldump.count(log.split_records(admin, "F00/0", "F00/1000000"), "1/2/3", 291)
+        count(log.split_records(admin, "F00/0", "F00/1000000"), "1/2/3", 291)
 
 
 def test_an_empty_stretch_of_log_holds_no_splits(admin) -> None:
     here = log.position(admin)
-    assert waldump.count(log.split_records(admin, here, here), "1/2/3", 291) == waldump.Splits(0, 0, 0, 0)
+    assert count(log.split_records(admin, here, here), "1/2/3", 291) == Splits(0, 0, 0, 0)
 
 
 def test_a_trial_may_begin_and_end_where_a_log_file_does(admin) -> None:
     on = table()
     admin.create(on)
-    (_, _, splits, *_) = admin.probes()
+    (_, splits, *_) = admin.probes()
     admin.rows("SELECT pg_switch_wal()")
     splits.before(on)
     begin = log.position(admin)
@@ -265,8 +266,7 @@ def test_a_file_that_is_no_index_is_refused(admin) -> None:
     admin.create(on)
     send(admin.address, on, increasing(100))
     admin.checkpoint()
-    files = files_of(admin)
-    assert files
-    heap = files.data / admin.value("SELECT pg_relation_filepath(%s::regclass)", layout.name(on))
+    assert admin.data_folder
+    heap = admin.data_folder / admin.value("SELECT pg_relation_filepath(%s::regclass)", layout.name(on))
     with pytest.raises(ValueError, match=r"^no nbtree index: the first page is not its metapage$"):
         nbtree.summarise(nbtree.of_file(heap, 8192))

@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 import importlib
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from keybench.databases.mssql.settings import Options
+from keybench.databases.core.engine_options import Options
 from keybench.errors import EnvironmentMissing, UsageError
 
 LOGIN_SECONDS = 5
@@ -24,7 +24,6 @@ LOGIN_SECONDS = 5
 _LTDL = "libltdl.so.7"
 """The system library that Microsoft's driver in mssql-python's companion wheel needs; its other provider does not."""
 _WITHOUT_LIBRARIES = "mssql-odbc"
-_COMPANION = "mssql_python_odbc"
 
 _NO_BULK = (
     "pyodbc cannot bulk copy to SQL Server: pip install mssql-python, and leave the driver at auto "
@@ -35,64 +34,60 @@ Sizes = Sequence[tuple[str, int]]
 """The SQL type and size of each parameter, by ODBC's names without `SQL_`."""
 
 
-class Driver(Protocol):
+class Driver(ABC):
     """One driver, loaded."""
 
     name: str
     module: Any
 
+    @abstractmethod
     def connect(self, text: str, options: Options) -> Any:
         """A DB-API connection in autocommit; `text` is the connection string, without a driver's name."""
-        ...
 
-    def cursor_for(self, connection: Any, sizes: Sizes) -> Any:
+    @abstractmethod
+    def cursor(self, connection: Any) -> Any:
         """A cursor whose `executemany` binds arrays."""
-        ...
 
+    @abstractmethod
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
         """Executes the statement once a row, in order, in one call."""
-        ...
 
+    @abstractmethod
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
         """Loads the rows by bulk copy, over a connection of its own; the rows that the driver sent."""
-        ...
 
+    @abstractmethod
     def versions(self) -> dict[str, str]:
         """Versions of the software between keybench and the server."""
-        ...
 
 
-class MssqlPython:
+class MssqlPython(Driver):
     """mssql-python. It gets the parameters' types; otherwise it would inspect every value to choose one."""
 
     name = "mssql-python"
 
     def __init__(self) -> None:
-        module: Any = importlib.import_module("mssql_python")
-        self.module = module
+        self.module = importlib.import_module("mssql_python")
         self.module.pooling(enabled=False)  # a pooled connection would keep using a database that has to be dropped
         if sys.platform == "linux" and not _loads(_LTDL) and self.module.native_provider != _WITHOUT_LIBRARIES:
             self.module.native_provider = _WITHOUT_LIBRARIES
 
     def connect(self, text: str, options: Options) -> Any:  # noqa: ARG002 (it knows its own ODBC driver)
-        """As the protocol says."""
+        """See `Driver`."""
         return self.module.connect(text, autocommit=True, timeout=LOGIN_SECONDS)
 
-    def cursor_for(self, connection: Any, sizes: Sizes) -> Any:  # noqa: ARG002 (set for each call)
-        """As the protocol says."""
+    def cursor(self, connection: Any) -> Any:
+        """See `Driver`."""
         return connection.cursor()
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
-        """As the protocol says. Each call forgets the sizes."""
+        """See `Driver`. Each call forgets the sizes."""
         cursor.setinputsizes([(getattr(self.module, f"SQL_{kind}"), size, 0) for kind, size in sizes])
         cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
-        """As the protocol says: all rows as one batch, without the driver's default timeout of 30 s.
-
-        Bulk copy is a client of its own (mssql_py_core); its errors are not mssql-python's.
-        """
-        core: Any = importlib.import_module("mssql_py_core")
+        """See `Driver`: all rows as one batch, without the driver's default timeout of 30 s."""
+        core: Any = importlib.import_module("mssql_py_core")  # the client, whose errors are not mssql-python's
         try:
             result = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
         except core.Error as error:
@@ -101,22 +96,18 @@ class MssqlPython:
 
     def versions(self) -> dict[str, str]:
         """Driver and ODBC provider."""
-        return {
-            "mssql-python": version("mssql-python"),
-            "mssql-python-odbc": version("mssql-python-odbc"),
-            "odbc_provider": str(self.module.native_provider),
-        }
+        packages = {name: version(name) for name in ("mssql-python", "mssql-python-odbc")}
+        return {**packages, "odbc_provider": str(self.module.native_provider)}
 
 
-class PyOdbc:
+class PyOdbc(Driver):
     """pyodbc with `fast_executemany`; it asks the server for the parameters' types."""
 
     name = "pyodbc"
 
     def __init__(self) -> None:
         try:
-            module: Any = importlib.import_module("pyodbc")
-            self.module = module
+            self.module = importlib.import_module("pyodbc")
         except ImportError as error:
             raise EnvironmentMissing(
                 f"pyodbc cannot be loaded ({' '.join(str(error).split())}): install the system's ODBC library "
@@ -125,33 +116,27 @@ class PyOdbc:
         self.module.pooling = False
 
     def connect(self, text: str, options: Options) -> Any:
-        """As the protocol says."""
-        return self.module.connect(
-            f"DRIVER={braced(self.odbc_driver(options))};{text}", autocommit=True, timeout=LOGIN_SECONDS
-        )
+        """See `Driver`."""
+        driver = braced(options["odbc_driver"] or self.odbc_driver())
+        return self.module.connect(f"DRIVER={driver};{text}", autocommit=True, timeout=LOGIN_SECONDS)
 
-    def odbc_driver(self, options: Options) -> str:
-        """Name or path of Microsoft's ODBC driver: as chosen, as installed, or of mssql-python's companion wheel."""
-        if options.odbc_driver:
-            return options.odbc_driver
-        installed = [name for name in self.module.drivers() if name.startswith("ODBC Driver ")]
-        if installed:
+    def odbc_driver(self) -> str:
+        """The name of Microsoft's newest ODBC driver that is installed."""
+        if installed := [name for name in self.module.drivers() if name.startswith("ODBC Driver ")]:
             return str(max(installed))
-        if path := _companion():
-            return str(path)
         raise EnvironmentMissing(
-            "pyodbc finds no ODBC driver for SQL Server: install Microsoft's (https://aka.ms/odbc18), or "
-            "pip install mssql-python-odbc, or name one by KEYBENCH_MSSQL_ODBC_DRIVER."
+            "pyodbc finds no ODBC driver for SQL Server: install Microsoft's (https://aka.ms/odbc18), or name one by "
+            "KEYBENCH_MSSQL_ODBC_DRIVER."
         )
 
-    def cursor_for(self, connection: Any, sizes: Sizes) -> Any:  # noqa: ARG002 (the server describes them)
-        """As the protocol says."""
+    def cursor(self, connection: Any) -> Any:
+        """See `Driver`."""
         cursor = connection.cursor()
         cursor.fast_executemany = True
         return cursor
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:  # noqa: ARG002
-        """As the protocol says."""
+        """See `Driver`."""
         cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:  # noqa: ARG002
@@ -183,7 +168,7 @@ def without_bulk(options: Options) -> str:
 
 def _chosen(options: Options) -> str:
     names = installed()
-    return names[0] if options.driver == "auto" and names else options.driver
+    return names[0] if options["driver"] == "auto" and names else options["driver"]
 
 
 def load(options: Options) -> Driver:
@@ -199,16 +184,6 @@ def load(options: Options) -> Driver:
 def braced(value: str) -> str:
     """A value of a connection string, quoted for any characters in it."""
     return "{" + value.replace("}", "}}") + "}"
-
-
-def _companion() -> Path | None:
-    """The ODBC driver in mssql-python's companion wheel, the build for Debian and Ubuntu first."""
-    spec = find_spec(_COMPANION)
-    for folder in spec.submodule_search_locations or () if spec else ():
-        for system in ("debian_ubuntu", "rhel"):
-            if paths := sorted((Path(folder) / "libs" / "linux" / system).glob("*/lib/libmsodbcsql-*")):
-                return paths[-1]
-    return None
 
 
 def _loads(library: str) -> bool:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.databases.postgresql.probes.waldump import Splits, WalUnreadableError, count
+from keybench.databases.postgresql.connection import UnreadableError
+from keybench.databases.postgresql.probes.splits import Splits, count
 
 
 def record(kind: str, level: int, place: int, *, relation: str = "1663/5/9", right: bool, colon: bool) -> bytes:
@@ -53,5 +54,5 @@ def test_records_are_counted_by_kind_of_split() -> None:
 
 
 def test_a_record_of_another_form_is_an_error() -> None:
-    with pytest.raises(WalUnreadableError, match=r"^a split record of unknown form: SPLIT_R something new$"):
+    with pytest.raises(UnreadableError, match=r"^a split record of unknown form: SPLIT_R something new$"):
         count([b"desc: SPLIT_R something new\n"], "1663/5/9", 291)

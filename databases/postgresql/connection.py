@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,9 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.hosting.unreachable import with_next_step
-from keybench.databases.postgresql import versions
-from keybench.databases.postgresql.ddl import USER
-from keybench.databases.registry import engine
-from keybench.errors import EnvironmentMissing, ServerError
+from keybench.databases.hosting.unreachable import unreachable, with_next_step
+from keybench.databases.postgresql import ddl, versions
+from keybench.errors import KeybenchError, ServerError
 from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
 
@@ -32,10 +31,11 @@ its container."""
 
 def conninfo(address: Address) -> str:
     """The connection string. It includes the password if there is one, so it must never be shown."""
-    given = {name: value for name, value in address.parameters.items() if name not in _NOT_THE_DRIVERS}
-    password = {"password": address.secret.reveal()} if address.secret else {}
-    defaults = {"connect_timeout": str(CONNECT_SECONDS), "application_name": APPLICATION}
-    return make_conninfo("", **{**defaults, **given, **password, "client_encoding": "UTF8"})
+    parameters = {"connect_timeout": str(CONNECT_SECONDS), "application_name": APPLICATION}
+    parameters |= {name: value for name, value in address.parameters.items() if name not in _NOT_THE_DRIVERS}
+    if address.secret:
+        parameters["password"] = address.secret.reveal()
+    return make_conninfo("", **{**parameters, "client_encoding": "UTF8"})
 
 
 def place(address: Address) -> str:
@@ -44,31 +44,24 @@ def place(address: Address) -> str:
     return host if host.startswith("/") else f"{host}:{port}"
 
 
-def title(address: Address) -> str:
-    """The title of the engine, for messages: other systems speak the same protocol."""
-    return engine(address.engine).title
+def _unreachable(address: Address, message: str) -> KeybenchError:
+    reason = " ".join(message.split())
+    return unreachable(address, "PostgreSQL", place(address), reason, "host, port, user, password and database")
 
 
-def _unreachable(address: Address, message: str) -> EnvironmentMissing | ServerError:
-    secret = address.secret.reveal() if address.secret else ""
-    reason = " ".join((message.replace(secret, "***") if secret else message).split())
-    if address.server == "url":
-        return EnvironmentMissing(
-            f"{title(address)} at {place(address)} cannot be reached: {reason}\n"
-            "Check host, port, user, password and database in the URL, and that the server is up."
-        )
-    return ServerError(f"the private {title(address)} server does not answer: {reason}")
+class UnreadableError(Exception):
+    """Something cannot be read on this server; the message says why and what would allow it."""
 
 
 @contextmanager
-def server_errors(title: str = "PostgreSQL") -> Iterator[None]:
-    """Turns the driver's errors into ServerError with the server's message, which begins with the engine's title."""
+def server_errors() -> Iterator[None]:
+    """Turns the driver's errors into ServerError with the server's message."""
     try:
         yield
     except psycopg.Error as error:
         parts = [error.diag.message_primary, error.diag.message_detail, error.diag.message_hint]
         message = ". ".join(part for part in parts if part) or " ".join(str(error).split()) or type(error).__name__
-        raise ServerError(f"{title}: {with_next_step(message)}") from None
+        raise ServerError(f"PostgreSQL: {with_next_step(message)}") from None
 
 
 def connect(address: Address) -> psycopg.Connection:
@@ -101,9 +94,11 @@ def create_database(admin: psycopg.Connection) -> None:
     """
     icu = admin.execute("SELECT count(*) FROM pg_collation WHERE collname = 'en-US-x-icu'").fetchone() == (1,)
     if icu and admin.info.server_version >= versions.ICU_DATABASES:
-        admin.execute(f"CREATE DATABASE {USER} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'")
+        admin.execute(
+            f"CREATE DATABASE {ddl.USER} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'"
+        )
     else:
-        admin.execute(f"CREATE DATABASE {USER} TEMPLATE template0")
+        admin.execute(f"CREATE DATABASE {ddl.USER} TEMPLATE template0")
 
 
 def key_array(table: Table, data: NDArray[np.uint8]) -> EncodedKeys:
@@ -113,12 +108,11 @@ def key_array(table: Table, data: NDArray[np.uint8]) -> EncodedKeys:
     return data
 
 
-class Queries:
+class AdminConnection:
     """One administrative connection, in autocommit, which administration and probes share."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        self._title = title(address)
         self._connection = connect(address)
         self.version = self._connection.info.server_version
         """The server's version as libpq numbers it: 180004."""
@@ -133,9 +127,15 @@ class Queries:
         """Whether keybench started the server. Then nobody else uses it."""
         return self.address.server != "url"
 
+    @property
+    def data_folder(self) -> Path | None:
+        """The data directory of a private server; None if keybench cannot read it (a URL's, a container's)."""
+        data = self.address.parameters.get("data")
+        return Path(data) if data else None
+
     def rows(self, statement: str, values: Sequence[object] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
         """The rows of a query. Raises ServerError with the server's message if the server refuses it."""
-        with server_errors(self._title):
+        with server_errors():
             cursor = self._connection.execute(statement, values or None, binary=binary)
             return cursor.fetchall() if cursor.description else []
 
@@ -152,6 +152,17 @@ class Queries:
             return False
         self.rows("CHECKPOINT")
         return True
+
+    def index_oid(self, table: Table) -> int:
+        """Object id of the measured index. Raises ServerError if there is no such table."""
+        statement = "SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(%s) AND indisprimary = %s"
+        if not (oids := self.rows(statement, [ddl.name(table), ddl.is_primary(table)])):
+            raise ServerError(f"PostgreSQL: there is no table {ddl.name(table)}.")
+        return int(oids[0][0])
+
+    def index_bytes(self, table: Table) -> int:
+        """Size of the key's index, in bytes."""
+        return int(self.value("SELECT pg_relation_size(%s::oid)", self.index_oid(table)))
 
     def extension(self, name: str) -> str:
         """The quoted schema of an installed extension; empty if it is not installed."""

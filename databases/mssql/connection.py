@@ -3,50 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.dbapi import DbApiConnection
 from keybench.databases.hosting.unreachable import unreachable
-from keybench.databases.mssql.connection import drivers
-from keybench.databases.mssql.connection.drivers import Driver, Sizes, braced
+from keybench.databases.mssql import drivers
+from keybench.databases.mssql.drivers import Driver, Sizes, braced
 from keybench.databases.mssql.settings import options
-from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
+from keybench.errors import EnvironmentMissing, KeybenchError
 
 SESSION = "SET XACT_ABORT ON"
 """Run on each new connection: an error in any row of an array then undoes the whole transaction."""
-
-FULL = " Make room on the server's disk (of a container: where Docker keeps its files), or use fewer --rows."
-"""The next step, added to a message about a full disk."""
-_FULL = ("filegroup is full", "is full due to", "not enough space on the disk", "no space left")
 
 _LAYERS = re.compile(r"^(\[[^]]*\]\s*)+")
 _NO_LIBRARIES = "Failed to load the driver"
 
 
-class Connection:
-    """A DB-API connection in autocommit, until `begin`."""
+class MssqlConnection(DbApiConnection):
+    """A connection in autocommit, until `begin`."""
+
+    title = "SQL Server"
+    full = ("filegroup is full", "is full due to", "not enough space on the disk", "no space left")
+    when_full = "Make room on the server's disk (of a container: where Docker keeps its files), or use fewer --rows."
 
     def __init__(self, raw: Any, driver: Driver) -> None:
-        self.raw = raw
+        super().__init__(raw, driver.module.Error, RuntimeError)
         self.driver = driver
 
-    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a query; ServerError with the server's message where it refuses."""
-        with self.errors(), self._cursor() as cursor:
-            cursor.execute(statement, *values)
-            return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
-
-    def value(self, statement: str, *values: object) -> Any:
-        """The one value of a query."""
-        return self.rows(statement, *values)[0][0]
-
-    def run(self, statement: str, *values: object) -> int:
-        """Runs a statement; the rows that it changed."""
-        with self.errors(), self._cursor() as cursor:
-            cursor.execute(statement, *values)
-            return int(cursor.rowcount)
+    def error_text(self, error: BaseException) -> str:
+        """The message, without the names of the layers that passed it on."""
+        return error_text(error)
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
         """Executes the statement once a row, in order."""
@@ -63,50 +51,11 @@ class Connection:
         with self.errors():
             self.raw.autocommit = False
 
-    def commit(self) -> None:
-        """Commits."""
-        with self.errors():
-            self.raw.commit()
-
     def end(self) -> None:
         """Commits, and returns to autocommit."""
         self.commit()
         with self.errors():
             self.raw.autocommit = True
-
-    def rollback(self) -> None:
-        """Undoes the transaction; harmless where the server has done so, or has ended the connection."""
-        try:
-            self.raw.rollback()
-        except (self.driver.module.Error, RuntimeError):
-            return
-
-    def close(self) -> None:
-        """Closes it; harmless where the server has ended it."""
-        try:
-            self.raw.close()
-        except (self.driver.module.Error, RuntimeError):
-            return
-
-    @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Turns the driver's errors into ServerError with the server's message."""
-        try:
-            yield
-        except (self.driver.module.Error, RuntimeError) as error:
-            reason = error_text(error)
-        else:
-            return
-        full = any(sign in reason.lower() for sign in _FULL)
-        raise ServerError(f"SQL Server: {reason}{FULL if full else ''}")
-
-    @contextmanager
-    def _cursor(self) -> Iterator[Any]:
-        cursor = self.raw.cursor()
-        try:
-            yield cursor
-        finally:
-            cursor.close()
 
 
 def place(address: Address) -> str:
@@ -131,14 +80,14 @@ def connection_string(address: Address, database: str) -> str:
         "SERVER": f"{given.get('host', 'localhost')},{given.get('port', '1433')}",
         "DATABASE": database,
         **login,
-        "Encrypt": chosen.encrypt,
-        "TrustServerCertificate": chosen.trust_certificate,
+        "Encrypt": chosen["encrypt"],
+        "TrustServerCertificate": chosen["trust_certificate"],
         "ConnectRetryCount": "0",  # a lost connection is an error, never silently another one
     }
     return ";".join(f"{name}={braced(value)}" for name, value in values.items())
 
 
-def connect(address: Address, database: str = "") -> Connection:
+def connect(address: Address, database: str = "") -> MssqlConnection:
     """A connection in autocommit to that database, else to the address's own, within `drivers.LOGIN_SECONDS`.
 
     EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
@@ -146,18 +95,20 @@ def connect(address: Address, database: str = "") -> Connection:
     chosen = options(address.parameters)
     driver = drivers.load(chosen)
     text = connection_string(address, database or address.parameters.get("database", "master"))
+    reason = ""
     try:
-        connection = Connection(driver.connect(text, chosen), driver)
+        raw = driver.connect(text, chosen)
     except (driver.module.Error, RuntimeError) as error:
-        problem = _unreachable(address, error_text(error))
-    else:
-        try:
-            connection.run(SESSION)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-    raise problem
+        reason = error_text(error)
+    if reason:  # outside the handler, so that no error in the chain shows the connection string
+        raise _unreachable(address, reason)
+    connection = MssqlConnection(raw, driver)
+    try:
+        connection.run(SESSION)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _unreachable(address: Address, reason: str) -> KeybenchError:
@@ -166,5 +117,4 @@ def _unreachable(address: Address, reason: str) -> KeybenchError:
             "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
             "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
         )
-    to_check = "host, port, user, password and database"
-    return unreachable(address, "SQL Server", place(address), reason, to_check)
+    return unreachable(address, "SQL Server", place(address), reason, "host, port, user, password and database")
