@@ -15,14 +15,13 @@ from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.sizes import spelled
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel
+from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.costs.contract import (
     FEWEST_PAGES,
     Load,
     LoadCost,
     LookUps,
     PredictsCost,
-    PredictsCostOfSizes,
     Server,
 )
 from keybench.pagemodels.costs.sampling import Sample, draw
@@ -91,7 +90,7 @@ class Forecast:
 
     def __init__(self, on: Engine, table: Table, scenario: Scenario, layout: str, rows: int, seed: int) -> None:
         model = on.page_model(table)
-        if isinstance(model, PredictsCostOfSizes):
+        if isinstance(model, SizedByValue) and isinstance(model, PredictsCost):
             raise UsageError(f"a forecast knows entries of one size, and those of {layout} on {on.title} have several.")
         if not isinstance(model, PredictsCost):
             raise UsageError(

@@ -12,6 +12,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
+from keybench.pagemodels.contract import SizedByValue
 from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, PredictsCost, Server
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.ranking import ranked
@@ -44,7 +45,7 @@ def log_bytes(
     its rows then came in ascending order, which fills it nearly as a build does. The log of the build is not counted.
     """
     model = on.page_model(table)
-    if not isinstance(model, PredictsCost):
+    if not isinstance(model, PredictsCost) or isinstance(model, SizedByValue):
         return None
     small = 1
     while sum(rows) / small > _LEAST_ROWS:

@@ -29,12 +29,12 @@ from keybench.advice.forecast.load_cost import RowCost
 from keybench.advice.index_forecast import Growth
 from keybench.advice.scaling.leaves import Estimate, Index, student
 from keybench.advice.scaling.rows import Ints, Rows
+from keybench.pagemodels.contract import SizedByValue
 from keybench.pagemodels.costs.contract import (
     FEWEST_PAGES,
     Load,
     LoadCost,
     PredictsCost,
-    PredictsCostOfSizes,
     Server,
 )
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
@@ -75,7 +75,7 @@ def page_bytes(index: Index) -> int:
 
 
 def _knows(index: Index) -> bool:
-    return isinstance(index.model, PredictsCost | PredictsCostOfSizes)
+    return isinstance(index.model, PredictsCost)
 
 
 def of_stretches(
@@ -120,7 +120,7 @@ def of_random_keys(index: Index, growth: Growth, leaves: Estimate, server: Serve
     """Of random keys, which make so many leaves."""
     rows = growth.rows
     size = page_bytes(index)
-    if not size or isinstance(index.model, PredictsCostOfSizes):
+    if not size or isinstance(index.model, SizedByValue):
         return UNKNOWN
     most = int(max(simulated // _INDEXES, 2.2 * rows * FEWEST_PAGES * size / server.cache_bytes))
     if most > simulated:
@@ -216,8 +216,8 @@ def _cost(
     shared = [round(one, 2) for one in shared_bytes(stored, rows.ranks, ends)]
     writers = rows.writers if int(rows.writers.max()) else None
     load = Load(rows.ranks, list(ends), rows_per_tx, writers, shared, pages, look_ups=False)
-    if isinstance(index.model, PredictsCostOfSizes):
-        return index.model.sized_load_cost(load, index.model.sizes(rows.keys), server)
+    if isinstance(index.model, PredictsCost) and isinstance(index.model, SizedByValue):
+        return index.model.load_cost(replace(load, sizes=index.model.sizes(rows.keys)), server)
     return _remembered(index, load, server)
 
 

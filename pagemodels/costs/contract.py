@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
-from keybench.model.keys import Keys
 
 Counts = NDArray[np.int64]
 
@@ -40,10 +39,11 @@ class Load:
     """For each part, the pages that the index has, on average, where the rows are a part or a sample of a larger load:
     some logs write the numbers of pages, and large ones take more bytes. None: those that the rows make."""
     restart: int | None = None
-    """Rows after which the server is restarted, so that its cache is empty; None if it is not. UsageError from a model
-    that knows no restart."""
+    """Rows after which the server is restarted, so that its cache is empty; None if it is not."""
     look_ups: bool = True
     """Whether `LoadCost.look_ups` is wanted."""
+    sizes: NDArray[np.uint16] | None = None
+    """(n,): bytes of each row's entry, in order of arrival; for a model that is a `SizedByValue`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,11 +131,13 @@ class LoadCost:
     """Pages written to the data files."""
     log: Log | None = None
     look_ups: LookUps | None = None
+    note: str = ""
+    """What a reader must know of these figures: that no live server has confirmed the rule behind them."""
 
 
 @runtime_checkable
 class PredictsCost(Protocol):
-    """A page model with the server's cache and log behind it."""
+    """A page model with the server's cache and log behind it: the one interface of all engines' costs."""
 
     @property
     def page_bytes(self) -> int:
@@ -144,17 +146,4 @@ class PredictsCost(Protocol):
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """The cost of a load into an empty table. UsageError for a cache of fewer than 100 pages."""
-        ...
-
-
-@runtime_checkable
-class PredictsCostOfSizes(Protocol):
-    """The same for entries that have the size that the key's value needs: a `SizedByValue`."""
-
-    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
-        """Bytes of the entry of each key: (n,)."""
-        ...
-
-    def sized_load_cost(self, load: Load, sizes: NDArray[np.uint16], server: Server) -> LoadCost:
-        """As `PredictsCost.load_cost`; `sizes` are in order of arrival, like the ranks."""
         ...

@@ -17,7 +17,7 @@ allocation maps are not modelled, so `fragmentation` is exact only as far as the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError, unknown_name
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.costs.plain_cache import with_plain_cache
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.page_deletion import KEEP_EMPTY, PageDeletion, drop_empty
@@ -34,7 +35,6 @@ from keybench.pagemodels.half_split.sorted_build import SortedBuild
 from keybench.pagemodels.half_split.state import Rules
 from keybench.pagemodels.half_split.stateful import StatefulSizedSplitModel, StatefulSplitModel
 from keybench.pagemodels.mssql import records as rows
-from keybench.pagemodels.mssql.cost.load import REPLACEMENTS, CostModel
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 
 _LOCATORS = {"heap": rows.RID, "int": 4, "bigint": 8}
@@ -66,8 +66,6 @@ class Parameters:
     """Whether a rebuild leaves the free space of the fill factor on pages above the leaves too."""
     empty_pages: str = "freed"
     """What the ghost cleanup does to a page that it empties: `freed`; or `kept`, as a test of 2012 shows."""
-    replacement: str = "counters"
-    """Which pages leave a full buffer pool: by `counters` (documented for SQL Server 2000), or by `lru-2`."""
     threads: int = 1
     """Cores to use."""
 
@@ -80,7 +78,6 @@ class Parameters:
             ("structure", ("index", "heap")),
             ("beneath", tuple(_LOCATORS)),
             ("empty_pages", tuple(_DELETIONS)),
-            ("replacement", tuple(REPLACEMENTS)),
         ):
             if getattr(self, name) not in known:
                 raise unknown_name(name, getattr(self, name), known)
@@ -115,7 +112,7 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
         empty, one = _row(table, given, key, []), _row(table, given, key, [1])
         return varying_index(empty, one - empty - 1, rows.branch_row(key), given)
     if table.key == "clustered":
-        return index(row, rows.branch_row(key), given, (0, 0))
+        return index(row, rows.branch_row(key), given, 0)
     locator, varies = _LOCATORS[given.beneath], given.rid_varies and given.beneath == "heap"
     leaf = rows.index_row(key, locator, locator_varies=varies, versions=given.row_versions)
     # Of an index that is not unique the locator is part of the key on all levels.
@@ -123,9 +120,9 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
     if table.key != "nonclustered" or table.lengths:
         return index(leaf, branch, given)
     if given.beneath == "heap":
-        return index(leaf, branch, given, (rows.rows_a_heap_page(row), row))
+        return index(leaf, branch, given, rows.rows_a_heap_page(row))
     beneath = _row(table, given, fixed + locator, variable)
-    return index(leaf, branch, given, (rows.rows_a_page(beneath), beneath))
+    return index(leaf, branch, given, rows.rows_a_page(beneath))
 
 
 def _row(table: Table, given: Parameters, fixed: int, variable: Sequence[int]) -> int:
@@ -164,10 +161,10 @@ def varying_index(empty: int, more: int, branch: int, given: Parameters) -> Size
     )
 
 
-def index(leaf: int, branch: int, given: Parameters, beneath: tuple[int, int] | None = None) -> PageModel:
+def index(leaf: int, branch: int, given: Parameters, table_rows: int | None = None) -> PageModel:
     """An index with leaf and non-leaf rows of so many bytes.
 
-    `beneath`: as of `CostModel`; None if what a load costs is not known.
+    `table_rows`: as of `PlainCacheModel`; None if what a load costs is not known.
     """
     at_insertion = given.split_point == "insertion_point"
     rule = _rule(rows.rows_a_page(leaf), ALONE, given.split_fraction, at_insertion=at_insertion)
@@ -179,10 +176,7 @@ def index(leaf: int, branch: int, given: Parameters, beneath: tuple[int, int] | 
         fragmentation="not adjacent",
         threads=given.threads,
     )
-    if beneath is None:
-        return model
-    parts = {each.name: getattr(model, each.name) for each in fields(model)}
-    return CostModel(**parts, row=leaf, beneath=beneath, replacement=given.replacement)
+    return model if table_rows is None else with_plain_cache(model, table_rows)
 
 
 def _rules(room: Callable[[int], int], branch: int, leaf: Rule, given: Parameters) -> Rules:

@@ -16,7 +16,7 @@ it have more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -26,6 +26,7 @@ from keybench.errors import UsageError, unknown_name
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.costs.plain_cache import with_plain_cache
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.page_deletion import KEEP_EMPTY
@@ -34,7 +35,6 @@ from keybench.pagemodels.half_split.sorted_build import SortedBuild
 from keybench.pagemodels.half_split.state import Rules
 from keybench.pagemodels.half_split.stateful import StatefulSizedSplitModel, StatefulSplitModel
 from keybench.pagemodels.oracle import records as entries
-from keybench.pagemodels.oracle.cost.load import CostModel
 from keybench.pagemodels.oracle.state import OracleState
 
 _BRANCH_BYTES = 8028
@@ -57,8 +57,6 @@ class Parameters:
     """Whether the index is unique; keys are distinct in either case."""
     right_edge: str = "90-10"
     """How a full rightmost leaf splits at a new highest key: `90-10`, or `50-50` as in 9i."""
-    rows_in_3_seconds: int = 30_000
-    """Rows that arrive while a block's touches count once: a model knows no time."""
     threads: int = 1
     """Cores to use."""
 
@@ -67,8 +65,6 @@ class Parameters:
             raise UsageError(
                 f"initrans of an index is between 2 and {_MOST_SLOTS}, not {self.initrans}: the default is 2."
             )
-        if self.rows_in_3_seconds < 1:
-            raise UsageError(f"rows_in_3_seconds is at least 1, not {self.rows_in_3_seconds}: the default is 30,000.")
         if self.right_edge not in _RIGHT_EDGES:
             raise unknown_name("right_edge", self.right_edge, _RIGHT_EDGES)
 
@@ -107,8 +103,7 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
     if table.key not in ("clustered", "nonclustered") or table.lengths:
         return model
     heap_rows = 0 if table.key == "clustered" else entries.rows_a_heap_block(width, table.payload)
-    parts = {each.name: getattr(model, each.name) for each in fields(model)}
-    return CostModel(**parts, heap_rows=heap_rows, rows_apart=given.rows_in_3_seconds)
+    return with_plain_cache(model, heap_rows)
 
 
 def _of_any_sizes(table: Table, given: Parameters) -> SizedByValue:

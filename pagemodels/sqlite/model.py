@@ -126,11 +126,13 @@ class IntegerModel:
 
 @dataclass(frozen=True)
 class IntegerCostModel(IntegerModel):
-    """The same with a cache and log, as `CostModel`: a `costs.contract.PredictsCostOfSizes`."""
+    """The same with a cache and log, as `CostModel`: a `costs.contract.PredictsCost`."""
 
-    def sized_load_cost(self, load: Load, sizes: Sizes, server: Server) -> LoadCost:
-        """As `CostModel.load_cost`."""
-        return _load_cost(self, load, sizes, server)
+    def load_cost(self, load: Load, server: Server) -> LoadCost:
+        """As `CostModel.load_cost`. UsageError without the sizes of the keys."""
+        if load.sizes is None or len(load.sizes) != len(load.ranks):
+            raise UsageError("one size for each row is needed: make them with `sizes`.")
+        return _load_cost(self, load, load.sizes, server)
 
 
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +16,8 @@ from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL
 from keybench.model.table import Table
 from keybench.model.url import is_url
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, PredictsCostOfSizes, Server
+from keybench.pagemodels.contract import SizedByValue
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
@@ -41,23 +44,19 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measured:
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
 
 
-def reads_after_restart(on: Engine, request: Request, table: Table, keys: Keys, rows: int) -> tuple[int, int] | None:
-    """Pages that the model expects the server to read for so many rows, and after its restart for the others.
+def cost_with_restart(on: Engine, request: Request, table: Table, keys: Keys, rows: int) -> LoadCost | None:
+    """The cost of so many rows, and, after a restart of the server, of the others.
 
-    None where `load_cost` gives nothing, and of models that know no restart.
+    None where `load_cost` gives nothing.
     """
     if (model := _model(on, request, table)) is None:
         return None
     ranks = ranked(sort_words(keys, table.column.order))
     load = Load(ranks, [rows, len(keys)], request.scenario.load.rows_per_tx, restart=rows, look_ups=False)
-    try:
-        before, after = _cost(model, load, keys, server_of(on, request)).read.all.tolist()
-    except UsageError:  # a model that knows no restart
-        return None
-    return before, after
+    return _cost(model, load, keys, server_of(on, request))
 
 
-def _model(on: Engine, request: Request, table: Table) -> PredictsCost | PredictsCostOfSizes | None:
+def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:
     known = table.key in ("clustered", "nonclustered") and not table.lengths and request.scenario.table.shards == 1
     if is_url(request.servers[on.name]) or not known:
         return None
@@ -65,13 +64,12 @@ def _model(on: Engine, request: Request, table: Table) -> PredictsCost | Predict
         model = on.page_model(table)
     except UsageError:  # `prediction` says why there is none
         return None
-    return model if isinstance(model, PredictsCost | PredictsCostOfSizes) else None
+    return model if isinstance(model, PredictsCost) else None
 
 
-def _cost(model: PredictsCost | PredictsCostOfSizes, load: Load, keys: Keys, server: Server) -> LoadCost:
-    if isinstance(model, PredictsCostOfSizes):
-        return model.sized_load_cost(load, model.sizes(keys), server)
-    return model.load_cost(load, server)
+def _cost(model: PredictsCost, load: Load, keys: Keys, server: Server) -> LoadCost:
+    sizes = model.sizes(keys) if isinstance(model, SizedByValue) else None
+    return model.load_cost(replace(load, sizes=sizes), server)
 
 
 def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str, *, alone: bool) -> Measured:
@@ -82,6 +80,7 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
         expected[Metric.LOG_BYTES] = cost.log.bytes
         if cost.log.images is not None:
             expected[Metric.LOG_PAGE_IMAGES] = cost.log.images
+    note = "; ".join(filter(None, (note, cost.note)))
     subject = KEY if alone else MODEL
     readings = [Reading(metric, float(of.sum()), "modelled", note, subject) for metric, of in expected.items()]
     course = {metric.value: np.cumsum(of) for metric, of in expected.items()}

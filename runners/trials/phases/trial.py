@@ -24,7 +24,7 @@ from keybench.runners.planning.trial_plan import Request
 from keybench.runners.planning.trial_server import Target
 from keybench.runners.planning.trial_tables import TrialTable, trial_tables
 from keybench.runners.trials import verify
-from keybench.runners.trials.load_cost import reads_after_restart
+from keybench.runners.trials.load_cost import cost_with_restart
 from keybench.runners.trials.model_trial import NOT_MODELLED, WHY_NOT
 from keybench.runners.trials.phases import figures
 from keybench.runners.trials.phases.reach import Reach
@@ -164,10 +164,12 @@ def _reads(
     """Pages that the model expects to be read where a server starts again between two insertions; else nothing."""
     if [step.what for step in steps] != ["insert", "restart", "insert"]:
         return []
-    reads = reads_after_restart(on, request, table.table, table.keys, len(steps[0].rows))
+    cost = cost_with_restart(on, request, table.table, table.keys, len(steps[0].rows))
+    if cost is None:
+        return []
     return [
-        Reading(Metric.PAGES_READ, float(value), "modelled", "", subject(step))
-        for step, value in zip((steps[0], steps[2]), reads or (), strict=False)
+        Reading(Metric.PAGES_READ, float(value), "modelled", cost.note, subject(step))
+        for step, value in zip((steps[0], steps[2]), cost.read.all, strict=True)
     ]
 
 

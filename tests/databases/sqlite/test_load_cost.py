@@ -20,7 +20,8 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LoadCost, LookUps, PredictsCost, PredictsCostOfSizes, Server
+from keybench.pagemodels.contract import SizedByValue
+from keybench.pagemodels.costs.contract import Load, LoadCost, LookUps, PredictsCost, Server
 from keybench.pagemodels.costs.look_ups import look_ups
 from keybench.pagemodels.ranking import ranked
 from keybench.pagemodels.sqlite.cost import after_load
@@ -140,16 +141,15 @@ def live(bench: Bench, table: Table, rows: Rows, kib: int, written: Sequence[int
 
 def modelled(table: Table, rows: Rows, kib: int) -> LoadCost:
     model, part = ENGINE.page_model(table), len(rows.keys) // FIFTHS
-    assert isinstance(model, PredictsCost | PredictsCostOfSizes)
+    assert isinstance(model, PredictsCost)
     ends = list(range(part, len(rows.keys) + 1, part))
     # A transaction belongs to the fifth in which it begins.
     begins = [first for first, _ in rows.transactions()] + [len(rows.keys)]
     ends = [begins[int(np.searchsorted(begins, end))] for end in ends]
     ranks = ranked(sort_words(rows.keys, table.column.order))
-    load, server = Load(ranks, ends, rows.rows_per_tx, rows.writers), Server(cache_bytes=kib << 10)
-    if isinstance(model, PredictsCost):
-        return model.load_cost(load, server)
-    return model.sized_load_cost(load, model.sizes(rows.keys), server)
+    sizes = model.sizes(rows.keys) if isinstance(model, SizedByValue) else None
+    load = Load(ranks, ends, rows.rows_per_tx, rows.writers, sizes=sizes)
+    return model.load_cost(load, Server(cache_bytes=kib << 10))
 
 
 def compared(bench: Bench, table: Table, rows: Rows, kib: int, written: Sequence[int]) -> tuple[Ints, Ints]:

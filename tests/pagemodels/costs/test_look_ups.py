@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from keybench.databases.registry import engine
-from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
 from keybench.pagemodels.costs.look_ups import look_ups
@@ -42,15 +41,3 @@ def test_look_ups_are_computed_where_they_are_wanted(name: str) -> None:
     assert 0 < wanted.look_ups.any_row <= 2
     assert others.look_ups is None
     assert others.read.all.tolist() == wanted.read.all.tolist()
-
-
-@pytest.mark.parametrize("name", ["mssql", "oracle"])
-def test_models_without_restarts_say_so(name: str) -> None:
-    on = engine(name)
-    model = on.page_model(Table("t", on.default_column("uuid"), 100))
-    assert isinstance(model, PredictsCost)
-    with pytest.raises(UsageError) as refused:
-        model.load_cost(Load(np.arange(10), [10], 1000, restart=5), Server(cache_bytes=1 << 20))
-    assert str(refused.value) == (
-        "the page models of SQL Server and Oracle do not know what a restart of the server costs."
-    )

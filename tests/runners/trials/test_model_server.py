@@ -8,6 +8,7 @@ import pytest
 
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY
+from keybench.pagemodels.costs.plain_cache import NOTE
 from keybench.results.analysis.groups import group_trials
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
@@ -72,14 +73,18 @@ def test_sizes_that_make_no_sense(refused: Run, arguments: tuple[str, ...], mess
     assert (done.returncode, " ".join(done.stderr.split())) == (2, f"keybench: {message}")
 
 
-def test_models_that_know_no_restart_predict_no_reads_of_one(here: Run, tmp_path: Path) -> None:
+def test_reads_after_a_restart_say_where_the_cache_is_a_plain_one(here: Run, tmp_path: Path) -> None:
     arguments = ("--server", "model", "--layout", "uuid-v4", "--scenario", "cold-start", "--rows", "5000")
     done = here("--db", "mssql,postgresql", *arguments, "--blocks", "1")
     assert (done.returncode, done.stderr) == (0, "")
     with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
         trials = store.trials(store.run("latest").id)
     known = {
-        one.database: [r.subject.name for r in one.readings if r.metric == Metric.PAGES_READ and r.value is not None]
+        one.database: [
+            (r.subject.name, r.reason) for r in one.readings if r.metric == Metric.PAGES_READ and r.value is not None
+        ]
         for one in trials
     }
-    assert known == {"mssql": [], "postgresql": ["1 insert", "3 insert"]}
+    assert known == {
+        name: [("1 insert", note), ("3 insert", note)] for name, note in (("mssql", NOTE), ("postgresql", ""))
+    }

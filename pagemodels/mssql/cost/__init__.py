@@ -1,1 +1,0 @@
-"""What a load costs SQL Server, as documented: no live server has confirmed it."""

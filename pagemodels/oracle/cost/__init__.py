@@ -1,1 +1,0 @@
-"""What a load costs Oracle, as published: no live server has confirmed it."""
