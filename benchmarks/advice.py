@@ -21,7 +21,7 @@ from keybench.databases.registry import engine
 from keybench.pagemodels.costs.contract import Server
 from keybench.results.analysis.group_comparison import time_metric
 from keybench.results.analysis.groups import Group, group_trials
-from keybench.results.analysis.summary import Summary
+from keybench.results.analysis.ratios import Summary
 from keybench.results.bundle.reading import Bundle, read_bundle
 
 EXAMPLE = Path(__file__).parent.parent / "docs/example/runs"

@@ -94,20 +94,10 @@ COMMANDS: Final = {
         "keybench.results.export",
         "Export the values of runs as tidy data: one row a value, with the reason for each absent value.",
     ),
-    "bundle": Command(
-        "Read",
-        "keybench.results.bundle.command",
-        "Write one file of a run to send in: values, environment and checksums, and nothing private.",
-    ),
     "site": Command(
         "Read",
         "keybench.results.site.command",
         "Write a static site of runs that works offline: filters, a page for each run, and its values to download.",
-    ),
-    "claims": Command(
-        "Read",
-        "keybench.results.claims.command",
-        "Compare published claims with what runs measured: reproduced, not reproduced, contradicted, or undecided.",
     ),
     "list": Command(
         "Keep",
@@ -130,7 +120,7 @@ COMMANDS: Final = {
 FORMER: Final = {
     "forecast": "advise --ram",
     "bundle": "export --bundle",
-    "claims": "report --claims",
+    "claims": "compare --claims",
     "scenarios": "list scenarios",
     "databases": "list databases` or `keybench list sql",
     "generators": "list layouts`, `keybench list make` or `keybench list decode",

@@ -1,9 +1,10 @@
-"""The command `keybench export`: tidy data of runs as CSV, JSON or Parquet."""
+"""The command `keybench export`: tidy data of runs as CSV, JSON or Parquet, or one file of a run to send in."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -19,7 +20,7 @@ from keybench.results.store.database import Store
 app = cli.application()
 
 
-class Form(StrEnum):
+class FileFormat(StrEnum):
     """File format."""
 
     CSV = "csv"
@@ -31,7 +32,7 @@ class Form(StrEnum):
 def export(
     run: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs: an id, a unique prefix of it, or `latest`.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; else standard output.")] = None,
-    form: Annotated[Form, typer.Option("--format", "--form", help="File format.")] = Form.CSV,
+    form: Annotated[FileFormat, typer.Option("--format", "--form", help="File format.")] = FileFormat.CSV,
     along: Annotated[
         bool, typer.Option("--series", help="Export the points of the series (time by rows) instead of the values.")
     ] = False,
@@ -39,6 +40,14 @@ def export(
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = "keybench-results.sqlite",
     as_json: cli.AsJson = False,
+    bundle: Annotated[
+        bool,
+        typer.Option(
+            "--bundle",
+            help="Write one file of a run to send in: values, environment and checksums, and nothing private. It holds "
+            "no passwords, paths, names of hosts and users, and no absolute times of SQL Server and Oracle.",
+        ),
+    ] = False,
 ) -> None:
     """Export the values of runs as tidy data: one row a value, with the reason for each absent value.
 
@@ -47,9 +56,14 @@ def export(
       keybench export latest -o run.csv
 
       keybench export latest --format parquet -o run.parquet
+
+      keybench export latest --bundle -o run.zip
     """
-    form = Form.JSON if as_json else form
-    if form == Form.PARQUET and output is None:
+    if bundle:
+        sys.stdout.write(f"{_write_bundle(run, output, results)}\n")
+        return
+    form = FileFormat.JSON if as_json else form
+    if form == FileFormat.PARQUET and output is None:
         raise UsageError("Parquet is a binary format: name a file with -o.")
     with Store.open(results, write=False) as store:
         runs = {one.id: one for one in map(store.run, run)}.values()
@@ -58,7 +72,7 @@ def export(
         _write_text(rows, form, sys.stdout)
         return
     try:
-        if form == Form.PARQUET:
+        if form == FileFormat.PARQUET:
             _write_parquet(rows, output, points=along)
         else:
             with atomic_file(output) as part, part.open("w", encoding="utf-8", newline="") as out:
@@ -67,9 +81,18 @@ def export(
         raise UsageError(f"{output} cannot be written ({error.strerror}): give -o another file.") from None
 
 
-def _write_text(rows: list[dict[str, Any]], form: Form, out: TextIO) -> None:
+def _write_bundle(runs: Sequence[str], output: Path | None, results: str) -> Path:
+    from keybench.results.bundle.writing import write_bundle
+
+    if len(runs) > 1:
+        raise UsageError("a bundle holds one run: name one.")
+    with Store.open(results, write=False) as store:
+        return write_bundle(store, runs[0], output or Path(f"keybench-{store.run(runs[0]).id}.zip"))
+
+
+def _write_text(rows: list[dict[str, Any]], form: FileFormat, out: TextIO) -> None:
     """Absent values are empty in CSV and null in JSON."""
-    if form == Form.JSON:
+    if form == FileFormat.JSON:
         json.dump(rows, out, indent=1)
         out.write("\n")
     else:

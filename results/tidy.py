@@ -33,7 +33,7 @@ TRIAL: Final = {
 
 VALUE: Final = {
     "object": "what the value is of: `key` (the table's key and its index), `model` or `model: variant` (the page "
-    "model beside a server), `rule` and a vendor's name (ranges of a cluster by its rule), `writer` and an id, "
+    "model beside a server), `writer` and an id, "
     "`wait` and the server's name of what writers wait for",
     "metric": "name of the metric",
     "unit": "its unit",

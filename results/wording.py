@@ -9,7 +9,7 @@ from typing import Final
 from keybench.model.definition import Direction
 from keybench.model.metric import Metric
 from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.summary import Summary
+from keybench.results.analysis.ratios import Summary
 
 ARROWS: Final[dict[Direction, str]] = {"lower": "↓", "higher": "↑", "neither": ""}
 BETTER: Final[dict[Direction, str]] = {"lower": "lower is better", "higher": "higher is better", "neither": ""}

@@ -17,7 +17,7 @@ from typer.main import get_command
 from keybench.databases.registry import engines
 from keybench.model.url import parse
 from keybench.results.bundle.reading import read_bundle
-from keybench.results.check.baseline_file import load
+from keybench.results.check.baseline import load
 from keybench.runners.verify.command import app
 from tests.test_compose import SERVICES
 

@@ -14,8 +14,8 @@ from keybench.model.sizes import digits
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.dots import Dot, Panel, dot_plot
 from keybench.results.plots.palette import KINDS, styles
-from keybench.results.plots.panels import Row
-from keybench.results.plots.stacked_bars import Part, stacked_bars
+from keybench.results.plots.panels import PlotRow
+from keybench.results.plots.stacked_bars import BarPart, stacked_bars
 
 _MOST: Final = 8
 _GB: Final = float(1 << 30)
@@ -36,7 +36,9 @@ def pictures(of: Answer) -> list[Picture]:
     """Of the best layouts, those to avoid, and the keys that exist."""
     shown = _shown(of)
     looks = styles((one.candidate.label for one in shown), CONTROL)
-    rows = [Row(one.candidate.label, "" if one.meets else "misses a need", looks[one.candidate.label]) for one in shown]
+    rows = [
+        PlotRow(one.candidate.label, "" if one.meets else "misses a need", looks[one.candidate.label]) for one in shown
+    ]
     with drawing():
         return [_moved(of, shown, rows), _index(shown, rows), _splits(shown, rows)]
 
@@ -54,7 +56,7 @@ def _shown(of: Answer) -> list[Judged]:
     return sorted(unique.values(), key=lambda one: one.moved.value)
 
 
-def _moved(of: Answer, shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
+def _moved(of: Answer, shown: Sequence[Judged], rows: Sequence[PlotRow]) -> Picture:
     index = [one.forecast.index_bytes.value / of.needs.rows + one.elsewhere for one in shown]
     log = [one.forecast.log_bytes.value if one.forecast.log_bytes else None for one in shown]
     rest = [
@@ -62,9 +64,9 @@ def _moved(of: Answer, shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
         for one, own, more in zip(shown, index, log, strict=True)
     ]
     parts = [
-        Part("index", index, KINDS[0]),
-        Part("log", log, KINDS[1]),
-        Part("reads", [value or None for value in rest], KINDS[2]),
+        BarPart("index", index, KINDS[0]),
+        BarPart("log", log, KINDS[1]),
+        BarPart("reads", [value or None for value in rest], KINDS[2]),
     ]
     totals = ["not known" if one.assumed else f"{one.moved.value:,.0f}" for one in shown]
     return Picture(
@@ -75,7 +77,7 @@ def _moved(of: Answer, shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
     )
 
 
-def _index(shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
+def _index(shown: Sequence[Judged], rows: Sequence[PlotRow]) -> Picture:
     largest = max(one.forecast.index_bytes.value for one in shown)
     by, word = (_GB, "GB") if largest >= _GB else (_MB, "MB")
     dots = [_dot(one.forecast.index_bytes, by, lambda value: digits(value, 3)) for one in shown]
@@ -87,7 +89,7 @@ def _index(shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
     )
 
 
-def _splits(shown: Sequence[Judged], rows: Sequence[Row]) -> Picture:
+def _splits(shown: Sequence[Judged], rows: Sequence[PlotRow]) -> Picture:
     dots = [_dot(one.forecast.splits, 1.0, lambda value: f"{value:,.2f}") for one in shown]
     return Picture(
         "How often a page is split",

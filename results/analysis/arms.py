@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
-from keybench.model.names import CONTROL
+from keybench.model.names import COMPUTED, CONTROL, NO_DATABASE
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
-from keybench.results.analysis.summary import Summary, summarise
-from keybench.results.store.records import Trial
+from keybench.results.analysis.ratios import Summary, summarise
+from keybench.results.store.records import Run, Trial
 
 ByBlock = Mapping[int, Reading]
 
@@ -126,3 +127,9 @@ def with_known_servers(trials: Sequence[Trial]) -> list[Trial]:
         return trial if trial.server in servers else replace(trial, server=min(servers))
 
     return [known(trial) for trial in trials]
+
+
+def repeats(run: Run, trial: Trial) -> bool:
+    """Whether the same seed gives the same counts. It does not if several writers race on a server."""
+    in_order = trial.writers == 1 and load_path(run.load_path).in_order
+    return in_order or trial.server in COMPUTED or trial.database == NO_DATABASE

@@ -12,16 +12,14 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS, sign_flip_max
-from keybench.results.analysis.ratios import Estimate, estimate, log_ratios
-from keybench.results.analysis.summary import Summary
-from keybench.results.analysis.verdict import Verdict, verdict
+from keybench.results.analysis.ratios import RatioEstimate, Summary, Verdict, estimate, log_ratios, verdict
 
 _FOLDED = 8
 """Blocks are averaged into at most this number before the first place is determined: 2 / 2**8 is far below alpha."""
 
 
 @dataclass(frozen=True)
-class Judged:
+class ComparedArm:
     """An arm compared with the control. With too few blocks, `p` is NaN and the verdict is `unclear`."""
 
     arm: Arm
@@ -35,7 +33,7 @@ class Judgement:
     """All arms that can be compared with the control, by one metric of time."""
 
     metric: Metric
-    treatments: tuple[Judged, ...]
+    treatments: tuple[ComparedArm, ...]
     """The cheapest first."""
     first: tuple[Arm, ...]
     """Arms that share the first place, possibly with the control: they are not shown to be slower than the fastest.
@@ -46,11 +44,11 @@ class Judgement:
         """Whether any comparison has enough blocks for a claim."""
         return any(one.ratio.interval for one in self.treatments)
 
-    def find(self, arm: Arm) -> Judged | None:
+    def find(self, arm: Arm) -> ComparedArm | None:
         """The result of that arm; None for the control and for arms that share no block with it."""
         return next((one for one in self.treatments if one.arm is arm), None)
 
-    def with_verdict(self, verdict: Verdict) -> list[Judged]:
+    def with_verdict(self, verdict: Verdict) -> list[ComparedArm]:
         """The arms with that verdict, the cheapest first."""
         return [one for one in self.treatments if one.verdict == verdict]
 
@@ -80,10 +78,10 @@ def judge(group: Group) -> Judgement | None:
     return Judgement(metric, tuple(sorted(judged, key=lambda one: one.ratio.median)), tuple(first))
 
 
-def _judged(arm: Arm, ratio: Summary, p: float) -> Judged:
+def _judged(arm: Arm, ratio: Summary, p: float) -> ComparedArm:
     if not ratio.interval:
-        return Judged(arm, ratio, nan, "unclear")
-    return Judged(arm, ratio, p, verdict(Estimate(ratio.median, ratio.low, ratio.high, ratio.blocks), p))
+        return ComparedArm(arm, ratio, nan, "unclear")
+    return ComparedArm(arm, ratio, p, verdict(RatioEstimate(ratio.median, ratio.low, ratio.high, ratio.blocks), p))
 
 
 def first_place(logs: Floats) -> list[int]:

@@ -13,7 +13,7 @@ from keybench.model.load_path import LoadPath, load_path
 from keybench.model.metric import Metric
 from keybench.model.names import COMPUTED, NO_DATABASE, SUITED
 from keybench.results.analysis.arms import Arm, arms_of, with_known_servers
-from keybench.results.analysis.summary import Summary, summarise_ratio
+from keybench.results.analysis.ratios import Summary, summarise_ratio
 from keybench.results.store.records import Environment, Run, Trial
 
 

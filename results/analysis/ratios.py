@@ -8,17 +8,20 @@ never used as such. Counts that repeat exactly need no statistics and are compar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, isnan, nan
+from statistics import median
+from typing import Final, Literal
 
 import numpy as np
 
 from keybench.results.analysis.bootstrap import Floats, interval, interval_between
+from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS, blocks_needed
 
 
 @dataclass(frozen=True)
-class Estimate:
+class RatioEstimate:
     """A ratio with its interval over `blocks` blocks; `low` and `high` are NaN for a single block."""
 
     ratio: float
@@ -35,7 +38,7 @@ class Estimate:
 
 def ratio_to_control(
     treated: Mapping[int, float], control: Mapping[int, float], *, confidence: float = 0.95
-) -> Estimate | None:
+) -> RatioEstimate | None:
     """The median over blocks of treated / control in the same block; both map block numbers to values.
 
     Blocks in which either value is missing or not positive are left out; None if no block remains.
@@ -43,7 +46,7 @@ def ratio_to_control(
     return estimate(log_ratios([treated], control)[:, 0], confidence=confidence)
 
 
-def estimate(logs: Floats, *, confidence: float = 0.95) -> Estimate | None:
+def estimate(logs: Floats, *, confidence: float = 0.95) -> RatioEstimate | None:
     """The median of log ratios (one per block, NaN if missing) as a ratio with its bootstrap interval.
 
     None without any ratio.
@@ -53,12 +56,12 @@ def estimate(logs: Floats, *, confidence: float = 0.95) -> Estimate | None:
         return None
     middle = float(np.median(known))
     if len(known) == 1:
-        return Estimate(exp(middle), nan, nan, 1, confidence)
+        return RatioEstimate(exp(middle), nan, nan, 1, confidence)
     low, high = interval(known, confidence)
-    return Estimate(exp(middle), exp(low), exp(high), len(known), confidence)
+    return RatioEstimate(exp(middle), exp(low), exp(high), len(known), confidence)
 
 
-def estimate_between(before: Floats, after: Floats, *, confidence: float = 0.95) -> Estimate | None:
+def estimate_between(before: Floats, after: Floats, *, confidence: float = 0.95) -> RatioEstimate | None:
     """exp(median(after) − median(before)) of independent blocks; `blocks` is the smaller of their numbers."""
     first, second = (side[~np.isnan(side)] for side in (before, after))
     fewer = min(len(first), len(second))
@@ -66,9 +69,14 @@ def estimate_between(before: Floats, after: Floats, *, confidence: float = 0.95)
         return None
     middle = exp(float(np.median(second) - np.median(first)))
     if fewer == 1:
-        return Estimate(middle, nan, nan, 1, confidence)
+        return RatioEstimate(middle, nan, nan, 1, confidence)
     low, high = interval_between(first, second, confidence)
-    return Estimate(middle, exp(low), exp(high), fewer, confidence)
+    return RatioEstimate(middle, exp(low), exp(high), fewer, confidence)
+
+
+def by_block_ratios(values: Mapping[int, float], base: Mapping[int, float]) -> dict[int, float]:
+    """Each value over the base of the same block; blocks in which either is missing or not above 0 are left out."""
+    return {block: value / base[block] for block, value in values.items() if value > 0 and base.get(block, 0) > 0}
 
 
 def log_ratios(arms: Sequence[Mapping[int, float]], control: Mapping[int, float]) -> Floats:
@@ -78,3 +86,63 @@ def log_ratios(arms: Sequence[Mapping[int, float]], control: Mapping[int, float]
     own = np.array([[arm.get(block, nan) for arm in arms] for block in blocks]).reshape(len(blocks), len(arms))
     ratios: Floats = np.log(np.where(own > 0, own, nan) / base[:, None])
     return ratios
+
+
+Verdict = Literal["faster", "slower", "same", "unclear"]
+
+MARGIN: Final = 0.05
+"""Ratios within 1 / (1 + MARGIN) … 1 + MARGIN are too small to matter for a choice of layout."""
+
+
+def equivalent(estimate: RatioEstimate, margin: float = MARGIN) -> bool:
+    """Whether the whole interval lies within 1 / (1 + margin) … 1 + margin.
+
+    This shows that there is no relevant difference, which is more than finding none: two one-sided tests by interval
+    (Schuirmann 1987), each at half of 1 − confidence. False if there are too few blocks for an interval of that
+    confidence.
+    """
+    enough = estimate.blocks >= blocks_needed(1 - estimate.confidence)
+    return enough and 1 / (1 + margin) <= estimate.low and estimate.high <= 1 + margin
+
+
+def verdict(estimate: RatioEstimate | None, p: float, alpha: float = ALPHA, floor: float = MARGIN) -> Verdict:
+    """`same` if the interval lies within the floor; `faster` or `slower` if the ratio lies beyond it and p reaches
+    alpha; else `unclear`, and more blocks may decide.
+
+    Less of the estimated quantity is better. A significant difference within the floor is `same` if the whole interval
+    is within it, else `unclear`.
+    """
+    if estimate is None:
+        return "unclear"
+    if equivalent(estimate, floor):
+        return "same"
+    if p <= alpha and not 1 / (1 + floor) <= estimate.ratio <= 1 + floor:
+        return "slower" if estimate.ratio > 1 else "faster"
+    return "unclear"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Median over `blocks` blocks; `low` to `high` is a 95 % interval if `interval` is set, else the range."""
+
+    median: float
+    low: float
+    high: float
+    blocks: int
+    interval: bool = False
+
+
+def summarise(values: Collection[float]) -> Summary | None:
+    """Median and range; None without values."""
+    return Summary(median(values), min(values), max(values), len(values)) if values else None
+
+
+def summarise_ratio(values: Mapping[int, float], base: Mapping[int, float]) -> Summary | None:
+    """Each value over the base of the same block, both by block; None if no block has both above 0."""
+    estimate = ratio_to_control(values, base)
+    if estimate is None:
+        return None
+    if estimate.blocks >= ENOUGH_BLOCKS:
+        return Summary(estimate.ratio, estimate.low, estimate.high, estimate.blocks, interval=True)
+    ratios = by_block_ratios(values, base).values()
+    return Summary(estimate.ratio, min(ratios), max(ratios), len(ratios))

@@ -57,9 +57,11 @@ def read_bundle(path: Path) -> Bundle:
         run, environments, warnings = _run(texts[contents.RUN])
         return Bundle(run, environments, warnings, _trials(texts[contents.VALUES], run))
     except OSError as error:
-        raise UsageError(f"{path} cannot be read ({error.strerror}): name a file of `keybench bundle`.") from None
+        raise UsageError(
+            f"{path} cannot be read ({error.strerror}): name a file of `keybench export --bundle`."
+        ) from None
     except (zipfile.BadZipFile, NotImplementedError, zlib.error, EOFError, RuntimeError):
-        raise UsageError(f"{path} is no bundle, or a damaged one: name a file of `keybench bundle`.") from None
+        raise UsageError(f"{path} is no bundle, or a damaged one: name a file of `keybench export --bundle`.") from None
     except csv.Error as error:
         raise UsageError(f"{path} is refused: {contents.VALUES} is not CSV ({error}); {_AGAIN}.") from None
     except _Wrong as error:
@@ -70,7 +72,7 @@ def _texts(archive: zipfile.ZipFile) -> dict[str, str]:
     """The checked files by name."""
     names = archive.namelist()
     if contents.MANIFEST not in names:
-        raise _Wrong(f"it has no {contents.MANIFEST}", "name a file of `keybench bundle`")
+        raise _Wrong(f"it has no {contents.MANIFEST}", "name a file of `keybench export --bundle`")
     manifest = _object(_entry(archive, contents.MANIFEST), contents.MANIFEST)
     schema = manifest.get("schema")
     if isinstance(schema, int) and schema > contents.SCHEMA:

@@ -6,26 +6,34 @@ It has two parts. Each consists of groups of trials with the same work (`of` in 
   give the same counts.
 - `times`: ratios to the control, by block in `blocks`; `ratio`, `low` and `high` are only for human readers.
 
-A missing value is null. `limits` gives for each metric by how many per cent a ratio may grow. `baseline_file` reads and
-writes the file.
+A missing value is null. `limits` gives for each metric by how many per cent a ratio may grow.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
+import keybench
+from keybench.errors import UsageError
+from keybench.model import parsers
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
+from keybench.results.atomic_file import atomic_file
+from keybench.results.comparison.conditions import Conditions
 
 # History:
 # 1 - the first.
 FORMAT = 1
 
-Conditions = dict[str, str | int | float | dict[str, str]]
 Value = float | None
+
+_ANOTHER = "or give --baseline another file"
+_DECIMALS = 6
 
 
 def _subject(text: object) -> Subject:
@@ -52,10 +60,10 @@ class CountArm(_Part):
         """What distinguishes it from other arms of its group."""
         return self.layout, self.column, str(self.subject)
 
-    def blocks(self, metric: Metric) -> list[Value]:
-        """The metric's values in blocks 1, 2 …"""
+    def by_block(self, metric: Metric) -> dict[int, Value]:
+        """The metric's value in each block."""
         values = self.counts.get(metric)
-        return values if isinstance(values, list) else [values]
+        return dict(enumerate(values if isinstance(values, list) else [values], 1))
 
 
 class TimeArm(_Part):
@@ -74,21 +82,32 @@ class TimeArm(_Part):
         """What distinguishes it from other arms of its group."""
         return self.layout, self.column, self.metric
 
+    @property
+    def by_block(self) -> dict[int, float]:
+        """The ratio in each block that has one."""
+        return {block: ratio for block, ratio in enumerate(self.blocks, 1) if ratio is not None}
 
-class CountGroup(_Part):
-    """Trials with the same work under the same conditions, and their counts."""
+
+class _Group(_Part):
+    """Trials with the same work under the same conditions."""
 
     work: Conditions = Field(validation_alias="of", serialization_alias="of")
     conditions: Conditions = Field(validation_alias="under", serialization_alias="under")
+
+
+class CountGroup(_Group):
+    """The counts of trials with the same work under the same conditions."""
+
     arms: list[CountArm]
 
 
-class TimeGroup(_Part):
-    """Trials with the same work under the same conditions, and their ratios."""
+class TimeGroup(_Group):
+    """The ratios of trials with the same work under the same conditions."""
 
-    work: Conditions = Field(validation_alias="of", serialization_alias="of")
-    conditions: Conditions = Field(validation_alias="under", serialization_alias="under")
     arms: list[TimeArm]
+
+
+Group = TypeVar("Group", CountGroup, TimeGroup)
 
 
 class Baseline(_Part):
@@ -106,15 +125,100 @@ def merged(old: Baseline, new: Baseline) -> Baseline:
     return Baseline(limits=new.limits, counts=counts, times=times)
 
 
-G = TypeVar("G", CountGroup, TimeGroup)
-
-
-def _merged(old: Iterable[G], new: Iterable[G]) -> list[G]:
+def _merged(old: Iterable[Group], new: Iterable[Group]) -> list[Group]:
     groups = list(old)
     for group in new:
-        same = [one for one in groups if (one.work, one.conditions) == (group.work, group.conditions)]
-        arms: dict[tuple[str, ...], Any] = {arm.key: arm for one in same for arm in one.arms}
+        same = [other for other in groups if (other.work, other.conditions) == (group.work, group.conditions)]
+        arms: dict[tuple[str, ...], Any] = {arm.key: arm for other in same for arm in other.arms}
         arms |= {arm.key: arm for arm in group.arms}
-        groups = [one for one in groups if one not in same]
+        groups = [other for other in groups if other not in same]
         groups.append(group.model_copy(update={"arms": list(arms.values())}))
     return groups
+
+
+def load(path: Path) -> Baseline:
+    """Reads the file.
+
+    Raises UsageError if it is missing, unreadable, not a baseline, damaged, or written by a newer keybench.
+    """
+    try:
+        content = parsers.from_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"no baseline {path}: create it from this run with --update-baseline, {_ANOTHER}.") from None
+    except OSError as error:
+        raise UsageError(f"the baseline {path} cannot be read ({error.strerror}): {_ANOTHER[3:]}.") from None
+    except ValueError as error:  # text that is not JSON, or not UTF-8
+        line = f" in line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise _damaged(path, str(error).partition(": line")[0].splitlines()[0] + line) from None
+    if not isinstance(content, dict) or type(content.get("format")) is not int or content["format"] < 1:
+        raise UsageError(f"{path} is not a keybench baseline: {_ANOTHER[3:]}.")
+    if content["format"] > FORMAT:
+        raise UsageError(
+            f"the baseline {path} has format {content['format']}, keybench {keybench.__version__} knows formats up to "
+            f"{FORMAT}: update keybench, {_ANOTHER}."
+        )
+    try:
+        return Baseline.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["loc"][-1] == "[key]":
+            raise UsageError(
+                f"the baseline {path} holds the metric {first['input']!r}, which keybench {keybench.__version__} does "
+                f"not know: update keybench, {_ANOTHER}."
+            ) from None
+        raise _damaged(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _damaged(path: Path, why: str) -> UsageError:
+    return UsageError(
+        f"the baseline {path} is damaged ({why}); it was left as it is: take it from version control again, {_ANOTHER}."
+    )
+
+
+def save(path: Path, baseline: Baseline) -> bool:
+    """Writes the whole file; False if it already has this content.
+
+    Raises UsageError if it cannot be written; the file is then unchanged.
+    """
+    new = text(baseline)
+    try:
+        if path.exists() and path.read_bytes() == new.encode():
+            return False
+        with atomic_file(path) as part:
+            part.write_text(new, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"the baseline {path} cannot be written ({error.strerror}): {_ANOTHER[3:]}.") from None
+    return True
+
+
+def text(baseline: Baseline) -> str:
+    """The file's text, sorted: one line for a group's work, one for its conditions, one for each arm."""
+    return (
+        f'{{\n "format": {FORMAT},\n "limits": {_line(dict(sorted(baseline.limits.items())))},\n'
+        f' "counts": {_groups(baseline.counts)},\n "times": {_groups(baseline.times)}\n}}\n'
+    )
+
+
+def _groups(groups: Iterable[CountGroup | TimeGroup]) -> str:
+    blocks = []
+    for group in sorted(groups, key=lambda group: (_line(group.work), _line(group.conditions))):
+        arms: list[CountArm | TimeArm] = sorted(group.arms, key=lambda arm: arm.key)
+        lines = [_line(arm.model_dump(mode="json", exclude_defaults=True, by_alias=True)) for arm in arms]
+        head = f'   "of": {_line(group.work)},\n   "under": {_line(group.conditions)},\n   "arms": [\n    '
+        blocks.append("  {\n" + head + ",\n    ".join(lines) + "\n   ]\n  }")
+    return "[\n" + ",\n".join(blocks) + "\n ]" if blocks else "[]"
+
+
+def _line(content: Any) -> str:
+    return json.dumps(_rounded(content), ensure_ascii=False, allow_nan=False)
+
+
+def _rounded(content: Any) -> Any:
+    """The content with six decimals, and whole numbers without any."""
+    if isinstance(content, dict):
+        return {key: _rounded(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_rounded(value) for value in content]
+    if isinstance(content, float):
+        return int(content) if content.is_integer() else round(content, _DECIMALS)
+    return content

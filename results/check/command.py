@@ -61,13 +61,13 @@ def check(
       keybench check latest --baseline results/check/models.json --update-baseline
     """
     from keybench.results.analysis.warnings import warnings
-    from keybench.results.check import baseline_file, wording
-    from keybench.results.check.baseline import Baseline, merged
+    from keybench.results.check import wording
+    from keybench.results.check.baseline import Baseline, load, merged, save
     from keybench.results.check.gate import decide
     from keybench.results.check.measured import LIMITS, measure
 
     creating = update and not os.path.lexists(baseline)
-    old = Baseline(limits=dict(LIMITS)) if creating else baseline_file.load(baseline)
+    old = Baseline(limits=dict(LIMITS)) if creating else load(baseline)
     limits = _limits(old.limits, limit or [])
     with Store.open(results, write=False) as store:
         checked = store.run(run)
@@ -97,7 +97,7 @@ def check(
             f"run {checked.id} has neither exact page counts nor ratios to the control; {baseline} was left as it is: "
             "measure with one writer, with --server model, or with the control bigint-identity."
         )
-    changed = baseline_file.save(baseline, merged(old, now.baseline(limits)))
+    changed = save(baseline, merged(old, now.baseline(limits)))
     if not as_json:
         sys.stdout.write(f"{baseline}: {'written' if changed else 'says so already'}\n")
     return 0

@@ -10,27 +10,53 @@ the baseline has results of the same work that the run lacks: a run does not pas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from math import comb, isnan
+from typing import Final, Literal
 
 from keybench.model.metric import Metric
-from keybench.results.check.baseline import Baseline, Conditions, CountGroup, TimeGroup
-from keybench.results.check.counts import compare_counts
-from keybench.results.check.findings import REGRESSIONS, Finding, Kind, frozen
-from keybench.results.check.measured import Measured
-from keybench.results.check.times import compare_times
+from keybench.model.subject import KEY, Subject
+from keybench.results.analysis.p_values import ALPHA
+from keybench.results.check.baseline import Baseline, CountArm, CountGroup, Group, TimeArm, TimeGroup, Value
+from keybench.results.check.measured import RunMeasurements
+from keybench.results.comparison.changes import Change, changes_between_runs, exact_changes, logs
+from keybench.results.comparison.conditions import Conditions, differences
+
+Kind = Literal["failed", "changed", "slower", "unclear", "faster", "kept", "not comparable", "new", "not measured"]
+
+REGRESSIONS: Final[tuple[Kind, ...]] = ("failed", "changed", "slower")
+"""Kinds of findings that make the command end with exit code 1."""
+
+_EQUAL: Final = 1e-6
+"""Relative tolerance of counts: the file has six decimals."""
+_MANY: Final = 1000
+
+
+@dataclass(frozen=True)
+class CheckFinding:
+    """One result of the check. `layout`, `column` and `metric` are empty if it concerns a whole group."""
+
+    kind: Kind
+    work: Conditions
+    layout: str = ""
+    column: str = ""
+    subject: Subject = KEY
+    metric: Metric | None = None
+    old: str = ""
+    new: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """All findings, and how many counts and ratios were compared."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     counts: int
     ratios: int
 
-    def of_kind(self, *kinds: Kind) -> list[Finding]:
+    def of_kind(self, *kinds: Kind) -> list[CheckFinding]:
         """The findings of these kinds, in their order."""
         return [finding for kind in kinds for finding in self.findings if finding.kind == kind]
 
@@ -42,59 +68,143 @@ class Outcome:
         return 3 if self.of_kind("unclear", "not measured") or not self.counts + self.ratios else 0
 
 
-def decide(run: Measured, baseline: Baseline, limits: Mapping[Metric, float]) -> Outcome:
+def decide(run: RunMeasurements, baseline: Baseline, limits: Mapping[Metric, float]) -> Outcome:
     """Compares what a run measured with its baseline; `limits` are per cent by metric."""
     findings = [
-        Finding("failed", failure.work, failure.layout, failure.column, note=f"block {failure.block}: {failure.error}")
-        for failure in run.failures
+        CheckFinding("failed", trial.work, trial.layout, trial.column, note=f"block {trial.block}: {trial.error}")
+        for trial in run.failures
     ]
-    failed = {(frozen(failure.work), failure.layout, failure.column) for failure in run.failures}
-    counted = timed = 0
-    for group in run.counts:
-        before = _matching(group, baseline.counts)
-        if before is None:
-            findings.append(_incomparable(group, baseline.counts, "page counts"))
-            continue
-        compared, differences = compare_counts(group, before, failed)
-        counted += compared
-        findings += differences
-    for ratios in run.times:
-        earlier = _matching(ratios, baseline.times)
-        if earlier is None:
-            findings.append(_incomparable(ratios, baseline.times, "times"))
-            continue
-        compared, differences = compare_times(ratios, earlier, limits, failed)
-        timed += compared
-        findings += differences
-    return Outcome(tuple(findings), counted, timed)
+    counts = ratios = 0
+    for group, before in _matched(run.counts, baseline.counts, "page counts", findings):
+        findings += _of_one_side(run, group, before, "page counts")
+        counts += _compare_counts(group, before, findings)
+    for timed, earlier in _matched(run.times, baseline.times, "times", findings):
+        now, then = (
+            one.model_copy(update={"arms": [arm for arm in one.arms if arm.metric in limits]})
+            for one in (timed, earlier)
+        )
+        findings += _of_one_side(run, now, then, "times")
+        ratios += _compare_times(now, then, limits, findings)
+    return Outcome(tuple(findings), counts, ratios)
 
 
-Group = TypeVar("Group", CountGroup, TimeGroup)
+def _matched(
+    groups: Iterable[Group], earlier: Sequence[Group], what: str, findings: list[CheckFinding]
+) -> Iterable[tuple[Group, Group]]:
+    """Each group with the baseline's of the same work and conditions; a finding for each group without one."""
+    for group in groups:
+        same_work = [other for other in earlier if other.work == group.work]
+        before = next((other for other in same_work if other.conditions == group.conditions), None)
+        if before is not None:
+            yield group, before
+        elif same_work:
+            # The conditions that differ from the most similar group.
+            differing = min((_differing(group.conditions, other.conditions) for other in same_work), key=len)
+            findings.append(CheckFinding("not comparable", group.work, note=f"{what}: {'; '.join(differing)}"))
+        else:
+            findings.append(CheckFinding("new", group.work, note=f"{what}: the baseline has none of this work"))
 
 
-def _matching(group: Group, groups: Iterable[Group]) -> Group | None:
-    return next((other for other in groups if (other.work, other.conditions) == (group.work, group.conditions)), None)
-
-
-def _incomparable(group: Group, groups: Iterable[Group], what: str) -> Finding:
-    """Names the conditions that differ from the most similar group of the same work; without one, the group is new."""
-    same = [other for other in groups if other.work == group.work]
-    if not same:
-        return Finding("new", group.work, note=f"{what}: the baseline has none of this work")
-    differing = min((_differences(group.conditions, other.conditions) for other in same), key=len)
-    return Finding("not comparable", group.work, note=f"{what}: {'; '.join(differing)}")
-
-
-def _differences(here: Conditions, there: Conditions) -> list[str]:
-    differences = []
-    for name in dict.fromkeys([*here, *there]):
-        new, old = here.get(name), there.get(name)
-        if isinstance(new, dict) and isinstance(old, dict):
-            differences += [f"{name}.{text}" for text in _differences({**new}, {**old})]
-        elif new != old:
-            differences.append(f"{name} {_shown(new)}, in the baseline {_shown(old)}")
-    return differences
+def _differing(now: Conditions, then: Conditions) -> list[str]:
+    return [f"{name} {_shown(new)}, in the baseline {_shown(old)}" for name, new, old in differences(now, then, ".")]
 
 
 def _shown(value: object) -> str:
     return "none" if value is None else "others" if isinstance(value, dict) else str(value)
+
+
+def _of_one_side(run: RunMeasurements, group: Group, before: Group, what: str) -> list[CheckFinding]:
+    """A finding for each arm that only the run or only the baseline has. Failed arms already have findings."""
+    failed = {(trial.layout, trial.column) for trial in run.failures if trial.work == group.work}
+    now, then = ({arm.key: arm for arm in one.arms} for one in (group, before))
+    new = dict.fromkeys((arm.layout, arm.column) for key, arm in now.items() if key not in then)
+    gone = dict.fromkeys((arm.layout, arm.column) for key, arm in then.items() if key not in now)
+    sides: tuple[tuple[Kind, Iterable[tuple[str, str]], str], ...] = (
+        ("new", new, "not in the baseline"),
+        ("not measured", (arm for arm in gone if arm not in failed), "in the baseline alone"),
+    )
+    return [
+        CheckFinding(kind, group.work, layout, column, note=f"{what}: {note}")
+        for kind, arms, note in sides
+        for layout, column in arms
+    ]
+
+
+def _compare_counts(group: CountGroup, before: CountGroup, findings: list[CheckFinding]) -> int:
+    """Adds a finding for each metric of which a block differs. Returns the number of counts compared."""
+    now, compared = {arm.key: arm for arm in group.arms}, 0
+    for old in (arm for arm in before.arms if arm.key in now):
+        for metric in old.counts:
+            earlier = {block: value for block, value in old.by_block(metric).items() if value is not None}
+            values = now[old.key].by_block(metric)
+            blocks = len({*earlier} & {*values})
+            compared += blocks
+            if changed := exact_changes(earlier, values, _EQUAL):
+                findings.append(_changed(group.work, now[old.key], metric, changed, blocks))
+    return compared
+
+
+def _changed(
+    work: Conditions, arm: CountArm, metric: Metric, changed: Sequence[tuple[int, float, Value]], blocks: int
+) -> CheckFinding:
+    block, was, now = changed[0]
+    better = metric.definition.better
+    if now is None:
+        note = "no longer measured"
+    elif better == "neither":
+        note = "changed"
+    else:
+        note = "better" if (now < was) == (better == "lower") else "worse"
+    where = f"; block {block}, {len(changed)} of {blocks} blocks differ" if blocks > 1 else ""
+    texts = (_number(was), _number(now), note + where)
+    return CheckFinding("changed", work, arm.layout, arm.column, arm.subject, metric, *texts)
+
+
+def _number(value: Value) -> str:
+    """A count with thousands separators; a fraction with up to six significant digits."""
+    if value is None:
+        return "none"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"
+
+
+def _compare_times(
+    group: TimeGroup, before: TimeGroup, limits: Mapping[Metric, float], findings: list[CheckFinding]
+) -> int:
+    """Adds a finding for each ratio of both. Returns their number."""
+    earlier = {arm.key: arm for arm in before.arms}
+    shared = [(earlier[arm.key], arm) for arm in group.arms if arm.key in earlier]
+    changes = changes_between_runs([logs(old.by_block) for old, _ in shared], [logs(now.by_block) for _, now in shared])
+    for (old, now), change in zip(shared, changes, strict=True):
+        kind, note = _verdict(old, now, change, limits[now.metric] / 100)
+        texts = (f"{old.ratio:.3g}×", f"{now.ratio:.3g}×", note)
+        findings.append(CheckFinding(kind, group.work, now.layout, now.column, KEY, now.metric, *texts))
+    return len(shared)
+
+
+def _verdict(old: TimeArm, now: TimeArm, change: Change, limit: float) -> tuple[Kind, str]:
+    """The verdict on one ratio, and the figures that decided it."""
+    ratio = change.ratio
+    blocks, earlier = len(now.by_block), len(old.by_block)
+    needed = blocks_needed(earlier)
+    if old.by_block.keys() == now.by_block.keys() and not exact_changes(old.by_block, now.by_block, _EQUAL):
+        return "kept", "exactly the same values"
+    if ratio is None or blocks < needed:
+        most = f"{needed} are needed" if needed < _MANY else "the baseline needs 2 or more"
+        return "unclear", f"too few blocks: {blocks} here, {earlier} in the baseline, {most}"
+    kind: Kind = "kept"
+    why = ""
+    if change.p <= ALPHA and ratio.ratio > 1 + limit:
+        kind, why = "slower", f"limit {limit:.0%}"
+    elif change.p <= ALPHA and ratio.ratio < 1 / (1 + limit):
+        kind = "faster"
+    elif ratio.ratio > 1 + limit:
+        kind, why = "unclear", f"beyond the limit of {limit:.0%}, but it may be chance: more blocks would show it"
+    elif ratio.high > 1 + 2 * limit:
+        kind, why = "unclear", f"may be more than twice the limit of {limit:.0%}: more blocks would show it"
+    interval = "" if isnan(ratio.low) else f", {ratio.low - 1:+.1%} to {ratio.high - 1:+.1%}"
+    return kind, ", ".join(filter(None, (f"{ratio.ratio - 1:+.1%}{interval}", f"p {change.p:.3g}", why)))
+
+
+def blocks_needed(earlier: int) -> int:
+    """The fewest blocks that can reach p at most 0.05 against `earlier` blocks; `_MANY` if no number can."""
+    return next((blocks for blocks in range(1, _MANY) if 2 / comb(blocks + earlier, blocks) <= ALPHA), _MANY)

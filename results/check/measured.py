@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, isnan, log
-from typing import Any
+from math import isnan, log
 
 import numpy as np
 
@@ -15,11 +14,10 @@ from keybench.model.metric import Metric
 from keybench.model.names import COMPUTED
 from keybench.model.reading import Reading
 from keybench.model.subject import SubjectKind
-from keybench.results.analysis.arms import Arm, arms_of
-from keybench.results.analysis.ratios import estimate
-from keybench.results.analysis.repeatability import repeats
-from keybench.results.check.baseline import Baseline, Conditions, CountArm, CountGroup, TimeArm, TimeGroup, Value
-from keybench.results.check.conditions import machine_of, server_of, work_of
+from keybench.results.analysis.arms import Arm, arms_of, repeats
+from keybench.results.analysis.ratios import by_block_ratios, estimate
+from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup, Value
+from keybench.results.comparison.conditions import Conditions, machine_of, server_of, work_of
 from keybench.results.store.records import Environment, Run, Trial
 
 LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5, Metric.LEAF_PAGES: 1}
@@ -27,8 +25,8 @@ LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5
 
 
 @dataclass(frozen=True)
-class Failure:
-    """An arm with a failed trial."""
+class FailedTrial:
+    """A failed trial, with the work that it was to do."""
 
     work: Conditions
     layout: str
@@ -38,12 +36,12 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Measured:
+class RunMeasurements:
     """All counts and ratios of a run, its failed trials, and how many trials it has."""
 
     counts: list[CountGroup]
     times: list[TimeGroup]
-    failures: list[Failure]
+    failures: list[FailedTrial]
     trials: int
 
     def baseline(self, limits: Mapping[Metric, float]) -> Baseline:
@@ -53,10 +51,10 @@ class Measured:
 
 def measure(
     run: Run, trials: Sequence[Trial], environments: Iterable[Environment], limits: Mapping[Metric, float]
-) -> Measured:
+) -> RunMeasurements:
     """What a run can be compared by: exact counts as they are, and metrics with a limit as ratios to the control."""
-    servers = {(one.database, one.server): one for one in environments}
-    parts: dict[tuple[Any, ...], list[Trial]] = defaultdict(list)
+    servers = {(server.database, server.server): server for server in environments}
+    parts: dict[tuple[object, ...], list[Trial]] = defaultdict(list)
     for trial in trials:
         size = trial.rows, trial.payload, trial.writers, trial.rows_per_tx
         parts[trial.database, trial.server, trial.scenario, *size].append(trial)
@@ -65,14 +63,14 @@ def measure(
         first = part[0]
         on = servers.get((first.database, first.server))
         work, conditions = work_of(run, first), server_of(run, first, on)
-        failures += [Failure(work, t.layout, t.column, t.block, t.error) for t in part if t.status == "error"]
+        failures += [FailedTrial(work, t.layout, t.column, t.block, t.error) for t in part if t.status == "error"]
         arms = sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column))
         if repeats(run, first) and (counted := _count_arms(arms)):
             counts.append(CountGroup(work=work, conditions=conditions | {"seed": run.seed}, arms=counted))
         wanted = [metric for metric in limits if not (metric.definition.exact and repeats(run, first))]
         if first.server not in COMPUTED and (ratios := _time_arms(arms, wanted)):
             times.append(TimeGroup(work=work, conditions=conditions | machine_of(run, on), arms=ratios))
-    return Measured(counts, times, failures, len(trials))
+    return RunMeasurements(counts, times, failures, len(trials))
 
 
 def _count_arms(arms: Iterable[Arm]) -> list[CountArm]:
@@ -82,9 +80,10 @@ def _count_arms(arms: Iterable[Arm]) -> list[CountArm]:
         for subject, readings in sorted(arm.readings.items()):
             counts = {}
             for metric, by_block in sorted(readings.items()):
-                values = {block: one.value for block, one in by_block.items() if _is_count(one, arm.server)}
+                values = {block: reading.value for block, reading in by_block.items() if _is_count(reading, arm.server)}
                 if known := {block: value for block, value in values.items() if value is not None}:
-                    counts[metric] = _by_block(known)
+                    blocks = _in_blocks(known)
+                    counts[metric] = blocks if len(blocks) > 1 else blocks[0]
             if counts:
                 counted.append(CountArm(layout=arm.layout, column=arm.column, subject=subject, counts=counts))
     return counted
@@ -102,31 +101,27 @@ def _is_count(reading: Reading, server: str) -> bool:
     return server in COMPUTED or reading.origin != "modelled"
 
 
-def _by_block(values: Mapping[int, float]) -> Value | list[Value]:
-    blocks = [values.get(block) for block in range(1, max(values) + 1)]
-    return blocks if len(blocks) > 1 else blocks[0]
+def _in_blocks(values: Mapping[int, float]) -> list[Value]:
+    """The values of blocks 1, 2 …; None where a block has none."""
+    return [values.get(block) for block in range(1, max(values) + 1)]
 
 
 def _time_arms(arms: Sequence[Arm], metrics: Iterable[Metric]) -> list[TimeArm]:
     """The ratios to the control of each arm that shares a block with it."""
     timed = []
     controls = [arm for arm in arms if arm.is_control and arm.good]
-    for arm in arms if controls else ():
-        if arm.is_control:
-            continue
-        control = next((one for one in controls if one.column == arm.column), controls[0])
-        for metric in metrics:
-            base = {block: value for block, value in control.values(metric).items() if value > 0}
-            own = {block: value for block, value in arm.values(metric).items() if value > 0}
-            ratios = {block: value / base[block] for block, value in own.items() if block in base}
-            if ratios:
-                timed.append(_time_arm(arm, metric, ratios))
+    for arm in (arm for arm in arms if controls and not arm.is_control):
+        control = next((other for other in controls if other.column == arm.column), controls[0])
+        ratios = {metric: by_block_ratios(arm.values(metric), control.values(metric)) for metric in metrics}
+        timed += [_time_arm(arm, metric, known) for metric, known in ratios.items() if known]
     return timed
 
 
 def _time_arm(arm: Arm, metric: Metric, ratios: Mapping[int, float]) -> TimeArm:
     over = estimate(np.array([log(ratio) for ratio in ratios.values()]))
-    low, high = (None, None) if over is None or isnan(over.low) else (over.low, over.high)
-    blocks = [ratios.get(block) for block in range(1, max(ratios) + 1)]
-    middle = over.ratio if over else exp(0)
-    return TimeArm(layout=arm.layout, column=arm.column, metric=metric, ratio=middle, low=low, high=high, blocks=blocks)
+    assert over is not None
+    low, high = (None, None) if isnan(over.low) else (over.low, over.high)
+    blocks = _in_blocks(ratios)
+    return TimeArm(
+        layout=arm.layout, column=arm.column, metric=metric, ratio=over.ratio, low=low, high=high, blocks=blocks
+    )

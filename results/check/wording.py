@@ -1,39 +1,36 @@
-"""The outcome in words: lines for a terminal, and a summary in Markdown for a CI job."""
+"""The outcome in words: lines for a terminal, plain values, and a summary in Markdown for a CI job."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from typing import Any
 
 from keybench.model.subject import KEY
-from keybench.results.check.baseline import Conditions
-from keybench.results.check.findings import REGRESSIONS, Finding, Kind
-from keybench.results.check.gate import Outcome
+from keybench.results.check.gate import REGRESSIONS, CheckFinding, Kind, Outcome
+from keybench.results.comparison.conditions import Conditions
+from keybench.results.comparison.writing import markdown_table
 
 MOST = 100
 """The most findings of a kind that are listed: GitHub limits the length of a page, and readers have limits too."""
 
 _TITLES: dict[Kind, str] = {
-    "failed": "failed",
     "changed": "regression",
     "slower": "regression",
     "unclear": "inconclusive",
     "faster": "improvement",
-    "kept": "kept",
-    "not comparable": "not comparable",
-    "new": "new",
-    "not measured": "not measured",
 }
-_WRITTEN: tuple[Kind, ...] = (*REGRESSIONS, "unclear", "faster", "not comparable", "new", "not measured")
-_VERDICTS = {
-    0: "no regression",
-    1: "regression",
-    3: "inconclusive",
-}
+"""Where a reader sees another word than the kind."""
+_LISTED: tuple[Kind, ...] = (*REGRESSIONS, "unclear", "faster", "not comparable", "new", "not measured")
+_VERDICTS = {0: "no regression", 1: "regression", 3: "inconclusive"}
 
 
-def scenario(work: Conditions) -> str:
+def _title(kind: Kind) -> str:
+    return _TITLES.get(kind, kind)
+
+
+def _scenario(work: Conditions) -> str:
     """The scenario in a few words."""
     rows, payload, writers = work.get("rows"), work.get("payload"), work.get("writers")
     parts = [f"{work.get('scenario')}", f"{rows:,} rows" if isinstance(rows, int) else ""]
@@ -43,18 +40,18 @@ def scenario(work: Conditions) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def database(work: Conditions) -> str:
+def _database(work: Conditions) -> str:
     """The database and what kind of server it was."""
     return f"{work.get('database')} ({work.get('server')})"
 
 
-def arm(finding: Finding) -> str:
+def _arm(finding: CheckFinding) -> str:
     """Layout and column, and the subject if it is not the key's index."""
     parts = (finding.layout, finding.column, str(finding.subject) if finding.subject != KEY else "")
     return " · ".join(part for part in parts if part)
 
 
-def _what(finding: Finding) -> str:
+def _what(finding: CheckFinding) -> str:
     change = f"{finding.metric} {finding.old} → {finding.new}" if finding.metric else ""
     note = f"({finding.note})" if change and finding.note else finding.note
     return f"{change} {note}".strip()
@@ -62,13 +59,15 @@ def _what(finding: Finding) -> str:
 
 def lines(outcome: Outcome) -> Iterator[str]:
     """What differs from the baseline; the worst come first."""
-    for kind in _WRITTEN:
+    for kind in _LISTED:
         findings = outcome.of_kind(kind)
         for finding in findings[:MOST]:
-            place = " · ".join(part for part in (database(finding.work), arm(finding), scenario(finding.work)) if part)
-            yield f"{_TITLES[kind]}: {place}: {_what(finding)}"
+            place = " · ".join(
+                part for part in (_database(finding.work), _arm(finding), _scenario(finding.work)) if part
+            )
+            yield f"{_title(kind)}: {place}: {_what(finding)}"
         if len(findings) > MOST:
-            yield f"{_TITLES[kind]}: and {len(findings) - MOST:,} more"
+            yield f"{_title(kind)}: and {len(findings) - MOST:,} more"
 
 
 def verdict(outcome: Outcome) -> str:
@@ -104,22 +103,18 @@ def record(outcome: Outcome, run_id: str, doubts: Iterable[str] = ()) -> dict[st
         "exit_code": outcome.exit_code,
         "counts_compared": outcome.counts,
         "ratios_compared": outcome.ratios,
-        "findings": [
-            {
-                "kind": one.kind,
-                "work": dict(one.work),
-                "layout": one.layout,
-                "column": one.column,
-                "object": str(one.subject),
-                "metric": str(one.metric) if one.metric else "",
-                "old": one.old,
-                "new": one.new,
-                "note": one.note,
-            }
-            for one in outcome.findings
-        ],
+        "findings": [_plain(finding) for finding in outcome.findings],
         "warnings": list(doubts),
     }
+
+
+def _plain(finding: CheckFinding) -> dict[str, Any]:
+    plain: dict[str, Any] = {}
+    for field in fields(finding):
+        value = getattr(finding, field.name)
+        name = "object" if field.name == "subject" else field.name
+        plain[name] = value if name == "work" else str(value or "")
+    return plain
 
 
 def markdown(outcome: Outcome, run_id: str, baseline: str, doubts: Iterable[str] = ()) -> str:
@@ -128,9 +123,9 @@ def markdown(outcome: Outcome, run_id: str, baseline: str, doubts: Iterable[str]
     parts = [f"### {sign} keybench: {verdict(outcome)}\n"]
     parts.append(f"Run `{run_id}` against `{baseline.replace('`', '')}`.\n")
     parts += [f"⚠️ {_escaped(doubt)}\n" for doubt in doubts]
-    for kind in _WRITTEN:
+    for kind in _LISTED:
         if findings := outcome.of_kind(kind):
-            parts.append(f"**{_TITLES[kind].capitalize()}**\n")
+            parts.append(f"**{_title(kind).capitalize()}**\n")
             parts.append(_table(findings[:MOST]))
             if len(findings) > MOST:
                 parts.append(f"… and {len(findings) - MOST:,} more.\n")
@@ -141,15 +136,16 @@ def markdown(outcome: Outcome, run_id: str, baseline: str, doubts: Iterable[str]
     return "\n".join(parts) + "\n"
 
 
-def _table(findings: Iterable[Finding]) -> str:
-    rows = ["| database | scenario | layout · column | metric | baseline | run | |", "|---|---|---|---|---|---|---|"]
+def _table(findings: Iterable[CheckFinding]) -> str:
+    rows = []
     for finding in findings:
-        cells = (database(finding.work), scenario(finding.work), arm(finding), finding.metric or "")
-        rows.append(f"| {' | '.join(map(_escaped, (*cells, finding.old, finding.new, finding.note)))} |")
-    return "\n".join(rows) + "\n"
+        cells = (_database(finding.work), _scenario(finding.work), _arm(finding), finding.metric or "")
+        rows.append([_escaped(cell) for cell in (*cells, finding.old, finding.new, finding.note)])
+    head = ("database", "scenario", "layout · column", "metric", "baseline", "run", "")
+    return markdown_table(head, rows) + "\n"
 
 
 def _escaped(text: str) -> str:
-    """The text, escaped so that Markdown and HTML show it unchanged: names and errors come from whoever made the
-    run."""
+    """The text, so that Markdown and HTML show it unchanged and nobody is mentioned: names and errors come from whoever
+    made the run."""
     return re.sub(r"[^\w\s.,;%×→·+()/–-]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))

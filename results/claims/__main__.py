@@ -1,6 +1,9 @@
-"""`python -m results.claims`: the same as `keybench claims`."""
+"""`python -m results.claims`: the same as `keybench compare --claims`."""
 
-from keybench.results.claims.command import main
+import sys
+
+from keybench import cli
 
 if __name__ == "__main__":
-    main()
+    sys.argv[1:1] = ["compare", "--claims"]
+    cli.main()

@@ -3,24 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Literal, get_args
 
 from keybench.model.names import NO_DATABASE
 from keybench.results.analysis.arms import Arm
-from keybench.results.claims.cells import Cell, cells
-from keybench.results.claims.claim import Claim, Question, claims
-from keybench.results.claims.claim_verdict import judge
-from keybench.results.claims.estimate import Answer, NoAnswer, estimate, shown, unit
-from keybench.results.claims.row import ClaimRow, Verdict
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
+from keybench.results.claims.claim import Claim, ClaimQuestion, claims
+from keybench.results.claims.estimate import ClaimAnswer, NoAnswer, TrialGroup, estimate, shown, trial_groups
 from keybench.results.claims.run_commands import command
-from keybench.results.claims.wording import phrase
 from keybench.results.store.database import Store
+
+Verdict = Literal["reproduced", "not reproduced", "contradicted", "undecided", "not measured", "not testable"]
+"""`contradicted`: the effect goes the other way, and the interval excludes "no effect". `undecided`: the interval
+contains both the published figure and "no effect", or there are too few blocks for an interval."""
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 DURABLE = "durable"
 """The profile that claims are about: every commit on disk."""
 
 _NO_TRIAL = "No trial of these runs answers it."
+_MORE_BLOCKS = "more blocks make it narrower"
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """One figure of one claim on one database, or a claim without a figure: plain strings and numbers.
+
+    Numbers are in `unit`. `estimate`, `low` and `high` are None if nothing was measured. `published_low` and
+    `published_high` bound what counts as the published figure: a bound is None if that side is open, and both are None
+    if the claim has no figure here. Texts are empty if there is nothing to say.
+    """
+
+    claim: str
+    """The claim's id; several rows may share it."""
+    source: str
+    """Author, year and place."""
+    statement: str
+    """What is claimed, in keybench's words."""
+    published: str = ""
+    """The figure as published."""
+    published_low: float | None = None
+    published_high: float | None = None
+    unit: str = ""
+    """`×` for ratios, else the metric's unit."""
+    no_effect: float | None = None
+    """The value that means no effect: 1 for ratios, 0 for differences, None for plain values."""
+    question: str = ""
+    """What is compared here, with layouts, columns and metric, as a phrase."""
+    database: str = ""
+    """The engine's name; `none` for trials without a database; empty if nothing was measured."""
+    server: str = ""
+    """The kind of server, `model` for a page model."""
+    rows: int = 0
+    """Rows of the trials that answered."""
+    run: str = ""
+    """The run's id."""
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    ours: str = ""
+    """Estimate, interval and blocks as text."""
+    blocks: int = 0
+    """Blocks that the interval rests on."""
+    origin: str = ""
+    """`measured`, `derived`, `modelled`, `computed` (arithmetic alone), or empty."""
+    verdict: Verdict = "not measured"
+    reason: str = ""
+    """The reason for the verdict, why the claim is not testable, or what is missing."""
+    differs: str = ""
+    """What is different from the published setup."""
+    command: str = ""
+    """The command that measures it; empty if none does."""
+
+    @property
+    def modelled(self) -> bool:
+        """Whether a page model stands in for a server."""
+        return self.origin == "modelled"
 
 
 def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
@@ -31,86 +92,99 @@ def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
     later run. Raises UsageError for an unknown run.
     """
     runs = {run.id: run for run in (store.run(name) for name in run_ids)}
-    all_cells = [
-        cell
-        for run in sorted(runs.values(), key=lambda run: run.started)
-        for cell in cells(run, store.trials(run.id), store.environments(run.id))
-    ]
-    return answers(all_cells)
+    return answers(
+        [
+            group
+            for run in sorted(runs.values(), key=lambda run: run.started)
+            for group in trial_groups(run, store.trials(run.id), store.environments(run.id))
+        ]
+    )
 
 
-def answers(all_cells: Sequence[Cell]) -> list[ClaimRow]:
-    """What these cells say about every claim."""
-    return [row for claim in claims() for row in answer_claim(claim, all_cells)]
+def answers(groups: Sequence[TrialGroup]) -> list[ClaimRow]:
+    """What these trials say about every claim; a claim without any answer has a row that says why."""
+    return [row for claim in claims() for row in _answer_claim(claim, groups)]
 
 
-def answer_claim(claim: Claim, all_cells: Sequence[Cell]) -> list[ClaimRow]:
-    """The claim's rows: one for each question and database, or a single row that says why there are none."""
+def _answer_claim(claim: Claim, groups: Sequence[TrialGroup]) -> list[ClaimRow]:
+    source = claim.source
+    year = f" {source.year}" if source.year else ""
+    row = ClaimRow(
+        claim.id,
+        f"{source.author}{year}, {source.where}",
+        claim.statement,
+        differs=" ".join(filter(None, (source.differs, claim.differs))),
+    )
     if claim.reason:
-        return [replace(_blank(claim), verdict="not testable", reason=claim.reason)]
-    return [row for question in claim.question for row in _answer_question(claim, question, all_cells)]
+        return [replace(row, verdict="not testable", reason=claim.reason)]
+    return [answer for question in claim.question for answer in _answer_question(row, question, groups)]
 
 
-def _answer_question(claim: Claim, question: Question, all_cells: Sequence[Cell]) -> list[ClaimRow]:
-    blank = _asked(_blank(claim), question)
-    if question.compare == "computed":
-        assert question.ours is not None
-        exact = Answer(question.ours, question.ours, question.ours, 0, True, "computed")
+def _answer_question(row: ClaimRow, question: ClaimQuestion, groups: Sequence[TrialGroup]) -> list[ClaimRow]:
+    low, high = question.region
+    row = replace(
+        row,
+        published=question.published,
+        published_low=low if isfinite(low) else None,
+        published_high=high if isfinite(high) else None,
+        unit=question.unit,
+        no_effect=question.no_effect,
+        question=question.phrase(),
+        command=command(question),
+    )
+    if question.ours is not None:
+        exact = ClaimAnswer(question.ours, question.ours, question.ours, 0, True, "computed")
         verdict, reason = judge(question, exact)
-        return [_answered(blank, exact, question.result, verdict, f"{reason} {question.how}".strip())]
+        return [_answered(row, exact, question.result, verdict, f"{reason} {question.how}".strip())]
     answered, problems = [], []
     for database in question.databases:
-        asked = [cell for cell in all_cells if cell.database == database and _can_answer(cell, question)]
-        tried = [(cell, estimate(cell, question)) for cell in asked]
-        good = [(cell, answer) for cell, answer in tried if isinstance(answer, Answer)]
-        problems += [f"{_place(cell)}: {answer.reason}" for cell, answer in tried if isinstance(answer, NoAnswer)]
+        asked = [group for group in groups if group.database == database and group.can_answer(question)]
+        tried = [(group, estimate(group, question)) for group in asked]
+        good = [(group, answer) for group, answer in tried if isinstance(answer, ClaimAnswer)]
+        problems += [f"{_place(group)}: {answer.reason}" for group, answer in tried if isinstance(answer, NoAnswer)]
         if good:
-            cell, answer = max(enumerate(good), key=lambda item: (_rank(question, *item[1]), item[0]))[1]
-            answered.append(_row(blank, question, cell, answer))
-    if answered:
-        return answered
-    return [replace(blank, reason=" ".join(dict.fromkeys(problems)) or _NO_TRIAL)]
+            # Of several that are equally good, the last one: runs are in order of time.
+            group, answer = max(reversed(good), key=lambda one: _rank(question, *one))
+            answered.append(_row(row, question, group, answer))
+    return answered or [replace(row, reason=" ".join(dict.fromkeys(problems)) or _NO_TRIAL)]
 
 
-def _can_answer(cell: Cell, question: Question) -> bool:
-    return cell.fits(question) and not (cell.modelled and not question.modellable)
+def _rank(question: ClaimQuestion, group: TrialGroup, answer: ClaimAnswer) -> tuple[bool, bool, bool, int, int]:
+    as_asked = group.scenario == question.scenario
+    return not group.modelled, as_asked, group.rows == question.rows, group.rows, answer.blocks
 
 
-def _rank(question: Question, cell: Cell, answer: Answer) -> tuple[bool, bool, bool, int, int]:
-    own = cell.scenario == question.scenario
-    return not cell.modelled, own, cell.rows == question.rows, cell.rows, answer.blocks
-
-
-def _row(blank: ClaimRow, question: Question, cell: Cell, answer: Answer) -> ClaimRow:
+def _row(row: ClaimRow, question: ClaimQuestion, group: TrialGroup, answer: ClaimAnswer) -> ClaimRow:
+    """The row of a question that the group answers."""
     verdict, reason = judge(question, answer)
     # Variants of a page model contain a rule that no live server has confirmed.
-    variants = {model for arm in _arms(cell, question) for model in arm.predicted if model.name}
-    for variant in sorted(variants) if cell.modelled else ():
-        other = estimate(cell, question, variant)
-        if isinstance(other, Answer) and judge(question, other)[0] != verdict:
-            value = shown(other.value, blank.unit)
+    variants = {model for arm in _arms(group, question) for model in arm.predicted if model.name}
+    for variant in sorted(variants) if group.modelled else ():
+        other = estimate(group, question, variant)
+        if isinstance(other, ClaimAnswer) and judge(question, other)[0] != verdict:
+            value = shown(other.value, question.unit)
             rule = "a rule of the page model that no live server has confirmed"
             reason = f"It depends on {rule}: with {variant.name} it gives {value}."
             verdict = "undecided"
             break
-    place = replace(
-        blank,
-        question=phrase(question, cell.scenario),
-        database=cell.database,
-        server=cell.server,
-        rows=cell.rows,
-        run=cell.run.id,
+    if group.run.profile != DURABLE and not group.modelled:
+        row = replace(row, differs=f"{row.differs} Measured with --profile {group.run.profile}.")
+    row = replace(
+        row,
+        question=question.phrase(group.scenario),
+        database=group.database,
+        server=group.server,
+        rows=group.rows,
+        run=group.run.id,
     )
-    if cell.run.profile != DURABLE and not cell.modelled:
-        place = replace(place, differs=f"{place.differs} Measured with --profile {cell.run.profile}.")
-    return _answered(place, answer, answer.text(blank.unit), verdict, reason)
+    return _answered(row, answer, answer.text(question.unit), verdict, reason)
 
 
-def _arms(cell: Cell, question: Question) -> list[Arm]:
-    return [arm for side in question.sides if (arm := cell.arm(side))]
+def _arms(group: TrialGroup, question: ClaimQuestion) -> list[Arm]:
+    return [arm for side in question.sides if (arm := group.arm(side))]
 
 
-def _answered(row: ClaimRow, answer: Answer, ours: str, verdict: Verdict, reason: str) -> ClaimRow:
+def _answered(row: ClaimRow, answer: ClaimAnswer, ours: str, verdict: Verdict, reason: str) -> ClaimRow:
     return replace(
         row,
         estimate=answer.value,
@@ -124,49 +198,59 @@ def _answered(row: ClaimRow, answer: Answer, ours: str, verdict: Verdict, reason
     )
 
 
-def _place(cell: Cell) -> str:
-    where = cell.scenario if cell.database == NO_DATABASE else f"{cell.scenario} on {cell.database}"
-    return f"{where} ({'page model' if cell.modelled else f'run {cell.run.id}'})"
+def _place(group: TrialGroup) -> str:
+    where = group.scenario if group.database == NO_DATABASE else f"{group.scenario} on {group.database}"
+    return f"{where} ({'page model' if group.modelled else f'run {group.run.id}'})"
 
 
-def _blank(claim: Claim) -> ClaimRow:
-    source = claim.source
-    return ClaimRow(
-        claim=claim.id,
-        source=f"{source.author}{f' {source.year}' if source.year else ''}, {source.where}",
-        statement=claim.statement,
-        published="",
-        published_low=None,
-        published_high=None,
-        unit="",
-        no_effect=None,
-        question="",
-        database="",
-        server="",
-        rows=0,
-        run="",
-        estimate=None,
-        low=None,
-        high=None,
-        ours="",
-        blocks=0,
-        origin="",
-        verdict="not measured",
-        reason="",
-        differs=" ".join(text for text in (source.differs, claim.differs) if text),
-        command="",
-    )
+def judge(question: ClaimQuestion, answer: ClaimAnswer) -> tuple[Verdict, str]:
+    """The verdict, and the reason as a sentence; the reason is empty if the figures need no comment.
 
-
-def _asked(row: ClaimRow, question: Question) -> ClaimRow:
+    An effect is reproduced if the interval overlaps the published figure and excludes "no effect". It is contradicted
+    if the whole interval shows the opposite effect. If no difference was published, a difference beyond the margin
+    contradicts it. A plain figure (a density, or a ratio near 1) has no opposite: it is reproduced if the whole
+    interval lies within the margin. Figures that repeat exactly are judged by their median over blocks.
+    """
     low, high = question.region
-    return replace(
-        row,
-        published=question.published,
-        published_low=low if isfinite(low) else None,
-        published_high=high if isfinite(high) else None,
-        unit=unit(question),
-        no_effect=question.no_effect,
-        question=phrase(question),
-        command=command(question),
-    )
+    nothing = question.no_effect
+    if not answer.enough:
+        return "undecided", f"Too few blocks for an interval: use --blocks {ENOUGH_BLOCKS}."
+    least, most = (answer.value, answer.value) if question.exact else (answer.low, answer.high)
+    if question.same:
+        margin = f"{shown(low, question.unit)} to {shown(high, question.unit)}"
+        if low <= least and most <= high:
+            return "reproduced", f"It lies within {margin}."
+        if least > high or most < low:
+            return "contradicted", f"There is a difference: it lies beyond {margin}."
+        return "undecided", f"The interval lies partly beyond {margin}: {_MORE_BLOCKS}."
+    if nothing is None or low < nothing < high:
+        if least > high or most < low:
+            return "not reproduced", f"It lies {'above' if least > high else 'below'} what was published."
+        if low <= least and most <= high:
+            return "reproduced", ""
+        return "undecided", f"The interval contains both the published figure and others: {_MORE_BLOCKS}."
+    negligible = question.negligible
+    if low >= nothing:
+        return _effect((low, high), (least, most), nothing, negligible)
+    return _effect((-high, -low), (-most, -least), -nothing, (-negligible[1], -negligible[0]))
+
+
+Span = tuple[float, float]
+
+
+def _effect(published: Span, ours: Span, nothing: float, negligible: Span) -> tuple[Verdict, str]:
+    """The verdict on an effect that was published as positive."""
+    (low, high), (least, most) = published, ours
+    if most < negligible[0]:
+        return "contradicted", "The effect goes the other way."
+    if least > high:
+        return "not reproduced", "The effect is larger than published."
+    if most < low:
+        if most <= negligible[1]:
+            return "not reproduced", "There is no effect, or hardly any."
+        if least <= nothing:
+            return "not reproduced", "The effect is smaller than published, if there is any."
+        return "not reproduced", "The effect goes the same way but is smaller than published."
+    if least > nothing:
+        return "reproduced", ""
+    return "undecided", f"The interval contains both the published figure and no effect: {_MORE_BLOCKS}."

@@ -1,26 +1,97 @@
-"""What trials answer to a question: an estimate with an interval over blocks, or why there is none."""
+"""Which trials can answer a question, and their answer: an estimate with an interval over blocks, or a reason."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from statistics import median
 
 import numpy as np
 
 from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
+from keybench.model.names import COMPUTED, NO_DATABASE
 from keybench.model.subject import KEY, Subject
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import ratio_to_control
-from keybench.results.claims.cells import Cell
-from keybench.results.claims.claim import Question
+from keybench.results.claims.claim import ClaimQuestion, ClaimSide
+from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.wording import number, plural, ratio
+
+_OTHER_ORDER = "binary16-mssql"
+"""The column in SQL Server's order. A claim that names only a layout never means this column."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class TrialGroup:
+    """Trials of one run on one server that differ only in layout and column."""
+
+    run: Run
+    database: str
+    server: str
+    scenario: str
+    payload: int
+    rows: int
+    writers: int
+    environment: Environment | None
+    arms: Mapping[tuple[str, str], Arm] = field(repr=False)
+
+    @property
+    def modelled(self) -> bool:
+        """Whether no server took part."""
+        return self.server in COMPUTED
+
+    def arm(self, side: ClaimSide) -> Arm | None:
+        """The arm that a side of a comparison names; None if the group has none.
+
+        A side without a column means the layout's default column, where the run recorded it.
+        """
+        pair = self.run.pairing(self.database, side.layout)
+        column = side.column or (pair.default if pair else "")
+        if side.column or (side.layout, column) in self.arms:
+            return self.arms.get((side.layout, column))
+        arms = [arm for (layout, _), arm in sorted(self.arms.items()) if layout == side.layout]
+        return next((arm for arm in arms if arm.column != _OTHER_ORDER), arms[0] if arms else None)
+
+    def can_answer(self, question: ClaimQuestion) -> bool:
+        """Whether its trials did the work that the question asks about, on a server if only a server can tell."""
+        return (
+            (question.modellable or not self.modelled)
+            and self.scenario in (question.scenario, *question.also)
+            and question.payload in (None, self.payload)
+            and question.writers in (None, self.writers)
+        )
+
+
+def trial_groups(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[TrialGroup]:
+    """The trials of a run in groups.
+
+    In trials without a database, the arm's column says how the keys were made, so that the ways can be compared.
+    """
+    servers = {(one.database, one.server): one for one in environments}
+    parts: dict[tuple[str, str, str, int, int, int], dict[tuple[str, str], list[Trial]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for trial in trials:
+        alone = trial.database == NO_DATABASE
+        server, column, writers = ("", trial.server, 0) if alone else (trial.server, trial.column, trial.writers)
+        place = (trial.database, server, trial.scenario, trial.payload, trial.rows, writers)
+        parts[place][trial.layout, column].append(trial)
+    result = []
+    for place, own in sorted(parts.items()):
+        database, server, _, payload, _, _ = place
+        arms = {
+            (layout, column): Arm(database, server, column, layout, payload, tuple(part))
+            for (layout, column), part in own.items()
+        }
+        result.append(TrialGroup(run, *place, servers.get((database, server)), arms))
+    return result
+
+
+@dataclass(frozen=True)
+class ClaimAnswer:
     """An estimate on the question's scale. `low` to `high` is the interval, or the range if blocks are too few."""
 
     value: float
@@ -52,54 +123,42 @@ def shown(value: float, unit: str) -> str:
     return ratio(value) if unit == "×" else f"{number(value)} {unit}".strip()
 
 
-def unit(question: Question) -> str:
-    """The unit of the question's scale: `×` for ratios."""
-    if question.compare in ("ratio", "growth"):
-        return "×"
-    if question.compare == "computed":
-        return ""
-    name = question.metric.definition.unit
-    if question.compare == "difference" and question.metric.definition.is_percentage:
-        return "points"
-    return f"{name} a row" if question.per == "row" else name
-
-
-def estimate(cell: Cell, question: Question, of: Subject = KEY) -> Answer | NoAnswer:
-    """The answer of one cell; `of` is the subject of a page model's variant if that variant is to answer."""
-    path = load_path(cell.run.load_path)
+def estimate(group: TrialGroup, question: ClaimQuestion, of: Subject = KEY) -> ClaimAnswer | NoAnswer:
+    """The answer of one group; `of` is the subject of a page model's variant if that variant is to answer."""
+    path = load_path(group.run.load_path)
     if not path.in_order:
         return NoAnswer(path.no_claim)
-    if cell.rows < question.rows_at_least:
-        return NoAnswer(f"{cell.rows:,} rows are too few: the claim needs {question.rows_at_least:,}.")
+    if group.rows < question.rows_at_least:
+        return NoAnswer(f"{group.rows:,} rows are too few: the claim needs {question.rows_at_least:,}.")
     arms = []
     for side in question.sides:
-        arm = cell.arm(side)
+        arm = group.arm(side)
         if arm is None:
             return NoAnswer(f"{side} is not among the trials.")
         arms.append(arm)
-    if problem := _small(cell, question, arms[0]):
+    if problem := _small(group, question, arms[0]):
         return NoAnswer(problem)
     if question.compare == "growth":
         first, last = _growth(arms[0], question.chunks)
         return _summary(question, last, first, "measured") or NoAnswer(_absent(arms[:1], question, last))
     values = [arm.values(question.metric, of) or arm.values(question.metric) for arm in arms]
-    origin = "modelled" if cell.modelled else _origin(arms, question.metric)
+    origin = "modelled" if group.modelled else _origin(arms, question.metric)
     if question.compare == "value":
-        own = {block: value / cell.rows for block, value in values[0].items()} if question.per == "row" else values[0]
-        answer = _summary(question, own, dict.fromkeys(own, 1.0), origin)
+        divisor = float(group.rows) if question.per == "row" else 1.0
+        answer = _summary(question, values[0], dict.fromkeys(values[0], divisor), origin)
     else:
         answer = _summary(question, values[0], values[1], origin)
     return answer or NoAnswer(_absent(arms, question, *values))
 
 
-def _small(cell: Cell, question: Question, arm: Arm) -> str:
+def _small(group: TrialGroup, question: ClaimQuestion, arm: Arm) -> str:
     """Why the index is too small for the question; empty if it is large enough."""
     if not question.index_over_cache:
         return ""
     sizes = list(arm.values(Metric.INDEX_BYTES).values())
-    if not sizes or cell.environment is None:
+    if not sizes or group.environment is None:
         return "The size of the index or of the server's cache is unknown."
-    times = median(sizes) / max(1, cell.environment.cache_bytes)
+    times = median(sizes) / max(1, group.environment.cache_bytes)
     if times >= question.index_over_cache:
         return ""
     return f"The index is {times:.2g} times the server's cache: the claim needs {question.index_over_cache:g} times."
@@ -119,7 +178,7 @@ def _growth(arm: Arm, chunks: int) -> tuple[dict[int, float], dict[int, float]]:
     return first, last
 
 
-def _absent(arms: list[Arm], question: Question, *values: Mapping[int, float]) -> str:
+def _absent(arms: list[Arm], question: ClaimQuestion, *values: Mapping[int, float]) -> str:
     title = question.metric.definition.title.lower()
     lacking = [arm for arm, by_block in zip(arms, values, strict=True) if not by_block]
     if not lacking:
@@ -136,8 +195,8 @@ def _origin(arms: list[Arm], metric: Metric) -> str:
 
 
 def _summary(
-    question: Question, treated: Mapping[int, float], control: Mapping[int, float], origin: str
-) -> Answer | None:
+    question: ClaimQuestion, treated: Mapping[int, float], control: Mapping[int, float], origin: str
+) -> ClaimAnswer | None:
     """The answer over blocks that have both values; None if there are none. Exact figures have their range as the
     interval."""
     blocks = sorted(block for block in treated if block in control)
@@ -151,5 +210,5 @@ def _summary(
     if not question.exact and enough:
         known = ratio_to_control(treated, control, confidence=1 - ALPHA)
         if known is not None:
-            return Answer(known.ratio, known.low, known.high, known.blocks, True, origin)
-    return Answer(median(each), min(each), max(each), len(each), enough, origin)
+            return ClaimAnswer(known.ratio, known.low, known.high, known.blocks, True, origin)
+    return ClaimAnswer(median(each), min(each), max(each), len(each), enough, origin)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.claims.claim import Question
+from keybench.results.claims.claim import ClaimQuestion
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ _ANY = ("any",)
 """In place of the columns of works that one command measures in all of their columns."""
 
 
-def command(question: Question) -> str:
+def command(question: ClaimQuestion) -> str:
     """The command that answers a question; empty if arithmetic answers it."""
     return _work(question).line() if question.scenario else ""
 
 
-def commands(questions: Iterable[Question]) -> list[str]:
+def commands(questions: Iterable[ClaimQuestion]) -> list[str]:
     """A short list of commands that together answer all of these questions."""
     together: dict[_Work, _Work] = {}
     for work in (_work(question) for question in questions if question.scenario):
@@ -74,7 +74,7 @@ def commands(questions: Iterable[Question]) -> list[str]:
     return sorted(work.line() for work in kept)
 
 
-def _work(question: Question) -> _Work:
+def _work(question: ClaimQuestion) -> _Work:
     alone = NO_DATABASE in question.databases
     sides = [side for side in question.sides if side.layout != CONTROL]
     return _Work(

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, fields
-from enum import StrEnum
 from itertools import groupby
 from textwrap import TextWrapper
 
 from keybench.model.names import NO_DATABASE
-from keybench.results.claims.claim import Question, claims
-from keybench.results.claims.row import ARITHMETIC, VERDICTS, ClaimRow
+from keybench.results.claims.answers import VERDICTS, ClaimRow
+from keybench.results.claims.claim import ARITHMETIC, ClaimQuestion, claims
 from keybench.results.claims.run_commands import command, commands
-from keybench.results.claims.wording import phrase
+from keybench.results.comparison.writing import Format, csv_text, json_text, markdown_table
 from keybench.results.wording import plural
 
 _WIDTH = 100
@@ -24,23 +20,14 @@ _INDENT = 19
 _UNTESTED = ("not measured", "not testable")
 
 
-class Form(StrEnum):
-    """The output formats."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    JSON = "json"
-    CSV = "csv"
-
-
-def write(rows: Sequence[ClaimRow], form: Form, *, everything: bool) -> str:
+def write(rows: Sequence[ClaimRow], form: Format, *, everything: bool) -> str:
     """The rows as text with a final newline; without `everything`, only rows that have an answer."""
     shown = [row for row in rows if everything or row.verdict not in _UNTESTED]
-    if form == Form.JSON:
-        return json.dumps([asdict(row) for row in shown], indent=1, ensure_ascii=False) + "\n"
-    if form == Form.CSV:
-        return _csv(shown)
-    parts = [_markdown(shown) if form == Form.MARKDOWN else _text(shown), _counts(rows)]
+    if form == Format.JSON:
+        return json_text([asdict(row) for row in shown])
+    if form == Format.CSV:
+        return csv_text([asdict(row) for row in shown], [field.name for field in fields(ClaimRow)])
+    parts = [_markdown(shown) if form == Format.MARKDOWN else _text(shown), _counts(rows)]
     left = [row for row in rows if row.verdict in _UNTESTED]
     if everything:
         parts.append(_missing(rows, form))
@@ -63,19 +50,11 @@ def catalogue() -> str:
     return "\n".join(lines[1:]) + "\n"
 
 
-def _asked(question: Question) -> str:
+def _asked(question: ClaimQuestion) -> str:
     if question.compare == "computed":
         return f"{question.published}; arithmetic: {question.result}. {question.how}"
     live = "" if question.modellable else "; on a server" if NO_DATABASE not in question.databases else ""
-    return f"{question.published}: {phrase(question)}{live}"
-
-
-def _csv(rows: Sequence[ClaimRow]) -> str:
-    out = io.StringIO()
-    table = csv.DictWriter(out, [field.name for field in fields(ClaimRow)], lineterminator="\n")
-    table.writeheader()
-    table.writerows(asdict(row) for row in rows)
-    return out.getvalue()
+    return f"{question.published}: {question.phrase()}{live}"
 
 
 def _text(rows: Sequence[ClaimRow]) -> str:
@@ -125,14 +104,13 @@ def _where(row: ClaimRow) -> str:
 def _markdown(rows: Sequence[ClaimRow]) -> str:
     if not rows:
         return ""
-    head = ["claim", "published", "here", "where", "verdict", "why"]
-    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    lines = []
     for row in rows:
         statement = f"{row.statement} ({row.source}; `{row.claim}`)"
         published = f"{row.published}: {row.question}" if row.question else row.published
         cells = [statement, published, row.ours, _where(row).strip(" ,"), f"**{row.verdict}**", row.reason]
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return "\n".join(lines) + "\n"
+        lines.append([cell.replace("|", "\\|") for cell in cells])
+    return markdown_table(("claim", "published", "here", "where", "verdict", "why"), lines) + "\n"
 
 
 def _counts(rows: Sequence[ClaimRow]) -> str:
@@ -141,11 +119,11 @@ def _counts(rows: Sequence[ClaimRow]) -> str:
     return f"{plural(len(rows), 'answer')} to {plural(len({row.claim for row in rows}), 'claim')}: {verdicts}.\n"
 
 
-def _missing(rows: Sequence[ClaimRow], form: Form) -> str:
+def _missing(rows: Sequence[ClaimRow], form: Format) -> str:
     """The few commands that measure what is missing."""
     missing = {row.command for row in rows if row.verdict == "not measured"}
     lines = commands(question for claim in claims() for question in claim.question if command(question) in missing)
     if not lines:
         return ""
-    listed = "\n".join(lines) if form == Form.TEXT else "```\n" + "\n".join(lines) + "\n```"
+    listed = "\n".join(lines) if form == Format.TEXT else "```\n" + "\n".join(lines) + "\n```"
     return f"These commands measure what is missing:\n\n{listed}\n"

@@ -13,7 +13,7 @@ from keybench.errors import UsageError, unknown_name
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.compare.sides import against_control, side
-from keybench.results.compare.writing import Format, write
+from keybench.results.comparison.writing import Format
 from keybench.results.store.database import Store
 
 if TYPE_CHECKING:
@@ -26,10 +26,30 @@ app = cli.application()
 
 @app.command(epilog=cli.EXIT_CODES)
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="RUN, or RUN:FIELD=VALUE,… for a part of a run.")],
-    b: Annotated[
-        str, typer.Argument(metavar="[B]", help=f"The same. Default: all layouts of A are compared with {CONTROL}.")
-    ] = "",
+    run: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="A [B]",
+            help="RUN, or RUN:FIELD=VALUE,… for a part of a run. Without B, all layouts of A are compared with "
+            f"{CONTROL}.",
+        ),
+    ] = None,
+    claims: Annotated[
+        bool,
+        typer.Option(
+            "--claims",
+            help="Compare published claims with what any number of runs measured: reproduced, not reproduced, "
+            "contradicted, or undecided. Without a run, list the claims.",
+        ),
+    ] = False,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="With --claims: also list the claims that these runs do not answer, with the command that answers "
+            "each, or the reason why none can.",
+        ),
+    ] = False,
     form: Annotated[Format, typer.Option("--format", help="The output format.")] = Format.TEXT,
     metric: Annotated[
         str, typer.Option(help="Metrics, comma-separated, or `all`. Default: the main ones and those that changed.")
@@ -53,12 +73,39 @@ def compare(
       keybench compare 5ca1ab 77de01 --format markdown
 
       keybench compare latest:layout=uuid-v4 latest:layout=uuid-v7
+
+      keybench compare latest --claims
     """
+    form = Format.JSON if as_json else form
+    names = run or []
+    if claims:
+        sys.stdout.write(_claims(names, form, results, everything=everything))
+        return 0
+    if everything:
+        raise UsageError("--all lists claims: add --claims.")
+    if not 1 <= len(names) <= 2:
+        raise UsageError("compare takes one run or two: see --help for how to name parts of runs.")
+    return _compare(names[0], names[1] if len(names) == 2 else "", form, metric, results)
+
+
+def _claims(runs: Sequence[str], form: Format, results: str, *, everything: bool) -> str:
+    # These take a while to load.
+    from keybench.results.claims.answers import answers, rows
+    from keybench.results.claims.writing import write
+
+    if not runs:
+        return write(answers([]), form, everything=True)
+    with Store.open(results, write=False) as store:
+        return write(rows(store, runs), form, everything=everything)
+
+
+def _compare(a: str, b: str, form: Format, metric: str, results: str) -> int:
+    """Prints the comparison. Returns the exit code."""
     # These take a while to load.
     from keybench.results.analysis.warnings import warnings
     from keybench.results.compare.differences import compare as compared
+    from keybench.results.compare.writing import write
 
-    form = Format.JSON if as_json else form
     chosen = _metrics(metric)
     with Store.open(results, write=False) as store:
         before = side(store, a)

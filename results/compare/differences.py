@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isclose, isnan, log, nan
+from math import isnan, nan
 from statistics import median
 from typing import Literal
 
-import numpy as np
-
 from keybench.model.metric import Metric
-from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.bootstrap import Floats
-from keybench.results.analysis.p_values import shuffle_max, sign_flip_max
-from keybench.results.analysis.ratios import Estimate, estimate, estimate_between
-from keybench.results.analysis.verdict import verdict
-from keybench.results.compare.conditions import apart, counted_apart, same_counts
-from keybench.results.compare.sides import Side, pairs
+from keybench.results.analysis.arms import Arm, repeats
+from keybench.results.analysis.ratios import RatioEstimate, verdict
+from keybench.results.compare.sides import ComparisonSide, pairs
+from keybench.results.comparison.changes import (
+    ByBlock,
+    Change,
+    changes_between_runs,
+    changes_in_blocks,
+    exact_changes,
+    logs,
+    untested_change,
+)
+from keybench.results.comparison.conditions import definition_of, described, differences
 
 Verdict = Literal[
     "faster", "slower", "lower", "higher", "changed", "same", "unclear", "not comparable", "not measured"
@@ -28,9 +32,12 @@ FAILED = "every trial failed"
 RAW = "not relative to a control: it includes whatever changed on the machine between the two runs"
 NO_RATIO = "no ratio of values that are not above zero"
 
+_EQUAL = 1e-9
+"""Relative tolerance of exact values."""
+
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One metric of one pair. `old` and `new` are medians over blocks; `p` is NaN if nothing was tested."""
 
     database: str
@@ -39,13 +46,13 @@ class Row:
     before: str
     after: str
     metric: Metric
-    exact: bool
-    """Whether the values were compared exactly, block by block."""
-    relative: bool
-    """Whether each run's values were first divided by its own control's in the same block."""
     old: float | None
     new: float | None
-    estimate: Estimate | None = None
+    exact: bool = False
+    """Whether the values were compared exactly, block by block."""
+    relative: bool = False
+    """Whether each run's values were first divided by its own control's in the same block."""
+    estimate: RatioEstimate | None = None
     p: float = nan
     verdict: Verdict = "unclear"
     reason: str = ""
@@ -68,9 +75,9 @@ class Row:
 class Comparison:
     """Two sides, all rows, and the arms that only one of them has."""
 
-    before: Side
-    after: Side
-    rows: tuple[Row, ...]
+    before: ComparisonSide
+    after: ComparisonSide
+    rows: tuple[ComparisonRow, ...]
     only_before: tuple[Arm, ...]
     only_after: tuple[Arm, ...]
 
@@ -81,128 +88,121 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """A row whose ratios are still to be tested, jointly with the others of its family."""
+class _Untested:
+    """A row whose values are still to be tested, jointly with the others of its family."""
 
-    row: Row
-    old: Mapping[int, float]
-    new: Mapping[int, float]
-    """Logarithms by block; NaN for values that have none."""
+    row: ComparisonRow
+    old: ByBlock
+    new: ByBlock
+    """Logarithms; NaN for values that have none."""
 
 
-def compare(before: Side, after: Side, metrics: Collection[Metric] = tuple(Metric)) -> Comparison:
+def compare(before: ComparisonSide, after: ComparisonSide, metrics: Collection[Metric] = tuple(Metric)) -> Comparison:
     """Compares all pairs in these metrics. Each metric gets one joint test per database, server and payload."""
     together, only_before, only_after = pairs(before, after)
     families: dict[tuple[str, str, int, int], list[tuple[Arm, Arm]]] = defaultdict(list)
     for old, new in together:
         families[new.database, new.server, new.payload, new.writers].append((old, new))
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     for family in families.values():
         for metric in metrics:
-            rows += _of_family(before, after, family, metric)
+            known = [row for old, new in family if (row := _row(before, after, old, new, metric))]
+            tested = iter(_tested([row for row in known if isinstance(row, _Untested)], before.run.id == after.run.id))
+            rows += [row if isinstance(row, ComparisonRow) else next(tested) for row in known]
     return Comparison(before, after, tuple(rows), tuple(only_before), tuple(only_after))
 
 
-def _of_family(before: Side, after: Side, family: Sequence[tuple[Arm, Arm]], metric: Metric) -> list[Row]:
-    settled: list[Row | None] = []
-    cells: list[_Cell] = []
-    for old, new in family:
-        row = _row(before, after, old, new, metric)
-        if isinstance(row, _Cell):
-            cells.append(row)
-            settled.append(None)
-        elif row is not None:
-            settled.append(row)
-    tested = iter(_tested(cells, paired=before.run.id == after.run.id))
-    return [row or next(tested) for row in settled]
-
-
-def _row(before: Side, after: Side, old: Arm, new: Arm, metric: Metric) -> Row | _Cell | None:
-    """The row, or a cell that is still to be tested; None if neither side mentions the metric."""
+def _row(
+    before: ComparisonSide, after: ComparisonSide, old: Arm, new: Arm, metric: Metric
+) -> ComparisonRow | _Untested | None:
+    """The row, or one that is still to be tested; None if neither side mentions the metric."""
     first, second = old.values(metric), new.values(metric)
     if not first and not second and not (old.mentions(metric) or new.mentions(metric)):
         return None
-    about = metric.definition
-    row = Row(
-        new.database, new.server, new.payload, old.name, new.name, metric, False, False,
-        median(first.values()) if first else None, median(second.values()) if second else None,
-    )  # fmt: skip
+    exact = metric.definition.exact
+    was, now = (median(values.values()) if values else None for values in (first, second))
+    row = ComparisonRow(new.database, new.server, new.payload, old.name, new.name, metric, was, now)
     if not first or not second:
         if not first and not second and old.good and new.good:
             return None  # neither engine provides it
         return replace(row, verdict="not measured", reason=_why_none(old if not first else new, metric))
-    if reasons := (counted_apart if about.exact else apart)(before, after, old, new):
+    if reasons := _reasons_against(before, after, old, new, exact=exact):
         return replace(row, verdict="not comparable", reason="; ".join(reasons))
-    if about.exact and same_counts(before, after, old, new):
+    if exact and _same_counts(before, after, old, new):
         return _exactly(row, first, second)
-    if before.run.id == after.run.id or not about.is_time:
-        return _Cell(row, _logs(first), _logs(second))
-    own, other = _to_control(before, old, metric), _to_control(after, new, metric)
-    if not own or not other:
-        return replace(row, estimate=estimate_between(_column(_logs(first)), _column(_logs(second))), reason=RAW)
-    return _Cell(replace(row, relative=True), own, other)
+    if before.run.id == after.run.id or not metric.definition.is_time:
+        return _Untested(row, logs(first), logs(second))
+    over_control, new_over_control = _to_control(before, old, metric), _to_control(after, new, metric)
+    if not over_control or not new_over_control:
+        return replace(row, estimate=untested_change(logs(first), logs(second)), reason=RAW)
+    return _Untested(replace(row, relative=True), over_control, new_over_control)
 
 
-def _exactly(row: Row, first: dict[int, float], second: dict[int, float]) -> Row:
+def _reasons_against(before: ComparisonSide, after: ComparisonSide, old: Arm, new: Arm, *, exact: bool) -> list[str]:
+    """Why values of the two arms are not comparable, each reason with both values; empty within one run."""
+    if before.run.id == after.run.id:
+        return []
+    first, second = (
+        described(side.run, arm.trials, side.environment(arm), exact=exact)
+        for side, arm in ((before, old), (after, new))
+    )
+    reasons = [
+        f"{name}: {'unknown' if one is None else one}, then {'unknown' if other is None else other}"
+        for name, one, other in differences(first, second, " ")
+    ]
+    scenario = before.run.scenario
+    if scenario == after.run.scenario and definition_of(before.run) != definition_of(after.run):
+        reasons.append(f"scenario {scenario}: its definition changed between the runs")
+    return reasons
+
+
+def _same_counts(before: ComparisonSide, after: ComparisonSide, old: Arm, new: Arm) -> bool:
+    """Whether exact metrics must be equal block by block, because the same keys arrived in the same order."""
+    return before.run.seed == after.run.seed and all(
+        repeats(side.run, trial) for side, arm in ((before, old), (after, new)) for trial in arm.good
+    )
+
+
+def _exactly(row: ComparisonRow, first: Mapping[int, float], second: Mapping[int, float]) -> ComparisonRow:
     """Blocks with the same number have the same keys, so every block must agree."""
     blocks = sorted({*first} & {*second})
     row = replace(row, exact=True)
     if not blocks:
         return replace(row, verdict="not measured", reason="no block has both values")
-    signs = {0 if isclose(second[b], first[b], rel_tol=1e-9) else 1 if second[b] > first[b] else -1 for b in blocks}
-    signs = signs - {0} or signs
-    outcome: Verdict = "changed" if len(signs) > 1 else {0: "same", 1: "higher", -1: "lower"}[signs.pop()]  # type: ignore[assignment]
-    before, after = (median(side[block] for block in blocks) for side in (first, second))
-    known = Estimate(after / before, nan, nan, len(blocks)) if before > 0 and after > 0 else None
+    rises = {second[block] > was for block, was, _ in exact_changes(first, second, _EQUAL)}
+    outcome: Verdict = "changed" if len(rises) > 1 else "higher" if True in rises else "lower" if rises else "same"
+    before, after = (median(values[block] for block in blocks) for values in (first, second))
+    known = RatioEstimate(after / before, nan, nan, len(blocks)) if before > 0 and after > 0 else None
     return replace(row, old=before, new=after, estimate=known, verdict=outcome)
 
 
-def _to_control(side: Side, arm: Arm, metric: Metric) -> dict[int, float]:
-    """Logs of the arm's ratios to the control of the same block; empty for the control itself or without a control."""
+def _to_control(side: ComparisonSide, arm: Arm, metric: Metric) -> dict[int, float]:
+    """Logarithms of ratios to the control of the same block; empty for the control itself or without a control."""
     control = side.control(arm)
     if control is None or control.layout == arm.layout:
         return {}
-    own, base = _logs(arm.values(metric)), _logs(control.values(metric))
-    ratios = {block: own[block] - base[block] for block in own if block in base}
-    return {block: log for block, log in ratios.items() if not isnan(log)}
+    values, base = logs(arm.values(metric)), logs(control.values(metric))
+    ratios = {block: value - base[block] for block, value in values.items() if block in base}
+    return {block: ratio for block, ratio in ratios.items() if not isnan(ratio)}
 
 
-def _tested(cells: Sequence[_Cell], *, paired: bool) -> list[Row]:
-    """The cells' rows with estimate, joint p and verdict; `paired` means that both sides share their blocks."""
-    if not cells:
+def _tested(untested: Sequence[_Untested], in_blocks: bool) -> list[ComparisonRow]:
+    """The rows with estimate, joint p and verdict; `in_blocks` means that both sides share their blocks."""
+    if not untested:
         return []
-    if paired:
-        logs = _matrix([{b: cell.new[b] - cell.old[b] for b in cell.new if b in cell.old} for cell in cells])
-        p = sign_flip_max(logs)
-        estimates = [estimate(own) for own in logs.T]
-    else:
-        old, new = _matrix([cell.old for cell in cells]), _matrix([cell.new for cell in cells])
-        p = shuffle_max(old, new)
-        estimates = [estimate_between(first, second) for first, second in zip(old.T, new.T, strict=True)]
-    return [_judged(cell.row, ratio, float(own)) for cell, ratio, own in zip(cells, estimates, p, strict=True)]
+    changes = (changes_in_blocks if in_blocks else changes_between_runs)(
+        [cell.old for cell in untested], [cell.new for cell in untested]
+    )
+    return [_judged(cell.row, change) for cell, change in zip(untested, changes, strict=True)]
 
 
-def _matrix(arms: Sequence[Mapping[int, float]]) -> Floats:
-    """(blocks, arms): a row for each block that any arm has; NaN if an arm lacks that block."""
-    blocks = sorted({block for arm in arms for block in arm})
-    return np.array([[arm.get(block, nan) for arm in arms] for block in blocks]).reshape(len(blocks), len(arms))
-
-
-def _column(logs: Mapping[int, float]) -> Floats:
-    return np.array(list(logs.values()))
-
-
-def _judged(row: Row, ratio: Estimate | None, p: float) -> Row:
-    if ratio is None:  # no positive values, so no logarithms
+def _judged(row: ComparisonRow, change: Change) -> ComparisonRow:
+    if change.ratio is None:  # no positive values, so no logarithms
         return replace(row, verdict="same" if row.old == row.new else "unclear", reason=NO_RATIO)
-    judged = verdict(ratio, p)
+    judged = verdict(change.ratio, change.p)
     words: dict[str, Verdict] = {"faster": "lower", "slower": "higher"}
     timed = row.metric.definition.is_time
-    return replace(row, estimate=ratio, p=p, verdict=judged if timed else words.get(judged, judged))
-
-
-def _logs(values: Mapping[int, float]) -> dict[int, float]:
-    return {block: log(value) if value > 0 else nan for block, value in values.items()}
+    return replace(row, estimate=change.ratio, p=change.p, verdict=judged if timed else words.get(judged, judged))
 
 
 def _why_none(arm: Arm, metric: Metric) -> str:

@@ -21,7 +21,7 @@ Key = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparisonSide:
     """One side of a comparison. `chosen` holds the fields and values that its selector fixes."""
 
     name: str
@@ -62,7 +62,7 @@ def field_of(arm: Arm, name: str) -> str:
     return str(getattr(arm, name))
 
 
-def side(store: Store, text: str, other: Side | None = None) -> Side:
+def side(store: Store, text: str, other: ComparisonSide | None = None) -> ComparisonSide:
     """The side that `RUN`, `RUN:layout=uuid-v4` or `RUN:layout=uuid-v4,column=uuid` names.
 
     Raises UsageError: no such run, no such field, or no trial of the run with that value. If the `other` side is of
@@ -76,7 +76,9 @@ def side(store: Store, text: str, other: Side | None = None) -> Side:
     return part(run, store.trials(run.id), store.environments(run.id), chosen)
 
 
-def part(run: Run, trials: Sequence[Trial], environments: Sequence[Environment], chosen: Mapping[str, str]) -> Side:
+def part(
+    run: Run, trials: Sequence[Trial], environments: Sequence[Environment], chosen: Mapping[str, str]
+) -> ComparisonSide:
     """The trials of a run that have the chosen values; all trials if no value is chosen."""
     if not trials:
         raise UsageError(f"run {run.id} holds no trials yet: go on with `keybench run --resume {run.id}`.")
@@ -89,19 +91,21 @@ def part(run: Run, trials: Sequence[Trial], environments: Sequence[Environment],
     label = run.id + (":" + ",".join(f"{key}={value}" for key, value in chosen.items()) if chosen else "")
     if chosen and not picked:
         raise UsageError(f"{label}: no trial of the run has all of these: name fewer of them.")
-    return Side(label, run, picked, tuple(environments), chosen, all_arms)
+    return ComparisonSide(label, run, picked, tuple(environments), chosen, all_arms)
 
 
-def against_control(whole: Side) -> tuple[Side, Side]:
+def against_control(whole: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:
     """The two sides if only one run is given: its control, and all its other layouts."""
     chosen = {**whole.chosen, "layout": CONTROL}
     control = tuple(arm for arm in whole.all_arms if arm.is_control)
     treatments = tuple(arm for arm in whole.arms if not arm.is_control)
-    before = Side(f"{whole.run.id}:layout={CONTROL}", whole.run, control, whole.environments, chosen, whole.all_arms)
-    return before, Side(whole.name, whole.run, treatments, whole.environments, whole.chosen, whole.all_arms)
+    before = ComparisonSide(
+        f"{whole.run.id}:layout={CONTROL}", whole.run, control, whole.environments, chosen, whole.all_arms
+    )
+    return before, ComparisonSide(whole.name, whole.run, treatments, whole.environments, whole.chosen, whole.all_arms)
 
 
-def pairs(before: Side, after: Side) -> tuple[list[tuple[Arm, Arm]], list[Arm], list[Arm]]:
+def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm, Arm]], list[Arm], list[Arm]]:
     """Pairs (before, after) of arms that can be compared, then the arms that only `before` has and only `after` has.
 
     Two arms form a pair if they agree in every field that no selector names. If only one of two runs has a selector

@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import Canvas
-from keybench.results.plots.labels import SMALL, text_width
+from keybench.results.plots.canvas import SMALL, Canvas, text_width
 from keybench.results.plots.palette import INK, SOFT
-from keybench.results.plots.panels import Panels, Row
+from keybench.results.plots.panels import Panels, PlotRow
 from keybench.results.plots.scales import Scale
 
 _DASHED: Final = (0, (3, 2))
@@ -23,7 +22,7 @@ _DOTTED: Final = (0, (1, 2))
 class Curve:
     """A median with its range at the places x, each (n,); `mark` is a place for a dotted line."""
 
-    row: Row
+    row: PlotRow
     middle: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -32,7 +31,7 @@ class Curve:
     """A value at the last place, drawn as a dot."""
 
     @staticmethod
-    def single(row: Row, values: NDArray[np.float64]) -> Curve:
+    def single(row: PlotRow, values: NDArray[np.float64]) -> Curve:
         """One line without a range."""
         return Curve(row, values, values, values)
 

@@ -8,11 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from keybench.results.plots.canvas import WIDTH
-from keybench.results.plots.labels import SIZE, SMALL, text_width
-from keybench.results.plots.named_rows import NamedRows
+from keybench.results.plots.canvas import SIZE, SMALL, WIDTH, text_width
 from keybench.results.plots.palette import SOFT
-from keybench.results.plots.panels import GAP, Row
+from keybench.results.plots.panels import GAP, NamedRows, PlotRow
 from keybench.results.plots.scales import Scale, ratio_limits
 
 _TICK: Final = 30.0
@@ -46,7 +44,7 @@ class Panel:
     """Whether the axis is logarithmic though its values are not ratios."""
 
 
-def dot_plot(rows: Sequence[Row], panels: Sequence[Panel], prefix: str) -> str:
+def dot_plot(rows: Sequence[PlotRow], panels: Sequence[Panel], prefix: str) -> str:
     """A dot for each row in each panel, over the line of its range, as SVG."""
     table = NamedRows(rows, top=22 if any(panel.title for panel in panels) else 6, bottom=38)
     widths = [
@@ -62,7 +60,9 @@ def dot_plot(rows: Sequence[Row], panels: Sequence[Panel], prefix: str) -> str:
     return table.canvas.svg(prefix)
 
 
-def _draw_panel(table: NamedRows, rows: Sequence[Row], panel: Panel, left: float, width: float, right: float) -> None:
+def _draw_panel(
+    table: NamedRows, rows: Sequence[PlotRow], panel: Panel, left: float, width: float, right: float
+) -> None:
     canvas = table.canvas
     box = table.box(left, width, _scale(panel, width), panel.label)
     if panel.title:

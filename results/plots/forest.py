@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from keybench.results.plots.canvas import WIDTH, Canvas
-from keybench.results.plots.labels import SMALL, text_width
+from keybench.results.plots.canvas import SMALL, WIDTH, Canvas, text_width
 from keybench.results.plots.palette import KINDS, SOFT, Style
 from keybench.results.plots.panels import Box
 from keybench.results.plots.scales import Scale, ratio_limits

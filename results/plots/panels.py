@@ -14,8 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import WIDTH, Canvas, Side
-from keybench.results.plots.labels import SMALL, label_lines, text_width
+from keybench.results.plots.canvas import SMALL, WIDTH, Align, Canvas, label_lines, text_width
 from keybench.results.plots.palette import INK, RULE, SOFT, Style
 from keybench.results.plots.scales import Scale
 
@@ -26,7 +25,7 @@ _AXIS: Final = 36.0
 
 
 @dataclass(frozen=True)
-class Row:
+class PlotRow:
     """One row or panel of a picture: its name, a second line that may be empty, and its style."""
 
     name: str
@@ -92,7 +91,7 @@ class Box:
             x = self.across(value)
             rules += [[x, self.top], [x, self.top + self.height]]
             if below:  # at the right end, the label must not reach into the next panel
-                side: Side = "right" if x > self.left + self.width - 4 else "center"
+                side: Align = "right" if x > self.left + self.width - 4 else "center"
                 self.canvas.text(x, self.top + self.height + 9, label, ha=side, fontsize=SMALL, color=SOFT)
         for value, label in self.y.ticks:
             ((_, y),) = self.places(self.x.low, np.array([value]))
@@ -109,7 +108,7 @@ class Panels:
 
     def __init__(
         self,
-        rows: Sequence[Row],
+        rows: Sequence[PlotRow],
         x: Scale,
         y: Scale,
         labels: tuple[str, str],
@@ -146,3 +145,65 @@ class Panels:
 
 def _logarithmic(scale: Scale) -> str:
     return ", log scale" if scale.log else ""
+
+
+class NamedRows:
+    """A canvas with a named row for each `PlotRow`, `top` pixels above them and `bottom` below."""
+
+    def __init__(self, rows: Sequence[PlotRow], top: float, bottom: float) -> None:
+        labels = [(label_lines(row.name), label_lines(row.detail)) for row in rows]
+        heights = [max(21.0, 8.0 + LINE * (len(name) + len(detail))) for name, detail in labels]
+        edges = top + np.concatenate([[0.0], np.cumsum(heights)])
+        self.centres = (edges[:-1] + edges[1:]) / 2
+        self.left = 4 + max(text_width(line) for name, detail in labels for line in (*name, *detail))
+        """Where the names end."""
+        self.canvas = Canvas(edges[-1] + bottom)
+        self._top, self._height = top, float(edges[-1] - top)
+        for (name, detail), centre in zip(labels, self.centres, strict=True):
+            y = centre - LINE * (len(name) + len(detail) - 1) / 2
+            for line in name:
+                self.canvas.text(0, y, line)
+                y += LINE
+            for line in detail:
+                self.canvas.text(0, y, line, color=SOFT, fontsize=SMALL)
+                y += LINE
+
+    def box(self, left: float, width: float, scale: Scale, label: str) -> Box:
+        """A panel over all rows, with grid lines at its ticks and its label below."""
+        box = Box(self.canvas, left, self._top, width, self._height, scale, Scale(0.0, 1.0, ()))
+        box.frame(left=False, below=True)
+        below = self._top + self._height + 26
+        self.canvas.text(left + width / 2, below, label, ha="center", fontsize=SMALL, color=SOFT)
+        return box
+
+
+Entry = tuple[str | Style, str]
+"""A colour (drawn as a swatch) or a style (drawn as a marker), and its name."""
+
+
+def legend_height(entries: Sequence[Entry]) -> float:
+    """Height of the legend in pixels."""
+    return _placed(entries)[1]
+
+
+def draw_legend(canvas: Canvas, entries: Sequence[Entry]) -> None:
+    """Draws the legend at the top of the canvas."""
+    for (look, name), (x, y) in zip(entries, _placed(entries)[0], strict=True):
+        if isinstance(look, Style):
+            canvas.marker(x + 5, y, look)
+        else:
+            canvas.swatch(x, y, look)
+        canvas.text(x + 14, y, name, fontsize=SMALL, color=SOFT if isinstance(look, Style) else INK)
+
+
+def _placed(entries: Sequence[Entry]) -> tuple[list[tuple[float, float]], float]:
+    """The place of each entry, and the height of all."""
+    x, y = 0.0, 8.0
+    places = []
+    for _, name in entries:
+        width = 14 + text_width(name, SMALL) + 12
+        if x and x + width > WIDTH:
+            x, y = 0.0, y + LINE + 2
+        places.append((x, y))
+        x += width
+    return places, y + 8

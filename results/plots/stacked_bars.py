@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keybench.results.plots.canvas import WIDTH, fill
-from keybench.results.plots.labels import SMALL, text_width
-from keybench.results.plots.named_rows import NamedRows
+from keybench.results.plots.canvas import SMALL, WIDTH, fill, text_width
 from keybench.results.plots.palette import SOFT
-from keybench.results.plots.panels import GAP, LINE, Row
+from keybench.results.plots.panels import GAP, LINE, NamedRows, PlotRow
 from keybench.results.plots.scales import Scale
 
 
 @dataclass(frozen=True)
-class Part:
+class BarPart:
     """One part of all bars: its name, and its length in each bar (None if a bar has no such part)."""
 
     name: str
@@ -26,7 +24,7 @@ class Part:
 
 
 def stacked_bars(
-    rows: Sequence[Row], parts: Sequence[Part], totals: Sequence[str], label: str, above: str, prefix: str
+    rows: Sequence[PlotRow], parts: Sequence[BarPart], totals: Sequence[str], label: str, above: str, prefix: str
 ) -> str:
     """A bar for each row as SVG; `totals`, under the heading `above`, stand at the right, or the reason for no bar."""
     named = [part for part in parts if any(value is not None for value in part.values)]
@@ -62,9 +60,9 @@ def stacked_bars(
     return canvas.svg(prefix)
 
 
-def _legend(parts: Sequence[Part], width: float) -> list[list[tuple[float, Part]]]:
+def _legend(parts: Sequence[BarPart], width: float) -> list[list[tuple[float, BarPart]]]:
     """The parts in lines of this width, each with its place."""
-    lines: list[list[tuple[float, Part]]] = [[]]
+    lines: list[list[tuple[float, BarPart]]] = [[]]
     x = 0.0
     for part in parts:
         needed = 14 + text_width(part.name, SMALL)

@@ -18,7 +18,7 @@ _PASSWORD: Final = re.compile(r"(?i)(\w://[^\s:/?#@\"']*:)[^\s\"']*(?=@)|(passwo
 
 
 @dataclass(frozen=True)
-class Failure:
+class ArmError:
     """One error of one arm, and the blocks whose trials it ended."""
 
     title: str
@@ -41,7 +41,7 @@ class Traceback:
 class Failures:
     """What failed in a run. A successful trial can have a traceback too: that of a prediction that failed."""
 
-    trials: list[Failure]
+    trials: list[ArmError]
     tracebacks: list[Traceback]
 
 
@@ -63,7 +63,7 @@ def failures(groups: Sequence[Group], anchor: str) -> Failures:
                         own.append(trial.block)
     anchors = {text: f"{anchor}-traceback-{number}" for number, text in enumerate(arms, start=1)}
     return Failures(
-        [Failure(title, error, tuple(own), anchors.get(text, "")) for (title, error, text), own in blocks.items()],
+        [ArmError(title, error, tuple(own), anchors.get(text, "")) for (title, error, text), own in blocks.items()],
         [Traceback(anchors[text], tuple(titles), text) for text, titles in arms.items()],
     )
 

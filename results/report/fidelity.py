@@ -10,7 +10,7 @@ from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
-from keybench.results.report.tables.metric_tables import MARKS, Cell, Column
+from keybench.results.report.metric_tables import MARKS, TableCell, TableColumn
 from keybench.results.wording import decimals, heading, number, plural
 
 _SAME = 1e-6
@@ -24,7 +24,7 @@ class Fidelity:
     title: str
     text: str
     caption: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
 
 def fidelity(group: Group) -> list[Fidelity]:
@@ -98,7 +98,7 @@ def _reasons(group: Group, model: Subject) -> str:
     return " ".join(sorted(reasons))
 
 
-def _column(group: Group, model: Subject, metric: Metric) -> Column:
+def _column(group: Group, model: Subject, metric: Metric) -> TableColumn:
     known = [_known(arm, model, metric) for arm in group.arms]
     middles = [median(values) if values else None for values in known]
     percent = metric.definition.is_percentage
@@ -106,10 +106,10 @@ def _column(group: Group, model: Subject, metric: Metric) -> Column:
     cells = []
     for arm, middle in zip(group.arms, middles, strict=True):
         if middle is None:
-            cells.append(Cell("–"))
+            cells.append(TableCell("–"))
         else:
-            cells.append(Cell(number(middle, places), _difference(arm, model, metric, percent), MARKS["modelled"]))
-    return Column(*heading(metric), tuple(cells))
+            cells.append(TableCell(number(middle, places), _difference(arm, model, metric, percent), MARKS["modelled"]))
+    return TableColumn(*heading(metric), tuple(cells))
 
 
 def _difference(arm: Arm, model: Subject, metric: Metric, percent: bool) -> str:

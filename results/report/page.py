@@ -22,15 +22,15 @@ from keybench.model.definition import Definition
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
-from keybench.results.analysis.verdict import MARGIN
+from keybench.results.analysis.ratios import MARGIN
 from keybench.results.atomic_file import atomic_file
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
-from keybench.results.report.answer.finding import finding, leading
 from keybench.results.report.answer.pictures import pictures
+from keybench.results.report.answer.sentences import finding, leading
 from keybench.results.report.claims_section import claims_section
 from keybench.results.report.glance import glance
-from keybench.results.report.source import Source, stored
+from keybench.results.report.source import PageSource, stored
 from keybench.results.report.views import RunView, run_view
 from keybench.results.store.database import Store
 from keybench.results.wording import ARROWS, BETTER
@@ -59,7 +59,7 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
     return render_sources([stored(store, run_id) for run_id in ids])
 
 
-def render_sources(sources: Sequence[Source], home: str = "") -> str:
+def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
     """The page about these runs as text; `home` is the address of the page that links to it."""
     layout_styles = styles((trial.layout for source in sources for trial in source.trials), CONTROL)
     with drawing():

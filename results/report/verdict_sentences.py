@@ -8,12 +8,11 @@ from typing import Final
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.group_comparison import Judged, Judgement, judge, time_metric
+from keybench.results.analysis.group_comparison import ComparedArm, Judgement, judge, time_metric
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.summary import Summary
-from keybench.results.analysis.verdict import MARGIN
-from keybench.results.report.tables.column_orders import other_columns
+from keybench.results.analysis.ratios import MARGIN, Summary
+from keybench.results.report.metric_tables import other_columns
 from keybench.results.wording import count_word, listed, number, ratio, span
 
 _HALF_EMPTY: Final = 15.0
@@ -106,14 +105,14 @@ def _slowest(group: Group, judgement: Judgement, rows: str) -> str:
     return f"{name} took longest, but is not shown to be slower: {times}."
 
 
-def _times(one: Judged, rows: str) -> str:
+def _times(one: ComparedArm, rows: str) -> str:
     return f"{ratio(one.ratio.median)} the time of {CONTROL} for {rows}{span(one.ratio)}"
 
 
 def _against_control(group: Group, judgement: Judgement) -> str:
     """Every layout's verdict against the control; the undecided ones with the span of their intervals."""
 
-    def names(judged: Sequence[Judged]) -> str:
+    def names(judged: Sequence[ComparedArm]) -> str:
         return listed([group.label(one.arm) for one in judged])
 
     parts = [

@@ -13,20 +13,15 @@ from keybench.results.analysis.groups import Group, group_trials, incomplete
 from keybench.results.analysis.warnings import warnings
 from keybench.results.bundle.licences import RESTRICTED
 from keybench.results.plots.palette import Style
-from keybench.results.report.answer.finding import Answer
-from keybench.results.report.answer.headline import headline
 from keybench.results.report.answer.layout_table import LayoutTable, layout_table
-from keybench.results.report.answer.ran import repeated, what_ran
-from keybench.results.report.download import Download, download
+from keybench.results.report.answer.sentences import GroupAnswer, headline, repeated, what_ran
 from keybench.results.report.failures import Failures, failures
 from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figures import group_figures, run_figures
-from keybench.results.report.figures.figure import Figure
-from keybench.results.report.source import Source
-from keybench.results.report.tables.column_orders import column_table
-from keybench.results.report.tables.metric_tables import MetricTable, metric_tables, successful
-from keybench.results.report.tables.phase_table import PhaseTable, phase_table
-from keybench.results.report.tables.writer_table import WriterTable, writer_table
+from keybench.results.report.figures.figure import ReportFigure
+from keybench.results.report.metric_tables import MetricTable, column_table, metric_tables, successful
+from keybench.results.report.source import Download, PageSource, download
+from keybench.results.report.subject_tables import PhaseTable, WriterTable, phase_table, writer_table
 from keybench.results.report.verdict_sentences import verdict
 from keybench.results.store.records import Environment, Run
 from keybench.results.wording import plural, size
@@ -44,7 +39,7 @@ class GroupView:
     layouts: LayoutTable | None
     """The table of the first screen."""
     verdict: list[str]
-    figures: list[Figure]
+    figures: list[ReportFigure]
     tables: list[MetricTable]
     writers: WriterTable | None
     phases: PhaseTable | None
@@ -77,7 +72,7 @@ class GroupView:
         return " ".join(filter(None, (self.group.run.title(self.group.database), version(self.group))))
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> GroupAnswer:
         """The finding, in one sentence."""
         group = self.group
         column = f" with keys in {group.column.removesuffix(' columns')} columns" if group.column else ""
@@ -85,7 +80,7 @@ class GroupView:
         size += f" with {plural(group.writers, 'writer')}" if group.run.several_writers else ""
         on = f"By the page model of {self.product}" if group.modelled else f"On {self.product}"
         subject = f"Making keys ({group.server})" if group.only_keys else f"{on}{column}{size}"
-        return Answer(self.ratios, self.judgement, self.product, headline(self.ratios, self.judgement, subject))
+        return GroupAnswer(self.ratios, self.judgement, self.product, headline(self.ratios, self.judgement, subject))
 
     @property
     def work(self) -> str:
@@ -127,7 +122,7 @@ class RunView:
     run: Run
     anchor: str
     groups: list[GroupView]
-    figures: list[Figure]
+    figures: list[ReportFigure]
     """Figures that compare the groups."""
     servers: list[ServerView]
     warnings: list[str]
@@ -166,7 +161,7 @@ class RunView:
         ]
 
 
-def run_view(source: Source, styles: Mapping[str, Style], anchor: str) -> RunView:
+def run_view(source: PageSource, styles: Mapping[str, Style], anchor: str) -> RunView:
     """All about one run; call it inside `drawing()`."""
     run, trials, environments = source.run, source.trials, source.environments
     groups = group_trials(run, trials, environments)

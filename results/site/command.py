@@ -20,7 +20,7 @@ def site(
         list[str],
         typer.Argument(
             metavar="RUN…",
-            help="Runs: an id, a unique prefix of it, `latest`, or a file of `keybench bundle`, which ends with .zip.",
+            help="Runs: an id, a unique prefix of it, `latest`, or a file of `keybench export --bundle` (.zip).",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Output folder.")] = Path("site"),
@@ -36,8 +36,8 @@ def site(
 ) -> None:
     """Write a static site of runs that works offline: filters, a page for each run, and its values to download.
 
-    It holds what `keybench bundle` would send: nothing private, and times of SQL Server and Oracle only as ratios to
-    the control. A bundle whose sums or schema do not fit is refused with exit code 2.
+    It holds what `keybench export --bundle` would send: nothing private, and times of SQL Server and Oracle only as
+    ratios to the control. A bundle whose sums or schema do not fit is refused with exit code 2.
 
     Examples:
 

@@ -11,9 +11,9 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import time_metric
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.summary import Summary, summarise
+from keybench.results.analysis.ratios import Summary, summarise
 from keybench.results.report.answer.pictures import harmful_splits
-from keybench.results.report.answer.ran import repeated
+from keybench.results.report.answer.sentences import repeated
 from keybench.results.report.views import GroupView, RunView
 from keybench.results.wording import decimals, number
 
@@ -22,7 +22,7 @@ Values = Mapping[int, float]
 
 
 @dataclass(frozen=True)
-class Row:
+class SiteRow:
     """One layout's value: as text, with its range, as a share of the widest bar, and by block."""
 
     layout: str
@@ -47,7 +47,7 @@ class SiteFigure:
     modelled: bool
     link: str
     blocks: tuple[int, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[SiteRow, ...]
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def _figure(shown: _Shown, run: RunView, view: GroupView) -> SiteFigure | None:
     widest = max(summary.high for summary in known.values()) or 1.0
     places = min(2, decimals([summary.median for summary in known.values()]))
     rows = tuple(
-        Row(
+        SiteRow(
             arm.layout,
             arm.column,
             number(known[arm.name].median, places),

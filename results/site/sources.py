@@ -16,8 +16,7 @@ from keybench.results.bundle.licences import RESTRICTED, without_times
 from keybench.results.bundle.private import names_a_place
 from keybench.results.bundle.reading import Bundle, read_bundle
 from keybench.results.bundle.writing import write_bundle
-from keybench.results.report.download import Download
-from keybench.results.report.source import Source
+from keybench.results.report.source import Download, PageSource
 from keybench.results.store.blobs import POSITIONS, Blob
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
@@ -43,12 +42,12 @@ class Published:
         return f"keybench-{self.run_id}{SUFFIX}"
 
     @property
-    def source(self) -> Source:
+    def source(self) -> PageSource:
         """What the run's page is made of."""
         run, trials = self.bundle.run, self.bundle.trials
         restricted = any(trial.database in RESTRICTED for trial in trials)
         count = sum(len(trial.readings) or 1 for trial in trials)
-        return Source(
+        return PageSource(
             run,
             without_times(trials),
             self.bundle.environments,
@@ -77,7 +76,7 @@ def published(names: Sequence[str], results: str, *, small: bool) -> list[Publis
                 one = _from_store(store, name, Path(folder) / f"run{SUFFIX}", small=small)
                 found[one.run_id] = one
     if not found:
-        raise UsageError("a site needs a run: name one, or a file of `keybench bundle`.")
+        raise UsageError("a site needs a run: name one, or a file of `keybench export --bundle`.")
     return sorted(found.values(), key=lambda one: one.bundle.run.started, reverse=True)
 
 

@@ -13,7 +13,7 @@ from keybench.model.names import CONTROL
 from keybench.results.atomic_file import atomic_file
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
-from keybench.results.report.answer.finding import finding
+from keybench.results.report.answer.sentences import finding
 from keybench.results.report.page import fill, render_sources
 from keybench.results.report.views import RunView, run_view
 from keybench.results.site.figures import chapters

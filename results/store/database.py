@@ -11,14 +11,11 @@ from typing import Any, Self
 from sqlalchemy import Connection, and_, select
 from sqlalchemy.exc import IntegrityError
 
-import keybench
 from keybench.errors import UsageError
-from keybench.model.metric import Metric
-from keybench.model.subject import Subject, SubjectKind
-from keybench.results.store import damage, run_rows, salvage, tables, trial_rows
+from keybench.results.store import rows, tables
 from keybench.results.store.opening import open_storage
 from keybench.results.store.records import Environment, Run, Trial
-from keybench.results.store.storage import Storage
+from keybench.results.store.storage import DAMAGE, Storage, damaged, text
 
 _SHOWN_RUNS = 5
 
@@ -63,7 +60,9 @@ class Store:
             raise UsageError(f"{self._storage.where} holds no runs yet: measure with `keybench run`.")
         if name == "latest":
             return self._load_run(ids[-1])
-        matches = [each for each in ids if each == name] or [each for each in ids if name and each.startswith(name)]
+        matches = [run_id for run_id in ids if run_id == name] or [
+            run_id for run_id in ids if name and run_id.startswith(name)
+        ]
         if not matches:
             raise UsageError(f"no run {name!r} in {self._storage.where}: use latest, or one of {_listed(ids)}.")
         if len(matches) > 1:
@@ -72,27 +71,20 @@ class Store:
 
     def _ids(self) -> list[str]:
         with self._reading("the list of its runs") as connection:
-            return run_rows.ids(connection)
+            return rows.run_ids(connection)
 
     def _load_run(self, run_id: str) -> Run:
-        with self._reading(f"run {run_id}", run_id) as connection:
-            return run_rows.load(connection, run_id)
+        with self._reading(f"run {run_id}") as connection:
+            return rows.load_run(connection, run_id)
 
     @contextmanager
-    def _reading(self, place: str, run_id: str = "") -> Iterator[Connection]:
-        """A transaction for reading. Raises UsageError, with what can still be read, if values are damaged."""
+    def _reading(self, place: str) -> Iterator[Connection]:
+        """A transaction for reading. Raises UsageError if values are damaged."""
         try:
             with self._storage.transaction() as connection:
                 yield connection
-        except damage.Unreadable as error:
-            reason = error.reason
-        except damage.ERRORS as error:
-            reason = str(error)
-        else:
-            return
-        with self._storage.transaction() as connection:
-            left = salvage.readable_in_time(connection, besides=run_id)
-        raise damage.damaged(self._storage.where, place, reason, left)
+        except DAMAGE as error:
+            raise damaged(self._storage.where, place, error) from None
 
     def add_environment(self, run_id: str, environment: Environment) -> None:
         """Records a server's environment. It replaces an earlier record of the same database and server."""
@@ -108,8 +100,8 @@ class Store:
 
     def environments(self, run_id: str) -> list[Environment]:
         """The environments of a run, by database and server."""
-        with self._reading(f"run {run_id}", run_id) as connection:
-            return run_rows.environments(connection, run_id)
+        with self._reading(f"run {run_id}") as connection:
+            return rows.environments(connection, run_id)
 
     def record(self, run_id: str, trial: Trial) -> None:
         """Records a trial with all its measurements, in one transaction: if an error is raised, nothing is recorded.
@@ -118,7 +110,7 @@ class Store:
         """
         try:
             with self._storage.transaction() as connection:
-                trial_rows.insert(connection, run_id, trial)
+                rows.insert_trial(connection, run_id, trial)
         except IntegrityError as error:
             raise ValueError(
                 f"block {trial.block}, position {trial.position} of run {run_id} cannot be recorded: {error.orig}"
@@ -127,51 +119,31 @@ class Store:
     def done(self, run_id: str) -> set[tuple[int, int]]:
         """(block, position) of every recorded trial, failed ones included."""
         table = tables.trial
-        with self._reading(f"run {run_id}", run_id) as connection:
-            rows = connection.execute(select(table.c.block, table.c.position).where(table.c.run == run_id)).all()
-        return {(block, position) for block, position in rows}
+        with self._reading(f"run {run_id}") as connection:
+            places = connection.execute(select(table.c.block, table.c.position).where(table.c.run == run_id)).all()
+        return {(block, position) for block, position in places}
 
     def trials(self, run_id: str, *, blobs: bool = False) -> list[Trial]:
         """Every trial, sorted by block and position; readings in the order of Metric, the key's before a model's.
 
         Blobs, which only pictures need, are read if `blobs` is set; they are sorted by kind.
         """
-        with self._reading(f"run {run_id}", run_id) as connection:
-            return trial_rows.load(connection, run_id, trial_rows.Names(self._metric, self._subject), blobs=blobs)
+        with self._reading(f"run {run_id}") as connection:
+            return rows.load_trials(connection, run_id, self._storage.where, blobs=blobs)
 
-    def _metric(self, name: str) -> Metric:
-        try:
-            return Metric(name)
-        except ValueError:
-            damage.text("the name of a metric", name)
-            raise UsageError(
-                f"{self._storage.where} holds the metric {name!r}, which keybench {keybench.__version__} does not "
-                "know: update keybench."
-            ) from None
-
-    def _subject(self, kind: str, name: str) -> Subject:
-        damage.text("the name of a subject", name)
-        try:
-            return Subject(SubjectKind(kind), name)
-        except ValueError:
-            raise UsageError(
-                f"{self._storage.where} holds values of the kind {kind!r}, which keybench {keybench.__version__} does "
-                "not know: update keybench."
-            ) from None
-
-    def warn(self, run_id: str, text: str) -> None:
+    def warn(self, run_id: str, message: str) -> None:
         """Records a warning for readers of the run's results; the same text is stored only once."""
         table = tables.warning
         with self._storage.transaction() as connection:
-            if text not in connection.execute(select(table.c.text).where(table.c.run == run_id)).scalars().all():
-                connection.execute(table.insert().values(run=run_id, text=text))
+            if message not in connection.execute(select(table.c.text).where(table.c.run == run_id)).scalars().all():
+                connection.execute(table.insert().values(run=run_id, text=message))
 
     def warnings(self, run_id: str) -> list[str]:
         """The warnings of a run, in the order in which they were recorded."""
         table = tables.warning
-        with self._reading(f"run {run_id}", run_id) as connection:
+        with self._reading(f"run {run_id}") as connection:
             query = select(table.c.text).where(table.c.run == run_id).order_by(table.c.id)
-            return [damage.text("a warning", each) for each in connection.execute(query).scalars()]
+            return [text("a warning", stored) for stored in connection.execute(query).scalars()]
 
     def close(self) -> None:
         """Closes the database and lets the next writer in."""

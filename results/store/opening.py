@@ -10,8 +10,10 @@ import errno
 import os
 import sqlite3
 import stat
+import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import URL, Engine, QueuePool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
@@ -19,16 +21,11 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError, shortened
 from keybench.model import parsers, url
 from keybench.results.store import tables
-from keybench.results.store.error_texts import ANOTHER, full
-from keybench.results.store.locking import lock
-from keybench.results.store.storage import Storage, do_nothing
+from keybench.results.store.storage import ANOTHER, Storage, full
 
 _BUSY_SECONDS = 30.0
-_OPTIONS = frozenset(
-    {"application_name", "connect_timeout", "dbname", "gssencmode", "host", "hostaddr", "options", "passfile", "port"}
-    | {"require_auth", "service", "sslcert", "sslkey", "sslmode", "sslrootcert", "target_session_attrs", "user"}
-)
-"""The options of libpq that the URL of a results database may have, beside `password`."""
+_UNUSED_BYTE: Final = 1 << 62
+"""A byte that no file has and SQLite never locks."""
 
 
 def open_storage(place: str, *, write: bool, create: bool = True) -> Storage:
@@ -37,13 +34,13 @@ def open_storage(place: str, *, write: bool, create: bool = True) -> Storage:
         _refuse_a_mistyped_url(place)
         opened = _open_file(Path(place), write=write, create=create)
     else:
-        given = _url(place)
-        if given.get_backend_name() == "sqlite":
-            opened = _open_file(_sqlite_path(given), write=write, create=create)
+        address = _url(place)
+        if address.get_backend_name() == "sqlite":
+            opened = _open_file(_sqlite_path(address), write=write, create=create)
         else:
-            opened = _open_postgresql(given)
+            opened = _open_postgresql(address)
     try:
-        opened.check(write=write)
+        opened.check()
         current = opened.prepare(write=write, create=create)
         if write:
             opened.leave_wal()
@@ -87,26 +84,16 @@ def _url(place: str) -> URL:
             f"--results {scheme}://…: not a database URL; it has the form {form}, with special characters of a "
             "password written as %XX."
         )
-    if driver != "sqlite":
-        _check_options(parts)
-    elif parts.hosts or parts.user:
+    if driver == "sqlite" and (parts.hosts or parts.user):
         raise UsageError(f"--results {url.shown(place)}: a file has no user, host or port: write sqlite:///PATH.")
     try:
-        made = make_url(place)
+        parsed = make_url(place)
     except (ArgumentError, ValueError):
         raise UsageError(f"--results {url.shown(place)}: several servers are not supported: give one.") from None
-    password = made.query.get(url.PASSWORD)
-    return made.set(
-        drivername=driver, password=made.password if password is None else str(password)
+    password = parsed.query.get(url.PASSWORD)
+    return parsed.set(
+        drivername=driver, password=parsed.password if password is None else str(password)
     ).difference_update_query([url.PASSWORD])
-
-
-def _check_options(parts: url.Url) -> None:
-    names = [name for name, _ in parts.options]
-    for place, name in enumerate(names):
-        if name not in _OPTIONS and name != url.PASSWORD:
-            named = "" if url.PASSWORD in names[:place] else f" {name}"
-            raise UsageError(f"--results: unknown option{named} of the URL. Known: {', '.join(sorted(_OPTIONS))}.")
 
 
 def _sqlite_path(given: URL) -> Path:
@@ -121,25 +108,25 @@ def _open_postgresql(given: URL) -> Storage:
     except (NoSuchModuleError, ImportError) as error:
         raise EnvironmentMissing(f"no PostgreSQL driver ({error}): pip install 'psycopg[binary]'.") from None
     where = given.set(drivername="postgresql").render_as_string(hide_password=True)
-    return Storage(engine, where, tables.POSTGRESQL_SCHEMA, do_nothing)
+    return Storage(engine, where, tables.POSTGRESQL_SCHEMA)
 
 
 def _open_file(path: Path, *, write: bool, create: bool) -> Storage:
     try:
-        found: os.stat_result | None = path.stat()
+        status: os.stat_result | None = path.stat()
     except FileNotFoundError:
-        found = None
+        status = None
     except (OSError, ValueError) as error:  # no right to look, a name that is too long, a NUL
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{shortened(str(path))} cannot be opened ({reason}): {ANOTHER}.") from None
-    if found and stat.S_ISDIR(found.st_mode):
+    if status and stat.S_ISDIR(status.st_mode):
         raise UsageError(f"{path} is a folder: {ANOTHER}.")
-    if not found and not (write and create):
+    if not status and not (write and create):
         raise UsageError(f"no results database {path}: measure with `keybench run`, or {ANOTHER}.")
-    if found and not found.st_size and write and not create:  # SQLite would write its first page
+    if status and not status.st_size and write and not create:  # SQLite would write its first page
         raise UsageError(f"{path} holds no results yet: measure with `keybench run`.")
     if not write:
-        return Storage(_file_engine(path, write=False), str(path), None, do_nothing)
+        return Storage(_file_engine(path, write=False), str(path), None)
     descriptor = _locked(path)
     return Storage(_file_engine(path, write=True), str(path), None, lambda: os.close(descriptor))
 
@@ -174,7 +161,7 @@ def _file_engine(path: Path, *, write: bool, busy: float = _BUSY_SECONDS) -> Eng
 def _locked(path: Path) -> int:
     """The descriptor that holds the file's lock; UsageError if another run is writing or the file is not writable."""
     try:
-        descriptor = lock(path)
+        descriptor = _lock(path)
     except FileNotFoundError:
         raise UsageError(f"{path}: the folder {path.parent} does not exist: make it, or {ANOTHER}.") from None
     except OSError as error:
@@ -189,10 +176,45 @@ def _locked(path: Path) -> int:
     return descriptor
 
 
+def _lock(path: Path) -> int | None:
+    """Locks the file, and creates it if it is missing. Returns the descriptor that holds the lock, or None if another
+    process holds it.
+
+    Raises OSError if the file cannot be opened for writing.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _try_lock(descriptor)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _try_lock(descriptor: int) -> None:
+    """Locks without waiting; OSError if another process has the lock.
+
+    On Linux this lock is independent of the byte ranges that SQLite locks. Elsewhere both locks are of the same kind,
+    so a byte that SQLite does not use is locked. We have never run this on macOS or Windows.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, _UNUSED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        if sys.platform == "linux":
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _UNUSED_BYTE)
+
+
 def _writer(path: Path) -> str | None:
     """The process that holds the lock, as it recorded itself."""
     engine = _file_engine(path, write=False, busy=1.0)
-    opened = Storage(engine, str(path), None, do_nothing)
+    opened = Storage(engine, str(path), None)
     try:
         with suppress(KeybenchError), opened.transaction() as connection:
             return opened.noted(connection, "writer")

@@ -1,21 +1,36 @@
-"""The layer below the records of an open results database: transactions, the schema version, migrations."""
+"""The layer below the records of an open results database: transactions, the schema version, migrations, and what is
+said of a database that refuses or is damaged.
+
+SQLite stores any value in any column, and a file may come from a broken disk or from a copy that was cut off. So what
+is read is checked before it is used.
+"""
 
 from __future__ import annotations
 
+import math
 import os
+import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, func, inspect, select
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.schema import CreateSchema
 
 import keybench
-from keybench.errors import UsageError
-from keybench.results.store import damage, migrations, salvage, tables
-from keybench.results.store.error_texts import ANOTHER, explained
+from keybench.errors import EnvironmentMissing, KeybenchError, UsageError, shortened
+from keybench.results.store import migrations, tables
 
+ANOTHER: Final = "give --results another file"
+
+DAMAGE: Final = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, SQLAlchemyError)
+"""What reading damaged values raises. RecursionError and MemoryError are turned into ValueError by the parsers."""
+
+_MOST: Final = 1 << 53
+"""Above any count of rows, bytes or pages, and exact as a float."""
 _ADVISORY_LOCK: Final = 0x6B657962
 """Held while a writer creates or migrates the tables of a PostgreSQL database."""
 
@@ -23,7 +38,8 @@ _ADVISORY_LOCK: Final = 0x6B657962
 class Storage:
     """An open results database; `where` names it in messages, without a password."""
 
-    def __init__(self, engine: Engine, where: str, schema: str | None, close: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine, where: str, schema: str | None, close: Callable[[], None] | None = None) -> None:
+        """`schema` is that of PostgreSQL's tables, None for a file; `close` releases the lock of a writer."""
         self._engine = engine.execution_options(schema_translate_map={None: schema})
         self._close = close
         self._schema = schema
@@ -41,24 +57,17 @@ class Storage:
         except IntegrityError:
             raise
         except DBAPIError as error:
-            raise explained(error, self.where) from None
+            raise _explained(error, self.where) from None
         except UnicodeDecodeError as error:  # SQLite's own message holds a damaged name
-            raise damage.Unreadable(self.where, f"a name in it is no text: {error.reason}") from None
+            raise damaged(self.where, "a part of it", f"a name in it is no text: {error.reason}") from None
 
-    def check(self, *, write: bool) -> None:
-        """Raises UsageError if the pages of a SQLite file do not fit together: to read such a file may never end.
-
-        Before writing, rows must also belong to one another: new rows could get the numbers of lost ones.
-        """
-        if self._schema is not None:
-            return
-        with self.transaction() as connection:
-            found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()).splitlines()[-1]
-            if found == "ok" and write:
-                orphan = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
-                found = f"row {orphan[1]} of {orphan[0]} belongs to no {orphan[2]}" if orphan else "ok"
-            if found != "ok":
-                raise damage.damaged(self.where, "a part of it", found, salvage.readable_in_time(connection))
+    def check(self) -> None:
+        """Raises UsageError if the pages of a SQLite file do not fit together: to read such a file may never end."""
+        if self._schema is None:
+            with self.transaction() as connection:
+                verdict = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()).splitlines()[-1]
+            if verdict != "ok":
+                raise damaged(self.where, "a part of it", verdict)
 
     def leave_wal(self) -> None:
         """Takes a SQLite file out of write-ahead mode, in which another tool may have left it."""
@@ -71,8 +80,9 @@ class Storage:
     def close(self) -> None:
         """Closes the connections, then releases the lock; may be called twice."""
         self._engine.dispose()
-        self._close, close = do_nothing, self._close
-        close()
+        self._close, close = None, self._close
+        if close is not None:
+            close()
 
     def prepare(self, *, write: bool, create: bool = True) -> bool:
         """Checks the version; with `write`, migrates older tables, and with `create` too, creates missing ones.
@@ -129,5 +139,75 @@ class Storage:
         return connection.execute(select(tables.meta.c.value).where(tables.meta.c.key == key)).scalar()
 
 
-def do_nothing() -> None:
-    """Does nothing: readers hold no lock that must be released."""
+def full(where: str) -> EnvironmentMissing:
+    """The error for a disk that takes no more bytes."""
+    return EnvironmentMissing(
+        f"the disk of {where} is full; what was recorded before is safe: free some space, then go on with --resume."
+    )
+
+
+def damaged(where: str, place: str, error: object) -> UsageError:
+    """The error for what cannot be read; `place` says where it is."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    reason = reason.partition(" with text ")[0].rstrip(".")  # SQLite's message would go on with the whole text
+    return UsageError(
+        f"{where} is damaged: {place} cannot be read ({reason[:300]}). It was left as it is: take it from a copy, or "
+        f"{ANOTHER}."
+    )
+
+
+def _explained(error: DBAPIError, where: str) -> KeybenchError:
+    """The user's error for a database error; it never contains SQL, parameters or a password."""
+    cause: Any = error.orig
+    name = getattr(cause, "sqlite_errorname", "") or ""
+    state = getattr(cause, "sqlstate", "") or ""
+    reason = (str(cause).splitlines() or ["unknown"])[0]
+    if name.startswith("SQLITE_FULL") or state == "53100":
+        return full(where)
+    if name in {"SQLITE_NOTADB", "SQLITE_CORRUPT"} or name.startswith("SQLITE_CORRUPT_"):
+        return UsageError(f"{where} is no results database or is damaged ({reason}); it was left as it is: {ANOTHER}.")
+    if isinstance(cause, sqlite3.Error) and name in {"", "SQLITE_ERROR"}:  # text that is none, or no such table
+        return damaged(where, "a part of it", reason)
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return EnvironmentMissing(f"{where} is in use by another program: close that, then go on with --resume.")
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return UsageError(f"{where} or its folder cannot be written ({reason}): {ANOTHER}.")
+    if name.startswith("SQLITE_IOERR"):
+        return EnvironmentMissing(f"{where} cannot be read or written ({reason}): check its disk, then try again.")
+    if not name and (error.connection_invalidated or not state or state.startswith(("08", "28", "57P"))):
+        return EnvironmentMissing(
+            f"the results database {where} does not answer ({reason}): check the URL and the server."
+        )
+    return UsageError(f"the results database {where} refused ({reason}): check the user's rights, or {ANOTHER}.")
+
+
+def checked(what: str, value: object, kind: type | tuple[type, ...], expected: str) -> Any:
+    """The value, if it is of that kind. Raises ValueError."""
+    if not isinstance(value, kind) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError(f"{what} is {shortened(value)}, not {expected}")
+    return value
+
+
+def text(what: str, value: object) -> str:
+    """The value, if it is text. Raises ValueError."""
+    return str(checked(what, value, str, "text"))
+
+
+def moment(what: str, value: object) -> datetime:
+    """The value, if it is a time. Raises ValueError."""
+    time: datetime = checked(what, value, datetime, "a time")
+    return time
+
+
+def whole(what: str, value: object, least: int = 0, most: int = _MOST) -> int:
+    """The value, if it is a whole number from `least` to `most`. Raises ValueError."""
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"{what} is {shortened(value)}, not a whole number from {least} to {most}")
+    return value
+
+
+def table(what: str, value: object, kind: type = object) -> dict[str, Any]:
+    """The value, if it is a table whose values are of that kind. Raises ValueError."""
+    if not isinstance(value, dict) or not all(isinstance(part, kind) for part in value.values()):
+        raise ValueError(f"{what} is {shortened(value)}, not a table{'' if kind is object else ' of texts'}")
+    return value

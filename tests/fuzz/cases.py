@@ -104,7 +104,7 @@ _READERS: tuple[tuple[str, ...], ...] = (
     ("compare", "latest"),
     ("compare", "latest:layout=uuid-v4", "latest:layout=uuid-v7"),
     ("check", "latest", "--baseline", BASELINE),
-    ("claims", "latest"),
+    ("compare", "latest", "--claims"),
 )
 
 

@@ -22,7 +22,7 @@ _INSPECT = ("--table", "--seconds", "--json")
 _FORM = "form.toml"
 _FLAGS = frozenset(
     {"--keep-server", "--debug", "--no-config", "--all", "--series", "--yes", "--kept", "--json"}
-    | {"--small", "--verify"}
+    | {"--small", "--verify", "--claims", "--bundle"}
     | {"--sortable", "--unguessable", "--hides-time", "--hides-machine", "--merge", "--spread"}
 )
 _GOOD = {
@@ -44,12 +44,10 @@ _GOOD = {
 }
 _READERS = {
     "report": ("--results",),
-    "bundle": ("--results",),
     "site": ("--results", "--small", "--verify"),
-    "export": ("--results", "--format", "--series", "--json"),
-    "compare": ("--results", "--format", "--metric", "--json"),
+    "export": ("--results", "--format", "--series", "--bundle", "--json"),
+    "compare": ("--results", "--format", "--metric", "--claims", "--all", "--json"),
     "check": ("--results", "--baseline", "--limit", "--summary", "--json"),
-    "claims": ("--results", "--format", "--all", "--json"),
 }
 _LAYOUTS = ("uuid-v7", "uuid-v4", "rt-comb-sql", "ulid", "hotguid", "bigint-identity", "sonyflake", "nanoid", "uuid-v1")
 _KEYS = (
@@ -88,7 +86,7 @@ def options(rng: Random, samples: Samples) -> Case:
             *rng.choices(("sqlite", "mssql", "new_comb", *TEXTS), k=2),
         ]
     elif kind < 0.95:
-        command = rng.choice([*_READERS, "export", "compare", "check", "claims"])
+        command = rng.choice([*_READERS, "export", "compare", "check"])
         run = rng.choice(("latest", "latest:layout=uuid-v4", "zzz", *TEXTS))
         arguments = [command, run, *_options(rng, _READERS[command])]
         if command in {"report", "site"}:

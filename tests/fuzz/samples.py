@@ -40,7 +40,7 @@ def samples(folder: Path) -> Samples:
         assert not ending.failure, ending.failure
     _done(Case(("run", "--db", "sqlite,postgresql", *MODEL, "--scenario", "azure-lag", "--results", RESULTS)), folder)
     _done(Case(("check", "latest", "--results", RESULTS, "--baseline", BASELINE, "--update-baseline")), folder)
-    _done(Case(("bundle", "latest", "--results", RESULTS, "-o", BUNDLE)), folder)
+    _done(Case(("export", "latest", "--bundle", "--results", RESULTS, "-o", BUNDLE)), folder)
     whole, baseline = (folder / RESULTS).read_bytes(), json.loads((folder / BASELINE).read_text(encoding="utf-8"))
     with contextlib.closing(sqlite3.connect(folder / RESULTS)) as database:
         for table in ("value", "series", "blob"):

@@ -16,7 +16,7 @@ import pandas
 import pytest
 
 from keybench.results.atomic_file import atomic_file
-from keybench.results.export import Form, app
+from keybench.results.export import FileFormat, app
 from keybench.results.export import export as command
 from keybench.results.tidy import POINT, TRIAL, VALUE, series, values, write_csv
 from tests.runners.conftest import Run, in_this_process
@@ -88,7 +88,7 @@ def test_the_command(fake_run, export: Run, tmp_path) -> None:
 def test_parquet_and_csv_hold_the_same(fake_run, tmp_path) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=2).close()
     for along in (False, True):
-        for form in (Form.PARQUET, Form.CSV):
+        for form in (FileFormat.PARQUET, FileFormat.CSV):
             command(["latest"], tmp_path / f"run.{form}", form, along, str(tmp_path / "results.sqlite"))
         table = pandas.read_parquet(tmp_path / "run.parquet")
         text = pandas.read_csv(tmp_path / "run.csv", keep_default_na=False)

@@ -28,7 +28,6 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "export": ("latest",),
     "compare": ("latest",),
     "check": ("latest", "--baseline", "baseline.json"),
-    "claims": ("latest",),
     "advise": ("--db", "sqlite", "--rows", "20000"),
     "inspect": ("shop.sqlite",),
     "forecast": ("--db", "sqlite", "--rows", "2e4", "--ram", "16MB"),
@@ -41,7 +40,6 @@ NO_TABLE = {
     "run": "prints its progress; `export --json` has its values",
     "verify": "prints its progress; the file that it writes has verdicts.json",
     "report": "prints the path of the page",
-    "bundle": "prints the path of the file",
     "site": "prints the path of the page, or a line for each bundle that fits",
     "clean": "prints what it removes",
     "list make": "prints keys, one a line",
@@ -84,7 +82,7 @@ def test_its_json_has_exactly_the_fields_of_the_documents(name, fake_run, tmp_pa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KEYBENCH_RESULTS", "results.sqlite")
     command = dict(leaves())[name.removesuffix(" NAME")]
-    if name in {"export", "compare", "check", "claims"}:
+    if name in {"export", "compare", "check"}:
         fake_run(layouts=("bigint-identity", "uuid-v4"), databases=("sqlite",), blocks=1).close()
     if name == "inspect":
         apsw.Connection("shop.sqlite").execute("CREATE TABLE orders (id TEXT PRIMARY KEY)")
@@ -98,3 +96,9 @@ def test_its_json_has_exactly_the_fields_of_the_documents(name, fake_run, tmp_pa
     assert records
     for record in records:
         assert set(record) == documented(name)
+
+
+def test_the_json_of_claims_has_exactly_the_fields_of_the_documents(capsys) -> None:
+    dict(leaves())["compare"](["--claims", "--json"], standalone_mode=False)
+    for record in json.loads(capsys.readouterr().out):
+        assert set(record) == documented("compare --claims")

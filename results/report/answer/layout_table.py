@@ -11,11 +11,10 @@ from keybench.model.subject import MODEL
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import Judgement
 from keybench.results.analysis.groups import Group
-from keybench.results.analysis.summary import Summary, summarise
-from keybench.results.analysis.verdict import Verdict
+from keybench.results.analysis.ratios import Summary, Verdict, summarise
 from keybench.results.report.answer.pictures import gave_back, harmful_splits
-from keybench.results.report.figures.selection import evenly_chosen
-from keybench.results.report.tables.metric_tables import MARKS, Cell, Column
+from keybench.results.report.figures.figure import evenly_chosen
+from keybench.results.report.metric_tables import MARKS, TableCell, TableColumn
 from keybench.results.wording import decimals, number, ratio
 
 MOST_ROWS: Final = 14
@@ -29,7 +28,7 @@ class LayoutTable:
     """A row for each arm; `note` says if some are left out."""
 
     arms: Sequence[Arm]
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     note: str
     legend: str
 
@@ -55,7 +54,7 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
     columns.append(_column("Pages", "measured" if not group.modelled else "leaf pages", arms, _pages, places=0))
     if any(arm.values(Metric.LEAF_PAGES, MODEL) for arm in arms):
         cells = tuple(_predicted(arm) for arm in arms)
-        columns.append(Column("Pages", "predicted", cells))
+        columns.append(TableColumn("Pages", "predicted", cells))
     shown = tuple(column for column in columns if any(cell.text != "–" for cell in column.cells))
     legend = _legend({(column.title, column.unit) for column in shown})
     return LayoutTable(arms, shown, note, " ".join(filter(None, (legend, gave_back(group)))))
@@ -82,24 +81,24 @@ def _legend(shown: set[tuple[str, str]]) -> str:
     return " ".join([text for key, text in parts.items() if key in shown] + [marks])
 
 
-def _time(group: Group, judgement: Judgement, arms: Sequence[Arm]) -> Column:
+def _time(group: Group, judgement: Judgement, arms: Sequence[Arm]) -> TableColumn:
     cells = []
     for arm in arms:
         judged = judgement.find(arm)
         if judged is None:
-            cells.append(Cell("1.00×" if arm is group.control else "–"))
+            cells.append(TableCell("1.00×" if arm is group.control else "–"))
             continue
         low, high = ratio(judged.ratio.low)[:-1], ratio(judged.ratio.high)[:-1]
-        cells.append(Cell(ratio(judged.ratio.median), f"{low}–{high}" if judged.ratio.blocks > 1 else ""))
-    return Column("Insert time", "× control ↓", tuple(cells))
+        cells.append(TableCell(ratio(judged.ratio.median), f"{low}–{high}" if judged.ratio.blocks > 1 else ""))
+    return TableColumn("Insert time", "× control ↓", tuple(cells))
 
 
-def _verdict(group: Group, judgement: Judgement, arms: Sequence[Arm]) -> Column:
+def _verdict(group: Group, judgement: Judgement, arms: Sequence[Arm]) -> TableColumn:
     cells = []
     for arm in arms:
         judged = judgement.find(arm)
-        cells.append(Cell(_WORDS[judged.verdict] if judged else "the control" if arm is group.control else "–"))
-    return Column("Against the control", "", tuple(cells))
+        cells.append(TableCell(_WORDS[judged.verdict] if judged else "the control" if arm is group.control else "–"))
+    return TableColumn("Against the control", "", tuple(cells))
 
 
 def _own(arm: Arm, metric: Metric, rows: int = 1) -> tuple[Summary | None, str]:
@@ -123,21 +122,21 @@ def _column(
     arms: Sequence[Arm],
     value: Callable[[Arm], tuple[Summary | None, str]],
     places: int | None = None,
-) -> Column:
+) -> TableColumn:
     known = [value(arm) for arm in arms]
     if places is None:
         places = min(1, decimals([one.median for one, _ in known if one]))
-    cells = tuple(Cell(number(one.median, places), mark=mark) if one else Cell("–") for one, mark in known)
-    return Column(title, unit, cells)
+    cells = tuple(TableCell(number(one.median, places), mark=mark) if one else TableCell("–") for one, mark in known)
+    return TableColumn(title, unit, cells)
 
 
-def _predicted(arm: Arm) -> Cell:
+def _predicted(arm: Arm) -> TableCell:
     """The model's leaf pages, and its largest difference from the server's in a block."""
     predicted, real = arm.values(Metric.LEAF_PAGES, MODEL), arm.values(Metric.LEAF_PAGES)
     middle = summarise(predicted.values())
     if middle is None:
-        return Cell("–")
+        return TableCell("–")
     errors = [predicted[block] / real[block] - 1 for block in predicted if real.get(block)]
     worst = max(errors, key=abs) if errors else None
     text = "" if worst is None else "equal" if worst == 0 else f"{100 * worst:+.2f}\u00a0%".replace("-", "−")
-    return Cell(number(middle.median, 0), text, MARKS["modelled"])
+    return TableCell(number(middle.median, 0), text, MARKS["modelled"])

@@ -13,13 +13,10 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import time_metric
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.summary import Summary, summarise
+from keybench.results.analysis.ratios import Summary, summarise
 from keybench.results.plots.dots import Dot, Panel, dot_plot
-from keybench.results.plots.panels import Row
-from keybench.results.report.figures.captions import extremes, join
-from keybench.results.report.figures.figure import Figure, Styles
-from keybench.results.report.figures.selection import evenly_chosen
-from keybench.results.report.figures.summaries import dot
+from keybench.results.plots.panels import PlotRow
+from keybench.results.report.figures.figure import ReportFigure, Styles, dot, evenly_chosen, extremes, join
 from keybench.results.wording import number, ratio
 
 MOST_GROUPS: Final = 4
@@ -28,7 +25,7 @@ _MOST_ROWS: Final = 12
 _SPLITS: Final = (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
 
-def pictures(groups: Sequence[Group], styles: Styles) -> list[Figure]:
+def pictures(groups: Sequence[Group], styles: Styles) -> list[ReportFigure]:
     """Time, density and splits of these groups, the first `MOST_GROUPS` of them; call it inside `drawing()`."""
     shown = [group for group in groups if group.about == "index" and any(arm.good for arm in group.arms)][:MOST_GROUPS]
     return [_time(shown, styles), _density(shown, styles), _harm(shown, styles)] if shown else []
@@ -48,13 +45,13 @@ def harmful_splits(group: Group, arm: Arm) -> tuple[Summary | None, bool]:
     return summarise([count * 1000 / group.rows for count in counts]), True
 
 
-def _time(groups: Sequence[Group], styles: Styles) -> Figure:
+def _time(groups: Sequence[Group], styles: Styles) -> ReportFigure:
     key, title = "answer-time", "How long inserting takes"
     unit = f"time over that of {CONTROL} in the same repetition; further left is better"
     timed = [group for group in groups if group.control and group.values(time_metric(group))]
     if not timed:
         modelled = all(group.modelled for group in groups)
-        return Figure(key, title, unit, "A page model has no times." if modelled else "No times can be compared.")
+        return ReportFigure(key, title, unit, "A page model has no times." if modelled else "No times can be compared.")
     most = max(len(group.blocks) for group in timed)
     lines = "Lines are what was seen, and prove nothing." if most > 1 else "Measured once, which proves nothing."
     if most >= ENOUGH_BLOCKS:
@@ -71,7 +68,7 @@ def _time(groups: Sequence[Group], styles: Styles) -> Figure:
     ).drawn(timed, styles)
 
 
-def _density(groups: Sequence[Group], styles: Styles) -> Figure:
+def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
     return _Picture(
         "answer-density",
         "How full the pages are",
@@ -92,7 +89,7 @@ def gave_back(group: Group) -> str:
     return "Below zero: neighbouring pages were merged, and more pages were given back than splits added."
 
 
-def _harm(groups: Sequence[Group], styles: Styles) -> Figure:
+def _harm(groups: Sequence[Group], styles: Styles) -> ReportFigure:
     return _Picture(
         "answer-splits",
         "How often a full page is split",
@@ -122,7 +119,7 @@ class _Picture:
     ratios: bool = False
     """Whether the axis is logarithmic and the control, which is 1, is left out."""
 
-    def drawn(self, groups: Sequence[Group], styles: Styles) -> Figure:
+    def drawn(self, groups: Sequence[Group], styles: Styles) -> ReportFigure:
         """The picture of these groups; without any value, the reason in its place."""
         rows = self._rows(groups)
         chosen, note = evenly_chosen(groups[0], list(rows.values()), _MOST_ROWS)
@@ -145,19 +142,21 @@ class _Picture:
                     )
                 )
         if not panels:
-            return Figure(self.key, self.title, self.unit, "Nothing was counted or predicted.")
+            return ReportFigure(self.key, self.title, self.unit, "Nothing was counted or predicted.")
         data = [
             (group, arm, one) for group in groups for arm in self._arms(group) if (one := self.known(group, arm)[0])
         ]
         column = len(groups) == 1 and groups[0].several_columns
-        return Figure(
+        return ReportFigure(
             key=self.key,
             title=self.title,
             unit=self.unit,
             caption=join(self.caption, note),
             alt=f"Dot plot. {_extremes(data)}",
             svg=dot_plot(
-                [Row(arm.layout, arm.column if column else "", styles[arm.layout]) for arm in chosen], panels, self.key
+                [PlotRow(arm.layout, arm.column if column else "", styles[arm.layout]) for arm in chosen],
+                panels,
+                self.key,
             ),
             header=("database", "server", "layout", "column", self.label, "from", "to"),
             rows=tuple(

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 
 from keybench.results.analysis.groups import Group
-from keybench.results.report.figures.figure import Figure, GroupFigure, RunFigure, Styles
+from keybench.results.report.figures.figure import GroupFigure, ReportFigure, RunFigure, Styles
 
 
 @cache
@@ -23,7 +23,7 @@ def known_figures() -> tuple[GroupFigure | RunFigure, ...]:
     return tuple(sorted(declared, key=lambda figure: (figure.place, figure.name)))
 
 
-def group_figures(group: Group, styles: Styles, prefix: str) -> list[Figure]:
+def group_figures(group: Group, styles: Styles, prefix: str) -> list[ReportFigure]:
     """Every figure that the group's readings allow, then the others with the reason; `prefix` makes ids unique."""
     drawn = [
         figure
@@ -34,7 +34,7 @@ def group_figures(group: Group, styles: Styles, prefix: str) -> list[Figure]:
     return sorted(drawn, key=lambda figure: not figure.svg)
 
 
-def run_figures(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Figure]:
+def run_figures(groups: Sequence[Group], styles: Styles, prefix: str) -> list[ReportFigure]:
     """The figures that compare the databases of one run; only those with an index."""
     shown = [group for group in groups if group.about == "index"]
     declared = [one for one in known_figures() if isinstance(one, RunFigure)] if shown else []

@@ -9,9 +9,17 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import quote
 
+from keybench.model.definition import Direction
+from keybench.model.metric import Metric
+from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
+from keybench.results.analysis.ratios import Summary
+from keybench.results.plots.dots import Dot
 from keybench.results.plots.palette import Style
-from keybench.results.wording import number, plural
+from keybench.results.plots.panels import PlotRow
+from keybench.results.store.blobs import Blob
+from keybench.results.wording import BETTER, listed, number, plural, why_absent
 
 MOST_SHOWN: Final = 100
 """Rows of a figure's data shown on the page; the download has all."""
@@ -22,7 +30,7 @@ Styles = Mapping[str, Style]
 
 
 @dataclass(frozen=True)
-class Figure:
+class ReportFigure:
     """A picture with its title, caption, text alternative and data. Without `svg`, the caption says why."""
 
     key: str
@@ -61,7 +69,7 @@ class Figure:
 class GroupFigure:
     """A figure of one group. `draw` takes the group, the layouts' styles and the figure's key.
 
-    It returns None if the figure does not apply to the group's work, and a `Figure` without picture if values are
+    It returns None if the figure does not apply to the group's work, and a `ReportFigure` without picture if values are
     absent.
     """
 
@@ -69,7 +77,7 @@ class GroupFigure:
     """End of the figure's key."""
     place: int
     """Figures are ordered by it."""
-    draw: Callable[[Group, Styles, str], Figure | None]
+    draw: Callable[[Group, Styles, str], ReportFigure | None]
     about: Literal["keys", "index"] = "index"
     """Which trials it is about (`Group.about`)."""
 
@@ -80,4 +88,144 @@ class RunFigure:
 
     name: str
     place: int
-    draw: Callable[[Sequence[Group], Styles, str], Sequence[Figure]]
+    draw: Callable[[Sequence[Group], Styles, str], Sequence[ReportFigure]]
+
+
+def blocks_note(group: Group) -> str:
+    """The meaning of a dot and its line."""
+    if len(group.blocks) == 1:
+        return f"One block gives no interval; use --blocks {ENOUGH_BLOCKS}."
+    return f"Dots are medians of {plural(len(group.blocks), 'block')}; lines span the range of the blocks."
+
+
+def ratios_note(group: Group, ratios: Sequence[Summary | None]) -> str:
+    """The meaning of a dot and its line if they are ratios: with six blocks or more they have intervals."""
+    if not any(ratio.interval for ratio in ratios if ratio):
+        return blocks_note(group)
+    return f"Dots are medians of {plural(len(group.blocks), 'block')}; lines are 95\u00a0% intervals."
+
+
+def medians_note(group: Group) -> str:
+    """The meaning of a bar."""
+    return "" if len(group.blocks) == 1 else f"Medians of {plural(len(group.blocks), 'block')}."
+
+
+def origin_note(group: Group, metrics: Sequence[Metric]) -> str:
+    """Whether the values were measured, derived or modelled; by metric if they differ."""
+    titles: dict[str, list[str]] = {}
+    for metric in metrics:
+        for origin in sorted({origin for arm in group.arms for origin in arm.origins(metric)}):
+            titles.setdefault(origin, []).append(metric.definition.title.lower())
+    if len(titles) == 1:
+        return next(iter(titles)).capitalize() + "."
+    return " ".join(f"{origin.capitalize()}: {listed(own)}." for origin, own in sorted(titles.items()))
+
+
+def missing(group: Group, metric: Metric) -> str:
+    """Why no arm has the metric."""
+    return " ".join(dict.fromkeys(why_absent(arm, metric) for arm in group.arms))
+
+
+def gaps(group: Group, metrics: Sequence[Metric]) -> str:
+    """Which arms lack which of the metrics, and why; arms whose trials all failed are listed elsewhere."""
+    arms = [arm for arm in group.arms if len(arm.failed) < len(arm.trials)]
+    titles: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for metric in metrics:
+        lacking: dict[str, list[str]] = {}
+        for arm in arms:
+            if arm.summary(metric) is None:
+                lacking.setdefault(why_absent(arm, metric), []).append(group.label(arm))
+        for why, names in lacking.items():
+            some = () if len(names) == len(arms) else tuple(names)
+            titles.setdefault((why, some), []).append(metric.definition.title.lower())
+    return " ".join(
+        f"No {listed(own, last='or')}{f' for {listed(names)}' if names else ''}: {why}"
+        for (why, names), own in titles.items()
+    )
+
+
+def extremes(values: Sequence[tuple[str, float]]) -> str:
+    """Lowest and highest value in words, for readers who cannot see the picture; empty for no values."""
+    if not values:
+        return ""
+    low, high = min(values, key=lambda item: item[1]), max(values, key=lambda item: item[1])
+    return f"Lowest: {low[0]}, {number(low[1])}. Highest: {high[0]}, {number(high[1])}."
+
+
+def unit_of(text: str, better: Direction) -> str:
+    """A unit with the better direction."""
+    return f"{text}, {BETTER[better]}" if BETTER[better] else text
+
+
+def placeholder(arm: Arm) -> str:
+    """What stands in place of a value that the arm does not have."""
+    return "failed" if arm.failed and len(arm.failed) == len(arm.trials) else "–"
+
+
+def join(*sentences: str) -> str:
+    """The sentences that are not empty, separated by spaces."""
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+MOST_LINES: Final = 24
+"""Panels in a picture of lines."""
+
+MOST_CLOUDS: Final = 12
+"""Panels in a picture of points: each takes tens of kilobytes."""
+
+
+def stored_blob(arm: Arm, *kinds: str) -> Blob | None:
+    """What a successful trial of the arm stored for pictures: the first of these kinds that exists."""
+    stored = {blob.kind: blob for trial in arm.trials if trial.status == "ok" for blob in trial.blobs}
+    return next((stored[kind] for kind in kinds if kind in stored), None)
+
+
+def named_rows(group: Group, arms: Sequence[Arm], styles: Styles) -> list[PlotRow]:
+    """A row of a picture for each arm; with its column, unless all layouts but the control share one."""
+    column = group.several_columns
+    return [PlotRow(arm.layout, arm.column if column else "", styles[arm.layout], group.modelled) for arm in arms]
+
+
+def evenly_chosen(group: Group, arms: Sequence[Arm], most: int) -> tuple[list[Arm], str]:
+    """At most `most` arms, the control and others evenly spaced, with a note if some are left out."""
+    if len(arms) <= most:
+        return list(arms), ""
+    first = [arm for arm in arms[:1] if arm is group.control]
+    rest = list(arms[len(first) :])
+    room = most - len(first)
+    chosen = [rest[round(i * (len(rest) - 1) / (room - 1))] for i in range(room)]
+    note = f"{most} of {len(arms)} are drawn, evenly spaced from the fastest to the slowest; the numbers list all."
+    return first + chosen, note
+
+
+STATISTICS: Final = ("median", "lowest", "highest")
+"""Names of what `cells` returns."""
+
+
+def dot(arm: Arm, summary: Summary | None, write: Callable[[float], str]) -> Dot:
+    """A dot with its range or interval; without a value, a word in its place."""
+    if summary is None:
+        return Dot(None, text=placeholder(arm))
+    return Dot(summary.median, summary.low, summary.high, write(summary.median))
+
+
+def statistics(ratios: Sequence[Summary | None]) -> tuple[str, str, str]:
+    """Names of what `cells` returns for ratios, which have intervals if there are six blocks or more."""
+    return ("median", "95 % from", "95 % to") if any(ratio.interval for ratio in ratios if ratio) else STATISTICS
+
+
+def cells(summary: Summary | None) -> tuple[Value, Value, Value]:
+    """The `STATISTICS` of a summary."""
+    return (summary.median, summary.low, summary.high) if summary else (None, None, None)
+
+
+def per_row(group: Group, arm: Arm, metric: Metric, rows: int = 1) -> float | None:
+    """The metric's median for each `rows` rows."""
+    summary = arm.summary(metric)
+    return None if summary is None else summary.median * rows / group.rows
+
+
+def total(values: Sequence[float | None]) -> float | None:
+    """The sum of the known values; None if there are none."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

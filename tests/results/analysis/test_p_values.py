@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.p_values import ALPHA, blocks_needed, sign_flip_max
-from keybench.results.analysis.ratios import ratio_to_control
-from keybench.results.analysis.verdict import verdict
+from keybench.results.analysis.ratios import ratio_to_control, verdict
 
 COMPARISONS, LAYOUTS = 1000, 11
 

@@ -6,8 +6,7 @@ from math import inf, isnan, nan
 
 import pytest
 
-from keybench.results.analysis.ratios import Estimate, ratio_to_control
-from keybench.results.analysis.verdict import equivalent, verdict
+from keybench.results.analysis.ratios import RatioEstimate, equivalent, ratio_to_control, verdict
 
 
 def test_one_block_has_no_interval() -> None:
@@ -32,7 +31,7 @@ def test_one_block_has_no_interval() -> None:
     ],
 )
 def test_verdicts(ratio: float, low: float, high: float, p: float, said: str) -> None:
-    assert verdict(Estimate(ratio, low, high, 6), p) == said
+    assert verdict(RatioEstimate(ratio, low, high, 6), p) == said
 
 
 def test_nothing_measured_has_no_verdict() -> None:
@@ -40,14 +39,14 @@ def test_nothing_measured_has_no_verdict() -> None:
 
 
 def test_the_margin_is_the_same_for_faster_and_slower() -> None:
-    assert equivalent(Estimate(1.0, 1 / 1.05, 1.05, 6))
-    assert not equivalent(Estimate(1.0, 1 / 1.051, 1.05, 6))
-    assert equivalent(Estimate(1.0, 1 / 1.2, 1.2, 6), margin=0.2)
+    assert equivalent(RatioEstimate(1.0, 1 / 1.05, 1.05, 6))
+    assert not equivalent(RatioEstimate(1.0, 1 / 1.051, 1.05, 6))
+    assert equivalent(RatioEstimate(1.0, 1 / 1.2, 1.2, 6), margin=0.2)
 
 
 def test_equivalence_takes_as_many_blocks_as_its_interval() -> None:
     """Three blocks that happen to lie together cover a median in three of four cases."""
-    assert not equivalent(Estimate(1.0, 1.0, 1.0, 5))
-    assert equivalent(Estimate(1.0, 1.0, 1.0, 6))
-    assert not equivalent(Estimate(1.0, 1.0, 1.0, 7, confidence=0.99))
-    assert verdict(Estimate(1.0, 1.0, 1.0, 5), 1.0) == "unclear"
+    assert not equivalent(RatioEstimate(1.0, 1.0, 1.0, 5))
+    assert equivalent(RatioEstimate(1.0, 1.0, 1.0, 6))
+    assert not equivalent(RatioEstimate(1.0, 1.0, 1.0, 7, confidence=0.99))
+    assert verdict(RatioEstimate(1.0, 1.0, 1.0, 5), 1.0) == "unclear"

@@ -21,12 +21,12 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.analysis.groups import group_trials
-from keybench.results.bundle.command import app
 from keybench.results.bundle.contents import FILES, MANIFEST
 from keybench.results.bundle.licences import publishable
 from keybench.results.bundle.private import names_a_place
 from keybench.results.bundle.reading import read_bundle
 from keybench.results.bundle.writing import write_bundle
+from keybench.results.export import app
 from keybench.results.store.records import Environment
 
 FEW = ("bigint-identity", "uuid-v4")
@@ -179,7 +179,10 @@ REFUSED: list[tuple[str, Change, bool, str]] = [
         "list", edited(MANIFEST, '"run.json"', '"other.json"'), True,
         f"{MANIFEST} does not list {', '.join(FILES)}; ask for it again.",
     ),
-    ("manifest", lambda files: files.pop(MANIFEST), True, f"it has no {MANIFEST}; name a file of `keybench bundle`."),
+    (
+        "manifest", lambda files: files.pop(MANIFEST), True,
+        f"it has no {MANIFEST}; name a file of `keybench export --bundle`.",
+    ),
     (
         "more", lambda files: files.update({"evil.sh": b"x"}), True,
         f"it does not hold {MANIFEST}, {', '.join(FILES)}, each once and nothing else; ask for it again.",
@@ -244,18 +247,21 @@ def test_a_bundle_with_restricted_times_is_refused(fake_run, tmp_path, before, a
 def test_other_files_are_refused(tmp_path, content) -> None:
     path = tmp_path / "run.zip"
     path.write_bytes(content)
-    with pytest.raises(UsageError, match=r"name a file of `keybench bundle`\.$"):
+    with pytest.raises(UsageError, match=r"name a file of `keybench export --bundle`\.$"):
         read_bundle(path)
     path.unlink()
     with pytest.raises(UsageError) as caught:
         read_bundle(path)
-    assert str(caught.value) == f"{path} cannot be read (No such file or directory): name a file of `keybench bundle`."
+    assert (
+        str(caught.value)
+        == f"{path} cannot be read (No such file or directory): name a file of `keybench export --bundle`."
+    )
 
 
 def test_the_command_writes_the_file(fake_run, tmp_path, monkeypatch, capsys) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
     monkeypatch.chdir(tmp_path)
-    get_command(app)(["latest", "--results", "results.sqlite"], standalone_mode=False)
+    get_command(app)(["latest", "--bundle", "--results", "results.sqlite"], standalone_mode=False)
     assert capsys.readouterr().out == "keybench-5ca1ab1e00.zip\n"
     assert read_bundle(tmp_path / "keybench-5ca1ab1e00.zip").run.id == "5ca1ab1e00"
 

@@ -11,9 +11,9 @@ from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
-from keybench.results.claims import ClaimRow, rows
-from keybench.results.claims.cells import cells
-from keybench.results.claims.claim import Side, claims
+from keybench.results.claims.answers import ClaimRow, rows
+from keybench.results.claims.claim import ClaimSide, claims
+from keybench.results.claims.estimate import trial_groups
 from keybench.results.store.database import Store
 from tests.results.claims.conftest import Runs
 from tests.results.conftest import a_run
@@ -354,11 +354,11 @@ def test_a_side_without_a_column_means_the_default_column() -> None:
     run = replace(a_run(), definition={"pairings": {"mssql": {"uuid-v7": pairing}}})
     trial = Runs.trial(1, 0, "uuid-v7", "binary16", {}, database="mssql")
     for of_run, column in ((run, "uniqueidentifier"), (a_run(), "binary16")):
-        (cell,) = cells(of_run, [trial, replace(trial, column="uniqueidentifier")], [])
-        arm = cell.arm(Side.parse("uuid-v7"))
+        (group,) = trial_groups(of_run, [trial, replace(trial, column="uniqueidentifier")], [])
+        arm = group.arm(ClaimSide.parse("uuid-v7"))
         assert arm is not None
         assert arm.column == column
-        named = cell.arm(Side.parse("uuid-v7@binary16"))
+        named = group.arm(ClaimSide.parse("uuid-v7@binary16"))
         assert named is not None
         assert named.column == "binary16"
-        assert cell.arm(Side.parse("uuid-v7@char36")) is None
+        assert group.arm(ClaimSide.parse("uuid-v7@char36")) is None

@@ -17,13 +17,11 @@ from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts
 from keybench.model.names import CONTROL, NO_DATABASE
-from keybench.results.claims.cells import Cell
 from keybench.results.claims.claim import claims, parse
 from keybench.results.claims.run_commands import command, commands
 from keybench.runners.planning.columns import check_columns, columns_for
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan, resolve_layouts
 from keybench.scenarios.files import load_scenario
-from tests.results.conftest import a_run
 
 PUBLISHED = (Path(__file__).parent / "published.txt").read_text(encoding="utf-8").split()
 """Ids of all claims that were collected from publications before this was written."""
@@ -35,11 +33,6 @@ OF_THE_SOURCES = {
 """Further figures of the four documents on key generators."""
 OF_A_PAST = {"medplum-not-worse", "johnson-shasha-39", "waves-of-misery", "moden-58-days", "pgdoctor-mends"}
 """About indexes that are not filled from nothing."""
-OF_CLUSTERS = {
-    "crdb-sequential", "crdb-hash-sharded", "spanner-monotonic", "spanner-bit-reversed", "tidb-auto-random",
-    "ydb-monotonic", "ydb-sharded", "ydb-column-key",
-}  # fmt: skip
-"""What vendors of clusters say of ranges."""
 
 QUESTIONS = [(claim, question) for claim in claims() for question in claim.question]
 ASKED = [(claim, question) for claim, question in QUESTIONS if question.compare != "computed"]
@@ -47,7 +40,7 @@ ASKED = [(claim, question) for claim, question in QUESTIONS if question.compare 
 
 def test_every_collected_claim_is_there_exactly_once() -> None:
     assert len(PUBLISHED) == 126
-    assert Counter(claim.id for claim in claims()) == Counter([*PUBLISHED, *OF_THE_SOURCES, *OF_A_PAST, *OF_CLUSTERS])
+    assert Counter(claim.id for claim in claims()) == Counter([*PUBLISHED, *OF_THE_SOURCES, *OF_A_PAST])
 
 
 @cache
@@ -246,27 +239,7 @@ RATIO = (
             CLAIM + RATIO.replace('"ratio"', '"value"').replace('to = "uuid-v7"\n', "") + "value = 1\n",
             "times are compared only as ratios",
         ),
-        (CLAIM + RATIO.replace('scenario = "quick"\n', "") + "value = 1\n", "ratio needs of, databases and scenario"),
-        (
-            CLAIM + RATIO.replace("ratio", "computed") + "value = 1\n",
-            "computed needs ours, result and how, and no trials",
-        ),
-        (
-            CLAIM
-            + RATIO.replace('"ratio"', '"growth"\nmetric = "leaf_pages"').replace('to = "uuid-v7"\n', "")
-            + "low = 1\n",
-            "growth compares insert time only",
-        ),
-        (
-            CLAIM
-            + RATIO.replace('"ratio"', '"value"\nmetric = "leaf_pages"').replace('to = "uuid-v7"\n', "")
-            + "same = true\n",
-            "value has no value that means no effect: give value, low or high",
-        ),
-        (
-            CLAIM + RATIO.replace('"ratio"', '"difference"\nmetric = "index_bytes"') + "low = 1\n",
-            "only figures that repeat exactly can be compared by difference",
-        ),
+        (CLAIM + RATIO.replace("ratio", "computed") + "value = 1\n", "computed needs ours, and no trials"),
         ('[[claim]]\nid = "x"\nsource = "b"\nstatement = "s."\nreason = "r."\n', "'b'"),
     ],
 )
@@ -282,11 +255,3 @@ def test_reasons_stand_once_and_sources_with_each_claim() -> None:
     text = '[reason]\nr = "Because."\n' + SOURCE + CLAIM + 'reason = "r"\n'
     (claim,) = parse("mine.toml", text)
     assert (claim.reason, claim.source.author, claim.source.year) == ("Because.", "A", None)
-
-
-def test_indexes_and_ranges_answer_their_own_questions() -> None:
-    for claim, question in ASKED:
-        for server in ("local", "model", "ranges"):
-            asked = question.model_copy(update={"payload": None})
-            place = ("postgresql", server, question.scenario, 100, 1000, question.writers or 1)
-            assert Cell(a_run(), *place, None, {}).fits(asked) == (asked.ranges == (server == "ranges")), claim.id

@@ -8,20 +8,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from keybench.results.claims.claim import Question
-from keybench.results.claims.claim_verdict import judge
-from keybench.results.claims.estimate import Answer
+from keybench.results.claims.answers import judge
+from keybench.results.claims.claim import ClaimQuestion
+from keybench.results.claims.estimate import ClaimAnswer
 
 
-def asked(compare: str = "ratio", metric: str = "insert_seconds", **published: object) -> Question:
+def asked(compare: str = "ratio", metric: str = "insert_seconds", **published: object) -> ClaimQuestion:
     sides = {"of": "uuid-v4", "to": "uuid-v7"} if compare in ("ratio", "difference") else {"of": "uuid-v4"}
-    return Question(
+    return ClaimQuestion(
         compare=compare, metric=metric, databases=("sqlite",), scenario="quick", published="p", **sides, **published
     )  # type: ignore[arg-type]
 
 
-def ours(low: float, high: float) -> Answer:
-    return Answer((low * high) ** 0.5 if low > 0 else (low + high) / 2, low, high, 6, True, "measured")
+def ours(low: float, high: float) -> ClaimAnswer:
+    return ClaimAnswer((low * high) ** 0.5 if low > 0 else (low + high) / 2, low, high, 6, True, "measured")
 
 
 SLOWER = asked(value=1.5)
@@ -79,7 +79,7 @@ EMPTIER = asked("difference", "leaf_density", direction="less", within=5)
          "The effect goes the same way but is smaller than published."),
     ],
 )  # fmt: skip
-def test_verdicts(question: Question, low: float, high: float, verdict: str, reason: str) -> None:
+def test_verdicts(question: ClaimQuestion, low: float, high: float, verdict: str, reason: str) -> None:
     assert judge(question, ours(low, high)) == (verdict, reason)
 
 

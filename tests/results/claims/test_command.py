@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from keybench.model.metric import Metric
-from keybench.results.claims import VERDICTS, ClaimRow, rows
-from keybench.results.claims.answers import answers
+from keybench.results.claims.answers import VERDICTS, ClaimRow, answers, rows
 from keybench.results.claims.claim import claims as all_claims
-from keybench.results.claims.writing import Form, catalogue, write
+from keybench.results.claims.writing import catalogue, write
+from keybench.results.comparison.writing import Format
 from keybench.results.store.database import Store
 
 ROOT = Path(__file__).parents[3]
@@ -41,7 +41,7 @@ def table(runs) -> list[ClaimRow]:
 def test_the_command_shows_what_a_run_answers(table, runs) -> None:
     done = claims(runs.path.parent, "1111")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == write(table, Form.TEXT, everything=False)
+    assert done.stdout == write(table, Format.TEXT, everything=False)
     assert (
         "calkio-v4: With UUIDv4, leaf pages are 69.4 % full, half of them are out of order, the index is 30 %\n"
         "larger than with UUIDv7, and inserts take 10 % longer.\n"
@@ -67,7 +67,7 @@ def test_an_unknown_run_is_one_message(table, runs) -> None:
 
 
 def test_everything_has_reasons_and_the_commands_that_are_missing(table) -> None:
-    text = write(table, Form.TEXT, everything=True)
+    text = write(table, Format.TEXT, everything=True)
     assert "NOT TESTABLE   keybench has no adapter for this database." in text
     missing = text.partition("These commands measure what is missing:\n\n")[2].splitlines()
     assert missing
@@ -78,7 +78,7 @@ def test_everything_has_reasons_and_the_commands_that_are_missing(table) -> None
 
 
 def test_markdown_is_a_table(table) -> None:
-    text = write(table, Form.MARKDOWN, everything=True)
+    text = write(table, Format.MARKDOWN, everything=True)
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert len(lines) == 2 + len(table)
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {7}
@@ -88,19 +88,19 @@ def test_markdown_is_a_table(table) -> None:
 
 def test_json_and_csv_have_every_field(table) -> None:
     names = [field.name for field in fields(ClaimRow)]
-    found = json.loads(write(table, Form.JSON, everything=True))
+    found = json.loads(write(table, Format.JSON, everything=True))
     assert [list(row) for row in found] == [names] * len(table)
     assert {row["verdict"] for row in found} <= set(VERDICTS)
     told = next(row for row in found if row["claim"] == "calkio-v4" and row["published"] == "69.4 % full")
     assert (told["estimate"], told["low"], told["blocks"], told["run"]) == (70.5, 70.5, 1, "1111111111")
-    listed = list(csv.DictReader(io.StringIO(write(table, Form.CSV, everything=True))))
+    listed = list(csv.DictReader(io.StringIO(write(table, Format.CSV, everything=True))))
     assert [list(row) for row in listed] == [names] * len(table)
-    assert len(json.loads(write(table, Form.JSON, everything=False))) < len(found)
+    assert len(json.loads(write(table, Format.JSON, everything=False))) < len(found)
 
 
 def test_without_a_run_everything_is_listed() -> None:
-    text = write(answers([]), Form.TEXT, everything=True)
-    assert "149 claims: 19 reproduced, 6 not reproduced, " in text  # those that are computed
+    text = write(answers([]), Format.TEXT, everything=True)
+    assert "141 claims: 19 reproduced, 6 not reproduced, " in text  # those that are computed
     assert "contradicted" not in text.rpartition("claims: ")[2].splitlines()[0]
 
 

@@ -18,9 +18,10 @@ from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.results.compare.command import app
-from keybench.results.compare.differences import RAW, Comparison, Row, compare
-from keybench.results.compare.sides import Side, against_control, part, side
-from keybench.results.compare.writing import Format, write
+from keybench.results.compare.differences import RAW, Comparison, ComparisonRow, compare
+from keybench.results.compare.sides import ComparisonSide, against_control, part, side
+from keybench.results.compare.writing import write
+from keybench.results.comparison.writing import Format
 from keybench.results.store.records import Environment, Trial
 from tests.results.conftest import a_run, trials
 
@@ -61,7 +62,7 @@ def reading(metric: Metric, by: float, *, block: int, layout: str) -> Change:
     return change
 
 
-def whole(change: Change = lambda trial: trial, run_id: str = A, **options) -> Side:
+def whole(change: Change = lambda trial: trial, run_id: str = A, **options) -> ComparisonSide:
     """A run in memory; `of` names a part of it."""
     options = {"layouts": FEW, "databases": ("postgresql",), "blocks": 6, "rows": 2_000_000} | options
     chosen = options.pop("of", {})
@@ -74,11 +75,11 @@ def whole(change: Change = lambda trial: trial, run_id: str = A, **options) -> S
     return part(a_run(run_id, options["blocks"]), changed, environments, chosen)
 
 
-def both(change: Change, before: Change = lambda trial: trial, **options) -> tuple[Side, Side]:
+def both(change: Change, before: Change = lambda trial: trial, **options) -> tuple[ComparisonSide, ComparisonSide]:
     return whole(before, A, **options), whole(change, B, **options)
 
 
-def row(comparison: Comparison, layout: str, metric: Metric) -> Row:
+def row(comparison: Comparison, layout: str, metric: Metric) -> ComparisonRow:
     (found,) = [row for row in comparison.rows if (row.after.split(" ")[0], row.metric) == (layout, metric)]
     return found
 

@@ -15,11 +15,9 @@ from keybench.results.analysis.group_comparison import judge
 from keybench.results.analysis.groups import Group, group_trials
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
-from keybench.results.report.answer.finding import Answer, finding, leading
-from keybench.results.report.answer.headline import headline
 from keybench.results.report.answer.layout_table import layout_table
 from keybench.results.report.answer.pictures import pictures
-from keybench.results.report.answer.ran import what_ran
+from keybench.results.report.answer.sentences import GroupAnswer, finding, headline, leading, what_ran
 from keybench.results.store.records import Trial
 from tests.results.conftest import START, a_run
 
@@ -120,10 +118,10 @@ def test_failed_trials_give_no_finding() -> None:
         assert pictures([broken], {}) == []
 
 
-def answer(costs: Costs, product: str, **options: str) -> Answer:
+def answer(costs: Costs, product: str, **options: str) -> GroupAnswer:
     one = group(costs, **options)
     judged = judge(one)
-    return Answer(one, judged, product, headline(one, judged, f"On {product}"))
+    return GroupAnswer(one, judged, product, headline(one, judged, f"On {product}"))
 
 
 def test_several_databases_have_one_finding_of_what_they_share() -> None:

@@ -22,8 +22,7 @@ from keybench.results.plots.canvas import Canvas, drawing
 from keybench.results.plots.palette import styles
 from keybench.results.report import figures as package
 from keybench.results.report.figures import group_figures, known_figures, run_figures
-from keybench.results.report.figures.figure import Figure, GroupFigure, RunFigure
-from keybench.results.report.figures.selection import evenly_chosen
+from keybench.results.report.figures.figure import GroupFigure, ReportFigure, RunFigure, evenly_chosen
 from keybench.results.store import blobs
 from keybench.results.store.records import Trial
 from tests.results.conftest import LAYOUTS, a_run, trials
@@ -42,7 +41,7 @@ def grouped(
     return group_trials(a_run(blocks=blocks), [change(trial) for trial in made], [])
 
 
-def drawn(groups: list[Group]) -> dict[str, Figure]:
+def drawn(groups: list[Group]) -> dict[str, ReportFigure]:
     """All figures of the first group and of the run, by the end of their keys; each is valid SVG."""
     looks = styles((arm.layout for group in groups for arm in group.arms), CONTROL)
     with drawing():
@@ -53,14 +52,14 @@ def drawn(groups: list[Group]) -> dict[str, Figure]:
     return {one.key.partition("-")[2]: one for one in found}
 
 
-def table(one: Figure) -> list[dict[str, str]]:
+def table(one: ReportFigure) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(unquote(one.csv.partition(",")[2]))))
 
 
 def test_a_new_figure_is_one_module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
-        "from keybench.results.report.figures.figure import Figure, GroupFigure\n"
-        "FIGURES = (GroupFigure('mine', 1, lambda group, styles, key: Figure(key, 'Mine', '', 'Why not.')),)\n"
+        "from keybench.results.report.figures.figure import ReportFigure, GroupFigure\n"
+        "FIGURES = (GroupFigure('mine', 1, lambda group, styles, key: ReportFigure(key, 'Mine', '', 'Why not.')),)\n"
     )
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     known_figures.cache_clear()
@@ -323,7 +322,7 @@ def test_characters_that_xml_forbids_are_replaced_and_the_rest_is_escaped() -> N
 
 
 def test_a_long_table_is_complete_in_the_file_and_cut_on_the_page() -> None:
-    long = Figure("k", "t", "u", "c", header=("n",), rows=tuple((float(i),) for i in range(150)))
+    long = ReportFigure("k", "t", "u", "c", header=("n",), rows=tuple((float(i),) for i in range(150)))
     assert (len(long.shown_rows), long.rest) == (100, "50 more rows in the file.")
     assert len(table(long)) == 150
     assert replace(long, rows=long.rows[:100]).rest == ""

@@ -20,10 +20,10 @@ from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
-from keybench.results.claims import rows
+from keybench.results.claims.answers import rows
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
-from keybench.results.report import download
+from keybench.results.report import source
 from keybench.results.report.page import render, write_report
 from keybench.results.report.source import stored
 from keybench.results.report.views import run_view
@@ -308,7 +308,7 @@ def test_answered_claims_are_shown_and_the_others_are_counted(fake_run) -> None:
         assert " ".join(row.ours.split()) in page.text
     others = len({row.claim for row in rows(store, ["latest"])} - {row.claim for row in found})
     assert f"{others} more claims need other work or cannot be tested here." in page.text
-    assert "This command lists them all: keybench claims 5ca1ab1e00 --all" in page.text
+    assert "This command lists them all: keybench compare 5ca1ab1e00 --claims --all" in page.text
 
 
 def test_the_page_has_all_values_or_the_command_that_exports_them(fake_run, monkeypatch) -> None:
@@ -317,10 +317,10 @@ def test_the_page_has_all_values_or_the_command_that_exports_them(fake_run, monk
     downloads = read(store).downloads()
     table = list(csv.DictReader(io.StringIO(unquote(downloads["keybench-5ca1ab1e00.csv"].partition(",")[2]))))
     assert len(table) == count
-    monkeypatch.setattr(download, "_MOST_PLAIN", 1000)
+    monkeypatch.setattr(source, "_MOST_PLAIN", 1000)
     packed = read(store).downloads()["keybench-5ca1ab1e00.csv.gz"].partition(",")[2]
     assert list(csv.DictReader(io.StringIO(gzip.decompress(b64decode(packed)).decode()))) == table
-    monkeypatch.setattr(download, "MOST_VALUES", count - 1)
+    monkeypatch.setattr(source, "MOST_VALUES", count - 1)
     page = read(store)
     assert not any("keybench-" in name for name in page.downloads())
     assert f"{count:,} values are too many to include in this page." in page.text

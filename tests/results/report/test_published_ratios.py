@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from keybench.results.claims import ClaimRow
-from keybench.results.claims.answers import answers
-from keybench.results.report.figures.published_ratios import claims_figure
+from keybench.results.claims.answers import ClaimRow, answers
+from keybench.results.report.claims_section import claims_figure
 from keybench.results.report.page import render
 
 

@@ -122,8 +122,8 @@ def test_verify_names_every_bundle_that_does_not_fit(fake_run, tmp_path, monkeyp
     assert capsys.readouterr().out == f"good.zip: run 5ca1ab1e00, {count} values; sums and schema fit\n"
     assert caught.value.exit_code == 2
     assert str(caught.value) == (
-        "cut.zip is no bundle, or a damaged one: name a file of `keybench bundle`.\n"
-        "other.zip is no bundle, or a damaged one: name a file of `keybench bundle`."
+        "cut.zip is no bundle, or a damaged one: name a file of `keybench export --bundle`.\n"
+        "other.zip is no bundle, or a damaged one: name a file of `keybench export --bundle`."
     )
     assert not (tmp_path / "site").exists()
 

@@ -70,7 +70,7 @@ def test_a_file_of_version_1_keeps_every_value(version_1: Path, write: bool) -> 
         for t in trials
         for r in t.readings
     } == expected
-    later = {SubjectKind.PHASE, SubjectKind.MODEL_PHASE, SubjectKind.RULE, SubjectKind.WAIT}
+    later = {SubjectKind.PHASE, SubjectKind.MODEL_PHASE, SubjectKind.WAIT}
     assert {r.subject.kind for t in trials for r in t.readings} == set(SubjectKind) - later
     assert {trial.traceback for trial in trials} == {""}
     new = rows(version_1, "SELECT trial, metric, subject_kind, subject_name, value, origin, reason FROM value")

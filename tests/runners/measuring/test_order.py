@@ -15,8 +15,7 @@ import pytest
 
 from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.p_values import ALPHA, sign_flip_max
-from keybench.results.analysis.ratios import estimate
-from keybench.results.analysis.verdict import Verdict, verdict
+from keybench.results.analysis.ratios import Verdict, estimate, verdict
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.scenarios.files import load_scenario
 

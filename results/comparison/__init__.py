@@ -1,0 +1,1 @@
+"""The comparison of arms behind `check`, `compare` and `claims`: conditions, changes over blocks, and tables."""

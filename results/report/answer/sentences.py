@@ -1,0 +1,269 @@
+"""The finding in one sentence, of a database and of a whole page, computed from the data; and what was run.
+
+Layouts are written in backquotes, which the page shows as code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from keybench.model.metric import Metric
+from keybench.model.names import CONTROL
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.group_comparison import ComparedArm, Judgement
+from keybench.results.analysis.groups import Group
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
+from keybench.results.analysis.ratios import Verdict
+from keybench.results.store.records import Run
+from keybench.results.wording import count_word, listed, number, plural
+
+_MOST: Final = 3
+"""Layouts that a sentence names; the others are counted."""
+
+
+def headline(group: Group, judgement: Judgement | None, subject: str) -> str:
+    """The finding on one group; `subject` begins the sentence: "On PostgreSQL 18.4"."""
+    if group.only_keys:
+        return _keys(group, subject)
+    if not any(arm.good for arm in group.arms):
+        return f"{subject}, no trial gave a value."
+    if judgement is not None and judgement.enough:
+        clauses = _decided(group, judgement)
+    else:
+        clauses = [*_most_pages(group), _why_undecided(group, judgement)]
+    return f"{subject}, {'; '.join(clauses)}."
+
+
+def pages(group: Group, arm: Arm) -> float | None:
+    """The arm's leaf pages over the control's, as median over blocks."""
+    ratio = group.ratio(arm, Metric.LEAF_PAGES)
+    return ratio.median if ratio else None
+
+
+def times(value: float) -> str:
+    """A ratio in a sentence: `1.70 ×`."""
+    return f"{number(value, 2 if value < 10 else 1 if value < 100 else 0)}\u00a0×"
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Names of layouts in a sentence."""
+    return listed([f"`{name}`" for name in names], _MOST)
+
+
+def more_pages(share: float) -> str:
+    """A ratio of page counts in words: `40 % more pages`."""
+    percent = round(100 * (share - 1))
+    if percent == 0:
+        return "as many pages"
+    return f"{abs(percent):,}\u00a0% {'more' if percent > 0 else 'fewer'} pages"
+
+
+def _decided(group: Group, judgement: Judgement) -> list[str]:
+    """Clauses on time, and on the pages of the slowest."""
+    same, faster = judgement.with_verdict("same"), judgement.with_verdict("faster")
+    slower, unclear = judgement.with_verdict("slower"), judgement.with_verdict("unclear")
+    clauses = []
+    if faster:
+        clauses.append(f"{_names(group, faster)} {_takes(faster)} the time of `{CONTROL}`")
+    if same:
+        clauses.append(f"{_names(group, same)} {'costs' if len(same) == 1 else 'cost'} what `{CONTROL}` costs")
+    if slower:
+        clauses.append(_slower(group, slower, of_control=not clauses))
+    if unclear and not (same or faster or slower):
+        clauses.append(f"whether any layout takes longer than `{CONTROL}` is not decided")
+        clauses += _most_pages(group)
+    elif unclear:
+        clauses.append(f"not decided: {_names(group, unclear)}")
+    return clauses
+
+
+def _slower(group: Group, slower: Sequence[ComparedArm], *, of_control: bool) -> str:
+    worst = slower[-1]
+    share = pages(group, worst.arm)
+    of = f" of `{CONTROL}`" if of_control else ""
+    needed = f" and {more_pages(share)}" if share is not None and round(100 * (share - 1)) else ""
+    most = "takes" if len(slower) == 1 else "takes longest:"
+    rest = f" ({count_word(len(slower) - 1)} more take longer too)" if len(slower) > 1 else ""
+    return f"`{_name(group, worst.arm)}` {most} {times(worst.ratio.median)} the time{of}{needed}{rest}"
+
+
+def _takes(judged: Sequence[ComparedArm]) -> str:
+    low, high = judged[0].ratio.median, judged[-1].ratio.median
+    if len(judged) == 1:
+        return f"takes {times(low)}"
+    return f"take {number(low, 2)} to {times(high)}"
+
+
+def _names(group: Group, judged: Sequence[ComparedArm]) -> str:
+    return quoted([_name(group, one.arm) for one in judged])
+
+
+def _name(group: Group, arm: Arm) -> str:
+    """The layout, with its column only if the layout was measured in several."""
+    return arm.layout if sum(one.layout == arm.layout for one in group.arms) == 1 else arm.name
+
+
+def _most_pages(group: Group) -> list[str]:
+    """A clause on the layout that needs the most pages; none without the control or counts of pages."""
+    known = [(share, arm) for arm in group.treatments if (share := pages(group, arm)) is not None]
+    if not known:
+        return []
+    share, arm = max(known, key=lambda one: one[0])
+    if round(100 * (share - 1)) <= 0:
+        return [f"no layout needs more pages than `{CONTROL}`"]
+    return [f"`{_name(group, arm)}` needs the most pages, {more_pages(share).removesuffix(' pages')} than `{CONTROL}`"]
+
+
+def _why_undecided(group: Group, judgement: Judgement | None) -> str:
+    if group.modelled:
+        return "a page model knows no times"
+    if group.control is None:
+        return f"times are not compared, because `{CONTROL}` has no successful trial"
+    if not group.values(Metric.INSERT_SECONDS):
+        return "no time was measured"
+    if judgement is None:
+        return f"only `{CONTROL}` has a successful trial"
+    count = len(group.blocks)
+    measured = "it was measured once" if count == 1 else f"it was measured {count_word(count)} times"
+    return f"which layout is faster is not decided ({measured}; {count_word(ENOUGH_BLOCKS)} times can decide)"
+
+
+def _keys(group: Group, subject: str) -> str:
+    known = group.values(Metric.KEY_NS)
+    if not known:
+        return f"{subject}: no trial gave a value."
+    (fast, least), (slow, most) = (pick(known, key=lambda one: one[1].median) for pick in (min, max))
+    return (
+        f"{subject}: `{_name(group, fast)}` is the fastest to make, {number(least.median)} ns a key; "
+        f"`{_name(group, slow)}` the slowest, {number(most.median)} ns."
+    )
+
+
+_MOST_PLACES: Final = 3
+_CHEAP: Final[frozenset[Verdict]] = frozenset({"same", "faster"})
+
+
+@dataclass(frozen=True)
+class GroupAnswer:
+    """One group's finding: its sentence, the product that it is about, and what decided it."""
+
+    group: Group
+    judgement: Judgement | None
+    product: str
+    """`PostgreSQL 18.4`."""
+    sentence: str
+
+
+def finding(answers: Sequence[GroupAnswer]) -> str:
+    """One sentence: the only answer, or what the answers on several databases have in common."""
+    if not answers:
+        return "No trial is recorded yet."
+    indexed = [one for one in answers if one.group.about == "index" and any(arm.good for arm in one.group.arms)]
+    if len(indexed) < 2:
+        return (indexed or answers)[0].sentence
+    decided = [one for one in indexed if one.judgement is not None and one.judgement.enough]
+    if len(decided) > 1:
+        return _by_time(decided)
+    return decided[0].sentence if decided else _by_pages(indexed)
+
+
+def leading(answers: Sequence[GroupAnswer]) -> int:
+    """The place of the answer to show first: with decided times, else with an index, else any."""
+    judged = [i for i, one in enumerate(answers) if one.judgement is not None and one.judgement.enough]
+    timed = [i for i, one in enumerate(answers) if one.judgement is not None]
+    indexed = [i for i, one in enumerate(answers) if one.group.about == "index"]
+    return next(iter([*judged, *timed, *indexed, 0]))
+
+
+def _by_time(decided: Sequence[GroupAnswer]) -> str:
+    verdicts: dict[str, list[Verdict]] = {}
+    ratios: dict[str, list[float]] = {}
+    for one in decided:
+        for judged in one.judgement.treatments if one.judgement else ():
+            verdicts.setdefault(judged.arm.layout, []).append(judged.verdict)
+            ratios.setdefault(judged.arm.layout, []).append(judged.ratio.median)
+    everywhere = {name: own for name, own in verdicts.items() if len(own) == len(decided)}
+    cheap = [name for name, own in everywhere.items() if set(own) <= _CHEAP]
+    dear = [name for name, own in everywhere.items() if set(own) == {"slower"}]
+    clauses = []
+    if cheap:
+        named = sorted(cheap, key=lambda name: median(ratios[name]))
+        clauses.append(f"{quoted(named)} {'costs' if len(cheap) == 1 else 'cost'} no more than `{CONTROL}`")
+    if dear:
+        worst = max(dear, key=lambda name: median(ratios[name]))
+        of = f" of `{CONTROL}`" if not cheap else ""
+        clauses.append(f"`{worst}` takes {_between(ratios[worst])} the time{of}")
+    if not cheap:
+        clauses.append("which layout costs least depends on the database, or is not decided")
+    return f"On {_places(decided)}, {'; '.join(clauses)}."
+
+
+def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
+    shares: Mapping[str, list[float]] = _by_layout(indexed, lambda one: one.group)
+    whole = {name: own for name, own in shares.items() if len(own) == len(indexed)}
+    modelled = all(one.group.modelled for one in indexed)
+    where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
+    undecided = "" if modelled else "; which layout is faster is not decided"
+    if not whole:
+        return f"{where}, no layout was measured beside `{CONTROL}` everywhere{undecided}."
+    worst = max(whole, key=lambda name: median(whole[name]))
+    low, high = (round(100 * (pick(whole[worst]) - 1)) for pick in (min, max))
+    if high <= 0:
+        return f"{where}, no layout needs more pages than `{CONTROL}`{undecided}."
+    share = f"{high}\u00a0%" if low == high else f"{low} to {high}\u00a0%".replace("-", "−")
+    return f"{where}, `{worst}` needs {share} more pages than `{CONTROL}`{undecided}."
+
+
+def _by_layout(answers: Sequence[GroupAnswer], of: Callable[[GroupAnswer], Group]) -> dict[str, list[float]]:
+    """The ratios of leaf pages of each layout, one for each answer that has it."""
+    shares: dict[str, list[float]] = {}
+    for one in answers:
+        group = of(one)
+        for arm in group.treatments:
+            if (share := pages(group, arm)) is not None:
+                shares.setdefault(arm.layout, []).append(share)
+    return shares
+
+
+def _between(values: Sequence[float]) -> str:
+    low, high = min(values), max(values)
+    return times(high) if f"{low:.2f}" == f"{high:.2f}" else f"{number(low, 2)} to {times(high)}"
+
+
+def _places(answers: Sequence[GroupAnswer]) -> str:
+    products = list(dict.fromkeys(one.product for one in answers))
+    if len(products) > _MOST_PLACES:
+        return f"all {count_word(len(products))} databases"
+    return listed(products, _MOST_PLACES)
+
+
+def what_ran(run: Run, groups: Sequence[Group], products: Sequence[str]) -> str:
+    """`keybench inserted 5,000 rows with each of 4 kinds of key into SQLite 3.54, once.`"""
+    stored = [group for group in groups if not group.only_keys]
+    if not groups:
+        return "No trial is recorded yet."
+    rows = listed([f"{count:,}" for count in sorted({group.rows for group in groups})], last="or")
+    layouts = len({arm.layout for group in groups for arm in group.arms})
+    keys = "one kind of key" if layouts == 1 else f"each of {layouts} kinds of key"
+    often = repeated(max(len(group.blocks) for group in groups))
+    if not stored:
+        return f"keybench made {rows} keys of {keys}, {often}; nothing was inserted."
+    beside = listed([run.characters(size) for size in sorted({group.payload for group in stored})], last="or")
+    sent = "computed what becomes of" if all(group.modelled for group in stored) else "inserted"
+    into = "in page models of" if all(group.modelled for group in stored) else "into"
+    writers = max(trial.writers for group in stored for trial in group.trials)
+    many = "" if writers == 1 else f" from {plural(writers, 'writer')} at the same time"
+    return (
+        f"keybench {sent} {rows} rows ({beside} beside the key) with {keys}{many} {into} "
+        f"{listed(list(dict.fromkeys(products)))}, {often}."
+    )
+
+
+def repeated(blocks: int) -> str:
+    """How often all was measured."""
+    words = {1: "once", 2: "twice"}
+    often = words.get(blocks, f"{count_word(blocks)} times")
+    return often if blocks == 1 else f"{often}, in shuffled order"

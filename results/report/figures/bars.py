@@ -1,0 +1,180 @@
+"""A figure of stacked bars, one for each arm."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from keybench.model.metric import Metric
+from keybench.model.subject import Subject, SubjectKind
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
+from keybench.results.plots.palette import KINDS, PLAIN, ramp
+from keybench.results.plots.stacked_bars import BarPart, stacked_bars
+from keybench.results.report.figures.figure import (
+    GroupFigure,
+    ReportFigure,
+    Styles,
+    extremes,
+    gaps,
+    join,
+    medians_note,
+    missing,
+    named_rows,
+    origin_note,
+    per_row,
+    placeholder,
+    total,
+    unit_of,
+)
+from keybench.results.wording import decimals, listed, number
+
+
+@dataclass(frozen=True)
+class BarFigure:
+    """Title, unit and axis label of a figure of stacked bars."""
+
+    title: str
+    unit: str
+    label: str
+
+    def draw(
+        self,
+        group: Group,
+        styles: Styles,
+        prefix: str,
+        parts: Sequence[BarPart],
+        totals: Sequence[float | None],
+        above: str,
+        metrics: Sequence[Metric],
+    ) -> ReportFigure:
+        """The figure; `totals`, under the heading `above`, are written at the right."""
+        if not parts:
+            return ReportFigure(prefix, self.title, self.unit, gaps(group, metrics) or missing(group, metrics[0]))
+        places = decimals([value for value in totals if value is not None])
+        has = [any(part.values[i] is not None for part in parts) for i in range(len(group.arms))]
+        texts = [
+            placeholder(arm) if not shown else "–" if value is None else number(value, places)
+            for arm, value, shown in zip(group.arms, totals, has, strict=True)
+        ]
+        known = [(group.label(arm), value) for arm, value in zip(group.arms, totals, strict=True) if value is not None]
+        names = listed([part.name.lower() for part in parts])
+        return ReportFigure(
+            key=prefix,
+            title=self.title,
+            unit=self.unit,
+            caption=join(medians_note(group), gaps(group, metrics)),
+            origin=origin_note(group, metrics),
+            alt=join(f"Stacked bars of {names}, {self.label}.", f"{above}: {extremes(known)}" if known else ""),
+            svg=stacked_bars(named_rows(group, group.arms, styles), parts, texts, self.label, above, prefix),
+            header=("layout", "column", *(f"{part.name}, {self.label}" for part in parts)),
+            rows=tuple(
+                (arm.layout, arm.column, *(part.values[i] for part in parts)) for i, arm in enumerate(group.arms)
+            ),
+        )
+
+
+_SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
+_TOGETHER = Metric.EDGE_AND_INTERIOR_SPLITS
+_LOOKS = dict(zip(_SPLITS, zip(KINDS, ("", "\\\\\\\\", "////"), strict=True), strict=True)) | {
+    _TOGETHER: (KINDS[2], "xxxx")
+}
+"""Colour and hatching of each kind."""
+
+
+def _splits(group: Group, styles: Styles, prefix: str) -> ReportFigure:
+    bars = BarFigure(
+        "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless", "per 1,000 rows"
+    )
+    kinds = {
+        metric: [per_row(group, arm, metric, 1000) for arm in group.arms]
+        for metric in (*_SPLITS, _TOGETHER)
+        if group.values(metric)
+    }
+    parts = [BarPart(metric.definition.title, values, *_LOOKS[metric]) for metric, values in kinds.items()]
+    harmful = [
+        [values[i] for metric, values in kinds.items() if metric != Metric.APPENDS] for i in range(len(group.arms))
+    ]
+    totals = [total(values) for values in harmful]
+    return bars.draw(group, styles, prefix, parts, totals, "edge + interior", _SPLITS)
+
+
+def _log_written(group: Group, styles: Styles, prefix: str) -> ReportFigure:
+    bars = BarFigure("Log written", unit_of("bytes a row", "lower"), "bytes a row")
+    metrics = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGE_BYTES)
+    whole, images = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
+    parts = []
+    if group.values(Metric.LOG_BYTES):
+        split = bool(group.values(Metric.LOG_PAGE_IMAGE_BYTES))
+        rest = [None if w is None else w - min(i or 0.0, w) for w, i in zip(whole, images, strict=True)]
+        parts.append(BarPart("Records" if split else "Log", rest, PLAIN))
+        if split:
+            parts.append(BarPart("Full-page images", images, KINDS[1], "////"))
+    return bars.draw(group, styles, prefix, parts, whole, "total", metrics)
+
+
+def _sizes(group: Group, styles: Styles, prefix: str) -> ReportFigure:
+    bars = BarFigure("Size on disk", unit_of("bytes a row", "lower"), "bytes a row")
+    metrics = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
+    index, table = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
+    rest = [None if t is None or i is None else max(t - i, 0.0) for t, i in zip(table, index, strict=True)]
+    parts = []
+    if group.values(Metric.INDEX_BYTES):
+        parts.append(BarPart("Key's index", index, PLAIN))
+        if any(rest):
+            parts.append(BarPart("Rest of the table", rest, KINDS[0]))
+    totals = [total([i, r]) for i, r in zip(index, rest, strict=True)]
+    return bars.draw(group, styles, prefix, parts, totals, "total", metrics)
+
+
+_MOST_KINDS: Final = 5
+"""Kinds of waits that have a colour of their own."""
+_RUNNING, _CLIENT, _OTHERS = "running", "client", "other waits"
+
+_FIGURE: Final = BarFigure(
+    "What writers wait for",
+    "share of the time of all writers' connections: running, waiting for the client, or waiting in the server",
+    "% of writers' time",
+)
+
+
+def _waits(group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
+    shares = [_shares(arm) for arm in group.arms]
+    if not any(shares):
+        return None
+    total: Counter[str] = Counter()
+    for own in shares:
+        total.update(own)
+    kinds = [name for name, _ in total.most_common() if name not in (_RUNNING, _CLIENT)]
+    chosen, others = kinds[:_MOST_KINDS], kinds[_MOST_KINDS:]
+    parts = [_part(_RUNNING, shares, [_RUNNING], PLAIN)]
+    parts += [_part(name, shares, [name], colour) for name, colour in zip(chosen, ramp(len(chosen)), strict=True)]
+    if others:
+        parts.append(_part(_OTHERS, shares, others, KINDS[1], "///"))
+    parts.append(_part(_CLIENT, shares, [_CLIENT], KINDS[0]))
+    waiting = [sum(own.get(name, 0.0) for name in kinds) if own else None for own in shares]
+    drawn = _FIGURE.draw(group, styles, prefix, parts, waiting, "waiting in the server", [])
+    return replace(drawn, origin="Measured: samples of the server's list of connections.")
+
+
+def _shares(arm: Arm) -> dict[str, float]:
+    """The mean share of each kind of wait over blocks; empty without samples."""
+    waits = [subject for subject in arm.readings if subject.kind == SubjectKind.WAIT]
+    values = {subject.name: arm.values(Metric.WAITING, Subject.wait(subject.name)) for subject in waits}
+    blocks = {block for own in values.values() for block in own}  # a kind that no sample of a block shows has 0 there
+    return {name: sum(own.values()) / len(blocks) for name, own in values.items()}
+
+
+def _part(name: str, shares: list[dict[str, float]], kinds: list[str], colour: str, hatch: str = "") -> BarPart:
+    lengths = [sum(own.get(kind, 0.0) for kind in kinds) if own else None for own in shares]
+    return BarPart(name, lengths, colour, hatch)
+
+
+FIGURES = (
+    GroupFigure("splits", 50, _splits),
+    GroupFigure("log", 70, _log_written),
+    GroupFigure("size", 75, _sizes),
+    GroupFigure("waits", 38, _waits),
+)

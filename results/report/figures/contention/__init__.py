@@ -1,1 +1,0 @@
-"""Figures of what writers do to one another."""

@@ -1,1 +1,0 @@
-"""Figures of lag: several writers, or several keys per clock tick."""

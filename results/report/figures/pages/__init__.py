@@ -1,1 +1,0 @@
-"""Figures of pages, splits, log and size."""

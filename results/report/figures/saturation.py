@@ -1,0 +1,160 @@
+"""Rows a second, the slowest transactions and rollbacks against the number of writers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+import numpy as np
+
+from keybench.model.metric import Metric
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
+from keybench.results.analysis.ratios import Summary, summarise
+from keybench.results.plots.curves import Curve, curve_panels
+from keybench.results.plots.panels import PlotRow
+from keybench.results.plots.scales import Scale
+from keybench.results.report.figures.figure import (
+    STATISTICS,
+    ReportFigure,
+    RunFigure,
+    Styles,
+    Value,
+    cells,
+    extremes,
+    join,
+)
+from keybench.results.wording import plural
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    name: str
+    title: str
+    unit: str
+    label: str
+    of: Callable[[Arm, int], Summary | None]
+    """The quantity of an arm whose trials have so many rows."""
+    note: str = ""
+
+
+def _rows_a_second(arm: Arm, rows: int) -> Summary | None:
+    return summarise([rows / seconds for seconds in arm.values(Metric.INSERT_SECONDS).values()])
+
+
+def _sent(group: Group) -> int:
+    """Rows that the insert time is of: without those that filled the table before."""
+    scenario = group.run.definition.get("scenario")
+    load = scenario.get("load") if isinstance(scenario, dict) else None
+    filled = float(load.get("filled", 0.0)) if isinstance(load, dict) else 0.0
+    return round(group.rows * (1 - filled))
+
+
+_QUANTITIES: Final = (
+    _Quantity(
+        "rate",
+        "Rows a second by number of writers",
+        "rows a second of all writers together, higher is better",
+        "rows a second",
+        _rows_a_second,
+    ),
+    _Quantity(
+        "p99",
+        "Transaction time by number of writers",
+        "ms, 99th percentile of all writers' transactions with their retries, lower is better",
+        "p99, ms",
+        lambda arm, _: arm.summary(Metric.TX_P99_MS),
+    ),
+    _Quantity(
+        "aborts",
+        "Aborts by number of writers",
+        "rollbacks in favour of other transactions, per 1,000 transactions, lower is better",
+        "aborts per 1,000",
+        lambda arm, _: found if (found := arm.summary(Metric.ABORTS)) and found.high else None,
+    ),
+)
+
+
+def _saturation(groups: Sequence[Group], styles: Styles, prefix: str) -> list[ReportFigure]:
+    """A figure of each quantity for each database, server and payload that has several numbers of writers."""
+    figures: list[ReportFigure | None] = []
+    shown = sorted((group for group in groups if not group.modelled), key=lambda group: (*_work(group), group.writers))
+    for place, (_, part) in enumerate(groupby(shown, _work), start=1):
+        own = list(part)
+        if len({group.writers for group in own}) > 2:
+            figures += [_figure(own, one, styles, f"{prefix}-{place}-{one.name}") for one in _QUANTITIES]
+    return [figure for figure in figures if figure]
+
+
+def _work(group: Group) -> tuple[str, str, int, int, str]:
+    return group.database, group.server, group.payload, group.rows, group.column
+
+
+def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix: str) -> ReportFigure | None:
+    writers = [group.writers for group in groups]
+    names = list(dict.fromkeys((arm.layout, arm.column) for group in groups for arm in group.arms))
+    found = {
+        name: [
+            next((quantity.of(arm, _sent(group)) for arm in group.arms if (arm.layout, arm.column) == name), None)
+            for group in groups
+        ]
+        for name in names
+    }
+    whole = [name for name in names if all(found[name])]
+    if not whole:
+        return None
+    several = len({column for _, column in whole[1:]}) > 1
+    curves = {}
+    for layout, column in whole:
+        known = [summary for summary in found[layout, column] if summary]
+        curves[layout, column] = Curve(
+            PlotRow(layout, column if several else "", styles[layout]),
+            np.array([one.median for one in known]),
+            np.array([one.low for one in known]),
+            np.array([one.high for one in known]),
+        )
+    control = next((name for name in whole if groups[0].control and name[0] == groups[0].control.layout), None)
+    first = groups[0]
+    width = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
+    rows: list[tuple[Value, ...]] = [
+        (layout, column, f"{number}", *cells(summary))
+        for layout, column in names
+        for number, summary in zip(writers, found[layout, column], strict=True)
+    ]
+    blocks = max(len(group.blocks) for group in groups)
+    last = [(layout, curve.middle[-1]) for (layout, _), curve in curves.items()]
+    return ReportFigure(
+        key=prefix,
+        title=f"{quantity.title}: {first.database}{width}",
+        unit=quantity.unit,
+        caption=join(
+            f"Lines are medians of {plural(blocks, 'block')}; bands span the range of the blocks."
+            if blocks > 1
+            else "One block.",
+            "Dashed: the control." if control else "",
+            "Writers run on the machine of the server and take processors from it.",
+        ),
+        origin="Measured.",
+        alt=f"Small multiples, {plural(len(curves), 'panel')}. With {plural(writers[-1], 'writer')}: {extremes(last)}",
+        svg=curve_panels(
+            np.array(writers, np.float64),
+            list(curves.values()),
+            ("writers", quantity.label),
+            prefix,
+            reference=(curves[control], "control") if control else None,
+            x_scale=_scale(writers),
+        ),
+        header=("layout", "column", "writers", *(f"{quantity.label}, {part}" for part in STATISTICS)),
+        rows=tuple(rows),
+    )
+
+
+def _scale(writers: Sequence[int]) -> Scale:
+    """Logarithmic, with ticks at the first and last number and at each second one between."""
+    ticks = tuple((float(number), f"{number}") for number in writers[:: 2 if len(writers) > 4 else 1])
+    return Scale(float(writers[0]), float(writers[-1]), ticks, log=True)
+
+
+FIGURES = (RunFigure("saturation", 5, _saturation),)

@@ -1,0 +1,241 @@
+"""Reads and writes runs, their environments, and trials.
+
+One trial is written at a time; all trials of a run are read at once, which may be a million values.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections import defaultdict
+from dataclasses import fields, replace
+from typing import Any, Final, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, and_, select
+
+import keybench
+from keybench.errors import UsageError
+from keybench.model.metric import Metric
+from keybench.model.names import MOST_BLOCKS
+from keybench.model.reading import Origin, Reading, Series
+from keybench.model.subject import KEY, Subject, SubjectKind
+from keybench.results.store import storage, tables
+from keybench.results.store.blobs import Blob
+from keybench.results.store.records import Environment, Run, Trial
+
+_RUN_FIELDS: Final = tuple(field.name for field in fields(Run))
+_PLAIN_FIELDS: Final = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series", "blobs"})
+_TEXTS: Final = ("database", "server", "column", "layout", "scenario", "error", "traceback")
+_WHOLE: Final = {"position": 0, "payload": 0, "rows": 1, "writers": 1, "rows_per_tx": 1}
+"""The least of each number."""
+_ORIGINS: Final = frozenset(get_args(Origin))
+_ORDER: Final = {metric: place for place, metric in enumerate(Metric)}
+_Place = tuple[int, bool, str]
+
+_RETIRED_METRICS: Final = frozenset(
+    {"ranges", "hottest_range_share", "ranges_written", "range_takeovers", "range_size_splits", "range_load_splits"}
+)
+_RETIRED_SUBJECT, _RETIRED_BLOB = "rule", "ranges: model"
+"""What runs on clusters recorded, up to keybench 0.1."""
+
+
+def run_ids(connection: Connection) -> list[str]:
+    """The ids of all runs, oldest first."""
+    query = select(tables.run.c.id).order_by(tables.run.c.started, tables.run.c.id)
+    return [str(name) for name in connection.execute(query).scalars()]
+
+
+def load_run(connection: Connection, run_id: str) -> Run:
+    """The run. Raises ValueError if one of its values cannot be that of a run."""
+    row = connection.execute(select(tables.run).where(tables.run.c.id == run_id)).one()
+    run = Run(**{name: getattr(row, name) for name in _RUN_FIELDS})
+    for name in ("id", "keybench", "command", "scenario", "profile"):
+        storage.text(f"its {name}", getattr(run, name))
+    storage.moment("its start", run.started)
+    storage.whole("its seed", run.seed, most=10**100)
+    storage.whole("its number of blocks", run.blocks, 1, MOST_BLOCKS)
+    storage.table("its definition", run.definition)
+    storage.table("its machine", run.machine)
+    return run
+
+
+def environments(connection: Connection, run_id: str) -> list[Environment]:
+    """The environments of a run, by database and server. Raises ValueError as `load_run`."""
+    table = tables.environment
+    query = select(table).where(table.c.run == run_id).order_by(table.c.database, table.c.server)
+    return [_environment(*row[1:]) for row in connection.execute(query).all()]
+
+
+def _environment(database: object, server: object, versions: object, settings: object, cache: object) -> Environment:
+    return Environment(
+        storage.text("a database", database),
+        storage.text("a server", server),
+        storage.table("the versions of a server", versions, str),
+        storage.table("the settings of a server", settings, str),
+        storage.whole("the cache of a server", cache),
+    )
+
+
+def insert_trial(connection: Connection, run_id: str, trial: Trial) -> None:
+    """Writes a trial with all its measurements, and its block if this is the block's first trial."""
+    block, key = tables.block, {"run": run_id, "number": trial.block}
+    known = and_(block.c.run == run_id, block.c.number == trial.block)
+    if connection.execute(select(block.c.number).where(known)).first() is None:
+        connection.execute(block.insert().values(**key, started=trial.started))
+    plain = {name: getattr(trial, name) for name in _PLAIN_FIELDS} | {"traceback": trial.traceback or None}
+    inserted = connection.execute(tables.trial.insert().values(run=run_id, **plain)).inserted_primary_key
+    number = inserted[0] if inserted else None
+    if values := [_value_row(number, reading) for reading in trial.readings]:
+        connection.execute(tables.value.insert(), values)
+    if series := [_series_row(number, line) for line in trial.series]:
+        connection.execute(tables.series.insert(), series)
+    if blobs := [{"trial": number, "kind": blob.kind, "content": blob.content} for blob in trial.blobs]:
+        connection.execute(tables.blob.insert(), blobs)
+
+
+def load_trials(connection: Connection, run_id: str, where: str, *, blobs: bool) -> list[Trial]:
+    """Every trial of a run, sorted by block and position; readings in the order of Metric, the key's before a model's.
+
+    What only clusters had, which keybench no longer measures, is left out: it must not make an older file unreadable.
+    Raises ValueError for a value that cannot be a trial's, UsageError for a name of a newer keybench; `where` names the
+    database in its message.
+    """
+    trial = tables.trial
+    query = select(trial).where(trial.c.run == run_id).order_by(trial.c.block, trial.c.position)
+    rows = connection.execute(query).all()
+    readings, series = _readings(connection, run_id, where), _series(connection, run_id, where)
+    stored = _blobs(connection, run_id) if blobs else defaultdict(tuple)
+    return [
+        Trial(
+            **_plain_values(row),
+            readings=readings[row.id],
+            series=series[row.id],
+            blobs=stored[row.id],
+        )
+        for row in rows
+    ]
+
+
+def _plain_values(row: Any) -> dict[str, Any]:
+    """The values of a trial's own row. Raises ValueError if one of them cannot be a trial's."""
+    plain = {name: getattr(row, name) for name in _PLAIN_FIELDS} | {"traceback": row.traceback or ""}
+    of = f"of the trial in block {plain['block']!r}, position {plain['position']!r}"
+    for name in _TEXTS:
+        storage.text(f"the {name} {of}", plain[name])
+    for name, least in _WHOLE.items():
+        storage.whole(f"the {name} {of}", plain[name], least)
+    storage.whole(f"the block {of}", plain["block"], 1, MOST_BLOCKS)
+    storage.checked(f"the seconds {of}", plain["seconds"], (int, float), "a finite number")
+    storage.moment(f"the start {of}", plain["started"])
+    if plain["status"] not in ("ok", "error"):
+        raise ValueError(f"the status {of} is {plain['status']!r}, not ok or error")
+    return plain
+
+
+def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[int, tuple[Reading, ...]]:
+    """Readings by trial number; in the order of Metric, the key's before a model's."""
+    trial, value = tables.trial, tables.value
+    names_of = (value.c.metric, value.c.subject_kind, value.c.subject_name)
+    columns = (value.c.trial, *names_of, value.c.value, value.c.origin, value.c.reason)
+    rows = connection.execute(select(*columns).join(trial).where(trial.c.run == run_id)).all()
+    known: dict[tuple[str, str, str], tuple[_Place, Metric, Subject]] = {}
+    placed: dict[int, list[tuple[_Place, Reading]]] = defaultdict(list)
+    for number, metric_name, kind, subject_name, amount, origin, reason in rows:
+        key = (metric_name, kind, subject_name)
+        if key not in known:
+            if metric_name in _RETIRED_METRICS or kind == _RETIRED_SUBJECT:
+                continue
+            metric, subject = _metric(metric_name, where), _subject(kind, subject_name, where)
+            known[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject
+        place, metric, subject = known[key]
+        if origin not in _ORIGINS or (amount is None) != (origin == "absent") or type(reason) is not str:
+            raise ValueError(f"the origin of {metric} of trial {number} is {origin!r}, its value {amount!r}")
+        if amount is not None and (type(amount) is not float or not math.isfinite(amount)):
+            raise ValueError(f"the value of {metric} of trial {number} is {amount!r}, not a finite number")
+        placed[number].append((place, Reading(metric, amount, origin, reason, subject)))
+    # No two readings of a trial have the same place.
+    return defaultdict(tuple, {number: tuple(one for _, one in sorted(own)) for number, own in placed.items()})
+
+
+def _series(connection: Connection, run_id: str, where: str) -> defaultdict[int, tuple[Series, ...]]:
+    """Series by trial number; in the order of Metric."""
+    trial, table = tables.trial, tables.series
+    columns = (table.c.trial, table.c.metric, table.c.x, table.c.y)
+    series: dict[int, list[Series]] = defaultdict(list)
+    for number, name, x, y in connection.execute(select(*columns).join(trial).where(trial.c.run == run_id)).all():
+        try:
+            line = Series(_metric(name, where), _unpacked(x, "<i8"), _unpacked(y, "<f8"))
+            if len(line.x) != len(line.y) or not np.isfinite(line.y).all():
+                raise ValueError("its points are not pairs of numbers")
+        except storage.DAMAGE as error:
+            raise ValueError(f"the series {name} of trial {number}: {error}") from None
+        series[number].append(line)
+    ordered = {number: tuple(sorted(own, key=lambda line: _ORDER[line.metric])) for number, own in series.items()}
+    return defaultdict(tuple, ordered)
+
+
+def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, ...]]:
+    """Blobs by trial number; sorted by kind."""
+    trial, table = tables.trial, tables.blob
+    columns = (table.c.trial, table.c.kind, table.c.content)
+    rows = connection.execute(select(*columns).join(trial).where(trial.c.run == run_id).order_by(table.c.kind)).all()
+    blobs: dict[int, list[Blob]] = defaultdict(list)
+    for number, kind, content in rows:
+        if kind == _RETIRED_BLOB:
+            continue
+        blob = Blob(kind, content)
+        try:
+            blob.check()
+        except storage.DAMAGE as error:
+            raise ValueError(f"the picture data {kind!r} of trial {number}: {error}") from None
+        blobs[number].append(blob)
+    return defaultdict(tuple, {number: tuple(own) for number, own in blobs.items()})
+
+
+def _unpacked(content: bytes, dtype: str) -> NDArray[Any]:
+    # A copy in the machine's own byte order; an array over bytes would be read-only.
+    return np.frombuffer(zlib.decompress(content), dtype).astype(dtype[1:])
+
+
+def _value_row(trial: int | None, reading: Reading) -> dict[str, Any]:
+    if reading.value is not None and not math.isfinite(reading.value):
+        why = f"the probe gave {reading.value}, which is not a finite number"
+        reading = replace(reading, value=None, origin="absent", reason=why)
+    return {
+        "trial": trial,
+        "metric": reading.metric,
+        "subject_kind": reading.subject.kind,
+        "subject_name": reading.subject.name,
+        "value": reading.value,
+        "origin": reading.origin,
+        "reason": reading.reason,
+    }
+
+
+def _series_row(trial: int | None, line: Series) -> dict[str, Any]:
+    x, y = (zlib.compress(np.asarray(a, dtype).tobytes()) for a, dtype in ((line.x, "<i8"), (line.y, "<f8")))
+    return {"trial": trial, "metric": line.metric, "x": x, "y": y}
+
+
+def _metric(name: str, where: str) -> Metric:
+    try:
+        return Metric(storage.text("the name of a metric", name))
+    except ValueError:
+        if not isinstance(name, str):
+            raise
+        raise _newer(where, f"the metric {name!r}") from None
+
+
+def _subject(kind: str, name: str, where: str) -> Subject:
+    try:
+        return Subject(SubjectKind(kind), storage.text("the name of a subject", name))
+    except ValueError:
+        if not isinstance(name, str):
+            raise
+        raise _newer(where, f"values of the kind {kind!r}") from None
+
+
+def _newer(where: str, what: str) -> UsageError:
+    return UsageError(f"{where} holds {what}, which keybench {keybench.__version__} does not know: update keybench.")
