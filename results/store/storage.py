@@ -80,7 +80,7 @@ class Storage:
     def close(self) -> None:
         """Closes the connections, then releases the lock; may be called twice."""
         self._engine.dispose()
-        self._close, close = None, self._close
+        close, self._close = self._close, None
         if close is not None:
             close()
 

@@ -106,8 +106,7 @@ def test_without_a_run_everything_is_listed() -> None:
 
 def test_the_readme_counts_right() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"{len(all_claims())} claims by " in " ".join(readme.split())
-    assert f"{len(all_claims())} published claims" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"{len(all_claims())} published claims" in " ".join(readme.split())
 
 
 def test_the_document_lists_every_claim_as_the_data_do() -> None:

@@ -108,7 +108,7 @@ def test_text_that_is_none_is_damage(file: str) -> None:
 
 def test_a_missing_table_is_damage(file: str) -> None:
     change(file, "DROP TABLE series")
-    assert f"{file} is damaged: a part of it cannot be read (no such table: series)." in said(
+    assert f"{file} is damaged: a part of it cannot be read (no such table: main.series)." in said(
         lambda: everything(file, BAD)
     )
 
