@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks import pairs
 from keybench.databases.contract.roles import Address
 from keybench.databases.sqlite.connection import configured
-from keybench.databases.sqlite.ddl import Files, Statements
+from keybench.databases.sqlite.ddl import Statements, TableFiles
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import EnvironmentMissing
 from keybench.model.payload import Payload
@@ -100,7 +100,7 @@ def _pragmas(address: Address) -> list[str]:
 
 
 def _database(address: Address, table: Table) -> Path:
-    return Files(Path(address.parameters["folder"]), table.name).database
+    return TableFiles(Path(address.parameters["folder"]), table.name).database
 
 
 def _native(program: Path) -> Peer:

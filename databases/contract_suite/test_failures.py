@@ -14,14 +14,11 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.bench import Bench
 from keybench.databases.contract_suite.keys import random
 from keybench.databases.contract_suite.places import Place
@@ -87,15 +84,6 @@ def no_shared_memory_left() -> Iterator[None]:
     while (left := shared_memory() - before) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert left == set()
-
-
-@dataclass
-class Own:
-    """A server of this test's own."""
-
-    provision: Any
-    address: Address
-    bench: Bench
 
 
 @linux

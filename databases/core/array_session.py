@@ -37,7 +37,7 @@ class ArrayBatch:
 
 
 @dataclass(frozen=True)
-class BulkBatch:
+class BulkRows:
     """One transaction's rows for one call of the bulk path."""
 
     rows: list[Row]
@@ -91,11 +91,11 @@ class ArraySession(Session):
         """Batches of rows whose keys the server makes."""
         return self._batches(None, rows, payload, start, rows_per_tx)
 
-    def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[BulkBatch]:
+    def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[BulkRows]:
         """Batches of `rows_per_tx` rows for the bulk path."""
         self.begin_bulk()
         rows = self._rows(self.bound(keys), len(keys), payload, start)
-        return [BulkBatch(rows[first : first + rows_per_tx]) for first in range(0, len(rows), rows_per_tx)]
+        return [BulkRows(rows[first : first + rows_per_tx]) for first in range(0, len(rows), rows_per_tx)]
 
     def _batches(
         self, keys: list[object] | None, n: int, payload: Payload, start: int, rows_per_tx: int
@@ -117,7 +117,7 @@ class ArraySession(Session):
 
     def send(self, batch: object) -> int:
         """Sends one transaction. Returns the number of rows stored, without children."""
-        if isinstance(batch, BulkBatch):
+        if isinstance(batch, BulkRows):
             return self.load_in_bulk(batch.rows)
         assert isinstance(batch, ArrayBatch)
         with self.undone_on_error():

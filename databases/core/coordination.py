@@ -48,7 +48,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class LoadState:
+class WritersState:
     """The contents of the table at one moment of a load."""
 
     stage: int
@@ -96,7 +96,7 @@ class CoordinationTable:
         """Marks that the writer has finished and sends nothing more."""
         self._run("UPDATE {} SET gone = 1 WHERE load_id = :load_id AND writer = :writer", load_id=load, writer=writer)
 
-    def read(self, load: int) -> LoadState:
+    def read(self, load: int) -> WritersState:
         """The state of the load."""
         ((stage, row, heartbeats, stopped),) = self._run(
             "SELECT MIN(CASE WHEN writer >= 0 THEN stage END), MIN(CASE WHEN writer >= 0 THEN ahead END), "
@@ -105,8 +105,8 @@ class CoordinationTable:
             load_id=load,
         )
         if heartbeats is None or stage is None:
-            return LoadState(_UNCLAIMED, 0, 0, True)
-        return LoadState(int(stage), int(row), int(heartbeats), bool(stopped))
+            return WritersState(_UNCLAIMED, 0, 0, True)
+        return WritersState(int(stage), int(row), int(heartbeats), bool(stopped))
 
     def heartbeat(self, load: int) -> None:
         """Shows that the runner is alive."""

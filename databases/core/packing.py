@@ -34,7 +34,7 @@ class Varying:
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class PackedRows:
     """Rows of bytes, one after the other."""
 
     data: NDArray[np.uint8]
@@ -64,13 +64,13 @@ def texts(payload: Payload, start: int, n: int) -> Bytes | Varying:
     return letters if payload.lengths is None else Varying(letters, payload.kept(start, n))
 
 
-def lines(*columns: Bytes | Varying) -> Lines:
+def lines(*columns: Bytes | Varying) -> PackedRows:
     """The columns side by side, each row's parts joined."""
     data = beside(*(column.data if isinstance(column, Varying) else column for column in columns))
     if not any(isinstance(column, Varying) for column in columns):
-        return Lines(data.reshape(-1), data.shape[1])
+        return PackedRows(data.reshape(-1), data.shape[1])
     kept = np.concatenate([c.kept if isinstance(c, Varying) else np.ones(c.shape, np.bool_) for c in columns], axis=1)
-    return Lines(data[kept], data.shape[1], np.cumsum(kept.sum(axis=1)))
+    return PackedRows(data[kept], data.shape[1], np.cumsum(kept.sum(axis=1)))
 
 
 def repeated(text: bytes, n: int) -> Bytes:

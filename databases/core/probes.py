@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -24,6 +25,32 @@ NOBODY = "No sample shows a writer: the load was too short, or this user may not
 def measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading]:
     """A reading for each metric, in order."""
     return [Reading(metric, float(value), "measured") for metric, value in zip(metrics, values, strict=True)]
+
+
+class CounterProbe(Probe):
+    """Counters of the server that only grow: their differences over the inserts."""
+
+    _before: Sequence[int | str] = ()
+
+    @abstractmethod
+    def counters(self) -> Sequence[int | str]:
+        """The counter of each metric of `supplies` at this moment, or the reason why it cannot be read."""
+
+    def note(self, table: Table) -> str:  # noqa: ARG002
+        """What to know of the readings."""
+        return ""
+
+    def before(self, table: Table) -> None:  # noqa: ARG002
+        """Notes the counters."""
+        self._before = self.counters()
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """The differences, or why there are none."""
+        for metric, first, last in zip(self.supplies, self._before, self.counters(), strict=True):
+            if isinstance(first, str) or isinstance(last, str):
+                yield Reading(metric, None, "absent", last if isinstance(last, str) else str(first))
+            else:
+                yield Reading(metric, float(last - first), "measured", self.note(table))
 
 
 class WaitSamples:

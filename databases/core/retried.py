@@ -1,13 +1,13 @@
-"""A writer's transactions that are sent again if the server rolls them back in favour of others.
+"""A scenario's transactions with several statements: look up, insert, commit.
 
-`RetriedTransactions` are a scenario's transactions with several statements: look up, insert, commit.
+They are sent again if the server rolls them back in favour of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,6 @@ from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.transactions import TransactionStyle
-
-T = TypeVar("T")
 
 MOST_TRIES: Final = 10_000
 """A transaction that fails so often will never succeed."""
@@ -41,22 +39,6 @@ class Rollbacks:
     """(transactions,): how often each one was tried again."""
     deadlocks: int
     """How many of these were victims of deadlocks."""
-
-
-def _committed(send: Callable[[], T], rollback: Callable[[], None]) -> tuple[T, int, int]:
-    """(What `send` gives when the server has not rolled it back, how often it did so before, and how many of these were
-    deadlocks).
-
-    ServerError if it never commits it.
-    """
-    deadlocks = 0
-    for tries in range(MOST_TRIES):
-        try:
-            return send(), tries, deadlocks
-        except Aborted as error:
-            deadlocks += isinstance(error, DeadlockVictim)
-            rollback()
-    raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
 
 
 @dataclass
@@ -81,21 +63,28 @@ class RetriedTransactions:
         ]
 
     def send(self, batch: object) -> int:
-        """Sends one transaction until the server has committed it. Returns the rows that it acknowledged."""
+        """Sends one transaction until the server has committed it. Returns the rows that it acknowledged.
+
+        ServerError if the server never commits it.
+        """
         assert isinstance(batch, Work)
-        keys, own = batch.keys, batch.batch
+        for retries in range(MOST_TRIES):
+            try:
+                rows = self._send_once(batch)
+            except Aborted as error:
+                self.deadlocks += isinstance(error, DeadlockVictim)
+                self.isolated.rollback()
+            else:
+                self.retries.append(retries)
+                return rows
+        raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
 
-        def once() -> int:
-            self.isolated.begin()
-            for key in keys:
-                self.session.find(key)
-            rows = self.session.send(own)
-            self.isolated.commit()
-            return rows
-
-        rows, tries, deadlocks = _committed(once, self.isolated.rollback)
-        self.retries.append(tries)
-        self.deadlocks += deadlocks
+    def _send_once(self, work: Work) -> int:
+        self.isolated.begin()
+        for key in work.keys:
+            self.session.find(key)
+        rows = self.session.send(work.batch)
+        self.isolated.commit()
         return rows
 
     @property

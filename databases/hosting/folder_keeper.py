@@ -42,7 +42,7 @@ def log_tail(folder: Path, lines: int = 15) -> str:
         return ""
 
 
-class Watch:
+class RunnerWatch:
     """Waits for a child to end, for the runner to end, or for a request to stop."""
 
     def __init__(self, runner: int, stopping: bool) -> None:
@@ -95,7 +95,7 @@ class Watch:
 class Keeper:
     """One private server, from the creation of its folder to the folder's removal."""
 
-    def __init__(self, spec: Spec, watch: Watch, tell: Callable[..., None]) -> None:
+    def __init__(self, spec: Spec, watch: RunnerWatch, tell: Callable[..., None]) -> None:
         self._spec = spec
         self._watch = watch
         self._tell = tell
@@ -181,7 +181,7 @@ def main() -> None:
 
     adopt_orphans()
     try:
-        Keeper(spec, Watch(spec.runner, bool(more)), tell).run()
+        Keeper(spec, RunnerWatch(spec.runner, bool(more)), tell).run()
     except SetupError as error:
         tell(failed=str(error), log="")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, PageOrder, Probe
 from keybench.databases.sqlite.connection import configured, connect, counted, files, server_error
-from keybench.databases.sqlite.ddl import Files, Statements
+from keybench.databases.sqlite.ddl import Statements, TableFiles
 from keybench.databases.sqlite.keys import check
 from keybench.databases.sqlite.pages import index_pages
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
@@ -141,7 +141,7 @@ class SqliteAdmin(Admin):
             self._open[1].close()
             self._open = None
 
-    def _files(self, table: str) -> Files:
+    def _files(self, table: str) -> TableFiles:
         return files(self._address, table)
 
     def _connection(self, table: Table) -> apsw.Connection:

@@ -8,16 +8,16 @@ from pathlib import Path
 import apsw
 
 from keybench.databases.contract.roles import Address, Settings
-from keybench.databases.sqlite.ddl import Files
+from keybench.databases.sqlite.ddl import TableFiles
 from keybench.errors import ServerError
 
 _NO_ROOM = 1 << 18
 """Bytes: with fewer free ones, a disk is full. The log's index grows by 32 KiB."""
 
 
-def files(address: Address, table: str) -> Files:
+def files(address: Address, table: str) -> TableFiles:
     """The files of a table."""
-    return Files(Path(address.parameters["folder"]), table)
+    return TableFiles(Path(address.parameters["folder"]), table)
 
 
 def configured(address: Address) -> Settings:

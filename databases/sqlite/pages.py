@@ -10,6 +10,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.sqlite.inspection.pages import varint
 from keybench.pagemodels.server_pages import Level, ServerPages
 
 _FIRST_TRUNK = 32 // 4
@@ -49,15 +50,8 @@ def _dividers(database: Path, page: int, page_bytes: int) -> Iterator[int]:
     """The rowids in a branch page of a rowid table (file format, "B-tree Pages")."""
     data = np.fromfile(database, np.uint8, page_bytes, offset=(page - 1) * page_bytes).tobytes()
     for i in range(int.from_bytes(data[3:5], "big")):
-        at = int.from_bytes(data[12 + 2 * i : 14 + 2 * i], "big") + 4  # behind the number of the child page
-        value = 0
-        for byte in data[at : at + 8]:
-            value, at = value << 7 | byte & 0x7F, at + 1
-            if byte < 0x80:
-                break
-        else:
-            value = value << 8 | data[at]
-        yield value - (1 << 64) * (value >> 63)
+        cell = int.from_bytes(data[12 + 2 * i : 14 + 2 * i], "big")
+        yield varint(data, cell + 4)[0]  # behind the number of the child page
 
 
 def _by_depth(depths: NDArray[np.int64]) -> list[tuple[int, NDArray[np.bool_]]]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from keybench.databases.contract.roles import PageOrder, Probe
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, measured
-from keybench.databases.sqlite.ddl import Files, Statements
+from keybench.databases.sqlite.ddl import Statements, TableFiles
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
@@ -77,7 +77,7 @@ class LogProbe(Probe):
 
     supplies: Sequence[Metric] = (Metric.LOG_BYTES, Metric.PAGES_READ)
 
-    def __init__(self, files: Callable[[str], Files], page_bytes: int) -> None:
+    def __init__(self, files: Callable[[str], TableFiles], page_bytes: int) -> None:
         self._files = files
         self._frame_bytes = page_bytes + _FRAME_HEADER
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable, LoadState
+from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable, WritersState
 from keybench.databases.core.exchange import Pace
 from keybench.databases.registry import engine
 from keybench.errors import ServerError
@@ -130,7 +130,7 @@ class _TableBarrier:
         self._table.update(handle.load, handle.writer, stage=self._stage, row=self._row, sent=self._sent)
         self._stored_row = self._row
 
-    def _read(self) -> LoadState:
+    def _read(self) -> WritersState:
         """The state of the load; LoadStopped if it is over."""
         state, now = self._table.read(self._handle.load), time.monotonic()
         if state.stopped:

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol, overload, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.packing import Lines
+from keybench.databases.core.packing import PackedRows
 from keybench.errors import ServerError
 
 AVAILABLE = sys.platform == "linux"
@@ -30,7 +30,7 @@ AVAILABLE = sys.platform == "linux"
 class Requests(Sequence[memoryview]):
     """A request for each transaction, all in one buffer."""
 
-    lines: Lines
+    lines: PackedRows
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -65,7 +65,7 @@ class Pace(NamedTuple):
     reached: NDArray[np.int64]
 
 
-class Answer:
+class UnusualAnswer:
     """An answer that is not the usual one, as far as it has come. `take` gets it piece by piece."""
 
     def __init__(self, wire: socket.socket, received: bytes, broken: OSError | None = None) -> None:
@@ -94,18 +94,18 @@ class Answer:
 class Exchange:
     """The loop on one session's socket."""
 
-    def __init__(self, descriptor: int, usual: bytes, read: Callable[[Answer], int]) -> None:
+    def __init__(self, descriptor: int, usual: bytes, read: Callable[[UnusualAnswer], int]) -> None:
         """`usual` is the server's answer to a request whose row it has stored.
 
         `read` takes any other answer, to its end, and returns the rows stored. It raises ServerError where the server
-        refuses the row, and where the connection ends before (OSError from `Answer.take`).
+        refuses the row, and where the connection ends before (OSError from `UnusualAnswer.take`).
         """
         from keybench.databases.core.exchange import loop  # imports numba, which few rows do not need
 
         self._loop = loop
         self._descriptor, self._read = descriptor, read
         self._usual = np.frombuffer(bytearray(usual), np.uint8)
-        nothing, nobody = Requests(Lines(np.empty(0, np.uint8), 0)), np.zeros(1, np.int64)
+        nothing, nobody = Requests(PackedRows(np.empty(0, np.uint8), 0)), np.zeros(1, np.int64)
         self.send(nothing, nobody, Pace(0, 0, nobody, nobody), np.zeros((3, 0)))  # loads the loop, or compiles it
 
     def send(self, requests: Requests, planned: NDArray[np.int64], pace: Pace, times: NDArray[np.float64]) -> None:
@@ -128,7 +128,7 @@ class Exchange:
                     continue
                 at = int(state[loop.NEXT])
                 broken = _sent_rest(wire, requests[at][int(state[loop.SENT]) :]) if ended == loop.NOT_SENT else None
-                answer = Answer(wire, received[: state[loop.RECEIVED]].tobytes(), broken)
+                answer = UnusualAnswer(wire, received[: state[loop.RECEIVED]].tobytes(), broken)
                 rows = self._read(answer)
                 times[1:, at] = time.perf_counter(), rows
                 pace.sent[pace.writer] += rows

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Session
-from keybench.databases.core.exchange import AVAILABLE, Answer, Exchange
+from keybench.databases.core.exchange import AVAILABLE, Exchange, UnusualAnswer
 from keybench.databases.core.packing import Varying, texts
 from keybench.databases.mysql import connection, ddl
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of
@@ -114,7 +114,7 @@ class MySqlSession(Session):
         wire = self._connection.plain_socket() if AVAILABLE else None
         return None if wire is None else Exchange(wire, packets.STORED, self._read)
 
-    def _read(self, answer: Answer) -> int:
+    def _read(self, answer: UnusualAnswer) -> int:
         with connection.server_errors(self._title):
             try:
                 return packets.read(answer)

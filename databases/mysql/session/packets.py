@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pymysql.err import raise_mysql_exception
 from pymysql.protocol import MysqlPacket, OKPacketWrapper
 
-from keybench.databases.core.exchange import Answer, Requests
+from keybench.databases.core.exchange import Requests, UnusualAnswer
 from keybench.databases.core.packing import Varying, beside, lines, repeated
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import COM_STMT_EXECUTE
@@ -111,7 +111,7 @@ def values_of(request: memoryview) -> bytes:
     return bytes(request[_HEADER + _COMMAND :])
 
 
-def read(answer: Answer) -> int:
+def read(answer: UnusualAnswer) -> int:
     """Rows stored. The driver's error where the server refuses the row; OSError if the connection ends before."""
     (length,) = struct.unpack("<I", answer.take(_HEADER))
     body = answer.take(length & 0xFFFFFF)

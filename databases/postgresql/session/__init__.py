@@ -14,7 +14,7 @@ from psycopg import pq
 from keybench.databases.contract.roles import Address, Session
 from keybench.databases.contract.transactions import Aborted, DeadlockVictim
 from keybench.databases.core.array_session import cut
-from keybench.databases.core.exchange import AVAILABLE, Answer, Exchange
+from keybench.databases.core.exchange import AVAILABLE, Exchange, UnusualAnswer
 from keybench.databases.core.packing import beside, texts
 from keybench.databases.hosting.unreachable import with_next_step
 from keybench.databases.postgresql import connection, ddl
@@ -114,7 +114,7 @@ class PostgresSession(Session):
         with connection.server_errors():
             return self._expect(self._raw.exec_(encrypted), pq.ExecStatus.TUPLES_OK).ntuples > 0
 
-    def _read(self, answer: Answer) -> int:
+    def _read(self, answer: UnusualAnswer) -> int:
         """The rows of an answer. ServerError with the server's error, or libpq's if the connection has ended."""
         errors: list[str] = []
         try:

@@ -11,7 +11,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.core.exchange import Answer, Requests
+from keybench.databases.core.exchange import Requests, UnusualAnswer
 from keybench.databases.core.packing import Varying, lines, repeated
 from keybench.databases.postgresql import ddl
 from keybench.model.column import Column
@@ -76,7 +76,7 @@ def parameters(request: memoryview) -> list[bytes]:
     return found
 
 
-def read(answer: Answer, errors: list[str]) -> int:
+def read(answer: UnusualAnswer, errors: list[str]) -> int:
     """Rows stored. Adds the server's error to `errors`, as the driver would say it.
 
     OSError if the connection ends before the answer does, as after FATAL.

@@ -111,7 +111,7 @@ class Statements:
 
 
 @dataclass(frozen=True)
-class Files:
+class TableFiles:
     """The files of one table. It has a database of its own, so that dropping it leaves no pages in a free list."""
 
     folder: Path

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import apsw
 import numpy as np
 
 from keybench.databases.contract.existing import (
     INDEX_PAGES,
+    LOCK_SECONDS,
     PAGES,
     About,
     Form,
@@ -27,8 +29,7 @@ from keybench.databases.contract.existing import (
     SampleHere,
     TableHere,
 )
-from keybench.databases.sqlite.inspection.opening import Shape, opened, reason
-from keybench.databases.sqlite.inspection.pages import File, Page, Tree, Value, walk
+from keybench.databases.sqlite.inspection.pages import Page, SampledTree, SqliteFile, Value, sampled_tree
 from keybench.errors import EnvironmentMissing, ServerError
 from keybench.pagemodels.sqlite import records
 
@@ -42,6 +43,33 @@ _PER_LEAF: Final = 100
 """Keys of one leaf that are taken at most."""
 
 
+_WAL: Final = 2
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a table is stored."""
+
+    root: int
+    rowids: bool
+    columns: tuple[str, ...]
+    """In the order of its records."""
+    alias: str
+    """The column that is the rowid; empty if there is none."""
+
+
+def opened(path: Path) -> apsw.Connection:
+    """A connection that cannot write to the file or beside it."""
+    with path.open("rb") as file:
+        in_wal = file.read(20)[18:19] == bytes([_WAL])
+    log = path.with_name(path.name + "-wal")
+    nobody = in_wal and not (log.exists() and log.stat().st_size)
+    uri = f"file:{quote(str(path.absolute()))}?mode=ro" + ("&immutable=1" if nobody else "")
+    connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    connection.set_busy_timeout(1000 * LOCK_SECONDS)
+    return connection
+
+
 class SqliteInspector:
     """One file."""
 
@@ -49,7 +77,7 @@ class SqliteInspector:
         """EnvironmentMissing if the file cannot be read or is none of SQLite's."""
         self._path = path
         try:
-            self._file = File(path)
+            self._file = SqliteFile(path)
             self._connection = opened(path)
             self._connection.execute("PRAGMA query_only = 1")
             self._connection.execute("BEGIN")
@@ -60,11 +88,12 @@ class SqliteInspector:
                 )
             }
         except (OSError, ValueError, apsw.Error) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise EnvironmentMissing(
-                f"{path} cannot be read as an SQLite database: {reason(error)}.\n"
+                f"{path} cannot be read as an SQLite database: {reason.rstrip('.')}.\n"
                 "Check the path, and that you may read it."
             ) from None
-        self._trees: dict[int, Tree] = {}
+        self._trees: dict[int, SampledTree] = {}
 
     def about(self) -> About:
         """The file, opened for reading alone."""
@@ -90,7 +119,7 @@ class SqliteInspector:
             elif not root:
                 found.append(TableHere("", name, "other", refused="a virtual table stores its rows elsewhere."))
             else:
-                tree = walk(self._file, root, _FEW, np.random.default_rng(root))
+                tree = sampled_tree(self._file, root, _FEW, np.random.default_rng(root))
                 found.append(TableHere("", name, bytes=round(tree.total * self._file.page_bytes)))
         return sorted(found, key=lambda one: -(one.bytes or 0))
 
@@ -246,9 +275,9 @@ class SqliteInspector:
                 elif place < len(values) and values[place] is not None:
                     yield rowid, values[place]
 
-    def _tree(self, root: int) -> Tree:
+    def _tree(self, root: int) -> SampledTree:
         if root not in self._trees:
-            self._trees[root] = walk(self._file, root, INDEX_PAGES, np.random.default_rng(root))
+            self._trees[root] = sampled_tree(self._file, root, INDEX_PAGES, np.random.default_rng(root))
         return self._trees[root]
 
     def _shape(self, name: str) -> Shape:

@@ -125,7 +125,7 @@ def record(data: bytes, at: int, stop: int) -> Iterator[Value]:
             yield None if kind in {0, _FLOAT} else int.from_bytes(part, "big", signed=True)
 
 
-class File:
+class SqliteFile:
     """A database file. Pages that a commit has left in the write-ahead log are read from there."""
 
     def __init__(self, path: Path) -> None:
@@ -181,7 +181,7 @@ def _logged(log: io.FileIO, page_bytes: int) -> dict[int, int]:
 
 
 @dataclass(frozen=True)
-class Tree:
+class SampledTree:
     """Leaves of a b-tree: all, or as many as were asked for."""
 
     leaves: tuple[Page, ...]
@@ -194,7 +194,7 @@ class Tree:
     whole: bool
 
 
-def walk(file: File, root: int, most: int, rng: np.random.Generator) -> Tree:
+def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generator) -> SampledTree:
     """All leaves if there are at most `most`, else `most` found by choosing a child at random on every level.
 
     Such a leaf was met with a probability of 1 ÷ (children of each page on its way); it stands for as many leaves.
@@ -206,10 +206,12 @@ def walk(file: File, root: int, most: int, rng: np.random.Generator) -> Tree:
             return _descend(file, level, most, rng)
         level = [file.page(number) for number in numbers]
     steps = np.diff([page.number for page in level])
-    return Tree(tuple(level), (1.0,) * len(level), len(level), float((steps < 0).mean()) if len(steps) else 0.0, True)
+    return SampledTree(
+        tuple(level), (1.0,) * len(level), len(level), float((steps < 0).mean()) if len(steps) else 0.0, True
+    )
 
 
-def _descend(file: File, level: list[Page], most: int, rng: np.random.Generator) -> Tree:
+def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Generator) -> SampledTree:
     leaves, weights, back, pairs = [], [], 0, 0
     kept = {page.number: page for page in level}
     for start in np.linspace(0, len(level), most, endpoint=False):
@@ -230,4 +232,4 @@ def _descend(file: File, level: list[Page], most: int, rng: np.random.Generator)
         leaves.append(page)
         weights.append(weight)
     total = float(np.mean(weights))
-    return Tree(tuple(leaves), tuple(weights), total, back / pairs if pairs else None, False)
+    return SampledTree(tuple(leaves), tuple(weights), total, back / pairs if pairs else None, False)

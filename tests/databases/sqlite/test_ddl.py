@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from keybench.databases.contract_suite.keys import taken_by
-from keybench.databases.sqlite.ddl import Files, Statements
+from keybench.databases.sqlite.ddl import Statements, TableFiles
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.metric import Metric
 from keybench.model.table import Table
@@ -108,7 +108,7 @@ def test_estimates_of_integers_are_for_large_ones(bench: Bench, column: str) -> 
 
 
 def test_files_of_a_table_are_removed_and_no_others(tmp_path: Path) -> None:
-    files = Files(tmp_path, "rows")
+    files = TableFiles(tmp_path, "rows")
     for path in (files.database, tmp_path / "rows.sqlite-wal", files.new_counters("1"), tmp_path / "others.sqlite"):
         path.touch()
     files.remove()

@@ -27,7 +27,7 @@ from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.databases.mysql.probes.inspection import catalogue, key_space
 from keybench.databases.mysql.probes.inspection.catalogue import ColumnFacts, Facts
-from keybench.databases.mysql.probes.inspection.rows import DIVES, Rows
+from keybench.databases.mysql.probes.inspection.rows import DIVES, RowSampler
 from keybench.errors import ServerError
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 
@@ -98,7 +98,7 @@ class MySqlInspector:
             (
                 f"Each transaction is read-only; no query runs for more than {STATEMENT_SECONDS} s, or waits for a "
                 f"lock for more than {LOCK_SECONDS} s.",
-                f"At most {DIVES:,} rows of a table are looked up by key, with {2 * key_space.PARTS} estimates of "
+                f"At most {DIVES:,} rows of a table are looked up by key, with {2 * key_space.RANGES} estimates of "
                 f"ranges; only tables of up to {_COUNTED:,} pages are counted.",
             ),
             tuple(caveats),
@@ -148,7 +148,7 @@ class MySqlInspector:
             at, known = self._facts[table.full_name], self._columns[table.full_name]
             own = next((each for each in self.indexes(table) if each.is_table), None)
             primary = [known[column] for column in own.columns] if own else []
-            self._samples[key] = Rows(self._server, at, known, primary).look_up(table, index)
+            self._samples[key] = RowSampler(self._server, at, known, primary).look_up(table, index)
         return self._samples[key]
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002

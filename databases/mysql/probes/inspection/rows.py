@@ -13,7 +13,6 @@ from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.databases.mysql.probes.inspection import key_space
 from keybench.databases.mysql.probes.inspection.catalogue import ColumnFacts, Facts, quoted
-from keybench.databases.mysql.probes.inspection.key_space import Space
 
 WHOLE: Final = 5_000
 """Rows of a table that is read whole."""
@@ -26,7 +25,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowSampler:
     """The rows of one table."""
 
     server: Queries
@@ -36,38 +35,38 @@ class Rows:
 
     def look_up(self, table: TableHere, index: IndexHere) -> tuple[SampleHere, float]:
         """Keys of an index, and the mean bytes of a record in it."""
-        at, known, primary = self.at, self.known, self.primary
-        column = known[index.columns[0]]
-        numbered = bool(primary) and len(primary) == 1 and primary[0].numbered
-        first = quoted(primary[0].name) if primary else "0"
-        chosen = f"SELECT {first}, {quoted(column.name)}, {self._record_sql(index)} FROM {at.from_sql}"  # noqa: S608
-        rows: list[Row]
-        weights: list[float] | None = None
-        note = ""
-        if (table.rows or 0) <= WHOLE or not primary:
-            rows = self.server.rows(f"{chosen} LIMIT {2 * WHOLE}")
-            note = "" if primary else "the first rows alone: the table has no primary key"
-        elif numbered:
-            rows = self._at_even_steps(chosen, first, at)
-        else:
-            rows, weights = self._by_key_space(chosen, primary[0], first, at)
+        column = self.known[index.columns[0]]
+        numbered = len(self.primary) == 1 and self.primary[0].numbered
+        rows, weights = self._rows(table, index, column, numbered=numbered)
         kept = [place for place, row in enumerate(rows) if row[1] is not None]
         if numbered:
             kept.sort(key=lambda place: int(rows[place][0]))
-        values = [rows[place][1] for place in kept]
         numbers = np.array([int(rows[place][0]) for place in kept], np.int64) if numbered else None
-        beside = numbers is not None and index.columns[0] != primary[0].name
-        made = SampleHere(
-            _values(values, index, column),
+        beside = numbers is not None and index.columns[0] != self.primary[0].name
+        sample = SampleHere(
+            _values([rows[place][1] for place in kept], index, column),
             arrival=numbers.astype(np.float64) if numbers is not None and beside else None,
             arrival_from="number of the row" if beside else "",
             after_the_one_before=np.diff(numbers, prepend=numbers[:1] - 2) == 1 if numbers is not None else None,
             weights=np.array([weights[place] for place in kept]) if weights else None,
             whole=len(rows) == table.rows,
             pages_read=len(rows),
-            note=note,
+            note="" if self.primary else "the first rows alone: the table has no primary key",
         )
-        return made, float(np.mean([float(row[2]) for row in rows])) if rows else 0.0
+        return sample, float(np.mean([float(row[2]) for row in rows])) if rows else 0.0
+
+    def _rows(
+        self, table: TableHere, index: IndexHere, column: ColumnFacts, *, numbered: bool
+    ) -> tuple[list[Row], list[float]]:
+        """(rows, how many rows each one stands for); the second is empty where all stand for as many."""
+        at, primary = self.at, self.primary
+        first = quoted(primary[0].name) if primary else "0"
+        query = f"SELECT {first}, {quoted(column.name)}, {self._record_sql(index)} FROM {at.from_sql}"  # noqa: S608
+        if (table.rows or 0) <= WHOLE or not primary:
+            return self.server.rows(f"{query} LIMIT {2 * WHOLE}"), []
+        if numbered:
+            return self._at_even_steps(query, first, at), []
+        return self._by_key_space(query, primary[0], first, at)
 
     def _record_sql(self, index: IndexHere) -> str:
         """An SQL expression for the bytes of a row's record in the index."""
@@ -96,8 +95,8 @@ class Rows:
         those that were made at one instant, but one of the next rows.
         """
         ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {at.from_sql}")  # noqa: S608
-        space = _space(column, low, high)
-        if space is None:
+        numbers = key_space.key_numbers(column.kind, low, high)
+        if numbers is None:
             return self.server.rows(f"{chosen} LIMIT {WHOLE}"), []
         place = 8 if self.server.flavour is MARIADB else 9
         explain = "EXPLAIN" if self.server.flavour is MARIADB else "EXPLAIN FORMAT=TRADITIONAL"
@@ -106,44 +105,28 @@ class Rows:
         def estimate(begin: int, end: int) -> float:
             found = self.server.rows(
                 f"{explain} SELECT 1 FROM {at.from_sql} {force} WHERE {first} >= %s AND {first} < %s",  # noqa: S608
-                [space.value(begin), space.value(end)],
+                [numbers.value(begin), numbers.value(end)],
             )
             return float(found[0][place] or 0) if found else 0.0
 
-        parts = key_space.parts(space.number(low), space.number(high), estimate)
-        total = sum(part.rows for part in parts)
+        ranges = key_space.ranges(numbers.number(low), numbers.number(high), estimate)
+        total = sum(part.rows for part in ranges)
         rng = np.random.default_rng(1)
         rows: list[Row] = []
         weights: list[float] = []
-        for part in parts:
+        for part in ranges:
             dives = max(1, round(DIVES * part.rows / total))
             starts = sorted(part.low + int(rng.random() * (part.high - part.low)) for _ in range(dives))
             met = {}
             for start in starts:
                 beyond = int(rng.integers(_NEIGHBOURS))
                 for row in self.server.rows(
-                    f"{chosen} WHERE {first} >= %s ORDER BY {first} LIMIT 1 OFFSET {beyond}", [space.value(start)]
+                    f"{chosen} WHERE {first} >= %s ORDER BY {first} LIMIT 1 OFFSET {beyond}", [numbers.value(start)]
                 ):
                     met[str(row[0])] = row
             rows += met.values()
             weights += [part.rows / max(1, len(met))] * len(met)
         return rows, weights
-
-
-def _space(column: ColumnFacts, low: object, high: object) -> Space | None:
-    """The numbers of a column's values; None for a type of key that keybench does not know."""
-    if column.kind == "uuid":
-        return key_space.Guids()
-    if isinstance(low, bytes) and isinstance(high, bytes):
-        return key_space.Raw(max(len(low), len(high)))
-    if isinstance(low, int):
-        return key_space.Integers()
-    if isinstance(low, str) and isinstance(high, str):
-        digits = low.replace("-", "") + high.replace("-", "")
-        if len(digits) == 64 and all(character in "0123456789abcdefABCDEF" for character in digits):
-            return key_space.Hexadecimal("-" in low, digits.upper() == digits and digits.lower() != digits)
-        return key_space.Text(max(len(low), len(high)))
-    return None
 
 
 def _values(values: list[Any], index: IndexHere, column: ColumnFacts) -> Any:
