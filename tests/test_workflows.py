@@ -200,7 +200,7 @@ def test_the_page_models_give_what_the_baseline_has(tmp_path: Path) -> None:
     steps = [step for step in ALL["check.yml"]["jobs"]["models"]["steps"] if "bin/keybench " in step.get("run", "")]
     commands = [step["run"] for step in steps if "pull_request" not in step.get("if", "")]
     assert [re.findall(r"bin/keybench (\w+)", command) for command in commands] == [["run"], ["check"]] * 2
-    before = (ROOT / "baselines" / "models.json").read_bytes()
+    before = (ROOT / "results" / "check" / "models.json").read_bytes()
     summary = tmp_path / "summary.md"
     kept = {name: value for name, value in os.environ.items() if not name.startswith("KEYBENCH_")}
     variables = {**kept, "KEYBENCH_RESULTS": str(tmp_path / "results.sqlite"), "GITHUB_STEP_SUMMARY": str(summary)}
@@ -215,13 +215,13 @@ def test_the_page_models_give_what_the_baseline_has(tmp_path: Path) -> None:
     )
     assert len(told) == 2
     assert min(map(int, told)) >= 400
-    assert (ROOT / "baselines" / "models.json").read_bytes() == before
+    assert (ROOT / "results" / "check" / "models.json").read_bytes() == before
 
 
 def test_the_baseline_has_every_page_model() -> None:
     modelled = {on.name for on in engines().values() if on.has_page_model}
     assert len(modelled) >= 5
-    groups = load(ROOT / "baselines" / "models.json").counts
+    groups = load(ROOT / "results" / "check" / "models.json").counts
     for scenario in ("quick", "azure-lag"):
         of = [group for group in groups if group.work["scenario"] == scenario]
         assert {group.work["database"] for group in of} == modelled
