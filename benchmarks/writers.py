@@ -15,9 +15,9 @@ from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.planning.key_sources import key_sources
-from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_server import Target
+from keybench.runners.planning.trial_tables import keys_in_order
+from keybench.runners.servers import Target
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers.load import load_rows

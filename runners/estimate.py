@@ -17,7 +17,7 @@ from keybench.model.names import COMPUTED, CONTROL, RANDOM
 from keybench.model.url import is_url
 from keybench.runners.measuring import machine
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.servers import Servers
+from keybench.runners.servers import RunServers
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers.pool import LOCAL, WriterPool
@@ -157,7 +157,7 @@ class Prediction:
 def pilot(
     request: Request,
     trials: Sequence[TrialPlan],
-    servers: Servers,
+    servers: RunServers,
     pool: WriterPool = LOCAL,
     say: Callable[[str], None] = lambda _: None,
 ) -> Prediction:
@@ -193,7 +193,7 @@ def _pilots(trials: Sequence[TrialPlan]) -> tuple[list[TrialPlan], tuple[int, ..
 
 
 def _cost(
-    request: Request, chosen: Sequence[TrialPlan], rounds: Sequence[int], servers: Servers, pool: WriterPool
+    request: Request, chosen: Sequence[TrialPlan], rounds: Sequence[int], servers: RunServers, pool: WriterPool
 ) -> Cost:
     """A line through two numbers of rows, or through the only one."""
     _, least, *more = [
@@ -211,6 +211,6 @@ def pilot_rows(rows: int, total: int) -> tuple[int, int]:
     return (few, min(max(many, total // 200), _MOST_ROWS, rows)) if rows >= 2 * few else (rows, rows)
 
 
-def _seconds(request: Request, trial: TrialPlan, servers: Servers, pool: WriterPool) -> float:
+def _seconds(request: Request, trial: TrialPlan, servers: RunServers, pool: WriterPool) -> float:
     """Seconds of a whole small trial. A failed one counts too: the real trial will also fail and show its error."""
     return new_trial(replace(request, rows=trial.rows), trial, Resources(servers.reach, pool)).run().seconds

@@ -14,21 +14,19 @@ from rich.console import Console
 
 from keybench.databases.hosting import docker_api
 from keybench.databases.registry import engine
-from keybench.errors import KeybenchError
+from keybench.errors import KeybenchError, UsageError
 from keybench.locked_folder import base_directory
 from keybench.model.url import is_url
 from keybench.results.store.database import Store
 from keybench.runners import estimate
 from keybench.runners.planning import chosen_settings
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
-from keybench.runners.progress import Display, display
-from keybench.runners.servers import Servers
+from keybench.runners.progress import LineDisplay, display
+from keybench.runners.servers import RunServers, Target
 from keybench.runners.trials import model_trial
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
-from keybench.runners.writers import connections
-from keybench.runners.writers.placement import writer_pool
-from keybench.runners.writers.pool import WriterPool
+from keybench.runners.writers.pool import WriterPool, writer_pool
 
 REGRESSION_OR_FAILURE = 1
 
@@ -108,7 +106,7 @@ def execute(
         enter(_terminated_as_interrupted())
         if todo:
             shown, pool = enter(display(console, len(trials))), enter(writer_pool(request))
-            servers = enter(Servers(request, urls, partial(store.add_environment, run_id), partial(say, console)))
+            servers = enter(RunServers(request, urls, partial(store.add_environment, run_id), partial(say, console)))
             _prepare(request, todo, store, run_id, servers, pool, shown, console)
             resources = Resources(servers.reach, pool, shown.rows, servers.restart, servers.gone)
         for number, planned in enumerate(todo, start=len(trials) - len(todo) + 1):
@@ -147,9 +145,9 @@ def _prepare(
     todo: Sequence[TrialPlan],
     store: Store,
     run_id: str,
-    servers: Servers,
+    servers: RunServers,
     pool: WriterPool,
-    shown: Display,
+    shown: LineDisplay,
     console: Console,
 ) -> None:
     """Starts each server and checks that all writers can work there. An error ends the run before its first trial."""
@@ -165,7 +163,7 @@ def _prepare(
         verb = "connecting to" if is_url(request.servers[database]) else "starting"
         shown.stage(f"{verb} {engine(database).title}")
         target = servers.reach(database)
-        connections.check(request, target, pool)
+        check_connections(request, target, pool)
         pool.check(database, target.address, request.scenario.connections, request.layouts)
         if description := pool.description():
             say(console, f"{database}: writers on {description['executor']}")
@@ -175,6 +173,23 @@ def _prepare(
                     store.add_environment(run_id, replace(recorded, settings=settings))
     if trials and not request.verification:  # a verification's loads are small: pilots would take as long
         say(console, estimate.pilot(request, trials, servers, pool, shown.stage).sentence())
+
+
+def check_connections(request: Request, target: Target, pool: WriterPool) -> None:
+    """UsageError if the writers need more connections than the server has left."""
+    writers = request.scenario.most_writers
+    needed = request.scenario.connections * pool.connections_per_writer
+    admin = target.engine.admin(target.address)
+    try:
+        left = admin.sessions_left()
+    finally:
+        admin.close()
+    if left is not None and needed > left:
+        number = "as many" if needed == writers else str(needed)
+        raise UsageError(
+            f"{writers} writers need {number} connections, and {target.engine.title} ({target.server}) accepts {left} "
+            "more: use fewer writers, or raise its limits (max_connections, and the limit of its user)."
+        )
 
 
 @contextmanager

@@ -24,14 +24,13 @@ from keybench.runners import config
 from keybench.runners.execute import announce, say
 from keybench.runners.measuring import machine
 from keybench.runners.options import GIB, RunOptions
-from keybench.runners.planning import chosen_settings, load_path_support, server_keys, writer_chart
+from keybench.runners.planning import chosen_settings, server_keys, writer_chart
 from keybench.runners.planning.columns import check_columns, check_scenario
-from keybench.runners.planning.server_choice import check_restarts, resolve
+from keybench.runners.planning.server_choice import check_load_path, check_path_on_servers, check_restarts, resolve
 from keybench.runners.planning.trial_plan import ALL, Request, plan, resolve_layouts
-from keybench.runners.trials import model_server
-from keybench.runners.writers import placement
-from keybench.scenarios.files import load_scenario
-from keybench.scenarios.payload_option import with_payload
+from keybench.runners.trials import load_cost
+from keybench.runners.writers.pool import check_executor
+from keybench.scenarios.files import load_scenario, with_payload
 from keybench.scenarios.schema import Scenario
 
 _BESIDE_RESUME: Final = {"resume", "results", "server", "accept_eula", "debug", "config"}
@@ -63,11 +62,11 @@ def request_of(options: RunOptions, given: Collection[str] = ()) -> tuple[Reques
         check_scenario(scenario, databases)
     layouts = resolve_layouts(names(options.layout), scenario)
     server_keys.check(layouts, databases, scenario)
-    load_path_support.check_databases(scenario, databases)
+    check_load_path(scenario, databases)
     if options.profile not in get_args(Profile):
         raise unknown_name("profile", options.profile, get_args(Profile))
     servers = resolve(databases, server_names(options.servers))
-    load_path_support.check_servers(scenario, servers)
+    check_path_on_servers(scenario, servers)
     check_restarts(scenario, servers)
     server_keys.check_servers(layouts, servers)
     if options.keep_server and KIND not in servers.values():
@@ -75,7 +74,7 @@ def request_of(options: RunOptions, given: Collection[str] = ()) -> tuple[Reques
             "--keep-server keeps containers, and this run has none: private servers of other kinds end with the "
             "run. Choose --server container, or start a server by hand and give its URL."
         )
-    placement.check(options.executor, servers)
+    check_executor(options.executor, servers)
     request = Request(
         databases=databases,
         servers={name: without_password(server) for name, server in servers.items()},
@@ -92,9 +91,9 @@ def request_of(options: RunOptions, given: Collection[str] = ()) -> tuple[Reques
         cpus=options.cpus,
         keep_server=options.keep_server,
         executor=options.executor,
-        **model_server.chosen(options.ram, options.checkpoint, servers),
+        **load_cost.chosen(options.ram, options.checkpoint, servers),
     )
-    model_server.check(request)
+    load_cost.check(request)
     plan(request)  # refuses what cannot be planned before anything is recorded
     return request, servers
 
@@ -105,7 +104,7 @@ def notes(options: RunOptions, request: Request) -> list[str]:
     notes = [server_keys.left_out_of_models(request.layouts, request.servers)]
     if not asked or ALL in asked:
         notes.append(server_keys.left_out_of_all(request.layouts, request.servers, request.scenario))
-    return [note for note in (*notes, *model_server.notes(request)) if note]
+    return [note for note in (*notes, *load_cost.notes(request)) if note]
 
 
 def dry_run(request: Request, notes: Sequence[str], console: Console) -> int:

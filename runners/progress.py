@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -14,35 +14,9 @@ from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import TrialPlan
 
 
-class Display(Protocol):
-    """Shows the progress of trials; a context manager around all of them."""
-
-    def stage(self, text: str) -> None:
-        """What happens before the first trial starts: a server is started, a pilot runs."""
-        ...
-
-    def begin(self, number: int, trial: TrialPlan) -> None:
-        """Trial `number` (from 1) starts."""
-        ...
-
-    def rows(self, sent: int) -> None:
-        """Rows of the current trial sent so far."""
-        ...
-
-    def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
-        """The trial has ended."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-def display(console: Console, total: int) -> Display:
+def display(console: Console, total: int) -> LineDisplay:
     """Bars if the console is a terminal, else plain lines."""
-    return Bars(console, total) if console.is_terminal else Lines(console, total)
+    return BarDisplay(console, total) if console.is_terminal else LineDisplay(console, total)
 
 
 def outcome(result: Trial) -> str:
@@ -57,22 +31,22 @@ def outcome(result: Trial) -> str:
     return f"{values[Metric.LEAF_PAGES]:,.0f} leaf pages, {values[Metric.LEAF_DENSITY]:.1f} % full (modelled)"
 
 
-class Lines:
-    """A line for each finished trial."""
+class LineDisplay:
+    """A line for each finished trial; a context manager around all of them."""
 
     def __init__(self, console: Console, total: int) -> None:
         self._console = console
         self._total = total
 
     def stage(self, text: str) -> None:
-        """Prints the line."""
+        """Says what happens before the first trial starts: a server is started, a pilot runs."""
         self._console.print(f"{text} …", markup=False, highlight=False, soft_wrap=True)
 
     def begin(self, number: int, trial: TrialPlan) -> None:
-        """Shows nothing: the line is printed at the end of the trial."""
+        """Trial `number` (from 1) starts. Its line is printed when it ends."""
 
     def rows(self, sent: int) -> None:
-        """Shows nothing: rows are shown only on a terminal."""
+        """Rows of the current trial sent so far; shown only on a terminal."""
 
     def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
         """Prints the line."""
@@ -89,7 +63,7 @@ class Lines:
         return None
 
 
-class Bars(Lines):
+class BarDisplay(LineDisplay):
     """Two bars: all trials, and the rows of the current one."""
 
     def __init__(self, console: Console, total: int) -> None:

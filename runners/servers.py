@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
+from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.options import Profile
-from keybench.databases.contract.roles import Provision
+from keybench.databases.contract.roles import Address, Provision
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError
@@ -17,7 +18,6 @@ from keybench.model.url import is_url
 from keybench.results.store.records import Environment
 from keybench.runners.planning import chosen_settings
 from keybench.runners.planning.trial_plan import Request
-from keybench.runners.planning.trial_server import Target
 
 _ANSWERS = 60.0
 """Seconds in which a server has to answer after a restart."""
@@ -25,7 +25,7 @@ _REPORTED = 3.0
 """Seconds in which Docker reports the end of a container whose server no longer answers."""
 
 
-class Servers:
+class RunServers:
     """All servers of one run, as a context manager."""
 
     def __init__(
@@ -128,3 +128,15 @@ def _answers(target: Target) -> bool:
     except KeybenchError:
         return False
     return True
+
+
+@dataclass(frozen=True)
+class Target:
+    """A running server and its engine."""
+
+    engine: Engine
+    server: str
+    """The server kind as it is recorded."""
+    address: Address
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The settings on which pages depend, as the server reports them (`Admin.page_settings`)."""

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from keybench.errors import UsageError, shortened, unknown_name
 from keybench.model import parsers
-from keybench.scenarios.parts import ALTERNATIVE, Part
+from keybench.scenarios.parts import ALTERNATIVE, Part, TablePart
 from keybench.scenarios.schema import Scenario, scenario_of
 
 
@@ -73,3 +73,24 @@ def _problem(item: Any) -> str:
 def field_names() -> list[str]:
     """The names of all fields of all parts of a file."""
     return sorted({name for part in Part.__subclasses__() for name in part.model_fields})
+
+
+def with_payload(scenario: Scenario, text: str) -> Scenario:
+    """The scenario with these payloads, and a name that says so; UsageError if the text does not describe any."""
+    try:
+        payload = tuple(_one(part.strip()) for part in text.split(","))
+        table = TablePart(**{**scenario.table.model_dump(), "payload": payload})
+    except (ValueError, ValidationError):
+        raise UsageError(
+            f"--payload {text}: write a number of characters up to 1,000,000, or a range with a distribution (uniform, "
+            "zipfian or row-number), as in 100, 0-200 or 0-200:zipfian; several are separated by commas."
+        ) from None
+    return scenario.model_copy(update={"table": table, "name": f"{scenario.name}, payload {text}"})
+
+
+def _one(text: str) -> int | dict[str, object]:
+    lengths, _, distribution = text.partition(":")
+    least, dash, most = lengths.partition("-")
+    if not dash and not distribution:
+        return int(least)
+    return {"min": int(least), "max": int(most)} | ({"distribution": distribution} if ":" in text else {})

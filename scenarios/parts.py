@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_val
 
 from keybench.model.load_path import LOAD_PATHS, ROWS
 from keybench.model.names import MOST_ROWS
-from keybench.model.payload_lengths import Distribution, PayloadLengths
+from keybench.model.payload import Distribution, PayloadLengths
 from keybench.model.table import KeyRole
 from keybench.model.transactions import Isolation, LookUp, TransactionStyle
 
@@ -217,3 +218,41 @@ class GridPart(Part):
     """Rows that all processes together send within one tick of their clocks."""
     rows: Annotated[int, Field(gt=0, le=MOST_ROWS)] = 50_000
     """Rows of each cell, or the trial's rows if it has fewer."""
+
+
+EntropyKind = Literal["aes", "os", "plain"]
+"""AES in counter mode, the operating system's random bytes, or a plain pseudo-random generator."""
+
+Calls = Literal["batch", "single"]
+"""10,000 keys a call, or one key a call, in compiled code."""
+
+_ENTROPY_TITLES: dict[EntropyKind, str] = {"aes": "AES", "os": "operating system", "plain": "plain PRNG"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """How the keys of a trial without a database are made."""
+
+    entropy: EntropyKind
+    threads: int
+    calls: Calls = "batch"
+
+    @property
+    def title(self) -> str:
+        """Its name in results and reports."""
+        each = ", one key a call" if self.calls == "single" else ""
+        return f"{_ENTROPY_TITLES[self.entropy]}, {self.threads} thread{'s' if self.threads > 1 else ''}{each}"
+
+
+class GenerationPart(Part):
+    """Trials without a database: threads make `rows` keys, in one trial for each number of threads and entropy."""
+
+    threads: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)] = (1,)
+    entropy: Annotated[tuple[EntropyKind, ...], Field(min_length=1)] = ("aes",)
+    calls: Annotated[tuple[Calls, ...], Field(min_length=1)] = ("batch",)
+
+    @property
+    def ways(self) -> list[Way]:
+        """Every combination of entropy and number of threads; one key a call is measured with one thread alone."""
+        batches = [Way(kind, threads) for kind in self.entropy for threads in self.threads if "batch" in self.calls]
+        return batches + [Way(kind, 1, "single") for kind in self.entropy if "single" in self.calls]

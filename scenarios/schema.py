@@ -12,11 +12,11 @@ from keybench.errors import UsageError
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.names import MOST_BLOCKS, MOST_ROWS
 from keybench.scenarios import index_phases, timeline
-from keybench.scenarios.generation import GenerationPart
 from keybench.scenarios.parts import (
     CONTENDED,
     AfterPart,
     BeforePart,
+    GenerationPart,
     GridPart,
     LoadPart,
     Part,

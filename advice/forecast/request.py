@@ -16,8 +16,7 @@ from keybench.pagemodels.costs.contract import Server
 from keybench.runners.planning import chosen_settings
 from keybench.runners.planning.columns import check_columns, columns_for
 from keybench.runners.planning.trial_plan import resolve_layouts
-from keybench.scenarios.files import load_scenario
-from keybench.scenarios.payload_option import with_payload
+from keybench.scenarios.files import load_scenario, with_payload
 from keybench.scenarios.schema import Scenario
 
 _LEAST_ROWS = 1000

@@ -14,8 +14,8 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Layout, Stream, layout
 from keybench.generators.core.process import Process
 from keybench.model.keys import Keys
+from keybench.runners.planning.key_sources import clock_readings
 from keybench.runners.planning.row_arrivals import EvenRows, evenly
-from keybench.runners.planning.writer_clock import clock_readings
 from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import ClockPart
 

@@ -22,7 +22,7 @@ from keybench.databases.registry import engine
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_server import Target
+from keybench.runners.servers import Target
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.pool import LocalPool
 from keybench.scenarios.files import load_scenario

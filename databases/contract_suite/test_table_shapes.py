@@ -23,7 +23,7 @@ from keybench.model.subject import CLUSTERED, PARENT
 from keybench.model.table import Table
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.predict import predict
-from keybench.runners.measuring import other_indexes
+from keybench.runners.measuring import shards
 from keybench.runners.trials import verify
 
 PAGES = (
@@ -83,7 +83,7 @@ def test_a_table_by_date_and_the_index_of_its_key(bench: Bench, guids: Column) -
         low, high = session.prepare_keys(Keys(np.array([[0] * 16, [255] * 16], np.uint8), "uuid"))
         assert session.find(session.prepare_keys(keys[5:6])[0]) == 1
         assert session.between(low, high) == 9000
-    beside = other_indexes.readings(table, bench.admin.probes())
+    beside = shards.of_other_indexes(table, bench.admin.probes())
     assert {reading.subject for reading in beside} == {CLUSTERED}
     pages = {reading.metric: reading.value for reading in beside if reading.value is not None}
     assert pages[Metric.INDEX_BYTES] != real[Metric.INDEX_BYTES]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
-
 from keybench.model import byteorder
 from keybench.model.byteorder import FixedBits
 from keybench.model.keys import Keys, Kind, Order
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 Form = Literal["bytes", "text", "int"]
 EncodedKeys: TypeAlias = NDArray[np.uint8] | NDArray[np.int64]
@@ -71,3 +71,18 @@ class Column:
             if self.form == "text" and keys.kind == "uuid"
             else byteorder.stored(keys, self.order)
         )
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """A layout's columns on one engine, by name."""
+
+    default: str
+    """The column in which the layout is measured if nobody names another: the engine's own type for its keys."""
+    suited: str
+    """The first of the engine's own columns, beginning with the default, in which the keys ascend in the layout's
+    order; empty if there is none. A column that imitates another server's order is never the one."""
+    ordered: bool
+    """Whether the layout's keys have an order."""
+    suiting: Sequence[str]
+    """All columns in which the keys ascend so, with those that imitate another server's order."""

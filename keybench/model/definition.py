@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
+from enum import StrEnum
+from typing import Self
+from functools import partial
+from typing import Final
 
 Direction = Literal["lower", "higher", "neither"]
 
@@ -55,3 +59,42 @@ class Definition:
     def is_percentage(self) -> bool:
         """Whether the value is a percentage of something."""
         return self.unit.startswith("%")
+
+
+class Declared(StrEnum):
+    """A string that carries its definition."""
+
+    definition: Definition
+
+    def __new__(cls, name: str, definition: Definition | None = None) -> Self:
+        """A new member. A look-up, as in `Metric("leaf_pages")`, finds one and does not come here."""
+        assert definition is not None
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.definition = definition
+        return member
+
+
+DEEP_LEAVES: Final = 10
+"""An insert is deep if it is more than this many leaves behind the right edge."""
+
+WINDOW_ROWS: Final = 1000
+FRONT_ROWS: Final = 100
+"""Insertion fronts are the places to which `WINDOW_ROWS` successive rows go. Two places are different fronts if more
+than `FRONT_ROWS` older keys lie between them."""
+
+HIGHEST: Final = "Of several writers, the highest value of any one."
+"""One number for all writers must not hide the writer that lags."""
+
+P95: Final = f"95 % of inserts that lag have less. {HIGHEST}"
+REPLACED: Final = "Only runs of older versions have it: it hides a writer that lags for less than half of its inserts."
+
+time = partial(Definition, theme=Theme.TIME)
+keys = partial(Definition, theme=Theme.KEYS)
+pages = partial(Definition, theme=Theme.PAGES, exact=True, of_index=True)
+splits = partial(Definition, theme=Theme.SPLITS, exact=True)
+position = partial(Definition, theme=Theme.POSITION, exact=True)
+storage = partial(Definition, theme=Theme.STORAGE)
+afterwards = partial(Definition, theme=Theme.AFTERWARDS)
+phase = partial(Definition, theme=Theme.AFTERWARDS, some_engines=True)
+machine = partial(Definition, theme=Theme.MACHINE)

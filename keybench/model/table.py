@@ -14,7 +14,7 @@ from typing import Literal
 
 from keybench.model.column import Column
 from keybench.model.keys import Order
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.subject import CLUSTERED, PARENT, Subject
 
 KeyRole = Literal["clustered", "nonclustered", "by-date", "fk"]

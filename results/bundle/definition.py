@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from keybench.model.pairing import Pairing
+from keybench.model.column import Pairing
 
 
 def fits(definition: Mapping[str, Any], machine: Mapping[str, Any]) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 
+from keybench.model.column import Pairing
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
 from keybench.model.names import NATIVE, SUITED
-from keybench.model.pairing import Pairing
 from keybench.model.reading import Origin
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import Judgement

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from keybench.model.pairing import Pairing
+from keybench.model.column import Pairing
 from keybench.model.reading import Reading, Series
 from keybench.results.store.blobs import Blob
 

@@ -19,8 +19,7 @@ from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource
-from keybench.runners.planning.planned_rows import writers_in_order
-from keybench.runners.planning.trial_tables import TrialTable
+from keybench.runners.planning.trial_tables import TrialTable, writers_in_order
 from keybench.runners.writers.load import LoadResult
 
 _UNKNOWN = "By the planned order of arrival: this server does not tell the real one."

@@ -31,26 +31,29 @@ def rollbacks(counted: Rollbacks | None) -> list[Reading]:
     return [Reading(metric, value, "measured") for metric, value in values.items()]
 
 
-class Watch:
+class WaitWatch:
     """Samples of all writers' waits, taken by a thread of the runner with a connection of its own, while rows are sent.
 
     Writers connect and prepare before the first row, and some end before others: that is no part of the samples.
     """
 
-    def __init__(self, sampler: WaitSampler | None, rate: int, problem: ServerError | None = None) -> None:
-        self._sampler, self._rate = sampler, rate
+    def __init__(self, sampler: WaitSampler | None, rate: int, rows: int, problem: ServerError | None = None) -> None:
+        """`rate`: samples a second, 0 for none. `rows`: all rows that are sent."""
+        self._sampler, self._rate, self._rows = sampler, rate, rows
         self._sending, self.end = threading.Event(), threading.Event()
         self._problem = problem
 
-    def sent(self, rows: int, of: int) -> None:
-        """Notes that so many rows have been sent."""
-        if 0 < rows < of:
+    def sent(self, rows: int) -> None:
+        """Notes how many rows have been sent."""
+        if 0 < rows < self._rows:
             self._sending.set()
         elif self._sending.is_set():
             self.end.set()
 
     def readings(self) -> list[Reading]:
-        """What the samples show; absent with the reason if there are none."""
+        """What the samples show; absent with the reason if there are none, and nothing if nobody asked."""
+        if not self._rate:
+            return []
         if self._problem:
             return Reading.absent([Metric.WAITING], str(self._problem))
         if self._sampler is None:
@@ -74,17 +77,14 @@ class Watch:
 
 
 @contextmanager
-def watch(admin: Admin, table: Table, rate: int) -> Iterator[Watch | None]:
-    """Samples until the block ends, `rate` times a second; None if the rate is 0."""
-    if not rate:
-        yield None
-        return
+def watch(admin: Admin, table: Table, rate: int, rows: int) -> Iterator[WaitWatch]:
+    """Samples until the block ends, `rate` times a second, while `rows` rows are sent."""
     sampler, problem = None, None
     try:
-        sampler = admin.wait_sampler(table)
+        sampler = admin.wait_sampler(table) if rate else None
     except ServerError as error:  # what the user may not see is absent
         problem = error
-    watching = Watch(sampler, rate, problem)
+    watching = WaitWatch(sampler, rate, rows, problem)
     thread = threading.Thread(target=watching.run, name="wait-sampler", daemon=True)
     if sampler:
         thread.start()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,8 @@ from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, Subject
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
-from keybench.runners.measuring import lag
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.measured import Measured
+from keybench.runners.measuring.measured import Measurements
 
 _POINTS = 200
 """Points of the series, and about the largest number of windows in which fronts are counted."""
@@ -32,7 +32,23 @@ _METRICS = (
     Metric.EDGE_DISTANCE_PAGES,
     Metric.DEEP_INSERTS,
 )
-"""Metrics of all inserts, and of each writer's inserts; beside them those of `lag`."""
+"""Metrics of all inserts, and of each writer's inserts; beside them `LAG_METRICS`."""
+
+
+# An insert lags if a key above it is present. Only the inserts that lag count for the distance: a writer that appends
+# for an hour and then lags for an hour would otherwise have a median of zero.
+_IN_LEAVES: Final = (Metric.LAG_LEAVES_P50, Metric.LAG_LEAVES_P95)
+LAG_METRICS: Final = (
+    Metric.LAGGING_INSERTS,
+    Metric.LAG_ROWS_P50,
+    Metric.LAG_ROWS_P95,
+    Metric.LAG_SECONDS_P50,
+    Metric.LAG_SECONDS_P95,
+    *_IN_LEAVES,
+)
+_PERCENTILES: Final = (50, 95)
+
+LagValues = dict[Metric, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +96,7 @@ def _lag(ranks: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int
     return lag
 
 
-def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measured:
+def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
     """The metrics of all inserts and, if there are several writers, of each writer's (all derived); the position during
     the load; and a sample of the positions for pictures.
 
@@ -90,14 +106,14 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measured:
     try:
         inserts = positions(arrived)
     except UsageError as error:
-        return Measured(absent(f"No position: {error}"))
+        return Measurements(absent(f"No position: {error}"))
     rows, shares = len(inserts.writer), inserts.quantiles()
     values = _values(inserts, shares, np.ones(rows, np.bool_), rows_per_leaf, KEY, note)
     for i, source in enumerate(sources if len(sources) > 1 else ()):
         own = inserts.writer == i
         if own.any():
             values += _values(inserts, shares, own, rows_per_leaf, Subject.writer(source.writer.id), note)
-    values += lag.readings(_lags(inserts, [source.writer.id for source in sources], rows_per_leaf), note)
+    values += _lag_readings(_lags(inserts, [source.writer.id for source in sources], rows_per_leaf), note)
     if len(inserts.fronts):
         values.append(Reading(Metric.FRONTS, float(np.median(inserts.fronts)), "derived", note))
     else:
@@ -105,12 +121,12 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measured:
     values.append(Reading(Metric.DISPLACEMENT, 100 * inserts.displacement / rows, "derived", note))
     seconds = inserts.moment / TICKS_PER_SECOND
     ids = [source.writer.id for source in sources]
-    return Measured(values, [_series(shares)], [blobs.positions(ids, inserts.writer, seconds, shares, note)])
+    return Measurements(values, [_series(shares)], [blobs.positions(ids, inserts.writer, seconds, shares, note)])
 
 
 def absent(reason: str) -> list[Reading]:
     """All of these metrics without a value."""
-    return list(Reading.absent([*_METRICS, *lag.METRICS, Metric.FRONTS, Metric.DISPLACEMENT], reason))
+    return list(Reading.absent([*_METRICS, *LAG_METRICS, Metric.FRONTS, Metric.DISPLACEMENT], reason))
 
 
 def _values(
@@ -137,11 +153,11 @@ def _values(
     return listed
 
 
-def _lags(inserts: Positions, writers: Sequence[str], rows_per_leaf: float | None) -> list[tuple[str, lag.Values]]:
+def _lags(inserts: Positions, writers: Sequence[str], rows_per_leaf: float | None) -> list[tuple[str, LagValues]]:
     """Id and lag of each writer that sent a row."""
     chosen = [(writer, inserts.writer == i) for i, writer in enumerate(writers)]
     return [
-        (writer, lag.of_inserts(inserts.above[own], inserts.lag[own], rows_per_leaf))
+        (writer, _lag_of_inserts(inserts.above[own], inserts.lag[own], rows_per_leaf))
         for writer, own in chosen
         if own.any()
     ]
@@ -153,3 +169,44 @@ def _series(shares: NDArray[np.float64]) -> Series:
     ends = ends[ends > 0]
     sums = np.add.reduceat(shares, np.concatenate([[0], ends[:-1]]))
     return Series(Metric.POSITION_MEAN, ends, 100 * sums / np.diff(ends, prepend=0))
+
+
+def _lag_of_inserts(above: NDArray[np.int64], ticks: NDArray[np.int64], rows_per_leaf: float | None) -> LagValues:
+    """The lag of inserts: `above` has the keys present above each, `ticks` the time since the right edge of the index
+    passed its place, both (n,), n > 0. Without `rows_per_leaf` there are no leaves."""
+    late = above > 0
+    rows, seconds = _both(above[late]), _both(ticks[late] / TICKS_PER_SECOND)
+    values = [100 * float(late.mean()), *rows, *seconds]
+    if rows_per_leaf:
+        values += [one / rows_per_leaf for one in rows]
+    return dict(zip(LAG_METRICS, values, strict=False))
+
+
+def _lag_readings(of_writers: Sequence[tuple[str, LagValues]], note: str) -> list[Reading]:
+    """The readings of all writers together and, if there are several, of each: `of_writers` has ids and values.
+
+    Each number for all is the highest of any writer, and its reason names that writer. A mean or a median over all
+    inserts would hide one writer that lags among many that do not.
+    """
+    listed = []
+    for metric in LAG_METRICS:
+        known = [(values[metric], writer) for writer, values in of_writers if metric in values]
+        if not known:
+            listed += Reading.absent([metric], "Neither server nor model tells the leaf pages.")
+            continue
+        highest, writer = max(known, key=lambda one: one[0])
+        whose = f"The highest of {len(known)} writers: {writer}." if len(known) > 1 and highest else ""
+        listed.append(Reading(metric, highest, "derived", " ".join(filter(None, (whose, note))), KEY))
+    if len(of_writers) > 1:
+        for writer, values in of_writers:
+            own = Subject.writer(writer)
+            listed += [Reading(metric, value, "derived", note, own) for metric, value in values.items()]
+    return listed
+
+
+def _both(values: NDArray[np.int64] | NDArray[np.float64]) -> tuple[float, float]:
+    """Median and 95th percentile; zeros for no values."""
+    if not len(values):
+        return 0.0, 0.0
+    median, high = np.percentile(values, _PERCENTILES)
+    return float(median), float(high)

@@ -10,7 +10,7 @@ from keybench.results.store.blobs import Blob
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """Readings, series along the load, and blobs for pictures."""
 
     readings: Sequence[Reading]

@@ -17,7 +17,6 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject
 from keybench.model.table import Table
-from keybench.runners.measuring import other_indexes
 
 T = TypeVar("T")
 
@@ -54,7 +53,7 @@ class Probes:
         of_tables = []
         for table, probes in zip(self._tables, self._of_tables, strict=True):
             of_key = [reading for probe in probes for reading in probe.after(table)]
-            of_tables.append(of_key + other_indexes.readings(table, probes))
+            of_tables.append(of_key + of_other_indexes(table, probes))
         return of_server, of_tables
 
 
@@ -89,3 +88,15 @@ def _combined(subject: Subject, metric: Metric, parts: Sequence[Sequence[Reading
 
 def _reading(subject: Subject, metric: Metric, part: Iterable[Reading]) -> Reading | None:
     return next((reading for reading in part if (reading.subject, reading.metric) == (subject, metric)), None)
+
+
+def of_other_indexes(table: Table, probes: Sequence[Probe]) -> list[Reading]:
+    """Pages and size of each of these indexes, under its own subject."""
+    return [
+        replace(reading, subject=of)
+        for of, other in table.other_indexes.items()
+        for probe in probes
+        if any(metric.definition.of_index for metric in probe.supplies)
+        for reading in probe.after(other)
+        if reading.metric.definition.of_index
+    ]

@@ -12,9 +12,8 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import unknown_name
 from keybench.generators.core.layout import Layout, layout
-from keybench.model.column import Column
+from keybench.model.column import Column, Pairing
 from keybench.model.names import NATIVE, SUITED
-from keybench.model.pairing import Pairing
 from keybench.runners.planning import server_keys
 from keybench.scenarios.schema import Scenario
 

@@ -14,11 +14,9 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Stream, layout
 from keybench.model.names import CONTROL
 from keybench.runners.planning import server_keys
-from keybench.runners.planning.combined_streams import ConsecutiveStreams, SelectedKeys
-from keybench.runners.planning.key_servers import PROCESS, KeyServer, key_servers
+from keybench.runners.planning.key_servers import PROCESS, ConsecutiveStreams, KeyServer, SelectedKeys, key_servers
 from keybench.runners.planning.row_arrivals import Share, shares
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.writer_clock import clock_readings
 from keybench.scenarios.index_phases import PhasePart, expanded, last_rows
 from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import ClockPart, WriterPart
@@ -256,3 +254,17 @@ def _of_phases(phases: tuple[PhasePart, ...], measured: str, share: Share) -> tu
             processes.append(WriterProcess(made.name, end - first, started, ahead))
         first = end
     return tuple(processes)
+
+
+Ticks = NDArray[np.int64]
+
+
+def clock_readings(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
+    """The ticks that a clock shows at the true times `ticks`, which count from the tick `start`; so does drift."""
+    shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
+    if clock.drift:
+        shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)
+    for at, by in clock.step:
+        shown += (ticks >= round(at * TICKS_PER_SECOND)) * np.int64(round(by * TICKS_PER_SECOND))
+    resolution = round(clock.tick * TICKS_PER_SECOND)
+    return shown if resolution == 1 else shown - shown % resolution

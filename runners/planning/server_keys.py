@@ -85,7 +85,7 @@ def left_out_of_all(chosen: Sequence[str], servers: Mapping[str, str], scenario:
         for name, makers in known().items()
         if name not in chosen and any(database in servers for database in makers)
     ]
-    if not missing or scenario.generation:
+    if not missing or scenario.kind == "keys":
         return ""
     real = [
         name for name in missing if any(servers.get(maker, MODEL_SERVER) not in COMPUTED for maker in known()[name])
@@ -100,9 +100,9 @@ def left_out_of_all(chosen: Sequence[str], servers: Mapping[str, str], scenario:
 
 
 def _unfit(scenario: Scenario) -> str:
-    if scenario.generation:
+    if scenario.kind == "keys":
         return "it makes keys without a database"
-    if scenario.phase:
+    if scenario.kind == "phases":
         return "its phases delete rows by their keys, which only the server knows"
     if scenario.after.delete_oldest or scenario.after.refill:
         return "it deletes the oldest rows by their keys, which only the server knows"

@@ -19,7 +19,7 @@ from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.names import COMPUTED, CONTROL, MOST_BLOCKS, NO_DATABASE, RANDOM
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
 from keybench.runners.planning import chosen_settings, server_keys
@@ -292,7 +292,7 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
     every = [known.name for known in layouts().values()]
     named = list(asked) or list(scenario.layouts) or [ALL]
     names = [name for one in named for name in (every if one == ALL else [one])]
-    always = [CONTROL, RANDOM] if scenario.generation else [CONTROL]
+    always = [CONTROL, RANDOM] if scenario.kind == "keys" else [CONTROL]
     made = server_keys.known()
     for name in names:
         if name not in made and name not in layouts():

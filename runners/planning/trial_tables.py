@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.keys import Keys
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource, key_sources
-from keybench.runners.planning.planned_rows import created_in_order, keys_in_order, lengths_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 
@@ -65,3 +66,54 @@ def table_of_each_writer(tables: Sequence[TrialTable]) -> list[Table]:
     """The table of each writer, in the order of all writers."""
     by_writer = {writer: one.table for one in tables for writer in one.writers}
     return [by_writer[writer] for writer in sorted(by_writer)]
+
+
+def keys_in_order(sources: Sequence[KeySource], *, refill: bool = False) -> Keys:
+    """The keys of these sources in planned order: those of the load, or those of the refill."""
+    parts = [slice(source.writer.rows if refill else 0, None if refill else source.writer.rows) for source in sources]
+    numbers = [source.planned[part] for source, part in zip(sources, parts, strict=True)]
+    lowest = min((int(own.min()) for own in numbers if len(own)), default=0)
+    highest = max((int(own.max()) for own in numbers if len(own)), default=-1)
+    # The row number gives each key its place, so nothing is sorted. Rows of other sources leave gaps in the numbers.
+    gaps = sum(map(len, numbers)) <= highest - lowest
+    present = np.zeros(highest - lowest + 1 if gaps else 0, np.bool_)
+    together: Keys | None = None
+    for source, part, own in zip(sources, parts, numbers, strict=True):
+        keys = source.stream().take(source.writer.rows + len(own) if refill else len(own))
+        if together is None:
+            together = Keys(np.empty((highest - lowest + 1, *keys.data.shape[1:]), keys.data.dtype), keys.kind)
+        if together.kind != keys.kind:
+            raise TypeError(f"{keys.kind} keys among {together.kind} keys")
+        places = own - lowest
+        _one_item_a_key(together.data)[places] = _one_item_a_key(keys.data[part])
+        if gaps:
+            present[places] = True
+    if together is None:
+        raise ValueError("there are no sources")
+    return together[present.nonzero()[0]] if gaps else together
+
+
+def _one_item_a_key(data: NDArray[Any]) -> NDArray[Any]:
+    """(n,): each key as one item, which numpy moves faster than a row of bytes."""
+    return data if data.ndim == 1 else np.ascontiguousarray(data).view(f"V{data.shape[1]}")[:, 0]
+
+
+def created_in_order(sources: Sequence[KeySource]) -> NDArray[np.int64]:
+    """When the rows of the load were created, in planned order: int64 (n,), microseconds since 1970."""
+    moments = [source.created()[: source.writer.rows] for source in sources]
+    numbers = [source.planned[: source.writer.rows] for source in sources]
+    ordered: NDArray[np.int64] = np.concatenate(moments)[np.argsort(np.concatenate(numbers))]
+    return ordered
+
+
+def lengths_in_order(sources: Sequence[KeySource], lengths: PayloadLengths) -> NDArray[np.int64]:
+    """Characters of the payloads of the load's rows, in planned order: int64 (n,)."""
+    numbers = np.sort(np.concatenate([source.planned[: source.writer.rows] for source in sources]))
+    return lengths.of(sources[0].seed, numbers - 1)
+
+
+def writers_in_order(sources: Sequence[KeySource]) -> NDArray[np.int16]:
+    """The source of each of the load's rows, in planned order: its place among the sources."""
+    numbers = [source.planned[: source.writer.rows] for source in sources]
+    own = np.repeat(np.arange(len(sources), dtype=np.int16), [len(each) for each in numbers])
+    return own[np.argsort(np.concatenate(numbers))]

@@ -11,10 +11,9 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_server import Target
-from keybench.runners.planning.trial_tables import TrialTable
+from keybench.runners.planning.trial_tables import TrialTable, keys_in_order
+from keybench.runners.servers import Target
 from keybench.runners.trials import verify
 from keybench.runners.writers import processes, reader
 from keybench.runners.writers.load import load_rows

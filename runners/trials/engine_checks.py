@@ -18,7 +18,7 @@ def verdicts(request: Request, planned: TrialPlan, trial: Trial) -> list[str]:
 
     The questions are about indexes that were only inserted into, so trials with phases answer none.
     """
-    if trial.status == "error" or request.scenario.phase:
+    if trial.status == "error" or request.scenario.kind == "phases":
         return []
     on, seen = engine(planned.database), judged(request, planned, trial)
     where = f"{planned.layout} in {planned.column}"

@@ -27,10 +27,10 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.results.store import records
 from keybench.runners.measuring.interference import Interference
-from keybench.runners.measuring.measured import Measured
+from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.key_servers import PROCESS
-from keybench.runners.trials.trial import Trial
-from keybench.scenarios.generation import EntropyKind, Way
+from keybench.runners.trials.trial import TrialRunner
+from keybench.scenarios.parts import EntropyKind, Way
 from keybench.scenarios.schema import Scenario
 
 _BATCH = 10_000
@@ -45,7 +45,7 @@ _SINGLE: Final[dict[EntropyKind, Literal["ahead", "system", "plain"]]] = {
 """Where one key a call takes its random bytes from."""
 
 
-class KeysTrial(Trial):
+class KeysTrial(TrialRunner):
     """A trial that only makes keys, in threads, and then examines them."""
 
     @property
@@ -60,7 +60,7 @@ class KeysTrial(Trial):
         a_call = 1 if self.way.calls == "single" else _BATCH
         return replace(record, server=self.way.title, column="", writers=self.way.threads, rows_per_tx=a_call)
 
-    def measure(self) -> Measured:
+    def measure(self) -> Measurements:
         """Makes the keys, and counts what is wrong with them."""
         plan, way = self.plan, self.way
         made = layout(plan.layout)
@@ -72,7 +72,7 @@ class KeysTrial(Trial):
         ]
         interference = Interference.before()
         seconds, keys = _make(streams, counts)
-        return Measured(
+        return Measurements(
             [
                 *interference.after(),
                 Reading(Metric.KEY_NS, 1e9 * seconds / plan.rows, "measured"),

@@ -5,29 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 
 from keybench.databases.registry import engine
-from keybench.model.names import MODEL_SERVER, NO_DATABASE
 from keybench.runners.planning.server_keys import made_by
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.contended import ContendedTrial
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.model_trial import ModelTrial
-from keybench.runners.trials.phases.trial import PhasesModelTrial, PhasesTrial
-from keybench.runners.trials.server_keys_trial import ServerKeysTrial
-from keybench.runners.trials.server_trial import Resources, ServerTrial
-from keybench.runners.trials.trial import Trial
+from keybench.runners.trials.phases_trial import PhasesModelTrial, PhasesTrial
+from keybench.runners.trials.server_trial import Resources, ServerKeysTrial, ServerTrial
+from keybench.runners.trials.trial import TrialRunner
 
 
-def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> Trial:
+def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> TrialRunner:
     """The trial; `resources` are used only by trials on a server."""
     if plan.writers:
         request = replace(request, scenario=request.scenario.with_equal_writers(plan.writers))
-    if plan.database == NO_DATABASE:
+    kind = request.scenario.kind
+    if kind == "keys":
         return KeysTrial(request, plan)
-    if request.servers[plan.database] == MODEL_SERVER:
-        return PhasesModelTrial(request, plan) if request.scenario.phase else ModelTrial(request, plan)
-    if request.scenario.phase:
-        return PhasesTrial(request, plan, resources)
-    if request.scenario.load.contended:
-        return ContendedTrial(request, plan, resources)
-    kind = ServerKeysTrial if made_by(engine(plan.database), plan.layout) else ServerTrial
-    return kind(request, plan, resources)
+    if request.is_modelled(plan.database):
+        return PhasesModelTrial(request, plan) if kind == "phases" else ModelTrial(request, plan)
+    on_server: dict[str, type[ServerTrial]] = {"phases": PhasesTrial, "contention": ContendedTrial}
+    if kind == "load" and made_by(engine(plan.database), plan.layout):
+        return ServerKeysTrial(request, plan, resources)
+    return on_server.get(kind, ServerTrial)(request, plan, resources)

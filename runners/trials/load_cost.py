@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.setting import CHECKPOINT, size_of
+from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words, stored
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
+from keybench.model.names import MODEL_SERVER
 from keybench.model.reading import Reading
+from keybench.model.sizes import bytes_of, spelled
 from keybench.model.subject import KEY, MODEL
 from keybench.model.table import Table
 from keybench.model.url import is_url
@@ -22,19 +28,19 @@ from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.measured import Measured
-from keybench.runners.planning.trial_plan import Request
-from keybench.runners.trials.model_server import server_of
+from keybench.runners.measuring.measured import Measurements
+from keybench.runners.planning import chosen_settings
+from keybench.runners.planning.trial_plan import Request, rows_of
 
 _PARTS = 60
 
 
-def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measured:
+def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
     """The model's readings and their course; nothing where it knows no cache, or nobody knows how large the server's
     is."""
     table, keys = arrived.table.table, arrived.keys()
     if (model := _model(on, request, table)) is None:
-        return Measured([])
+        return Measurements([])
     server = server_of(on, request)
     ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))
     ranks, rows_per_tx = ranked(sort_words(keys, table.column.order)), request.scenario.load.rows_per_tx
@@ -72,7 +78,7 @@ def _cost(model: PredictsCost, load: Load, keys: Keys, server: Server) -> LoadCo
     return model.load_cost(replace(load, sizes=sizes), server)
 
 
-def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str, *, alone: bool) -> Measured:
+def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str, *, alone: bool) -> Measurements:
     expected = {Metric.PAGES_READ: cost.read.all}
     if cost.written is not None:
         expected[Metric.PAGES_WRITTEN] = cost.written.all
@@ -84,4 +90,65 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
     subject = KEY if alone else MODEL
     readings = [Reading(metric, float(of.sum()), "modelled", note, subject) for metric, of in expected.items()]
     course = {metric.value: np.cumsum(of) for metric, of in expected.items()}
-    return Measured(readings, blobs=[blobs.load_cost(ends, course, server.cache_bytes, note)])
+    return Measurements(readings, blobs=[blobs.load_cost(ends, course, server.cache_bytes, note)])
+
+
+class Chosen(TypedDict, total=False):
+    """Fields of a request."""
+
+    ram: int
+    checkpoint: int
+
+
+def chosen(ram: str, checkpoint: str, servers: Mapping[str, str]) -> Chosen:
+    """The sizes in bytes, those that were given. UsageError for text that is no size, and for databases on real
+    servers."""
+    given: Chosen = {}
+    if ram:
+        given["ram"] = bytes_of(ram, "--ram")
+    if checkpoint:
+        given["checkpoint"] = bytes_of(checkpoint, "--checkpoint")
+    option = "--ram" if ram else "--checkpoint"
+    for name, server in servers.items() if given else ():
+        if server != MODEL_SERVER:
+            raise UsageError(
+                f"{option} is for page models, and {engine(name).title} runs on a server that has its own: leave it "
+                "out, or choose --server model."
+            )
+    return given
+
+
+def check(request: Request) -> None:
+    """UsageError for a cache of fewer than a hundred pages, and for an engine whose model knows no cache."""
+    for name in request.databases if request.ram or request.checkpoint else ():
+        on = engine(name)
+        model = on.page_model(Table("t", on.default_column("uuid"), 0))
+        if not isinstance(model, PredictsCost):
+            raise UsageError(
+                f"the page model of {on.title} knows neither cache nor log yet: leave out --ram and --checkpoint, or "
+                f"{name} out of --db."
+            )
+        server_of(on, request).pages(model.page_bytes)
+
+
+def server_of(on: Engine, request: Request) -> Server:
+    """The cache and log of the request's server: those that the user chose for a page model, else keybench's own."""
+    chosen = chosen_settings.of(request.scenario, on).get(CHECKPOINT, "")
+    cache = request.ram or on.settings(request.profile, request.scenario.server.cache).cache_bytes
+    durable = request.profile == "durable"
+    return Server(cache_bytes=cache, checkpoint_bytes=request.checkpoint or size_of(chosen) or None, durable=durable)
+
+
+def notes(request: Request) -> list[str]:
+    """For each database whose table fits the cache that the user chose: that nothing is read."""
+    told = []
+    for name in request.databases if request.ram else ():
+        on, payload = engine(name), request.scenario.table.payloads[0].mean
+        rows = rows_of(request, on)
+        _, each = on.bytes_per_row(on.default_column("uuid"), payload, request.scenario.table.key)
+        if rows * each < request.ram:
+            told.append(
+                f"{on.title}: a cache of {spelled(request.ram)} holds all of {rows:,} rows (about "
+                f"{spelled(rows * each)}), so nothing is read."
+            )
+    return told

@@ -12,11 +12,11 @@ from keybench.model.reading import Reading
 from keybench.results.store.records import Environment
 from keybench.runners.measuring import shards
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.measured import Measured
+from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.prediction import alone, placement
-from keybench.runners.trials.trial import Trial
+from keybench.runners.trials.trial import TrialRunner
 
 NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)
 WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and no files."
@@ -28,10 +28,10 @@ def environment(database: str, server: str, settings: Mapping[str, str]) -> Envi
     return Environment(database, server, versions, settings, 0)
 
 
-class ModelTrial(Trial):
+class ModelTrial(TrialRunner):
     """The same keys in their planned order, inserted into the page model."""
 
-    def measure(self) -> Measured:
+    def measure(self) -> Measurements:
         """Makes the keys and predicts. There is nothing to verify."""
         on = engine(self.plan.database)
         arrived = [Arrived.as_planned(one) for one in trial_tables(self.request, self.plan)]
@@ -41,7 +41,7 @@ class ModelTrial(Trial):
         given = {reading.metric for reading in costs.readings}
         absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in given], WHY_NOT)
         pictured = (*shards.drawn(predicted), placed, costs)
-        return Measured(
+        return Measurements(
             [*readings, *costs.readings, *absent, *placed.readings],
             [line for one in pictured for line in one.series],
             [blob for one in pictured for blob in one.blobs],

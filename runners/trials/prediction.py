@@ -6,6 +6,7 @@ A page model knows pages, not time: it inserts the same keys in the same order b
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,10 +20,12 @@ from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.predict import predict
 from keybench.results.store import blobs
-from keybench.runners.measuring import key_positions, model_grid, shards
+from keybench.runners.measuring import key_positions, shards
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.measured import Measured
+from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_tables import trial_tables
+from keybench.scenarios.schema import Scenario
 
 _CHECKPOINTS = 100
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
@@ -30,14 +33,14 @@ _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION
 """Metrics that must be equal before the numbers of splits by kind are taken from the model."""
 
 
-def alone(on: Engine, arrived: Arrived) -> Measured:
+def alone(on: Engine, arrived: Arrived) -> Measurements:
     """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
     stats = _page_stats(on, arrived)
     other = _other_indexes(on, arrived)
-    return Measured([*readings(stats), *other, *_variants(on, arrived)], _series(stats), _blobs(stats, ""))
+    return Measurements([*readings(stats), *other, *_variants(on, arrived)], _series(stats), _blobs(stats, ""))
 
 
-def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measured:
+def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
     """The measurements of the table, and the page model's prediction.
 
     If the model reproduces exactly the index that was measured, it provides the kinds of splits that the server does
@@ -51,20 +54,20 @@ def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measure
     except Exception as error:  # what was measured stands, whatever a model does
         problem = error if isinstance(error, UsageError) else unexpected(error)
         unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
-        return Measured([*measured, unknown], traceback=problem.traceback)
-    return Measured(_with_kinds_of_splits(measured, stats) + predicted, (), _blobs(stats, note))
+        return Measurements([*measured, unknown], traceback=problem.traceback)
+    return Measurements(_with_kinds_of_splits(measured, stats) + predicted, (), _blobs(stats, note))
 
 
-def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], known: Iterable[Reading]) -> Measured:
+def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], known: Iterable[Reading]) -> Measurements:
     """Where the keys went, and the model's grid. The number of leaf pages, measured or else predicted, is taken from
     the `known` readings."""
     if len(arrived) > 1:
-        return Measured(key_positions.absent(shards.NO_POSITION))
+        return Measurements(key_positions.absent(shards.NO_POSITION))
     (one,) = arrived
     if why := engine(plan.database).out_of_order(one.table.table):
-        return Measured(key_positions.absent(why))
+        return Measurements(key_positions.absent(why))
     where = key_positions.readings(one, _rows_per_leaf(known, len(one.table.keys)))
-    return Measured([*where.readings, *model_grid.readings(request, plan)], where.series, where.blobs)
+    return Measurements([*where.readings, *grid_readings(request, plan)], where.series, where.blobs)
 
 
 def _page_stats(on: Engine, arrived: Arrived) -> PageStats:
@@ -147,3 +150,39 @@ def _rows_per_leaf(known: Iterable[Reading], rows: int) -> float | None:
     pages = {r.subject: r.value for r in known if r.metric == Metric.LEAF_PAGES and r.subject in (KEY, MODEL)}
     leaf_pages = pages.get(KEY) or pages.get(MODEL)
     return rows / leaf_pages if leaf_pages else None
+
+
+def grid_readings(request: Request, trial: TrialPlan) -> list[Reading]:
+    """The density of each cell of the scenario's grid, with rows in planned order; empty for blocks that are not drawn.
+
+    If there is no model of the layout or table, a single reading gives the reason.
+    """
+    grid = request.scenario.grid
+    if not grid or not trial.drawn:
+        return []
+    cells = []
+    for processes in grid.processes:
+        for rows_per_tick in grid.rows_per_tick:
+            rows = max(processes, min(grid.rows, trial.rows))
+            name = Subject.grid(processes, rows_per_tick)
+            work = _cell(request.scenario, processes, rows_per_tick, rows)
+            try:
+                density = _density(replace(request, scenario=work), trial)
+            except UsageError as error:
+                return [Reading(Metric.LEAF_DENSITY, None, "absent", f"No prediction: {error}", name)]
+            cells.append(Reading(Metric.LEAF_DENSITY, density, "modelled", subject=name))
+    return cells
+
+
+def _cell(scenario: Scenario, processes: int, rows_per_tick: int, rows: int) -> Scenario:
+    """The scenario with `processes` writers like its first one, which together send `rows_per_tick` in each tick."""
+    first = scenario.writer[0]
+    rate = rows_per_tick / first.clock.tick / processes
+    writers = (first.model_copy(update={"id": f"process-{i + 1}", "rate": rate}) for i in range(processes))
+    return scenario.model_copy(update={"writer": tuple(writers), "rows": rows, "grid": None})
+
+
+def _density(request: Request, trial: TrialPlan) -> float:
+    (one,) = trial_tables(request, replace(trial, rows=request.scenario.rows or 0))
+    model = engine(trial.database).page_model(one.table)
+    return predict(model, one.table.column, one.keys, created=one.created(), lengths=one.lengths()).density

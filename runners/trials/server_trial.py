@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Final
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Admin
@@ -14,19 +16,20 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
 from keybench.results.store import blobs, records
-from keybench.runners.measuring import contention, key_positions, latency, shards
+from keybench.results.store.blobs import Blob
+from keybench.runners.measuring import contention, key_positions, shards
 from keybench.runners.measuring.arrival_order import Arrived, Recorder
 from keybench.runners.measuring.interference import Interference
-from keybench.runners.measuring.measured import Measured
+from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_server import Target
 from keybench.runners.planning.trial_tables import TrialTable, divide, table_of_each_writer
+from keybench.runners.servers import Target
 from keybench.runners.trials import engine_checks, verify
 from keybench.runners.trials.after_load import after_load
 from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.prediction import beside, placement
-from keybench.runners.trials.trial import Trial
+from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.runners.writers.pool import LOCAL, WriterPool
 
@@ -46,20 +49,11 @@ class Resources:
     """Why a database's server went away, and the next step, as a sentence; empty if it is there."""
 
 
-@dataclass(frozen=True, eq=False)
-class FinishedLoad:
-    """What is known when the last row has been inserted."""
-
-    result: LoadResult
-    of_server: Sequence[Reading]
-    """Readings of the server and of the machine."""
-    of_tables: Sequence[Sequence[Reading]]
-    """Readings of each table."""
-    arrived: Sequence[Arrived]
-    """The rows of each table in order of arrival; empty if that order is not known."""
+FILL_ROWS: Final = 1000
+"""Rows of a transaction that fills the table before."""
 
 
-class ServerTrial(Trial):
+class ServerTrial(TrialRunner):
     """A trial on a server, with keys that the client makes."""
 
     def __init__(self, request: Request, plan: TrialPlan, resources: Resources) -> None:
@@ -79,10 +73,75 @@ class ServerTrial(Trial):
         scenario = self.request.scenario
         return divide(self.plan.table(scenario), self.sources, scenario.table.shards)
 
-    def measure(self) -> Measured:
-        """Load, verify, read, predict. The error of a server that went away says why, where that is known."""
+    def measure(self) -> Measurements:
+        """Creates the tables and fills them, verifies, reads and predicts.
+
+        Counters are read before and after the load, never during it.
+        """
+        with self.connected() as target:
+            work, admin, tables = self.request.scenario.load, self.admin, [one.table for one in self.tables]
+            for table in tables:
+                admin.create(table)
+            recorders = self.recorders(admin)
+            probes = shards.Probes(admin, tables)
+            probes.before()
+            interference = Interference.before()
+            send = partial(
+                load_rows,
+                target.address,
+                tables[0],
+                self.sources,
+                skew_rows=work.skew_rows,
+                path=self.path,
+                pool=self.resources.pool,
+                tables=table_of_each_writer(self.tables),
+            )
+            filled = sum(int(source.writer.rows * work.filled) for source in self.sources)
+            if filled:
+                send(rows_per_tx=FILL_ROWS, part=(0.0, work.filled), timeout=self.seconds_left())
+
+            def progress(rows: int) -> None:
+                watch.sent(rows)
+                self.resources.progress(filled + rows)
+
+            with contention.watch(admin, tables[0], work.watched, self.plan.rows - filled) as watch:
+                loaded = send(
+                    rows_per_tx=work.rows_per_tx,
+                    part=(work.filled, 1.0),
+                    style=work.style,
+                    timeout=self.seconds_left(),
+                    progress=progress,
+                )
+            of_machine = interference.after()
+            of_server, of_tables = probes.after()
+            arrived = [recorder.arrived(loaded) for recorder in recorders]
+            self.verify(admin)
+            readings, pictures = self.read(target, admin)
+        of_writers = [*contention.rollbacks(loaded.rollbacks), *watch.readings()]
+        predicted = self.predict(target.engine, of_tables, arrived)
+        return self.together(
+            target.engine, loaded, [*of_machine, *of_server, *of_writers, *readings], pictures, predicted
+        )
+
+    @contextmanager
+    def connected(self) -> Iterator[Target]:
+        """The server, with `self.admin` to it. If all goes well, the tables are dropped at the end.
+
+        The error of a server that went away says why, where that is known.
+        """
         try:
-            return self._measure()
+            target = self.resources.reach(self.plan.database)
+            self.server = target.server
+            self.request = self.request.with_found(self.plan.database, target.settings)
+            tables = self.tables  # planned before the trial's time begins to run
+            self.deadline = time.monotonic() + self.request.trial_timeout
+            self.admin = target.engine.admin(target.address)
+            try:
+                yield target
+                for one in tables:
+                    self.admin.drop(one.table)
+            finally:
+                self.admin.close()
         except ServerError as error:
             if not (why := self.resources.gone(self.plan.database)):
                 raise
@@ -90,58 +149,28 @@ class ServerTrial(Trial):
             explained.traceback = error.traceback
             raise explained from None
 
-    def _measure(self) -> Measured:
-        target = self.resources.reach(self.plan.database)
-        self.server = target.server
-        self.request = self.request.with_found(self.plan.database, target.settings)
-        tables = self.tables  # planned before the trial's time begins to run
-        self.deadline = time.monotonic() + self.request.trial_timeout
-        self.admin = target.engine.admin(target.address)
-        try:
-            load = self.load(target, self.admin)
-            self.verify(self.admin)
-            readings, pictures = self.read(target, self.admin)
-            for one in tables:
-                self.admin.drop(one.table)
-        finally:
-            self.admin.close()
-        predicted = self.predict(target.engine, load)
-        readings = [*load.result.readings(), *load.of_server, *readings, *predicted.readings]
-        return Measured(
-            readings + _never_given(target.engine, readings),
-            [load.result.series(), *latency.along(load.result), *predicted.series],
+    def seconds_left(self) -> float:
+        """Until the trial's time is over."""
+        return self.deadline - time.monotonic()
+
+    def together(
+        self,
+        on: Engine,
+        loaded: LoadResult,
+        readings: Sequence[Reading],
+        pictures: Sequence[Blob],
+        predicted: Measurements,
+    ) -> Measurements:
+        """All that the trial has measured, with the metrics that its engine can never give."""
+        everything = [*loaded.readings(), *readings, *predicted.readings]
+        # Metrics that no probe mentioned; a model beside the server may have them.
+        known = {reading.metric for reading in everything if reading.subject != MODEL}
+        everything += [Reading(metric, None, "absent", why) for metric, why in on.absent.items() if metric not in known]
+        return Measurements(
+            everything,
+            [loaded.series(), *loaded.latency_series(), *predicted.series],
             [*pictures, *predicted.blobs],
             predicted.traceback,
-        )
-
-    def load(self, target: Target, admin: Admin) -> FinishedLoad:
-        """Creates the tables and fills them. Counters are read before and after, never during the timed load."""
-        for one in self.tables:
-            admin.create(one.table)
-        recorders = self.recorders(admin)
-        probes = shards.Probes(admin, [one.table for one in self.tables])
-        probes.before()
-        interference = Interference.before()
-        result = self.insert(target)
-        of_machine = interference.after()
-        of_server, of_tables = probes.after()
-        arrived = [recorder.arrived(result) for recorder in recorders]
-        of_writers = contention.rollbacks(result.rollbacks)
-        return FinishedLoad(result, [*of_machine, *of_server, *of_writers], of_tables, arrived)
-
-    def insert(self, target: Target) -> LoadResult:
-        """Sends all rows."""
-        return load_rows(
-            target.address,
-            self.tables[0].table,
-            self.sources,
-            rows_per_tx=self.request.scenario.load.rows_per_tx,
-            skew_rows=self.request.scenario.load.skew_rows,
-            timeout=self.deadline - time.monotonic(),
-            path=self.path,
-            pool=self.resources.pool,
-            tables=table_of_each_writer(self.tables),
-            progress=self.resources.progress,
         )
 
     def recorders(self, admin: Admin) -> Sequence[Recorder]:
@@ -153,31 +182,34 @@ class ServerTrial(Trial):
         for one in self.tables:
             verify.check_table(admin, one.table, one.keys)
 
-    def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[blobs.Blob]]:
+    def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:
         """(readings, pictures) of the loaded tables. The work after the load comes last, because it may delete rows."""
         pictures = self.page_maps(admin)
         # A scenario with several tables has nothing to do after the load.
         after = after_load(self.request, self.plan, target, admin, self.tables[0], self.resources.pool, self.deadline)
         return after, pictures
 
-    def page_maps(self, admin: Admin) -> list[blobs.Blob]:
+    def page_maps(self, admin: Admin) -> list[Blob]:
         """The page map of the index on the server, if it can be read and will be drawn."""
         if not self.plan.drawn:
             return []
         orders = [admin.page_order(one.table) for one in shards.drawn(self.tables)]
         return [blobs.page_map(order.numbers, order.rows, "measured") for order in orders if order]
 
-    def predict(self, on: Engine, load: FinishedLoad) -> Measured:
-        """The measurements of the tables, the page model's predictions, and where the keys went."""
-        if not load.arrived:
+    def predict(self, on: Engine, of_tables: Sequence[Sequence[Reading]], arrived: Sequence[Arrived]) -> Measurements:
+        """The readings of each table, the page model's predictions, and where the keys went.
+
+        `arrived`: the rows of each table in order of arrival; empty if that order is not known.
+        """
+        if not arrived:
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", self.path.no_prediction, MODEL)
             absent = key_positions.absent(self.path.no_position)
-            return Measured([*shards.together(load.of_tables), unknown, *absent])
-        predicted = [beside(on, one, read) for one, read in zip(load.arrived, load.of_tables, strict=True)]
+            return Measurements([*shards.together(of_tables), unknown, *absent])
+        predicted = [beside(on, one, read) for one, read in zip(arrived, of_tables, strict=True)]
         readings = shards.together([one.readings for one in predicted])
-        placed = placement(self.request, self.plan, load.arrived, readings)
-        costs = load_cost(on, self.request, load.arrived[0])
-        return Measured(
+        placed = placement(self.request, self.plan, arrived, readings)
+        costs = load_cost(on, self.request, arrived[0])
+        return Measurements(
             [*readings, *costs.readings, *placed.readings],
             placed.series,
             [blob for one in (*shards.drawn(predicted), placed, costs) for blob in one.blobs],
@@ -189,7 +221,36 @@ class ServerTrial(Trial):
         return engine_checks.verdicts(self.request, self.plan, record) if self.path.in_order else ()
 
 
-def _never_given(engine: Engine, readings: Sequence[Reading]) -> list[Reading]:
-    """Metrics that the engine can never give and that no probe mentioned. A model beside the server may have them."""
-    given = {reading.metric for reading in readings if reading.subject != MODEL}
-    return [Reading(metric, None, "absent", why) for metric, why in engine.absent.items() if metric not in given]
+_READS = (Metric.POINT_UNIFORM_US, Metric.POINT_RECENT_US, Metric.RANGE_US_PER_ROW)
+_NO_READS = "The server made the keys: there is no list of them in order of arrival to choose from."
+
+
+class ServerKeysTrial(ServerTrial):
+    """A trial on a server that makes the keys.
+
+    Neither the keys nor the order in which they are made is known beforehand. So the keys are read back and counted,
+    and there are no look-ups, no prediction and no positions.
+    """
+
+    def recorders(self, admin: Admin) -> Sequence[Recorder]:  # noqa: ARG002 (there is no planned order to compare with)
+        """Nothing."""
+        return ()
+
+    def verify(self, admin: Admin) -> None:
+        """VerificationError unless the table holds as many keys as rows were sent, all different."""
+        for one in self.tables:
+            verify.check_distinct(self.plan.rows, admin.stored_keys(one.table))
+
+    def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:  # noqa: ARG002 (no look-ups)
+        """The page map, and the reason why there are no look-ups if the scenario asks for some."""
+        asked = self.request.scenario.after.reads
+        return list(Reading.absent(_READS, _NO_READS)) if asked else [], self.page_maps(admin)
+
+    def predict(
+        self,
+        on: Engine,  # noqa: ARG002 (a page model needs the keys)
+        of_tables: Sequence[Sequence[Reading]],
+        arrived: Sequence[Arrived],  # noqa: ARG002
+    ) -> Measurements:
+        """What was measured."""
+        return Measurements(shards.together(of_tables))

@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 
 from keybench.errors import KeybenchError, RunStopped, unexpected
 from keybench.results.store import records
-from keybench.runners.measuring.measured import Measured
+from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 
 
-class Trial(ABC):
+class TrialRunner(ABC):
     """One trial of a run."""
 
     server: str
@@ -29,7 +29,7 @@ class Trial(ABC):
         self.server = request.servers.get(plan.database, "")
 
     @abstractmethod
-    def measure(self) -> Measured:
+    def measure(self) -> Measurements:
         """The steps of this kind of trial; any exception is the trial's error."""
 
     def identify(self, record: records.Trial) -> records.Trial:
@@ -44,7 +44,7 @@ class Trial(ABC):
         """Measures, and gives the record; an error, but not RunStopped or an interruption, is one without readings."""
         request, plan = self.request, self.plan
         started, clock = datetime.now(UTC), time.monotonic()
-        error, trace, measured = "", "", Measured(())
+        error, trace, measured = "", "", Measurements(())
         try:
             measured = self.measure()
             trace = measured.traceback

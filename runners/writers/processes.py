@@ -11,15 +11,20 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from multiprocessing.util import Finalize
+from pathlib import Path
+from typing import Any, Final
 
+from keybench import locked_folder
 from keybench.databases.hosting import secret
 from keybench.errors import KeybenchError, ServerError, unexpected
-from keybench.runners.writers import process_folder, semaphore_tracker
 
 POLL_SECONDS = 0.1
 
@@ -52,8 +57,7 @@ def run_all(
     The first failure ends all processes and is raised: the worker's KeybenchError, or a WorkerLost that says what
     happened. `timeout` is in seconds. `poll` is called about ten times a second meanwhile.
     """
-    process_folder.prepare()
-    semaphore_tracker.prepare()
+    _prepare_for_kills()
     processes, pipes = [], []
     passwords = secret.of_this_process()
     try:
@@ -128,3 +132,45 @@ def _work(
         message = ("error", unexpected(error))
     pipe.send(message)
     pipe.close()
+
+
+# What is left of killed processes. The tests kill each process of a run 200 times, and find nothing afterwards.
+
+_LONGEST = 100 - len("/keybench-run-00000000/listener-00000000")
+"""Characters of a directory in which the path of the fork server's socket stays within the system's limit."""
+_AFTER_EVERYTHING_ELSE = -100
+"""Priority of the folder's removal; multiprocessing removes its own at this priority."""
+_FORGET: Final = resource_tracker.unregister
+
+
+def _prepare_for_kills() -> None:
+    """Called before the first worker process starts; a second call changes nothing."""
+    warnings.filterwarnings("ignore", "resource_tracker: process died unexpectedly", UserWarning)
+    resource_tracker.unregister = _introduce_and_forget
+    _lock_folder()
+
+
+def _introduce_and_forget(name: Any, rtype: str) -> None:
+    """Removes a semaphore from the resource tracker's list, after it has been added.
+
+    If the tracker is killed, multiprocessing starts another, which would print a traceback for each semaphore that it
+    does not know.
+    """
+    resource_tracker.register(name, rtype)
+    _FORGET(name, rtype)
+
+
+def _lock_folder() -> None:
+    """Makes the folder of the fork server's socket a locked one.
+
+    By itself, multiprocessing makes a folder `pymp-…`, which a killed runner leaves. A locked folder is removed by the
+    fork server when the runner is gone, and if both were killed, by the next command.
+    """
+    config = multiprocessing.current_process()._config  # type: ignore[attr-defined]  # where get_temp_dir looks
+    base = Path(tempfile.gettempdir())
+    if config.get("tempdir") or len(str(base)) > _LONGEST or (claimed := locked_folder.claim(base, "run")) is None:
+        return
+    folder, lock = claimed
+    folder.mkdir(mode=0o700)
+    config["tempdir"] = str(folder)
+    Finalize(None, locked_folder.release, (folder, lock), exitpriority=_AFTER_EVERYTHING_ELSE)

@@ -18,7 +18,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource
-from keybench.runners.planning.planned_rows import keys_in_order
+from keybench.runners.planning.trial_tables import keys_in_order
 
 _RANGES = 20
 _RANGE_ROWS = 1000

@@ -12,11 +12,10 @@ import pytest
 
 from keybench.databases.registry import engine
 from keybench.runners.planning.trial_plan import Request, plan
-from keybench.runners.servers import Servers
+from keybench.runners.servers import RunServers
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
-from keybench.scenarios.files import load_scenario
-from keybench.scenarios.payload_option import with_payload
+from keybench.scenarios.files import load_scenario, with_payload
 from tests.containers.conftest import SMOKE_IMAGE, Daemon, Second, ended, trials
 from tests.runners.test_kill import start, wait_until_nothing_is_left
 
@@ -79,7 +78,7 @@ def test_too_little_memory_in_a_trial(db: str, daemon: Daemon) -> None:
         200.0,
         memory=320 << 20,
     )
-    with Servers(request, {}, lambda _: None) as servers:
+    with RunServers(request, {}, lambda _: None) as servers:
         found = new_trial(request, plan(request)[0], Resources(servers.reach, gone=servers.gone)).run()
     assert found.status == "error"
     assert engine(db).title in found.error

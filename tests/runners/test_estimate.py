@@ -11,7 +11,7 @@ from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from keybench.runners import estimate
 from keybench.runners.planning.trial_plan import Request, plan
-from keybench.runners.servers import Servers
+from keybench.runners.servers import RunServers
 from keybench.scenarios.files import load_scenario
 
 CONTROL_AND_RANDOM = ("bigint-identity", "uuid-v4")
@@ -44,7 +44,7 @@ def test_a_pilot_inserts_no_more_rows_than_a_trial_and_predicts_it(
     )
     request = replace(request, layouts=("bigint-identity", *request.layouts))
     trials = plan(request)
-    servers = Servers(request, {}, lambda _: None, lambda _: None)
+    servers = RunServers(request, {}, lambda _: None, lambda _: None)
     found = estimate.pilot(request, trials, servers)
     assert found.seconds == pytest.approx(len(trials) * (1 + rows / 1000))
     assert found.sentence() == f"the trials will take about {estimate.duration(found.seconds)}"
@@ -65,7 +65,7 @@ def test_the_first_trial_of_each_layout_loads_code_and_is_not_counted(monkeypatc
         ("sqlite",), {"sqlite": "embedded"}, load_scenario("quick"), CONTROL_AND_RANDOM, (), 40_000, 3, "fast", 1, 60.0
     )
     said: list[str] = []
-    servers = Servers(request, {}, lambda _: None, lambda _: None)
+    servers = RunServers(request, {}, lambda _: None, lambda _: None)
     assert estimate.pilot(request, plan(request), servers, say=said.append).seconds == pytest.approx(6 * 4.0)
     assert said == ["a pilot on SQLite"]
 
@@ -92,7 +92,7 @@ def test_trials_with_four_times_the_rows_of_pilots_or_fewer_are_not_predicted(
     at = {"sqlite": "embedded"}
     request = Request(("sqlite",), at, load_scenario("quick"), CONTROL_AND_RANDOM, (), rows, blocks, "fast", 1, 60.0)
     said: list[str] = []
-    servers = Servers(request, {}, lambda _: None, lambda _: None)
+    servers = RunServers(request, {}, lambda _: None, lambda _: None)
     found = estimate.pilot(request, plan(request), servers, say=said.append)
     assert seen == tried
     if len(tried) > 1:
@@ -118,7 +118,7 @@ def test_the_databases_with_enough_trials_are_predicted(monkeypatch: pytest.Monk
     trials = plan(request)
     left = [next(trial for trial in trials if trial.database == name) for name in names[1:]]
     left += [trial for trial in trials if trial.database == "sqlite"]
-    servers = Servers(request, {}, lambda _: None, lambda _: None)
+    servers = RunServers(request, {}, lambda _: None, lambda _: None)
     found = estimate.pilot(request, left, servers)
     assert seen == ["postgresql", "mariadb", *["sqlite"] * 4]
     assert found.seconds == pytest.approx(18 * 3.0)
@@ -132,7 +132,7 @@ def test_real_pilots_take_some_time() -> None:
     at = {"sqlite": "embedded"}
     request = Request(("sqlite",), at, load_scenario("quick"), CONTROL_AND_RANDOM, (), 50, 1, "fast", 1, 60.0)
     said: list[str] = []
-    with Servers(request, {}, lambda _: None, lambda _: None) as servers:
+    with RunServers(request, {}, lambda _: None, lambda _: None) as servers:
         found = estimate.pilot(request, plan(request) * 10, servers, say=said.append)
     assert said == ["a pilot on SQLite"]
     assert found.seconds > 0

@@ -8,7 +8,7 @@ import threading
 import psutil
 
 from keybench.runners.planning.trial_plan import Request
-from keybench.runners.servers import Servers
+from keybench.runners.servers import RunServers
 from keybench.scenarios.files import load_scenario
 
 
@@ -17,7 +17,7 @@ def test_a_dead_server_is_replaced_before_its_keeper_has_reported_the_death() ->
     request = Request(
         ("postgresql",), {"postgresql": "embedded"}, scenario, ("uuid-v4",), (), 1000, 1, profile, 1, 60.0
     )
-    with Servers(request, {}, lambda _: None) as servers:
+    with RunServers(request, {}, lambda _: None) as servers:
         first = servers.reach("postgresql")
         assert servers.reach("postgresql") is first
         keeper, server = _keeper_and_server()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from keybench.errors import UsageError
-from keybench.model.payload_lengths import PayloadLengths
-from keybench.scenarios.files import load_scenario, parse_scenario
-from keybench.scenarios.payload_option import with_payload
+from keybench.model.payload import PayloadLengths
+from keybench.scenarios.files import load_scenario, parse_scenario, with_payload
 
 MINIMAL = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n[table]\n'
 QUICK = load_scenario("quick")

@@ -9,8 +9,8 @@ from keybench.advice.forecast.row_stream import row_stream
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.runners.planning.key_sources import key_sources
-from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.scenarios.files import load_scenario
 
 

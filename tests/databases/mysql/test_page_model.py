@@ -19,7 +19,7 @@ from keybench.databases.mysql.probes.tables import innodb_name
 from keybench.databases.registry import engine as engine_named
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.page_stats import readings

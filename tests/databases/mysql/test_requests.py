@@ -13,8 +13,7 @@ from keybench.databases.mysql import ddl
 from keybench.databases.mysql.session import MySqlSession
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
-from keybench.model.payload import Payload
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.table import Table
 from tests.databases.mysql.conftest import lengths
 

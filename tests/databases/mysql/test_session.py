@@ -15,8 +15,7 @@ from keybench.databases.mysql.connection import connect
 from keybench.databases.mysql.session import MySqlSession, default_method, load_data, packets
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
-from keybench.model.payload import Payload
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.table import Table
 from tests.databases.mysql.conftest import MARIADB, ON_MARIADB, lengths, methods, of_each, send
 from tests.databases.mysql.test_order import version4

@@ -14,9 +14,8 @@ from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.measuring.arrival_order import Recorder
 from keybench.runners.planning.key_sources import KeySource, key_sources
-from keybench.runners.planning.planned_rows import keys_in_order, writers_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import divide
+from keybench.runners.planning.trial_tables import divide, keys_in_order, writers_in_order
 from keybench.runners.writers.load import load_rows
 from keybench.scenarios.files import load_scenario
 from tests.databases.postgresql.load_counters import CACHE, MAX_WAL_SIZE, Arrivals, compare, settled, small_server

@@ -19,8 +19,7 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.session import PostgresSession, requests
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
-from keybench.model.payload import Payload
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.table import Table
 from tests.databases.postgresql.conftest import increasing, random
 

@@ -13,8 +13,7 @@ from keybench.databases.contract.roles import Address, Admin, Session
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
-from keybench.model.payload import Payload
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
 

@@ -10,7 +10,7 @@ from benchmarks import streams
 from keybench.databases.sqlite.ddl import Statements
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.metric import Metric
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.predict import predict

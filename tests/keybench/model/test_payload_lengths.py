@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.model.payload import Payload
-from keybench.model.payload_lengths import DISTRIBUTIONS, PayloadLengths
+from keybench.model.payload import DISTRIBUTIONS, Payload, PayloadLengths
 
 MANY = np.arange(200_000)
 FIRST = [124, 63, 119, 15, 55, 137, 43, 1]
@@ -58,7 +57,7 @@ def test_other_seeds_and_blocks_draw_other_lengths() -> None:
 def test_lengths_are_the_same_in_every_process() -> None:
     assert PayloadLengths(0, 200).of((1, 1), np.arange(8)).tolist() == FIRST
     code = (
-        "import numpy; from keybench.model.payload_lengths import PayloadLengths; "
+        "import numpy; from keybench.model.payload import PayloadLengths; "
         "print(*PayloadLengths(0, 200).of((1, 1), numpy.arange(8)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, KeepsSizedState, KeepsState
 from keybench.pagemodels.half_split.kernel import COUNT

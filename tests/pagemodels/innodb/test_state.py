@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import BeginsFromPages, KeepsState, delete
 from keybench.pagemodels.innodb.model import InnodbModel, InnodbState

@@ -11,7 +11,7 @@ from benchmarks import streams
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.innodb.records import payload_bytes

@@ -12,7 +12,7 @@ from keybench.databases.mssql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.keys import Keys
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
 from keybench.pagemodels.half_split.model import SizedSplitModel

@@ -11,7 +11,7 @@ from benchmarks import streams
 from keybench.databases.oracle.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.page_stats import PageStats

@@ -17,7 +17,7 @@ from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.predict import predict

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsSizedState, KeepsState
 from keybench.pagemodels.server_pages import Level, ServerPages

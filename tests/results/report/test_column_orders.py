@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from keybench.model.pairing import Pairing
+from keybench.model.column import Pairing
 from keybench.results.analysis.groups import Group, group_trials
 from keybench.results.report.metric_tables import column_table, other_columns
 from keybench.results.store.records import Run

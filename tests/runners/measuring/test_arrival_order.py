@@ -18,15 +18,14 @@ from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
-from keybench.model.payload_lengths import PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.predict import predict
 from keybench.runners.measuring.arrival_order import Recorder, by_stamps, by_transactions
 from keybench.runners.planning.key_sources import KeySource, key_sources
-from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_server import Target
-from keybench.runners.planning.trial_tables import divide
+from keybench.runners.planning.trial_tables import divide, keys_in_order
+from keybench.runners.servers import Target
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.scenarios.files import load_scenario
 

@@ -14,14 +14,15 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject
 from keybench.model.table import Table
-from keybench.runners.measuring import key_positions, lag
+from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.measured import Measured
+from keybench.runners.measuring.key_positions import LAG_METRICS
+from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import divide
 from keybench.runners.trials.model_trial import ModelTrial
-from keybench.runners.trials.trial import Trial
+from keybench.runners.trials.trial import TrialRunner
 from keybench.scenarios.files import load_scenario, parse_scenario
 from keybench.scenarios.schema import Scenario
 
@@ -55,7 +56,7 @@ def found(work: Scenario, name: str, rows: int) -> dict[str, dict[Metric, float 
 def test_one_ascending_writer_has_no_lag_and_one_front() -> None:
     values = found(load_scenario("quick"), "morris-corrected", 20_000)
     assert set(values) == {KEY}
-    for metric in (Metric.POSITION_MEAN, *lag.METRICS, Metric.DEEP_INSERTS, Metric.DISPLACEMENT):
+    for metric in (Metric.POSITION_MEAN, *LAG_METRICS, Metric.DEEP_INSERTS, Metric.DISPLACEMENT):
         assert values[KEY][metric] == 0
     assert values[KEY][Metric.FRONTS] == 1
 
@@ -117,7 +118,7 @@ def test_the_number_for_all_writers_does_not_hide_the_one_that_lags() -> None:
     assert late[Metric.LAG_SECONDS_P50] == pytest.approx(60, abs=1)
     assert late[Metric.LAG_ROWS_P50] == pytest.approx(60 * 39 * 5, rel=0.02)
     own = [values[Subject.writer(f"machine-{i}")] for i in range(40)]
-    for metric in lag.METRICS:
+    for metric in LAG_METRICS:
         assert values[KEY][metric] == max(one[metric] or 0.0 for one in own)
     _, _, sources = planned(work, "morris-corrected", 40_000)
     readings = key_positions.readings(arrived(sources, "In doubt."), 100.0).readings
@@ -168,7 +169,7 @@ def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_e
         Metric.FRONTS: "Fronts need 2,000 rows.",
     }
     known = [reading for reading in readings if reading.value is not None]
-    of_all = [reading for reading in known if reading.subject == KEY and reading.metric in lag.METRICS]
+    of_all = [reading for reading in known if reading.subject == KEY and reading.metric in LAG_METRICS]
     assert {reading.reason for reading in known if reading not in of_all} == {"In doubt."}
     assert all(re.fullmatch(r"The highest of 4 writers: machine-[1-4]\. In doubt\.", one.reason) for one in of_all)
 
@@ -198,8 +199,8 @@ def test_the_sampled_positions_are_those_of_the_metrics_and_only_the_first_block
     behind = [found["above"][late[found["row"]] & (found["writer"] == i)].mean() for i in range(4)]
     assert behind == sorted(behind), "the further a clock is behind, the further from the right edge"
 
-    class Drawn(Trial):
-        def measure(self) -> Measured:
+    class Drawn(TrialRunner):
+        def measure(self) -> Measurements:
             return measured
 
     kept = [len(Drawn(request, replace(trial, block=block)).run().blobs) for block in (1, 2)]

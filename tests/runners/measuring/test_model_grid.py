@@ -9,8 +9,8 @@ import pytest
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
-from keybench.runners.measuring import model_grid
 from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.trials.prediction import grid_readings
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.parts import GridPart
 
@@ -19,7 +19,7 @@ WORK = load_scenario("same-tick").model_copy(update={"grid": GridPart(processes=
 
 def cells(database: str, layout: str, column: str, *, rows: int = 20_000, block: int = 1) -> dict[str, float | None]:
     request = Request((database,), {database: "model"}, WORK, (layout,), (), rows, 1, "durable", 3, 60.0)
-    found = model_grid.readings(request, TrialPlan(block, 0, database, layout, column, 100, rows))
+    found = grid_readings(request, TrialPlan(block, 0, database, layout, column, 100, rows))
     assert {reading.metric for reading in found} <= {Metric.LEAF_DENSITY}
     return {reading.subject: reading.value for reading in found}
 
@@ -46,14 +46,14 @@ def test_only_the_first_block_and_a_scenario_with_a_grid_have_cells() -> None:
     assert cells("mariadb", "uuid-v7", "binary16", block=2) == {}
     plain = WORK.model_copy(update={"grid": None})
     request = Request(("mariadb",), {"mariadb": "model"}, plain, ("uuid-v7",), (), 100, 1, "durable", 3, 60.0)
-    assert model_grid.readings(request, TrialPlan(1, 0, "mariadb", "uuid-v7", "binary16", 100, 100)) == []
+    assert grid_readings(request, TrialPlan(1, 0, "mariadb", "uuid-v7", "binary16", 100, 100)) == []
 
 
 def test_what_a_model_refuses_is_said_once() -> None:
     request = Request(("mariadb",), {"mariadb": "model"}, WORK, ("rt-comb-legacy",), (), 2_000, 1, "durable", 3, 60.0)
     trial = TrialPlan(1, 0, "mariadb", "uuid-v7", "binary16", 100, 2_000)
     wide = replace(trial, payload=1_000_000)
-    (only,) = model_grid.readings(request, wide)
+    (only,) = grid_readings(request, wide)
     assert isinstance(only, Reading)
     assert (only.value, only.origin) == (None, "absent")
     assert only.reason.startswith("No prediction: ")

@@ -6,8 +6,8 @@ from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.generators.commands.ascent import ascents
 from keybench.generators.core.layout import layout, layouts
+from keybench.model.column import Pairing
 from keybench.model.names import CONTROL, SUITED
-from keybench.model.pairing import Pairing
 from keybench.runners.planning.columns import (
     check_columns,
     check_scenario,

@@ -16,9 +16,8 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.key_sources import KeySource, key_sources
-from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import trial_tables
+from keybench.runners.planning.trial_tables import keys_in_order, trial_tables
 from keybench.runners.trials.prediction import alone
 from keybench.scenarios.files import load_scenario, parse_scenario
 from keybench.scenarios.schema import Scenario

@@ -14,8 +14,8 @@ from keybench.generators.core.layout import layout
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.runners.planning.key_sources import KeySource, key_sources
-from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
+from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.scenarios.files import parse_scenario
 from keybench.scenarios.schema import Scenario
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.runners.planning.planned_rows import keys_in_order, writers_in_order
+from keybench.runners.planning.trial_tables import keys_in_order, writers_in_order
 from keybench.scenarios.files import load_scenario
 from tests.runners.planning.test_trial_tables import sources
 

@@ -14,8 +14,8 @@ from keybench.generators.core.clock import TICKS_PER_MS
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.names import CONTROL
 from keybench.runners.planning.key_sources import key_sources
-from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, plan, resolve_layouts, rows_of
+from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario
 

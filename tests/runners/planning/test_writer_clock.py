@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keybench.generators.core.clock import TICKS_PER_SECOND as SECOND
-from keybench.runners.planning.writer_clock import clock_readings
+from keybench.runners.planning.key_sources import clock_readings
 from keybench.scenarios.writers import ClockPart
 
 T = np.arange(0, 100 * SECOND, SECOND // 2)

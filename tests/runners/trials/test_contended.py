@@ -10,9 +10,9 @@ from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, SubjectKind
-from keybench.runners.planning.load_path_support import check_databases, check_servers
+from keybench.runners.planning.server_choice import check_databases, check_servers
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_server import Target
+from keybench.runners.servers import Target
 from keybench.runners.trials.contended import ContendedTrial
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources

@@ -28,7 +28,7 @@ from keybench.results.store.records import Trial
 from keybench.results.tidy import values
 from keybench.runners.measuring import key_positions
 from keybench.runners.planning import server_keys
-from keybench.runners.planning.load_path_support import check_databases, check_servers
+from keybench.runners.planning.server_choice import check_databases, check_servers
 from keybench.runners.trials.server_trial import Resources, ServerTrial
 from keybench.scenarios.files import load_scenario
 from tests.results.report.page import Page

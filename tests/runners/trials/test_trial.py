@@ -14,10 +14,10 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.runners.execute import _terminated_as_interrupted
-from keybench.runners.measuring.measured import Measured
+from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.prediction import beside
-from keybench.runners.trials.trial import Trial
+from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.processes import run_all
 from keybench.scenarios.files import load_scenario
 from tests.runners.trials.test_model_trial import _table, rows
@@ -26,12 +26,12 @@ REQUEST = Request(("sqlite",), {"sqlite": "local"}, load_scenario("quick"), ("uu
 PLAN = TrialPlan(1, 0, "sqlite", "uuid-v4", "binary16", 100, 10)
 
 
-class Failing(Trial):
+class Failing(TrialRunner):
     def __init__(self, error: Exception) -> None:
         super().__init__(REQUEST, PLAN)
         self._error = error
 
-    def measure(self) -> Measured:
+    def measure(self) -> Measurements:
         raise self._error
 
 

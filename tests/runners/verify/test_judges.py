@@ -21,7 +21,7 @@ from keybench.results.store.records import Trial
 from keybench.runners.planning import server_keys
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan, resolve_layouts
 from keybench.runners.trials.model_trial import ModelTrial
-from keybench.runners.trials.phases.trial import PhasesModelTrial
+from keybench.runners.trials.phases_trial import PhasesModelTrial
 from keybench.runners.verify.verdicts import LoadProgress, QuestionVerdict, verdicts
 from keybench.runners.verify.verification import loads_of
 from keybench.scenarios.files import load_scenario

@@ -22,9 +22,9 @@ from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.model.transactions import TransactionStyle
 from keybench.runners.planning.key_sources import KeySource, key_sources
-from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_server import Target
+from keybench.runners.planning.trial_tables import keys_in_order
+from keybench.runners.servers import Target
 from keybench.runners.trials import verify
 from keybench.runners.writers import processes
 from keybench.runners.writers.load import load_rows

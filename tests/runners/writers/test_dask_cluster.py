@@ -14,8 +14,8 @@ import pytest
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, UsageError
-from keybench.runners.planning.planned_rows import keys_in_order
-from keybench.runners.planning.trial_server import Target
+from keybench.runners.planning.trial_tables import keys_in_order
+from keybench.runners.servers import Target
 from keybench.runners.trials import verify
 from keybench.runners.writers import dask_cluster
 from keybench.runners.writers.dask_cluster import DaskCluster

@@ -21,16 +21,15 @@ from keybench.errors import KeybenchError, ServerError, UsageError
 from keybench.model.metric import Metric
 from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, Subject, SubjectKind
 from keybench.model.table import Table
+from keybench.runners.execute import check_connections
 from keybench.runners.measuring.arrival_order import Recorder
 from keybench.runners.planning.key_sources import KeySource, key_sources
-from keybench.runners.planning.planned_rows import keys_in_order
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_server import Target
-from keybench.runners.planning.trial_tables import divide
+from keybench.runners.planning.trial_tables import divide, keys_in_order
+from keybench.runners.servers import Target
 from keybench.runners.trials import verify
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
-from keybench.runners.writers import connections
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.pool import LocalPool
 from keybench.runners.writers.processes import WorkerLost
@@ -163,10 +162,10 @@ def test_more_writers_than_connections_are_refused(target: Target, admin: Admin)
     many = load_scenario("quick").with_equal_writers(120)
     request = Request((target.engine.name,), {}, many, ("uuid-v7",), (), None, 1, "fast", 3, 60.0)
     if admin.sessions_left() is None:
-        connections.check(request, target)
+        check_connections(request, target)
         return
     with pytest.raises(UsageError, match=r"^120 writers need as many connections, and .* accepts 9\d more: use fewer "):
-        connections.check(request, target)
+        check_connections(request, target)
 
 
 def test_the_message_counts_writers_and_their_connections_apart(target: Target, admin: Admin) -> None:
@@ -178,7 +177,7 @@ def test_the_message_counts_writers_and_their_connections_apart(target: Target, 
         (target.engine.name,), {}, load_scenario("sharded-rows"), ("uuid-v7",), (), None, 1, "fast", 3, 60
     )
     with pytest.raises(UsageError, match=r"^4 writers need 320 connections, and .* accepts 9\d more: use fewer "):
-        connections.check(request, target, several)
+        check_connections(request, target, several)
 
 
 def test_a_run_with_too_many_writers_ends_before_anything_is_sent(here: Run, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.runners.planning.trial_server import Target
+from keybench.runners.servers import Target
 from tests.databases.mysql.conftest import send
 from tests.runners.measuring.test_arrival_order import assert_the_model_is_the_server
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from keybench.runners.trials.phases.reach import Reach
-from keybench.runners.trials.phases.steps import Step
+from keybench.runners.trials.phase_steps import Reach, Step
 from keybench.scenarios.index_phases import What
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.trials.phases.steps import Step, left, steps
+from keybench.runners.trials.phase_steps import Step, left, steps
 from keybench.scenarios.files import parse_scenario
 
 TEXT = """title = "t"

@@ -21,8 +21,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import delete, empty_index
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.ranking import ranked
-from keybench.runners.trials.phases.reach import Reach
-from keybench.runners.trials.phases.steps import Step
+from keybench.runners.trials.phase_steps import Reach, Step
 
 NO_POSITION: Final = "Rows are deleted on the way: no insert has a position in the finished index."
 SPLITS: Final = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)

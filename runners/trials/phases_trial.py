@@ -17,20 +17,20 @@ from keybench.model.table import Table
 from keybench.pagemodels.page_stats import readings
 from keybench.results.store import blobs
 from keybench.runners.measuring import key_positions
+from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.interference import Interference
-from keybench.runners.measuring.measured import Measured
+from keybench.runners.measuring.measured import Measurements
 from keybench.runners.measuring.shards import Probes
 from keybench.runners.planning.trial_plan import Request
-from keybench.runners.planning.trial_server import Target
 from keybench.runners.planning.trial_tables import TrialTable, trial_tables
+from keybench.runners.servers import Target
+from keybench.runners.trials import phase_figures as figures
 from keybench.runners.trials import verify
 from keybench.runners.trials.load_cost import cost_with_restart
 from keybench.runners.trials.model_trial import NOT_MODELLED, WHY_NOT
-from keybench.runners.trials.phases import figures
-from keybench.runners.trials.phases.reach import Reach
-from keybench.runners.trials.phases.steps import Step, left, steps
-from keybench.runners.trials.server_trial import FinishedLoad, ServerTrial
-from keybench.runners.trials.trial import Trial
+from keybench.runners.trials.phase_steps import Reach, Step, left, steps
+from keybench.runners.trials.server_trial import ServerTrial
+from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers import processes
 from keybench.runners.writers.load import LoadResult, joined, load_rows
 from keybench.runners.writers.reader import DeleteTask, delete_rows
@@ -44,64 +44,68 @@ class PhasesTrial(ServerTrial):
         """What is done."""
         return steps(self.request, self.plan)
 
-    def load(self, target: Target, admin: Admin) -> FinishedLoad:
-        """Does all phases; the counters are read before and after each."""
+    def measure(self) -> Measurements:
+        """Does all phases, verifies, reads and predicts. The counters are read before and after each phase."""
         (one,) = self.tables
-        admin.create(one.table)
-        interference = Interference.before()
-        loads, parts, of_phases, reach = [], [], [], Reach(figures.ranks_of(one.table, one.keys))
-        for step in self.steps:
-            if step.what == "restart":
-                begin = time.monotonic()
-                admin = self._restarted(target)
-                of_phases += figures.of_phase(step, [], time.monotonic() - begin, None)
-                continue
-            probes = Probes(admin, [one.table])
-            probes.before()
-            begin = time.monotonic()
-            seconds = None
-            if step.inserts:
-                loads.append(self._insert(target, step))
-                seconds = loads[-1].seconds
-                if step.what == "build":
-                    seconds += self._rebuild(admin, step)
-            elif step.what == "delete":
-                admin.hold_cleaning()
-                seconds = self._delete(target, step)
-            elif step.what == "clean":
-                admin.settle(one.table)
-            else:
-                self._rebuild(admin, step)
-            seconds = time.monotonic() - begin if seconds is None else seconds
-            of_server, (of_table,) = probes.after()
-            parts.append((step, [*of_server, *of_table]))
-            reach.take(step)
-            of_phases += figures.of_phase(step, parts[-1][1], seconds, _stranded(admin, one.table, reach, of_table))
-        whole = figures.of_whole(parts)
-        return FinishedLoad(joined(loads), [*interference.after(), *of_phases], [whole], [])
+        with self.connected() as target:
+            self.admin.create(one.table)
+            interference = Interference.before()
+            loads, parts, of_phases = [], [], []
+            reach = Reach(figures.ranks_of(one.table, one.keys))
+            for step in self.steps:
+                if step.what == "restart":
+                    begin = time.monotonic()
+                    self._restart(target)
+                    of_phases += figures.of_phase(step, [], time.monotonic() - begin, None)
+                    continue
+                probes = Probes(self.admin, [one.table])
+                probes.before()
+                seconds, loaded = self._do(step, target)
+                loads += loaded
+                of_server, (of_table,) = probes.after()
+                parts.append((step, [*of_server, *of_table]))
+                reach.take(step)
+                stranded = _stranded(self.admin, one.table, reach, of_table)
+                of_phases += figures.of_phase(step, parts[-1][1], seconds, stranded)
+            of_machine = interference.after()
+            verify.check_table(self.admin, one.table, one.keys[left(self.steps)])
+            pictures = self.page_maps(self.admin)
+        predicted = self.predict(target.engine, [figures.of_whole(parts)], ())
+        return self.together(target.engine, joined(loads), [*of_machine, *of_phases], pictures, predicted)
 
-    def verify(self, admin: Admin) -> None:
-        """VerificationError unless the table holds exactly the rows that were not deleted."""
-        (one,) = self.tables
-        verify.check_table(admin, one.table, one.keys[left(self.steps)])
+    def _do(self, step: Step, target: Target) -> tuple[float, list[LoadResult]]:
+        """(seconds of the phase, its load if rows come)."""
+        begin, table = time.monotonic(), self.tables[0].table
+        if step.inserts:
+            loaded = self._insert(target, step)
+            return loaded.seconds + (self._rebuild(step) if step.what == "build" else 0), [loaded]
+        if step.what == "delete":
+            self.admin.hold_cleaning()
+            return self._delete(target, step), []
+        if step.what == "clean":
+            self.admin.settle(table)
+        else:
+            self._rebuild(step)
+        return time.monotonic() - begin, []
 
-    def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[blobs.Blob]]:  # noqa: ARG002
-        """The page map of the index in the end."""
-        return [], self.page_maps(admin)
-
-    def predict(self, on: Engine, load: FinishedLoad) -> Measured:
+    def predict(
+        self,
+        on: Engine,
+        of_tables: Sequence[Sequence[Reading]],
+        arrived: Sequence[Arrived],  # noqa: ARG002 (one writer's rows come in planned order)
+    ) -> Measurements:
         """What the page model has after each phase."""
-        (one,), known = self.tables, [*load.of_tables[0], *key_positions.absent(figures.NO_POSITION)]
+        (one,), known = self.tables, [*of_tables[0], *key_positions.absent(figures.NO_POSITION)]
         try:
             rows_per_tx = self.request.scenario.load.rows_per_tx
             after = figures.predicted(on, one.table, one.keys, self.steps, rows_per_tx, one.lengths())
         except Exception as error:  # what was measured stands, whatever a model does
             problem = error if isinstance(error, UsageError) else unexpected(error)
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
-            return Measured([*known, unknown], traceback=problem.traceback)
+            return Measurements([*known, unknown], traceback=problem.traceback)
         beside = figures.of_phases(self.steps, after, beside_server=True)
         reads = _reads(on, self.request, one, self.steps, figures.modelled)
-        return Measured([*known, *readings(after[-1].stats, MODEL), *beside, *reads])
+        return Measurements([*known, *readings(after[-1].stats, MODEL), *beside, *reads])
 
     def _insert(self, target: Target, step: Step) -> LoadResult:
         first = int(step.rows[0])
@@ -117,17 +121,16 @@ class PhasesTrial(ServerTrial):
             progress=lambda rows: self.resources.progress(first + rows),
         )
 
-    def _restarted(self, target: Target) -> Admin:
-        """The administrative connection to a server that has started again."""
+    def _restart(self, target: Target) -> None:
+        """Starts the server again, and connects to it."""
         self.admin.close()
         self.resources.restart(self.plan.database)
         self.admin = target.engine.admin(target.address)
-        return self.admin
 
-    def _rebuild(self, admin: Admin, step: Step) -> float:
+    def _rebuild(self, step: Step) -> float:
         """Seconds. An index that is built again is the one that would have been built after the rows."""
         begin = time.monotonic()
-        admin.rebuild(self.tables[0].table, step.fill)
+        self.admin.rebuild(self.tables[0].table, step.fill)
         return time.monotonic() - begin
 
     def _delete(self, target: Target, step: Step) -> float:
@@ -139,10 +142,10 @@ class PhasesTrial(ServerTrial):
         return float(seconds)
 
 
-class PhasesModelTrial(Trial):
+class PhasesModelTrial(TrialRunner):
     """A trial with phases by the page model alone."""
 
-    def measure(self) -> Measured:
+    def measure(self) -> Measurements:
         """Makes the keys and predicts."""
         (one,), done = trial_tables(self.request, self.plan), steps(self.request, self.plan)
         rows_per_tx = self.request.scenario.load.rows_per_tx
@@ -151,7 +154,7 @@ class PhasesModelTrial(Trial):
         of_phases = figures.of_phases(done, after, beside_server=False)
         of_phases += _reads(engine(self.plan.database), self.request, one, done, figures.measured)
         positions = key_positions.absent(figures.NO_POSITION)
-        return Measured(
+        return Measurements(
             [*readings(last), *absent(NOT_MODELLED), *positions, *of_phases],
             (),
             [blobs.page_map(last.page_numbers, last.page_rows, "modelled")],

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from keybench.model import contention
 from keybench.model.definition import Theme
-from keybench.model.metric import themes
-from keybench.model.metric.declared import Declared
-from keybench.model.metric.themes import DEEP_LEAVES, FRONT_ROWS, HIGHEST, P95, REPLACED, WINDOW_ROWS
+from keybench.model import definition
+from keybench.model.definition import Declared
+from keybench.model.definition import DEEP_LEAVES, FRONT_ROWS, HIGHEST, P95, REPLACED, WINDOW_ROWS
 
 __all__ = ["DEEP_LEAVES", "FRONT_ROWS", "WINDOW_ROWS", "Metric", "of_theme"]
 
@@ -20,109 +20,109 @@ class Metric(Declared):
 
     # The first line has title, unit and direction. The text follows.
     # fmt: off
-    INSERT_SECONDS = "insert_seconds", themes.time(
+    INSERT_SECONDS = "insert_seconds", definition.time(
         "Insert time", "s", "lower",
         "Time from the first row sent to the last acknowledged, all writers; making keys and buffers is outside it.",
         needs_server=True,
     )
-    FIRST_HALF_SECONDS = "first_half_seconds", themes.time(
+    FIRST_HALF_SECONDS = "first_half_seconds", definition.time(
         "Insert time, first half", "s", "lower",
         "Insert time of the first half of the rows.",
         needs_server=True,
     )
-    SECOND_HALF_SECONDS = "second_half_seconds", themes.time(
+    SECOND_HALF_SECONDS = "second_half_seconds", definition.time(
         "Insert time, second half", "s", "lower",
         "Insert time of the second half of the rows.",
         needs_server=True,
     )
-    TX_P50_MS = "tx_p50_ms", themes.time(
+    TX_P50_MS = "tx_p50_ms", definition.time(
         "Transaction time, median", "ms", "lower", "Half the transactions took no longer.",
     )
-    TX_P95_MS = "tx_p95_ms", themes.time("Transaction time, p95", "ms", "lower", "95 % of transactions took no longer.")
-    TX_P99_MS = "tx_p99_ms", themes.time("Transaction time, p99", "ms", "lower", "99 % of transactions took no longer.")
-    TX_MAX_MS = "tx_max_ms", themes.time("Transaction time, longest", "ms", "lower", "The longest transaction.")
-    CLIENT_CPU_SHARE = "client_cpu_share", themes.time(
+    TX_P95_MS = "tx_p95_ms", definition.time("Transaction time, p95", "ms", "lower", "95 % of transactions took no longer.")
+    TX_P99_MS = "tx_p99_ms", definition.time("Transaction time, p99", "ms", "lower", "99 % of transactions took no longer.")
+    TX_MAX_MS = "tx_max_ms", definition.time("Transaction time, longest", "ms", "lower", "The longest transaction.")
+    CLIENT_CPU_SHARE = "client_cpu_share", definition.time(
         "Client CPU", "% of wall time", "lower",
         "Processor time of the writer process inside the timed window, over that window. An engine that runs inside "
         "the writer (SQLite) counts as client.",
     )
     CLOCKS_APART_MS = "clocks_apart_ms", contention.CLOCKS_APART_MS
-    LEAF_PAGES = "leaf_pages", themes.pages("Leaf pages", "pages", "lower", "Leaf pages of the key's index.")
-    BRANCH_PAGES = "branch_pages", themes.pages("Branch pages", "pages", "lower", "Non-leaf pages of the key's index.")
-    LEAF_DENSITY = "leaf_density", themes.pages(
+    LEAF_PAGES = "leaf_pages", definition.pages("Leaf pages", "pages", "lower", "Leaf pages of the key's index.")
+    BRANCH_PAGES = "branch_pages", definition.pages("Branch pages", "pages", "lower", "Non-leaf pages of the key's index.")
+    LEAF_DENSITY = "leaf_density", definition.pages(
         "Leaf density", "%", "higher",
         "Used share of the leaf pages' item space, as the engine defines it.",
         shards="mean",
     )
-    LEAF_FRAGMENTATION = "leaf_fragmentation", themes.pages(
+    LEAF_FRAGMENTATION = "leaf_fragmentation", definition.pages(
         "Leaf fragmentation", "%", "lower",
         "Share of leaf pages whose successor in key order lies at a lower page number. Random keys tend to 50 %. "
         "Half-empty pages in perfect order do not show here: read it next to density.",
         shards="mean",
     )
-    LEAF_NONADJACENT = "leaf_nonadjacent", themes.pages(
+    LEAF_NONADJACENT = "leaf_nonadjacent", definition.pages(
         "Leaf pages not adjacent", "%", "lower",
         "Share of links between successive leaf pages that do not go to the next page number. This is what SQL "
         "Server calls fragmentation, where the next page is the next one that was allocated to the index.",
         shards="mean",
     )
-    APPENDS = "appends", themes.splits(
+    APPENDS = "appends", definition.splits(
         "Appends", "splits", "neither",
         "The rightmost leaf was full and the new key was above all present: a new page at the end. Good splits.",
     )
-    EDGE_SPLITS = "edge_splits", themes.splits(
+    EDGE_SPLITS = "edge_splits", definition.splits(
         "Edge splits", "splits", "lower",
         "The rightmost leaf was full and the new key was not above all present.",
     )
-    INTERIOR_SPLITS = "interior_splits", themes.splits(
+    INTERIOR_SPLITS = "interior_splits", definition.splits(
         "Interior splits", "splits", "lower",
         "A leaf other than the rightmost was full and was split.",
     )
-    EDGE_AND_INTERIOR_SPLITS = "edge_and_interior_splits", themes.splits(
+    EDGE_AND_INTERIOR_SPLITS = "edge_and_interior_splits", definition.splits(
         "Edge and interior splits", "splits", "lower",
         "A full leaf was split and some of its rows moved: on engines that do not tell edge from interior splits.",
         some_engines=True,
     )
-    BRANCH_SPLITS = "branch_splits", themes.splits("Branch splits", "splits", "lower", "Splits of non-leaf pages.")
-    SPLIT_COUNTER = "split_counter", themes.splits(
+    BRANCH_SPLITS = "branch_splits", definition.splits("Branch splits", "splits", "lower", "Splits of non-leaf pages.")
+    SPLIT_COUNTER = "split_counter", definition.splits(
         "Splits by the server's counter", "splits", "neither",
         "The server's own counter of page splits. It mixes appends, other splits and branch pages of the whole "
         "server; MariaDB's also has insertions that went into the right neighbour instead. SQL Server's and Oracle's "
         "have leaves alone: those of the key's index, and those of the writers' sessions.",
         exact=False,
     )
-    LOG_BYTES = "log_bytes", themes.storage(
+    LOG_BYTES = "log_bytes", definition.storage(
         "Log", "bytes", "lower",
         "Bytes that the server's log (WAL, redo) grew by during the inserts.",
         needs_server=True,
     )
-    LOG_PAGE_IMAGES = "log_page_images", themes.storage(
+    LOG_PAGE_IMAGES = "log_page_images", definition.storage(
         "Full-page images", "images", "lower",
         "Whole pages written to the log at their first change after a checkpoint.",
     )
-    LOG_PAGE_IMAGE_BYTES = "log_page_image_bytes", themes.storage(
+    LOG_PAGE_IMAGE_BYTES = "log_page_image_bytes", definition.storage(
         "Full-page images", "bytes", "lower",
         "Bytes of whole pages written to the log.",
         needs_server=True,
     )
-    PAGES_READ = "pages_read", themes.storage(
+    PAGES_READ = "pages_read", definition.storage(
         "Pages read", "pages", "lower",
         "Pages that were not in the server's cache when an insert needed them, and were read from its files or the "
         "operating system's cache: of the whole server, during the inserts.",
         needs_server=True,
     )
-    PAGES_WRITTEN = "pages_written", themes.storage(
+    PAGES_WRITTEN = "pages_written", definition.storage(
         "Pages written", "pages", "lower",
         "Pages that the server wrote to its data files during the inserts, by checkpoints and to make room in its "
         "cache; pages that are still only in the cache are not counted.",
         needs_server=True,
     )
-    INDEX_BYTES = "index_bytes", themes.storage(
+    INDEX_BYTES = "index_bytes", definition.storage(
         "Key's index", "bytes", "lower",
         "Size of the index or b-tree that holds the key.",
         of_index=True, needs_server=True,
     )
-    TABLE_BYTES = "table_bytes", themes.storage(
+    TABLE_BYTES = "table_bytes", definition.storage(
         "Table with its indexes", "bytes", "lower",
         "Size of the table and all of its indexes.",
         needs_server=True,
@@ -140,129 +140,129 @@ class Metric(Declared):
     PREDICATE_LOCKS = "predicate_locks", contention.PREDICATE_LOCKS
     PREDICATE_LEAVES = "predicate_leaves", contention.PREDICATE_LEAVES
     SAME_LEAF = "same_leaf", contention.SAME_LEAF
-    HEAP_CORRELATION = "heap_correlation", themes.pages(
+    HEAP_CORRELATION = "heap_correlation", definition.pages(
         "Heap order", "−1 … 1", "neither",
         "Correlation of a row's place in the table's heap with its key's rank: 1 where the table lies in key order.",
         exact=False, of_index=False, shards="none",
     )
-    POINT_UNIFORM_US = "point_uniform_us", themes.afterwards(
+    POINT_UNIFORM_US = "point_uniform_us", definition.afterwards(
         "Point look-up, any key", "µs", "lower",
         "Median time of a look-up by key, keys drawn from the whole table.",
     )
-    POINT_RECENT_US = "point_recent_us", themes.afterwards(
+    POINT_RECENT_US = "point_recent_us", definition.afterwards(
         "Point look-up, recent key", "µs", "lower",
         "Median time of a look-up by key among the newest 1 % of the rows.",
     )
-    RANGE_US_PER_ROW = "range_us_per_row", themes.afterwards(
+    RANGE_US_PER_ROW = "range_us_per_row", definition.afterwards(
         "Range by time", "µs a row", "lower",
         "Time a row to read a window of successive rows by a key range; only where key order is time order.",
     )
-    DELETE_SECONDS = "delete_seconds", themes.afterwards(
+    DELETE_SECONDS = "delete_seconds", definition.afterwards(
         "Delete the oldest", "s", "lower", "Time to delete the oldest part of the rows."
     )
-    REFILL_SECONDS = "refill_seconds", themes.afterwards(
+    REFILL_SECONDS = "refill_seconds", definition.afterwards(
         "Refill", "s", "lower", "Time to insert rows after the deletion."
     )
-    PHASE_ROWS = "phase_rows", themes.phase("Rows of the phase", "rows", "neither", "Rows that it inserts or deletes.")
-    PHASE_SECONDS = "phase_seconds", themes.phase(
+    PHASE_ROWS = "phase_rows", definition.phase("Rows of the phase", "rows", "neither", "Rows that it inserts or deletes.")
+    PHASE_SECONDS = "phase_seconds", definition.phase(
         "Time of the phase", "s", "lower", "Time of one phase of an index's life."
     )
-    REBUILD_FREES = "rebuild_frees", themes.phase(
+    REBUILD_FREES = "rebuild_frees", definition.phase(
         "Pages that a rebuild would free", "%", "lower",
         "Share of the index's pages that a rebuild at the engine's own fill factor saves. Below 0: it takes more.",
     )
-    STRANDED = "stranded", themes.phase(
+    STRANDED = "stranded", definition.phase(
         "Free room out of reach", "%", "lower",
         "Share of the leaf pages' room that is free and on pages where no row lies that the last insertion brought.",
     )
-    REFILLED_INDEX_BYTES = "refilled_index_bytes", themes.afterwards(
+    REFILLED_INDEX_BYTES = "refilled_index_bytes", definition.afterwards(
         "Key's index after refill", "bytes", "lower",
         "Size of the key's index after deleting the oldest part and inserting new rows.",
     )
-    KEY_NS = "key_ns", themes.keys(
+    KEY_NS = "key_ns", definition.keys(
         "Time to make a key", "ns", "lower",
         "Time from the start of all threads to the end of the last, over all their keys. Clock readings are prepared "
         "before, except where each key is made by one call, which reads the machine's clock as the original does.",
     )
-    DUPLICATE_KEYS = "duplicate_keys", themes.keys(
+    DUPLICATE_KEYS = "duplicate_keys", definition.keys(
         "Duplicate keys", "keys", "lower",
         "Keys that some thread of the trial made before.",
         exact=True,
     )
-    ORDER_BREAKS = "order_breaks", themes.keys(
+    ORDER_BREAKS = "order_breaks", definition.keys(
         "Out of order", "keys", "lower",
         "Keys that are not above the one that the same thread made before, in the layout's own order.",
         exact=True,
     )
-    CLOCK_LEAD_MS = "clock_lead_ms", themes.keys(
+    CLOCK_LEAD_MS = "clock_lead_ms", definition.keys(
         "Ahead of the clock", "ms", "lower",
         "The most by which the time in a key is ahead of the clock at which the key was made.",
         exact=True,
     )
-    POSITION_MEAN = "position_mean", themes.position(
+    POSITION_MEAN = "position_mean", definition.position(
         "Insert position, mean", "% of keys", "lower",
         "Share of the keys present above a new one: 0 if appended.",
     )
-    POSITION_P95 = "position_p95", themes.position(
+    POSITION_P95 = "position_p95", definition.position(
         "Insert position, p95", "% of keys", "lower",
         "95 % of inserts had no greater share above.",
     )
-    LAG_ROWS = "lag_rows", themes.position(
+    LAG_ROWS = "lag_rows", definition.position(
         "Lag, median over all inserts", "rows", "lower", f"Keys present above a new one. {REPLACED}",
     )
-    LAG_SECONDS = "lag_seconds", themes.position(
+    LAG_SECONDS = "lag_seconds", definition.position(
         "Lag, median over all inserts", "s of the scenario", "lower",
         f"How long ago the right edge passed the place of a new key. {REPLACED}",
     )
-    LAGGING_INSERTS = "lagging_inserts", themes.position(
+    LAGGING_INSERTS = "lagging_inserts", definition.position(
         "Inserts that lag", "% of inserts", "lower",
         f"Share of inserts with a key above them present. {HIGHEST}",
     )
-    LAG_ROWS_P50 = "lag_rows_p50", themes.position(
+    LAG_ROWS_P50 = "lag_rows_p50", definition.position(
         "Lag, median", "rows", "lower",
         f"Keys present above an insert that lags; 0 if none lags. {HIGHEST}",
     )
-    LAG_ROWS_P95 = "lag_rows_p95", themes.position("Lag, p95", "rows", "lower", P95)
-    LAG_SECONDS_P50 = "lag_seconds_p50", themes.position(
+    LAG_ROWS_P95 = "lag_rows_p95", definition.position("Lag, p95", "rows", "lower", P95)
+    LAG_SECONDS_P50 = "lag_seconds_p50", definition.position(
         "Lag, median", "s of the scenario", "lower",
         f"How long ago the right edge of the index passed the place of an insert that lags; 0 if none lags. {HIGHEST}",
     )
-    LAG_SECONDS_P95 = "lag_seconds_p95", themes.position("Lag, p95", "s of the scenario", "lower", P95)
-    LAG_LEAVES_P50 = "lag_leaves_p50", themes.position(
+    LAG_SECONDS_P95 = "lag_seconds_p95", definition.position("Lag, p95", "s of the scenario", "lower", P95)
+    LAG_LEAVES_P50 = "lag_leaves_p50", definition.position(
         "Lag, median", "leaves", "lower",
         f"The lag in rows over the mean rows of a leaf of the finished index. {HIGHEST}",
     )
-    LAG_LEAVES_P95 = "lag_leaves_p95", themes.position("Lag, p95", "leaves", "lower", P95)
-    EDGE_DISTANCE_PAGES = "edge_distance_pages", themes.position(
+    LAG_LEAVES_P95 = "lag_leaves_p95", definition.position("Lag, p95", "leaves", "lower", P95)
+    EDGE_DISTANCE_PAGES = "edge_distance_pages", definition.position(
         "Distance from the right edge", "leaves", "lower",
         "Keys present above a new one, over the mean rows of a leaf of the finished index; mean over inserts.",
     )
-    DEEP_INSERTS = "deep_inserts", themes.position(
+    DEEP_INSERTS = "deep_inserts", definition.position(
         "Deep inserts", "% of inserts", "lower",
         f"Share of inserts more than {DEEP_LEAVES} leaves from the edge.",
     )
-    FRONTS = "fronts", themes.position(
+    FRONTS = "fronts", definition.position(
         "Insertion fronts", "fronts", "lower",
         f"Places that {WINDOW_ROWS:,} successive rows go to, median; two places have more than {FRONT_ROWS} older keys "
         "between them. 1 for an appended sequence; random keys in a large table have one each.",
     )
-    DISPLACEMENT = "displacement", themes.position(
+    DISPLACEMENT = "displacement", definition.position(
         "Displacement", "% of rows", "lower",
         "Mean distance between a row's places in order of arrival and of keys.",
     )
-    SENTINEL_MS = "sentinel_ms", themes.machine(
+    SENTINEL_MS = "sentinel_ms", definition.machine(
         "Sentinel", "ms", "lower",
         "The best of three times of a fixed loop, before the first row: the machine's pace.",
     )
-    OTHERS_CPU = "others_cpu", themes.machine(
+    OTHERS_CPU = "others_cpu", definition.machine(
         "Others' processors", "processors", "lower",
         "Processors busy before the first row, while the run waits.",
     )
-    DISK_WAIT = "disk_wait", themes.machine(
+    DISK_WAIT = "disk_wait", definition.machine(
         "Disk wait", "% of wall time", "lower",
         "Time that a process waits for a disk before the first row is sent.",
     )
-    STOLEN_CPU = "stolen_cpu", themes.machine(
+    STOLEN_CPU = "stolen_cpu", definition.machine(
         "Stolen processor time", "% of processor time", "lower",
         "What the hypervisor gave to other virtual machines while the rows were sent.",
     )

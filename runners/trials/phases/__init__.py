@@ -1,1 +1,0 @@
-"""Trials whose index has a past."""
