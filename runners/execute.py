@@ -26,7 +26,8 @@ from keybench.runners.servers import RunServers, Target
 from keybench.runners.trials import model_trial
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
-from keybench.runners.writers.pool import WriterPool, writer_pool
+from keybench.runners.writers.dask_cluster import writer_pool
+from keybench.runners.writers.pool import WriterPool
 
 REGRESSION_OR_FAILURE = 1
 

@@ -29,7 +29,7 @@ from keybench.runners.planning.columns import check_columns, check_scenario
 from keybench.runners.planning.server_choice import check_load_path, check_path_on_servers, check_restarts, resolve
 from keybench.runners.planning.trial_plan import ALL, Request, plan, resolve_layouts
 from keybench.runners.trials import load_cost
-from keybench.runners.writers.pool import check_executor
+from keybench.runners.writers.dask_cluster import check_executor
 from keybench.scenarios.files import load_scenario, with_payload
 from keybench.scenarios.schema import Scenario
 

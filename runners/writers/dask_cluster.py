@@ -13,14 +13,19 @@ import logging
 import pickle
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
+from keybench.databases.core.coordination import HasCoordinationTable
+from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model import url
-from keybench.runners.writers.executor import too_few_workers
+from keybench.model.url import is_url
+from keybench.runners.planning.trial_plan import Request
+from keybench.runners.writers.executor import ExecutorPool, too_few_workers
+from keybench.runners.writers.pool import LOCAL, WriterPool
 from keybench.runners.writers.processes import WorkerLost
 from keybench.runners.writers.remote import Outcome
 
@@ -129,3 +134,39 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
+
+
+def check_executor(executor: str, servers: Mapping[str, str]) -> None:
+    """UsageError if the executor's address is malformed, or if its workers cannot reach one of the servers.
+
+    `servers` are kinds or URLs by database.
+    """
+    if not executor:
+        return
+    check(executor)
+    for name, server in servers.items():
+        on = engine(name)
+        if not isinstance(on, HasCoordinationTable):
+            able = ", ".join(other.name for other in engines().values() if isinstance(other, HasCoordinationTable))
+            raise UsageError(
+                f"--executor: {on.title} is a file on one machine, which other machines cannot reach: choose another "
+                f"--db ({able})."
+            )
+        if not is_url(server):
+            raise UsageError(
+                f"--executor needs servers that the workers' machines can reach, and the {server} server of {on.title} "
+                f"can be reached from this machine only: give a URL, --server {on.url_schemes[0]}://user@host."
+            )
+
+
+@contextmanager
+def writer_pool(request: Request) -> Iterator[WriterPool]:
+    """The pool of a run; EnvironmentMissing if its executor does not answer."""
+    if not request.executor:
+        yield LOCAL
+        return
+    cluster = DaskCluster(request.executor)
+    try:
+        yield ExecutorPool(cluster)
+    finally:
+        cluster.close()

@@ -25,9 +25,9 @@ from keybench.model.metric import Metric
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.trials import verify
+from keybench.runners.writers import dask_cluster, processes
 from keybench.runners.writers import executor as executor_module
 from keybench.runners.writers import load as load_module
-from keybench.runners.writers import pool, processes
 from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.executor import ExecutorPool, too_few_workers
 from keybench.runners.writers.load import load_rows
@@ -308,7 +308,7 @@ def test_the_identity_is_that_of_the_code() -> None:
 )  # fmt: skip
 def test_what_an_executor_cannot_do_is_refused_at_once(executor: str, servers: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        pool.check_executor(executor, servers)
+        dask_cluster.check_executor(executor, servers)
     assert str(caught.value) == message
 
 
