@@ -12,11 +12,10 @@ from keybench.advice.how_to.existing import Option
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
 from keybench.advice.how_to.old_rows import Growth, growth
 from keybench.advice.how_to.statements import Statement, create_table
-from keybench.advice.index_forecast import IndexForecast, Question
+from keybench.advice.index_forecast import IndexForecast, Question, forecast
 from keybench.advice.measured import Measured, measured
 from keybench.advice.needs import Existing, Needs, coming
 from keybench.advice.ranking import Judged, Ranking, judge, ranking
-from keybench.advice.scaling.forecast import forecast
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.names import CONTROL, RANDOM

@@ -124,11 +124,6 @@ def _missed(needs: Needs, made: Layout, column: Column, facts: Properties) -> Ma
             if facts.uniqueness == "plan"
             else "somebody has to give each worker of all sites its own number",
         ),
-        "--spread": (
-            needs.spread,
-            facts.contention == "many pages",
-            f"{100 * facts.hottest:.0f} % of new keys go to one of 64 ranges",
-        ),
     }
     return {option: why for option, (asked, met, why) in checks.items() if asked and not met}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 Kind = Literal["exact model", "scaled", "unconfirmed model", "measured"]
 """What a figure rests on: all rows through a page model that servers have confirmed; a smaller page model, scaled to
@@ -24,7 +24,22 @@ class Figure:
         if not self.low <= self.value <= self.high:
             raise ValueError(f"{self.value} does not lie in its interval, {self.low} to {self.high}")
 
+    @classmethod
+    def around(cls, value: float, half: float, kind: Kind, *, least: float = 0.0, most: float = float("inf")) -> Self:
+        """The value ± half, as far as that is from `least` to `most`."""
+        value = min(max(value, least), most)
+        return cls(value, max(least, value - half), min(most, value + half), kind)
+
     @property
     def exact(self) -> bool:
         """Whether the interval is a point."""
         return self.low == self.high
+
+    @property
+    def half(self) -> float:
+        """The larger half of the interval."""
+        return max(self.high - self.value, self.value - self.low)
+
+    def times(self, factor: float) -> Self:
+        """The figure of so many times that: factor > 0."""
+        return replace(self, value=self.value * factor, low=self.low * factor, high=self.high * factor)

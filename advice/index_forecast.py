@@ -1,27 +1,62 @@
-"""What is asked about one layout, and what is forecast of it."""
+"""What an index will be: pages, density, splits, reads and log at any number of rows, from some that are simulated.
+
+All rows go through the page model as they come, none is left out. Which part of a load stands for all of it:
+
+- keys in no order: small indexes, from which Yao's rule goes on (`random_keys`);
+- rows that reach a little back: the first million, or eight times as many as they reach back. What becomes of a leaf
+  is over soon, so that later rows add as many leaves as these;
+- all others (times with their low bits in front, writers with regions of their own): a straight line through the index
+  of an eighth and of a quarter of the rows, at most 2 and 4 million. Its interval is the larger of 5 % and twice the
+  difference of the two.
+
+A row *reaches back* to the first row before it whose key is above its own.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
+from typing import ClassVar
 
-from keybench.advice.figure import Figure
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.advice import row_cost
+from keybench.advice.figure import Figure, Kind
+from keybench.advice.load import Growth, Rows, first_rows, spread_rows
+from keybench.advice.random_keys import random_growth, student
+from keybench.advice.row_cost import RowCost
 from keybench.databases.contract.engine import Engine
 from keybench.model.table import Table
+from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.costs.contract import Server
+from keybench.pagemodels.page_stats import PageStats
 
+Ranks = NDArray[np.int64]
 
-@dataclass(frozen=True)
-class Growth:
-    """How a table comes to its rows."""
-
-    rows: int
-    rows_per_second: float
-    writers: int = 1
-    behind_seconds: float = 0.0
-    """How far the slowest writer's clock or queue is behind the fastest one's."""
-    restarts_per_day: float = 0.0
-    """How often a writer ends and another one begins (layouts that draw a number at each start notice it)."""
-    rows_per_tx: int = 1
+ALL_ROWS = 400_000
+"""A load of so few rows is simulated whole."""
+_FIRST = 1 << 17
+"""Rows of a first look; if they ascend, and so does the load at large, no more keys are made."""
+_SPREAD = 1 << 14
+"""Rows of a look at a load from the first to the last."""
+_LEAST, _MOST = 1_000_000, 4_000_000
+"""Of the first rows of a load, by how many stand for it."""
+_LENGTHS, _FEWEST_LENGTHS = 8, 3
+"""Times as many rows as a row reaches back stand for a load; where these are more than `_MOST`, fewer will do."""
+_BATCHES = 8
+"""Parts of these rows by which it is seen how even the growth is, behind the first quarter, which is left out."""
+_NARROWEST = 0.002
+"""Half of the narrowest interval, as a share of the leaves that are not simulated."""
+_LINE, _UNSETTLED = 0.05, 0.5
+"""Half of the narrowest interval of a straight line; of one through rows before which the slowest writer has come."""
+_CELLS, _SURE = 8, 6.0
+"""Keys are random if a χ² test with so many cells squared is within so many standard deviations."""
+_LAG_SAMPLE = 500
 
 
 @dataclass(frozen=True)
@@ -38,7 +73,7 @@ class Question:
 
 @dataclass(frozen=True)
 class IndexForecast:
-    """The key's index after the last row. Figures that no model knows are None."""
+    """The key's index after the last row, and what a row costs. Figures that no model knows are None."""
 
     leaf_pages: Figure
     index_bytes: Figure
@@ -46,11 +81,264 @@ class IndexForecast:
     """Used share of the leaf pages in %, by the engine's own definition."""
     splits: Figure
     """Edge and interior splits per 1,000 rows."""
-    reads: Figure | None
-    """Pages read a row at the end."""
-    knee: Figure | None
-    """The number of rows from which on a row costs 0.05 page reads; None if it never does, or if it is not known."""
-    log_bytes: Figure | None
-    """Bytes of log a row."""
     lag: Figure | None
-    """Rows between a new row's place and the right edge, 95th percentile."""
+    """Rows between a new row's place and the right edge, 95th percentile; None where that depends on all rows."""
+    cost: RowCost
+
+    @property
+    def reads(self) -> Figure | None:
+        """Pages read a row at the end."""
+        return self.cost.reads
+
+    @property
+    def log_bytes(self) -> Figure | None:
+        """Bytes of log a row."""
+        return self.cost.log_bytes
+
+
+def forecast(question: Question) -> IndexForecast:
+    """The key's index after the last row.
+
+    UsageError for a table or keys that the engine's page model does not know, and for layouts whose keys do not reach
+    so far.
+    """
+    growth, index = question.growth, _Index(question)
+    if growth.rows <= ALL_ROWS:
+        return index.of_all_rows()
+    sample = index.spread_rows(_SPREAD)
+    reach = reach_back(sample.ranks) * growth.rows / len(sample.words)
+    if _FEWEST_LENGTHS * reach > _MOST:
+        if not index.sized and is_random(sample.ranks) and is_random(index.first_rows(_SPREAD).ranks):
+            return index.of_random_keys()
+        return index.on_a_line(reach)
+    first = index.first_rows(_FIRST)
+    if not reach and not reach_back(first.ranks):
+        return index.of_ascending_keys(first)
+    most = min(growth.rows, _MOST)
+    rows = min(most, max(_LEAST, int(_LENGTHS * reach)))
+    while True:
+        first = index.first_rows(rows)
+        reach = max(reach, reach_back(first.ranks))
+        if rows == growth.rows or (_LENGTHS if rows < most else _FEWEST_LENGTHS) * reach <= rows:
+            return index.of_first_rows(first, reach)
+        if rows == most:
+            return index.on_a_line(reach)
+        rows = min(most, int(max(_LENGTHS * reach, 2 * rows)))
+
+
+def index_of_all_rows(question: Question) -> PageStats:
+    """The index itself: all rows through the page model, however many."""
+    index = _Index(question)
+    return index.stats(index.first_rows(question.growth.rows))
+
+
+def reach_back(ranks: Ranks) -> float:
+    """How many rows back 99 of 100 rows reach at most."""
+    place = np.arange(len(ranks))
+    first_above = np.searchsorted(np.maximum.accumulate(ranks), ranks)
+    return float(np.percentile(place - first_above, 99))
+
+
+def is_random(ranks: Ranks) -> bool:
+    """Whether a row's place among the earlier rows is anywhere, whatever the place of the row before: a test by χ²."""
+    places = np.empty(len(ranks))
+    earlier: list[int] = []
+    for i, rank in enumerate(ranks.tolist()):
+        at = bisect_left(earlier, rank)
+        places[i] = (at + 0.5) / (i + 1)
+        earlier.insert(at, rank)
+    settled = places[len(places) // 64 :]
+    cells = np.minimum((np.stack([settled[:-1], settled[1:]]) * _CELLS).astype(np.int64), _CELLS - 1)
+    counts = np.bincount(cells[0] * _CELLS + cells[1], minlength=_CELLS**2)
+    expected = counts.sum() / _CELLS**2
+    chi, freedom = float(((counts - expected) ** 2).sum() / expected), _CELLS**2 - 1
+    return chi <= freedom + _SURE * sqrt(2 * freedom)
+
+
+class _Index:
+    """The index that a question is about."""
+
+    _known: ClassVar[OrderedDict[tuple[object, ...], PageStats]] = OrderedDict()
+    """Indexes of keys in the same order, which many layouts share."""
+
+    def __init__(self, question: Question) -> None:
+        self.question, self.growth = question, question.growth
+        self.model: PageModel | SizedByValue = question.on.page_model(question.table)
+        self.sized = isinstance(self.model, SizedByValue)
+        """Whether a row's bytes depend on its key."""
+
+    def first_rows(self, rows: int) -> Rows:
+        """The first rows of the load."""
+        question = self.question
+        return first_rows(question.layout, question.table.column, self.growth, rows, question.seed)
+
+    def spread_rows(self, rows: int) -> Rows:
+        """Some rows from the first to the last."""
+        question = self.question
+        return spread_rows(question.layout, question.table.column, self.growth, rows, question.seed)
+
+    def of_all_rows(self) -> IndexForecast:
+        """From all rows, simulated."""
+        made = self.first_rows(self.growth.rows)
+        stats, kind = self.stats(made), self._kind("exact model")
+        pages = Figure.around(stats.leaf_pages, 0.0, kind)
+        splits = Figure.around(stats.edge_splits + stats.interior_splits, 0.0, kind)
+        cost = row_cost.of_all(self.model, made, self.question.server, self.growth.rows_per_tx, kind)
+        return self._forecast(pages, splits, [stats], _lag(made.ranks, kind), cost)
+
+    def of_ascending_keys(self, first: Rows) -> IndexForecast:
+        """Where each key is above all before it: any keys that ascend stand for these."""
+        if self.sized:
+            return self.of_first_rows(self.first_rows(min(_LEAST, self.growth.rows)), 0.0)
+        rows = min(_LEAST, self.growth.rows)
+        stats = self._of_ranks(np.arange(rows), None, _batches(rows // 4, rows))
+        return self._of_stretch(stats, first, 0.0, Figure.around(0.0, 0.0, self._kind("scaled")))
+
+    def of_first_rows(self, first: Rows, reach: float) -> IndexForecast:
+        """Where rows reach a little back: from the first rows, at least eight times as many."""
+        rows = len(first.words)
+        settled = max(rows // 4, min(int(1.5 * reach), rows // 2))
+        stats = self.stats(first, _batches(settled, rows))
+        return self._of_stretch(stats, first, reach, _lag(first.ranks, self._kind("scaled")))
+
+    def _of_stretch(self, stats: PageStats, first: Rows, reach: float, lag: Figure) -> IndexForecast:
+        """From the index of the first rows; `first` has all of them, or enough where keys ascend."""
+        rows, *counts = _along(stats)
+        kind = self._kind("scaled" if stats.rows < self.growth.rows else "exact model")
+        rest = (self.growth.rows - stats.rows) * self._growth_of_entries(first)
+        pages, splits = (_continued(rows, each, rest, kind) for each in counts)
+        unseen = 3 * rest / stats.rows  # of what was not seen in n rows, there are 3 / n at most
+        splits = Figure.around(splits.value, splits.half + (unseen if splits.value < unseen else 0.0), kind)
+        few, leaves_a_row = first.first(max(_FIRST, int(_LENGTHS * reach))), stats.leaf_pages / stats.rows
+        cost = row_cost.of_first_rows(
+            self.model, few, reach, leaves_a_row, self.question.server, self.growth, self._kind("scaled")
+        )
+        return self._forecast(pages, splits, [stats], lag, cost, stats.rows + rest)
+
+    def of_random_keys(self) -> IndexForecast:
+        """Where keys are in no order."""
+        n, kind = self.growth.rows, self._kind("scaled")
+        assert not isinstance(self.model, SizedByValue)
+        mean, half, small = random_growth(self.model, n)
+        pages = Figure.around(mean, half + 1, kind, least=1)
+        share = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
+        lag = Figure.around(0.95 * n, 0.01 * n, kind)  # a new key may go anywhere
+        cost = row_cost.of_random_keys(self.model, self.growth, pages, self.question.server)
+        return self._forecast(pages, pages.times(share), small, lag, cost)
+
+    def on_a_line(self, reach: float) -> IndexForecast:
+        """From the index of an eighth and of a quarter of the rows, or halves of these until they are few enough.
+
+        Leaves that begin alike fill and split together, so that the density swings with each doubling: powers of two
+        keep the place in that swing.
+        """
+        n, kind = self.growth.rows, self._kind("scaled")
+        parts = 4
+        while n // parts > _MOST:
+            parts *= 2
+        rows = n // parts
+        stats = self.stats(self.first_rows(rows), _batches(rows // 2, rows))
+        seen, *counts = _along(stats)
+        least = _UNSETTLED if rows < 2 * reach < n / _LENGTHS else _LINE
+        pages, splits = (_on_line(seen, each, n, least, kind) for each in counts)
+        return self._forecast(pages, splits, [stats], None, row_cost.UNKNOWN)
+
+    def _growth_of_entries(self, first: Rows) -> float:
+        """The leaves that a row behind the first ones takes, over those of these: SQLite's large integers take more."""
+        model, rows = self.model, len(first.words)
+        if not isinstance(model, SizedByValue) or rows >= self.growth.rows:
+            return 1.0
+        sizes = model.sizes(self.spread_rows(_SPREAD).keys)
+        behind, before = sizes[len(sizes) * rows // self.growth.rows :], model.sizes(first.keys)
+        ascending = np.arange(_SPREAD)
+        leaves = np.zeros(int(max(behind.max(), before.max())) + 1)
+        for size in np.union1d(behind, before):
+            leaves[size] = model.insert(ascending, sizes=np.full(_SPREAD, size, np.uint16)).leaf_pages
+        return float(leaves[behind].mean() / leaves[before].mean())
+
+    def stats(self, rows: Rows, checkpoints: Sequence[int] = ()) -> PageStats:
+        """The index of these rows."""
+        sizes = self.model.sizes(rows.keys) if isinstance(self.model, SizedByValue) else None
+        return self._of_ranks(rows.ranks, sizes, checkpoints)
+
+    def _of_ranks(self, ranks: Ranks, sizes: NDArray[np.uint16] | None, checkpoints: Sequence[int]) -> PageStats:
+        """The index of keys with these ranks."""
+        name = (repr(self.model), hashlib.blake2b(ranks.tobytes()).digest(), tuple(checkpoints), sizes is None)
+        if sizes is not None:
+            assert isinstance(self.model, SizedByValue)
+            return self.model.insert(ranks, checkpoints, sizes=sizes)
+        if name not in self._known:
+            assert not isinstance(self.model, SizedByValue)
+            self._known[name] = self.model.insert(ranks, checkpoints)
+            if len(self._known) > 64:
+                self._known.popitem(last=False)
+        return self._known[name]
+
+    def _kind(self, kind: Kind) -> Kind:
+        return "unconfirmed model" if self.question.on.caveat else kind
+
+    def _forecast(
+        self,
+        pages: Figure,
+        splits: Figure,
+        simulated: Sequence[PageStats],
+        lag: Figure | None,
+        cost: RowCost,
+        rows: float | None = None,
+    ) -> IndexForecast:
+        """`rows`: those of the load, or as many of the simulated size as take the same bytes."""
+        used = float(np.mean([one.density * one.leaf_pages / one.rows for one in simulated])) * (
+            rows or self.growth.rows
+        )
+        branches = float(np.mean([one.branch_pages / one.leaf_pages for one in simulated]))
+        page_bytes = int(getattr(self.model, "page_bytes", 0)) or self.question.on.page_bytes
+        all_pages = pages.times(1 + branches)
+        doubt = 0.0 if pages.exact else 0.1 * branches * pages.value
+        density, low, high = (min(100.0, used / max(1.0, each)) for each in (pages.value, pages.high, pages.low))
+        return IndexForecast(
+            leaf_pages=pages,
+            index_bytes=Figure.around(all_pages.value * page_bytes, (all_pages.half + doubt) * page_bytes, pages.kind),
+            density=Figure(density, low, high, pages.kind),
+            splits=splits.times(1000 / self.growth.rows),
+            lag=lag,
+            cost=cost,
+        )
+
+
+def _batches(begin: int, end: int) -> list[int]:
+    """The numbers of rows at which `_BATCHES` parts of these begin."""
+    return [int(place) for place in np.linspace(begin, end, _BATCHES + 1)[:-1]]
+
+
+def _along(stats: PageStats) -> tuple[list[int], list[int], list[int]]:
+    """(numbers of rows, leaves and edge and interior splits after each of them), the last ones at the end."""
+    seen = [(one.rows, one.leaf_pages, one.edge_splits + one.interior_splits) for one in stats.checkpoints]
+    seen.append((stats.rows, stats.leaf_pages, stats.edge_splits + stats.interior_splits))
+    rows, leaves, splits = (list(each) for each in zip(*seen, strict=True))
+    return rows, leaves, splits
+
+
+def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Kind) -> Figure:
+    """A count after `rest` more rows, which add as many as those behind the first of these numbers of rows."""
+    each = np.diff(counts) / np.diff(rows)
+    slope = (counts[-1] - counts[0]) / (rows[-1] - rows[0])
+    chance = student(len(each)) * float(each.std(ddof=1)) / sqrt(len(each))
+    half = (chance + _NARROWEST * slope) * rest + (rest > 0)
+    return Figure.around(counts[-1] + slope * rest, half, kind)
+
+
+def _on_line(rows: Sequence[int], counts: Sequence[int], n: int, least: float, kind: Kind) -> Figure:
+    """A count at n rows, on the line through the first and the last of these numbers of rows, one twice the other."""
+    each = np.array(counts) / np.array(rows)
+    value = counts[-1] + (counts[-1] - counts[0]) / (rows[-1] - rows[0]) * (n - rows[-1])
+    swing = float(each.max() - each.min()) / 2 if n > 8 * rows[-1] else 0.0  # its place is not known for long
+    half = max(least * value, 2 * abs(each[-1] - each[0]) * n, swing * n)
+    return Figure.around(value, half, kind)
+
+
+def _lag(ranks: Ranks, kind: Kind) -> Figure:
+    """The rows between a new row's place and the right edge, 95th percentile, from some rows of the second half."""
+    places = np.random.default_rng(1).integers(len(ranks) // 2, len(ranks), _LAG_SAMPLE)
+    above = [int((ranks[:place] > ranks[place]).sum()) for place in places]
+    low, value, high = np.percentile(above, [92, 95, 98]).tolist()
+    return Figure(value, low, high, kind)

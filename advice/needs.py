@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from keybench.advice.how_to.statements import create_table
-from keybench.advice.index_forecast import Growth
+from keybench.advice.load import Growth
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, shortened, unknown_name
@@ -70,7 +70,7 @@ class Needs:
     merge: bool
     """Unique over sites whose tables will be merged."""
     spread: bool
-    """Neighbours in time go to different ranges of a cluster."""
+    """Inserts are to go to all servers of a cluster: the answer says how, since keybench knows no cluster."""
     existing: Existing | None
     layouts: tuple[str, ...]
     """Layouts that the answer is to speak of in any case."""
@@ -96,7 +96,6 @@ class Needs:
             "--hides-time": self.hides_time,
             "--hides-machine": self.hides_machine,
             "--merge": self.merge,
-            "--spread": self.spread,
         }
         return tuple(option for option, wanted in flags.items() if wanted)
 
@@ -190,7 +189,7 @@ def needs(given: Mapping[str, object]) -> Needs:
         rows_per_second=rate,
         payload=int(_number(given, "payload", 0, 8_000)),
         writers=int(_number(given, "writers", 1, 1_000)),
-        behind_seconds=_number(given, "behind", 0.0),
+        behind_seconds=_number(given, "behind", 0.0, 1e9),
         restarts_per_day=_number(given, "restarts_per_day", 0.0),
         ram=bytes_of(str(given["ram"]), "--ram"),
         checkpoint=bytes_of(str(given["checkpoint"]), "--checkpoint") if given["checkpoint"] else None,

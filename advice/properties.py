@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import log2
 from typing import Final, Literal
 
-from keybench.advice.hottest_range import hottest_share
+import numpy as np
+
 from keybench.advice.how_to.statements import Default, default_of
+from keybench.advice.load import Growth, first_rows
 from keybench.databases.contract.engine import Engine
 from keybench.databases.core.server_made import server_made
 from keybench.generators.core.layout import Layout
@@ -25,8 +28,8 @@ By the formula of OWASP's Session Management Cheat Sheet, (2^bits + 1) / (2 · g
 search with 10,000 guesses a second among 1,000 keys of one millisecond then takes more than 1,000 years.
 """
 
-_SPREAD: Final = 0.1
-"""Keys spread if no 64th of the index takes more of them."""
+_SPREAD, _RANGES = 0.1, 64
+"""Keys spread if no 64th of the index takes more than a tenth of them."""
 _MAKERS: Final[Mapping[str, str]] = {
     "process": "which process made it",
     "machine": "which machine made it",
@@ -52,8 +55,6 @@ class Properties:
     tells: tuple[str, ...]
     """What a reader of one key learns."""
     uniqueness: str
-    hottest: float
-    """The share of a writer's next keys that goes to the hottest of 64 ranges (`hottest_range`)."""
     contention: Contention
 
     @property
@@ -66,7 +67,6 @@ def properties(on: Engine, version: str, made: Layout, column: Column, rows_per_
     """Of one layout in one column of an engine of that version."""
     facts = made.description
     ascends = made.suits(column)
-    hottest = hottest_share(made.name, column, rows_per_second)
     server = server_made(on.server_keys, made.name, column, on.versions.get(version, 0))
     return Properties(
         server=server,
@@ -77,8 +77,7 @@ def properties(on: Engine, version: str, made: Layout, column: Column, rows_per_
         random_bits=random_bits(made),
         tells=_tells(made),
         uniqueness=facts.uniqueness,
-        hottest=hottest,
-        contention=_contention(made, hottest),
+        contention=_contention(made, column, rows_per_second),
     )
 
 
@@ -108,7 +107,20 @@ def _tells(made: Layout) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _contention(made: Layout, hottest: float) -> Contention:
-    if hottest <= _SPREAD:
+def _contention(made: Layout, column: Column, rows_per_second: float) -> Contention:
+    if _hottest_share(made.name, column, rows_per_second) <= _SPREAD:
         return "many pages"
     return "a page a writer" if made.description.across == "no" and not made.one_counter else "one page"
+
+
+@cache
+def _hottest_share(name: str, column: Column, rows_per_second: float) -> float:
+    """The share of one writer's next keys that goes to the hottest of 64 ranges, which hold equally many older keys.
+
+    1/64 and a little where keys spread over all ranges, 1 where each key goes to the last range.
+    """
+    older, newer = 4096, 1024
+    words = first_rows(name, column, Growth(older + newer, rows_per_second), older + newer, 1).words[:, 0]
+    borders = np.sort(words[:older])[:: older // _RANGES][1:]
+    counts = np.bincount(np.searchsorted(borders, words[older:], side="right"), minlength=_RANGES)
+    return float(counts.max() / newer)

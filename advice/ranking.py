@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from keybench.advice.candidates import Candidate
@@ -76,9 +76,9 @@ def _judged(candidate: Candidate, of: IndexForecast, needs: Needs, log: Figure |
     entries = needs.secondary * needs.on.secondary_holds_key + 2 * needs.children  # a child has the key and its index
     elsewhere = float(entries * candidate.key_bytes)
     page_bytes = round(of.index_bytes.value / of.leaf_pages.value)
-    parts = [_scaled(of.index_bytes, 1 / needs.rows)]
+    parts = [of.index_bytes.times(1 / needs.rows)]
     parts += [log] if log else []
-    parts += [_scaled(reads, page_bytes)] if reads else []
+    parts += [reads.times(page_bytes)] if reads else []
     value, low, high = (sum(getattr(part, end) for part in parts) + elsewhere for end in ("value", "low", "high"))
     return Judged(
         candidate,
@@ -87,10 +87,6 @@ def _judged(candidate: Candidate, of: IndexForecast, needs: Needs, log: Figure |
         Figure(value, low, high, of.index_bytes.kind),
         bool(log) > bool(of.log_bytes) or bool(reads) > bool(of.reads),
     )
-
-
-def _scaled(figure: Figure, by: float) -> Figure:
-    return replace(figure, value=figure.value * by, low=figure.low * by, high=figure.high * by)
 
 
 def ranking(
@@ -157,7 +153,6 @@ def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[st
         "--hides-time": (_hides_time(one), _hides_time(other)),
         "--merge": (ours.uniqueness not in ("plan", "worker id"), theirs.uniqueness not in ("plan", "worker id")),
         "--sortable": (ours.sortable, theirs.sortable),
-        "--spread": (ours.contention == "many pages", theirs.contention == "many pages"),
     }
     settled = {"--made-by client", "--made-by server"} if made_by != "any" else set()
     return tuple(option for option, (we, they) in has.items() if we and not they and option not in settled)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from benchmarks import (
     advice,
+    advice_forecast,
     costs,
     innodb,
     layouts,
@@ -16,7 +17,6 @@ from benchmarks import (
     past,
     postgresql,
     report,
-    scaling,
     sqlite,
     writers,
 )
@@ -35,7 +35,7 @@ PARTS: dict[str, Callable[[int, int], Iterator[str]]] = {
     "writers": writers.compare,
     "one-row": one_row.compare,
     "report": report.compare,
-    "scaling": scaling.compare,
+    "advice_forecast": advice_forecast.compare,
     "advice": advice.compare,
 }
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from keybench.advice.candidates import Candidate, candidates
 from keybench.advice.form import USUAL
-from keybench.advice.index_forecast import Growth, Question
+from keybench.advice.index_forecast import Question, forecast
+from keybench.advice.load import Growth
 from keybench.advice.needs import needs
 from keybench.advice.ranking import ALIKE, judge
-from keybench.advice.scaling.forecast import forecast
 from keybench.databases.contract.options import Profile
 from keybench.databases.registry import engine
 from keybench.pagemodels.costs.contract import Server

@@ -20,7 +20,7 @@ import numpy as np
 
 from keybench.advice.figure import Figure, Kind
 from keybench.advice.how_to.log_cost import KeysOf, log_bytes
-from keybench.advice.how_to.past import Index, Life, arrivals, keys_of
+from keybench.advice.how_to.past import Index, Life, mixed_keys
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
@@ -138,13 +138,7 @@ def _logs(
     (table, existing), (into, new) = today, then
 
     def keys(old: str, later: str) -> KeysOf:
-        def of(there: int, come: int, draw: int) -> Keys:
-            times = arrivals(there, come, rate, draw)
-            if old == later:
-                return keys_of(old, times, draw)
-            return Keys.concat([keys_of(old, times, draw)[:there], keys_of(later, times, draw)[there:]])
-
-        return of
+        return lambda there, come, draw: mixed_keys(old, later, there, come, rate, draw)
 
     logs = {"stay": log_bytes(on, table, rows, keys(existing, existing), server, rows_per_tx, built=False)}
     mixed = keys(existing, new)
@@ -175,23 +169,23 @@ def _lives(
     on: Engine, today: tuple[Table, str], then: tuple[Table, str], there: int, come: int, rate: float, draw: int
 ) -> list[tuple[Name, Life]]:
     (table, existing), (into, new) = today, then
-    times = arrivals(there, come, rate, draw)
-    old, changed = keys_of(existing, times, draw), keys_of(new, times, draw)
+
+    def keys(before: str, later: str) -> Keys:
+        return mixed_keys(before, later, there, come, rate, draw)
 
     def index(of: Table, keys: Keys) -> Index:
         return Index.of(of, on.page_model(of), keys, there, on.default_fill)
 
-    lives: list[tuple[Name, Life]] = [("stay", index(table, old).grown().goes_on()[0])]
+    lives: list[tuple[Name, Life]] = [("stay", index(table, keys(existing, existing)).grown().goes_on()[0])]
     if _can_switch(table.column, into.column, new):
-        mixed = index(table, Keys.concat([old[:there], changed[there:]]))
+        mixed = index(table, keys(existing, new))
         switched, rebuilt_later = mixed.grown().goes_on(rebuilt=True)
         now = mixed.grown(rebuilt=True).goes_on()[0]
         lives += [("switch", switched), ("switch-rebuild-now", now), ("switch-rebuild-later", rebuilt_later)]
     if _can_retype(table.column, into.column, existing):
-        same = Keys.concat([old[:there], changed[there:]])
-        lives.append(("retype", index(into, same).built().goes_on()[0]))
+        lives.append(("retype", index(into, keys(existing, new)).built().goes_on()[0]))
     if existing != new:
-        lives.append(("convert", index(into, changed).built().goes_on()[0]))
+        lives.append(("convert", index(into, keys(new, new)).built().goes_on()[0]))
     return lives
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from keybench.advice.how_to.past import arrivals, keys_of
+from keybench.advice import load
 from keybench.databases.contract.engine import Engine
 from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
@@ -53,7 +53,7 @@ def growth(on: Engine, table: Table, name: str, rows: int, rows_per_second: floa
 def _growth(on: Engine, table: Table, name: str, rows: int, rows_per_second: float, seed: int) -> float | None:
     part = max(1, rows // _STEPS)
     window = part * _STEPS
-    keys = keys_of(name, arrivals(window, part * _TIMES, rows_per_second, seed), seed)
+    keys, _ = load.keys_of(name, load.Growth(window + part * _TIMES, rows_per_second), seed)
     ranks = ranked(sort_words(keys, table.column.order))
     empty: Callable[[], IndexState] | None = empty_index(on.page_model(table), ranks, keys)
     if empty is None:

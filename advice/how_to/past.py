@@ -8,23 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.advice.load import Growth, keys_of
 from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock
-from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.layout import layout
-from keybench.generators.core.process import Process
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
-from keybench.model.sizes import digits
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, empty_index
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
 
-Ticks = NDArray[np.int64]
-
-NOW = UNIX_EPOCH + 1_767_225_600 * TICKS_PER_SECOND
-"""When the first of the rows to come arrives: 2026-01-01, the start of the scenarios."""
 _OCTAVE = 8
 """Parts in which the second half of a table's rows arrives; after each, its density is noted."""
 
@@ -53,23 +45,11 @@ class Life:
         return self.before is not self.grown
 
 
-def arrivals(there: int, come: int, rows_per_second: float, seed: int) -> Ticks:
-    """When the rows arrive: (there + come,), ascending, independent of one another, the first to come at `NOW`."""
-    random = np.random.Generator(np.random.PCG64((seed, 3)))
-    gaps = random.exponential(TICKS_PER_SECOND / rows_per_second, there + come)
-    times: Ticks = NOW + (np.cumsum(gaps) - float(gaps[: there + 1].sum())).astype(np.int64)
-    if len(times) and int(times[0]) < UNIX_EPOCH:
-        raise UsageError(
-            f"at {digits(rows_per_second, 2)} rows a second the first of these rows is older than 1970: give more rows "
-            "a second."
-        )
-    return times
-
-
-def keys_of(name: str, times: Ticks, seed: int) -> Keys:
-    """Keys of one writer of that layout, one for each arrival."""
-    made = layout(name).stream(Process("keybench", 4242), VirtualClock(times), AesEntropy.seeded(seed, name))
-    return made.take(len(times))
+def mixed_keys(old: str, new: str, there: int, come: int, rows_per_second: float, seed: int) -> Keys:
+    """Keys of one writer: those of the rows that are there, of the old layout, then those of the rows to come."""
+    growth = Growth(there + come, rows_per_second)
+    keys, _ = keys_of(old, growth, seed)
+    return keys if old == new else Keys.concat([keys[:there], keys_of(new, growth, seed)[0][there:]])
 
 
 @dataclass(frozen=True, eq=False)

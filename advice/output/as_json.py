@@ -53,7 +53,7 @@ def _layout(one: Judged) -> dict[str, Any]:
         "splits_per_1000_rows": of.splits,
         "log_bytes_per_row": of.log_bytes,
         "reads_per_row": of.reads,
-        "knee_rows": of.knee,
+        "knee_rows": of.cost.knee,
         "lag_rows_p95": of.lag,
     }
     return {
@@ -63,7 +63,6 @@ def _layout(one: Judged) -> dict[str, Any]:
         "misses": list(one.candidate.misses),
         **{name: _figure(figure) for name, figure in figures.items()},
         "inserts_go_to": facts.contention,
-        "hottest_64th": facts.hottest,
         "tells": list(facts.tells),
         "random_bits": facts.random_bits,
         "sortable": facts.sortable,

@@ -140,7 +140,7 @@ def _time(of: Answer, one: Judged) -> str:
 def _rows(one: Judged) -> str:
     if one.forecast.reads is None:
         return UNKNOWN
-    return _count(one.forecast.knee) if one.forecast.knee else "never"
+    return _count(one.forecast.cost.knee) if one.forecast.cost.knee else "never"
 
 
 def _around(of: Figure) -> str:

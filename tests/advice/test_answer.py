@@ -105,6 +105,15 @@ def test_keys_stored_as_text_can_be_stored_as_bytes(asked: Asked) -> None:
     assert not any("with a new key" in step.note for step in steps)
 
 
+def test_a_cluster_is_answered_in_a_sentence(asked: Asked) -> None:
+    of = asked(made_by="client", type="uuid", spread=True)
+    assert of.best.name == "uuid-v7"
+    assert sentences.rest(of)[0] == (
+        "On a cluster, a random or hashed prefix before the key, such as its hash modulo 16, spreads inserts over all "
+        "ranges; keybench has no adapter of clusters, and these figures are of one server."
+    )
+
+
 def test_the_price_of_a_need_is_told(asked: Asked) -> None:
     of = asked(made_by="client", type="uuid", hides_time=True)
     assert sentences.headline(of) == "Use `uuid-v4` in a column of type BLOB."

@@ -6,9 +6,7 @@ import pytest
 
 from keybench.advice.candidates import Candidate, candidates
 from keybench.advice.form import USUAL
-from keybench.advice.hottest_range import hottest_share
 from keybench.advice.needs import needs
-from keybench.databases.registry import engine
 
 KEPT = {"uuid-v4", "uuid-v7", "uuid-v6", "efcore-sequential", "rt-comb-sql", "snowflake", "nanoid", "ulid-monotonic"}
 
@@ -53,7 +51,6 @@ def test_what_a_server_makes_depends_on_its_version() -> None:
         ({"hides_machine": True}, {"uuid-v4", "uuid-v7"}, {"uuid-v6", "snowflake"}),
         ({"merge": True}, {"uuid-v4", "uuid-v6"}, {"bigint-identity", "snowflake"}),
         ({"sortable": True}, {"uuid-v7", "bigint-identity", "uuid-v6"}, {"uuid-v4", "nanoid", "efcore-sequential"}),
-        ({"spread": True}, {"uuid-v4", "rt-comb-sql"}, {"uuid-v7", "bigint-identity"}),
     ],
 )
 def test_each_need_alone(need: dict[str, Any], some: set[str], none_of: set[str]) -> None:
@@ -111,9 +108,3 @@ def test_existing_uuids_are_no_text_because_new_keys_will_be() -> None:
     here = found("postgresql", type="text", existing="uuid-v4:500k")
     assert here["uuid-v4"].misses == ("it is a UUID",)
     assert here["uuid-v4 · char36"].misses == ()
-
-
-def test_the_hottest_range() -> None:
-    column = engine("postgresql").default_column("uuid")
-    assert hottest_share("uuid-v4", column, 100.0) < 0.05
-    assert hottest_share("uuid-v7", column, 100.0) == 1.0

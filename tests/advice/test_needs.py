@@ -57,7 +57,7 @@ def test_rows_are_read_as_people_write_them(text: str, rows: int) -> None:
         ),
         ({"writers": 0}, "--writers is 0: give a number from 1 to 1,000."),
         ({"payload": -1}, "--payload is -1: give a number from 0 to 8,000."),
-        ({"behind": -1}, "--behind is -1: give a number from 0 to 1,000,000,000,000."),
+        ({"behind": -1}, "--behind is -1: give a number from 0 to 1,000,000,000."),
         ({"ram": "much"}, "--ram 'much' is no size: write it as 512MB or 64GB."),
     ],
 )

@@ -12,6 +12,7 @@ from keybench.advice.form import USUAL
 from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.needs import needs
 from keybench.advice.ranking import Judged, Ranking, judge, ranking
+from keybench.advice.row_cost import RowCost
 
 LANGUAGES = {"uuid-v7": 7, "uuid-v4": 7, "uuid-v6": 3, "ulid": 5}
 ROWS = 1_000_000
@@ -29,10 +30,8 @@ def forecast(index: float, log: float | None = None, reads: float | None = None)
         index_bytes=figure(index * ROWS),
         density=figure(70),
         splits=figure(1),
-        reads=None if reads is None else figure(reads),
-        knee=None,
-        log_bytes=None if log is None else figure(log),
         lag=None,
+        cost=RowCost(reads=None if reads is None else figure(reads), log_bytes=None if log is None else figure(log)),
     )
 
 
@@ -57,7 +56,7 @@ FOUR = {
     "uuid-v4": forecast(45, 180, 0.5),
 }
 for one in ("bigint-identity", "uuid-v7", "uuid-v6"):
-    FOUR[one] = replace(FOUR[one], reads=figure(0))
+    FOUR[one] = replace(FOUR[one], cost=replace(FOUR[one].cost, reads=figure(0)))
 
 
 def test_bytes_a_row_are_index_log_reads_and_what_other_indexes_hold() -> None:

@@ -51,12 +51,6 @@ def test_a_table_without_rows_is_refused(there: int, come: int) -> None:
         asked("postgresql", "uuid-v4", there, "uuid-v7", come)
 
 
-def test_rows_older_than_the_epoch_are_refused() -> None:
-    on = engine("postgresql")
-    with pytest.raises(UsageError, match="is older than 1970: give more rows a second"):
-        options(on, Table("t", on.column("uuid"), 0), "uuid-v4", 3_000, "uuid-v7", 10, rows_per_second=1e-6)
-
-
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_the_log_of_a_row_needs_a_server_and_a_model_that_knows_it() -> None:

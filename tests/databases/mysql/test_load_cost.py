@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks import streams
-from keybench.advice.forecast.load_cost import Estimate, RowCost
+from keybench.advice.row_cost import rows_from_which
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
@@ -155,8 +155,8 @@ def test_a_row_costs_a_page_read_from_the_number_of_rows_that_the_model_says(
     ends = np.arange(1, parts + 1) * (rows // parts)
     knees = []
     for index in (real[0], cost.read.index):
-        read = Estimate(index / (rows // parts), np.zeros(parts))
-        knees.append([RowCost(ends, read, None, None, None).knee(reads) for reads in (0.05, 0.25, 0.5)])
+        each = index / (rows // parts)
+        knees.append([rows_from_which(each, ends, reads) for reads in (0.05, 0.25, 0.5)])
     print(knees)
     assert knees[1] == pytest.approx(knees[0], rel=0.1)
     assert (knees[0][0] or 0) > 150_000

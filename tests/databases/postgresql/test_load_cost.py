@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import streams
-from keybench.advice.forecast.load_cost import Estimate, RowCost
+from keybench.advice.row_cost import rows_from_which
 from keybench.databases.contract_suite.servers import Base
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.probes import log
@@ -76,8 +76,8 @@ def test_a_row_costs_a_page_read_from_the_number_of_rows_that_the_model_says(bas
     ends = np.array([rows * (i + 1) // parts for i in range(parts)])
     knees = []
     for side in zip(*compared.pairs("index"), strict=True):
-        read = Estimate(np.array(side) / (rows / parts), np.zeros(parts))
-        knees.append([RowCost(ends, read, None, None, None).knee(reads) for reads in (0.05, 0.25, 0.5)])
+        each = np.array(side) / (rows / parts)
+        knees.append([rows_from_which(each, ends, reads) for reads in (0.05, 0.25, 0.5)])
     print(knees)
     assert knees[0] == pytest.approx(knees[1], rel=0.1)
     assert (knees[0][0] or 0) > 150_000

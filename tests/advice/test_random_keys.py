@@ -1,9 +1,11 @@
+"""How many leaves random keys make."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keybench.advice.scaling.fringe import expected_leaves
+from keybench.advice.random_keys import expected_leaves
 from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.half_split.rule import Rule
@@ -29,7 +31,7 @@ def test_the_rule_of_random_keys_is_that_of_single_keys(data: st.DataObject) -> 
     keep = data.draw(st.integers(1, room))
     page_rows = data.draw(st.lists(st.integers(1, room), min_size=40, max_size=60))
     rows = sum(page_rows) + data.draw(st.integers(0, 3000))
-    found = expected_leaves(np.array(page_rows), room, keep, rows)
+    ((found,),) = expected_leaves([np.array(page_rows)], room, keep, [rows])
     assert found == pytest.approx(exactly(page_rows, room, keep, rows), rel=2e-3)
 
 
@@ -38,23 +40,22 @@ def test_random_keys_of_the_page_model_have_that_many_leaves_on_average() -> Non
     model = SplitModel(
         Rule(room, room, ALONE, keep, keep), Rule(100, 100, 50, 50, 50), lambda n, _used, pages: n / pages
     )
-    made, told = [], []
+    made, small = [], []
     for seed in range(40):
         order = np.random.default_rng(seed).permutation(rows).astype(np.int64)
         made.append(model.insert(order).leaf_pages)
-        small = np.empty(first, np.int64)
-        small[np.argsort(order[:first])] = np.arange(first)
-        told.append(expected_leaves(model.insert(small).page_rows, room, keep, rows))
-    differ = np.array(made) / told - 1
+        small.append(model.insert(np.argsort(np.argsort(order[:first]))).page_rows)
+    (expected,) = expected_leaves(small, room, keep, [rows])
+    differ = np.array(made) / expected - 1
     assert abs(differ.mean()) < 4 * differ.std() / np.sqrt(len(made))
     assert differ.std() < 0.01
 
 
 def test_the_density_swings_around_ln_2_and_less_and_less() -> None:
-    one = np.array([290])
     swings = []
     for rows in (1e6, 1e9):
-        density = [n / expected_leaves(one, 290, 145, n) / 290 for n in np.geomspace(rows, 2 * rows, 16)]
+        at = np.geomspace(rows, 2 * rows, 16)
+        density = at / expected_leaves([np.array([290])], 290, 145, at.tolist())[:, 0] / 290
         assert np.log(2) == pytest.approx(np.mean(density), rel=0.01)
         swings.append(max(density) - min(density))
     assert swings[1] < swings[0] / 3

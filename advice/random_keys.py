@@ -1,0 +1,130 @@
+"""How many leaves random keys make, for any number of rows, from small indexes.
+
+A. C. Yao ("On random 2-3 trees", 1978) looks at the lowest level of a tree alone: a new key goes to a leaf of j entries
+in proportion to j, and makes it one of j + 1, or splits it if it is full. The expected numbers A of leaves with 1 … m
+entries thus follow a linear rule, in continuous time t = ln n: dA/dt = M A. Leaves that begin alike fill and split at
+about the same time, so that the density swings around ln 2, once for each doubling of the rows, with an amplitude that
+shrinks like a power of n: this wave is in M, and nothing is fitted.
+
+How high an index's own wave is, and when it comes, was decided by chance when it had few leaves. So the rule goes on
+from several small indexes, and what it says about each shows how far apart they still are after so many rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm
+from scipy.stats import t as student_t
+
+from keybench.pagemodels.contract import PageModel
+from keybench.pagemodels.half_split.model import SplitModel
+from keybench.pagemodels.page_stats import PageStats
+
+Figures = NDArray[np.float64]
+
+_SPLIT_IN_HALF = 16, 25_000
+"""Small indexes whose leaves split at a fixed place, and the rows of each."""
+_OTHERS = 4, 100_000
+"""The same of engines that split at several places or move rows between leaves: the rule holds for their mean only."""
+_POINTS = 8
+"""Numbers of rows in a doubling at which the density of those is looked at."""
+
+
+def random_growth(model: PageModel, rows: int) -> tuple[float, float, list[PageStats]]:
+    """(expected leaves of so many random keys, half of the 95 % interval, the small indexes they are forecast from)."""
+    if isinstance(model, SplitModel) and model.leaf.keep_interior > 0:
+        return _by_rule(model, rows)
+    return _around_mean(model, rows)
+
+
+def student(count: int) -> float:
+    """Student's t of a 95 % interval for the mean of so many values, two at least."""
+    return float(student_t.ppf(0.975, max(1, count - 1)))
+
+
+def _by_rule(model: SplitModel, rows: int) -> tuple[float, float, list[PageStats]]:
+    count, each = _SPLIT_IN_HALF
+    small = [model.insert(random_ranks(min(each, rows // 2), seed)) for seed in range(count)]
+    leaves = expected_leaves([one.page_rows for one in small], model.leaf.room, model.leaf.keep_interior, [rows])[0]
+    beginnings = np.array([one.leaf_pages for one in small])
+    # Chance goes on: as many leaves again add as much of it, for their number, as the first ones had.
+    by_chance = float(beginnings.std(ddof=1) / beginnings.mean()) * sqrt(min(1.0, each / rows))
+    spread = float(leaves.std(ddof=1))
+    mean = float(leaves.mean())
+    half = student(count) * sqrt(spread**2 * (1 + 1 / count) + (mean * by_chance) ** 2)
+    return mean, half, small
+
+
+def _around_mean(model: PageModel, rows: int) -> tuple[float, float, list[PageStats]]:
+    """The mean of a doubling of small indexes, and around it the wave of leaves that split in half; if the small
+    indexes show no such wave, it is in the interval."""
+    count, each = _OTHERS
+    each = min(each, rows)
+    noted = [int(place) for place in np.geomspace(each / 2, each, _POINTS + 1)[:-1]]
+    small, means, explained = [], [], 0.0
+    for seed in range(count):
+        ranks = random_ranks(each, seed)
+        stats = model.insert(ranks, noted)
+        shares = np.array([one.leaf_pages / one.rows for one in stats.checkpoints])
+        earlier = model.insert(np.argsort(np.argsort(ranks[: each // 4])))
+        wave = _wave([earlier.page_rows], noted)[:, 0]
+        explained += float(((shares / shares.mean() - 1) ** 2).sum() - ((shares / shares.mean() - wave) ** 2).sum())
+        small.append(stats)
+        means.append(float(shares.mean()))
+    doubling = [rows * 2 ** (i / _POINTS - 0.5) for i in range(_POINTS)]
+    wave = _wave([one.page_rows for one in small], [*doubling, rows])
+    leaves = rows * np.array(means) * (wave[-1] if explained > 0 else 1.0)
+    half = student(count) * float(leaves.std(ddof=1)) * sqrt(1 / count + (explained > 0))
+    if explained <= 0:
+        half += float(leaves.mean()) * float(wave[:-1].max() - wave[:-1].min()) / 2
+    return float(leaves.mean()), half, small
+
+
+def random_ranks(rows: int, seed: int) -> NDArray[np.int64]:
+    """Ranks of random keys."""
+    return np.random.default_rng((7, seed)).permutation(rows).astype(np.int64)
+
+
+def _wave(page_rows: Sequence[NDArray[np.int64]], at: Sequence[float]) -> Figures:
+    """Expected leaves a row at these numbers of rows, in shares of the mean of the first `_POINTS`: (points, indexes).
+
+    For leaves that split in half. The numbers ascend, but for the last, which may lie anywhere among them.
+    """
+    room = max(int(one.max()) for one in page_rows)
+    order = np.argsort(at)
+    shares = np.empty((len(at), len(page_rows)))
+    ascending = [at[i] for i in order]
+    shares[order] = expected_leaves(page_rows, room, (room + 1) // 2, ascending) / np.array(ascending)[:, None]
+    means: Figures = shares / shares[:_POINTS].mean(axis=0)
+    return means
+
+
+def expected_leaves(page_rows: Sequence[NDArray[np.int64]], room: int, keep: int, at: Sequence[float]) -> Figures:
+    """Expected leaves after these ascending numbers of random keys in all: (numbers, indexes).
+
+    `page_rows`: the rows on each leaf of some indexes that have equally many rows now. A leaf has at most `room`
+    entries; one that gets another leaves `keep` of room + 1 entries on the left.
+    """
+    now = int(page_rows[0].sum())
+    state = np.stack([np.bincount(np.minimum(one, room), minlength=room + 1)[1:] for one in page_rows], axis=1) / now
+    change = _change(room, keep)
+    leaves, before = np.empty((len(at), len(page_rows))), float(now)
+    for i, rows in enumerate(at):
+        if rows > before:
+            state = expm(change * log((rows + 0.5) / (before + 0.5))) @ state
+            before = float(rows)
+        leaves[i] = state.sum(axis=0) * max(before, rows)
+    return leaves
+
+
+def _change(room: int, keep: int) -> Figures:
+    """M − 1, (room, room): how the number of leaves of each size, for each row, changes with ln n."""
+    sizes = np.arange(1.0, room + 1)
+    change = np.diag(-sizes - 1) + np.diag(sizes[:-1], -1)
+    change[keep - 1, -1] += room  # a full leaf becomes two
+    change[room - keep, -1] += room
+    return change

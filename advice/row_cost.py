@@ -1,0 +1,286 @@
+"""What a row reads and logs as a table grows, from a smaller load in the engine's page model, cache and log.
+
+- Rows that reach a little back touch the same pages again and again. If all pages that eight such lengths touch fit
+  into the cache, no page that is needed again is gone, at any size of the table.
+- Random keys touch every leaf with the same odds. A small index with the same share of its leaves in the cache reads
+  the same share of its rows' pages (Waldspurger et al., "miniature simulations", 2017), and so it is with the log
+  between two checkpoints.
+
+Other loads have no figures: what they read at the end is seen only when all rows are there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import log2
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.advice.figure import Figure, Kind
+from keybench.advice.load import Growth, Rows
+from keybench.advice.random_keys import random_ranks, student
+from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.costs.contract import (
+    FEWEST_PAGES,
+    Load,
+    LoadCost,
+    PredictsCost,
+    Server,
+)
+from keybench.pagemodels.costs.shared_bytes import shared_bytes
+
+KNEE = 0.05
+"""Page reads a row from which on a table has outgrown memory."""
+_LENGTHS = 8
+_PAGES_A_ROW = 3
+"""An index page may come with two others: of the table, and of what the engine keeps beside it."""
+_ROOMY = 64 << 20
+"""A cache that a part of a load has at least, if the server has that much: a larger one would make no difference."""
+_FEW = 0.02
+"""Reads a row at most where all pages that are needed again stay in the cache."""
+_DOUBT = 0.02
+"""Share of a log's bytes that an interval has at least."""
+_SEEN = 0.002
+"""Reads a row that depend on the moments at which pages are looked at."""
+_INDEXES = 3
+_RANDOM_ROWS = 100_000
+_MOST_RANDOM_ROWS = 400_000
+_PARTS = 40
+_AT_THE_END = 0.9
+"""Reads at the end are those of the rows behind this share."""
+
+
+@dataclass(frozen=True)
+class AtSize:
+    """What a row costs when the table has so many rows."""
+
+    rows: int
+    reads: float
+    """Pages read a row."""
+    log_bytes: float | None
+
+
+@dataclass(frozen=True)
+class RowCost:
+    """What a row costs. None for what the engine's model does not know."""
+
+    reads: Figure | None = None
+    """Pages read a row at the end."""
+    knee: Figure | None = None
+    """Rows from which on a row costs `KNEE` reads; None also if it never does."""
+    log_bytes: Figure | None = None
+    """Bytes of log a row, in the second half of the load."""
+    by_size: tuple[AtSize, ...] = ()
+    """At an eighth, a quarter, half and all of the rows, where it changes with the size."""
+
+
+UNKNOWN = RowCost()
+_known: dict[tuple[Any, ...], LoadCost] = {}
+
+
+def page_bytes(model: PageModel | SizedByValue) -> int:
+    """Bytes of a page of the cache; 0 if the model knows no costs."""
+    return model.page_bytes if isinstance(model, PredictsCost) else 0
+
+
+def of_all(model: PageModel | SizedByValue, rows: Rows, server: Server, rows_per_tx: int, kind: Kind) -> RowCost:
+    """Of all rows of a load, simulated."""
+    size, n = page_bytes(model), len(rows.words)
+    if not size or server.cache_bytes < FEWEST_PAGES * size:
+        return UNKNOWN
+    ends = _ends(n)
+    along = _Along(_cost(model, rows, ends, server, rows_per_tx), ends)
+    knee, log_bytes = along.knee, along.log_bytes
+    return RowCost(
+        Figure.around(along.reads, 0.0, kind),
+        None if knee is None else Figure.around(knee, 0.0, kind),
+        None if log_bytes is None else Figure.around(log_bytes, 0.0, kind),
+        along.by_size(1.0),
+    )
+
+
+def of_first_rows(
+    model: PageModel | SizedByValue,
+    rows: Rows,
+    reach: float,
+    leaves_a_row: float,
+    server: Server,
+    growth: Growth,
+    kind: Kind,
+) -> RowCost:
+    """Of a load whose rows reach so far back, from its first rows."""
+    size = page_bytes(model)
+    touched = _LENGTHS * max(1.0, reach) * _PAGES_A_ROW * leaves_a_row * size
+    if not size or touched > server.cache_bytes:
+        return UNKNOWN
+    cache = min(server.cache_bytes, int(max(touched, _ROOMY, 2 * FEWEST_PAGES * size)))
+    n = len(rows.words)
+    ends = np.array([n // 4, n // 2, 3 * n // 4, n])
+    pages = [0.75 * leaves_a_row * growth.rows] * len(ends)  # the log is that of the load's second half
+    cost = _cost(model, rows, ends, replace(server, cache_bytes=cache), growth.rows_per_tx, pages)
+    seen = n - n // 4
+    reads = float(cost.read.all[1:].sum()) / seen
+    # Pages that are read all the same, as after another connection has written, depend on how deep the index is.
+    figure = Figure.around(reads, 3 / seen, kind) if reads <= _FEW else None
+    if cost.log is None:
+        return RowCost(figure)
+    log_bytes = float(cost.log.bytes[1:].sum()) / seen
+    each = cost.log.bytes[1:] / np.diff(ends)
+    # A checkpoint may come once among these rows, after which each page in use is logged whole.
+    once = (reach * leaves_a_row + 4) * size / seen
+    half = _DOUBT * log_bytes + once + float(each.max() - each.min())
+    return RowCost(figure, None, Figure.around(log_bytes, half, kind))
+
+
+def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Server) -> RowCost:
+    """Of random keys, which make so many leaves."""
+    size = page_bytes(model)
+    if not size or not isinstance(model, PredictsCost):
+        return UNKNOWN
+    most = int(max(_RANDOM_ROWS, 2.2 * growth.rows * FEWEST_PAGES * size / server.cache_bytes))
+    if most > _MOST_RANDOM_ROWS:
+        return UNKNOWN
+    found = []
+    for seed, n in enumerate([most] * _INDEXES + [most // 2]):
+        ranks = random_ranks(n, seed)
+        share = model.insert(ranks).leaf_pages / leaves.value
+        if server.cache_bytes * share < FEWEST_PAGES * size:
+            return UNKNOWN
+        ends = _ends(n)
+        shared = [shared_by_chance(end / share) for end in ends.tolist()]
+        pages = [float(end) / n * leaves.value for end in (ends + np.append(0, ends[:-1])) / 2]
+        load = Load(ranks, ends.tolist(), growth.rows_per_tx, None, shared, pages, look_ups=False)
+        cost = _remembered(model, load, replace(server, share=share))
+        if not seed and growth.writers > 1:
+            writers = (np.arange(n) % growth.writers).astype(np.int16)
+            if _read_more(cost, _remembered(model, replace(load, writers=writers), replace(server, share=share))):
+                return UNKNOWN
+        found.append((_Along(cost, ends), share))
+    doublings = log2(growth.rows / most)
+    along = [one for one, _ in found]
+    reads = _from_smaller([one.reads for one in along], doublings, leaves.kind)
+    knee = _from_smaller(
+        [None if one.knee is None else one.knee / share for one, share in found], doublings, leaves.kind
+    )
+    log_bytes = _from_smaller([one.log_bytes for one in along], doublings, leaves.kind)
+    uncertain = leaves.half / leaves.value
+    if reads:  # what the cache lacks of the index
+        more = max(0.0, 1 - reads.value) * uncertain + _SEEN
+        reads = Figure.around(reads.value, reads.half + more, leaves.kind)
+    if knee:
+        knee = Figure.around(knee.value, knee.half + knee.value * uncertain, leaves.kind)
+    return RowCost(reads, knee, log_bytes, along[0].by_size(growth.rows / most))
+
+
+def shared_by_chance(rows: float) -> float:
+    """The bytes that a random key shares with the one before it among so many, on average: about log₂₅₆ of them."""
+    return float(np.log2(max(1.0, rows)) / 8)
+
+
+@dataclass(frozen=True, eq=False)
+class _Along:
+    """What rows cost in the parts of a load, which end after so many rows."""
+
+    cost: LoadCost
+    ends: NDArray[np.int64]
+
+    @property
+    def _rows(self) -> NDArray[np.int64]:
+        return np.diff(self.ends, prepend=0)
+
+    @property
+    def reads(self) -> float:
+        """Pages read a row over the last tenth."""
+        late = self.ends > int(_AT_THE_END * self.ends[-1])
+        return float(self.cost.read.all[late].sum() / self._rows[late].sum())
+
+    @property
+    def log_bytes(self) -> float | None:
+        """Bytes of log a row over the second half."""
+        half = self.ends > self.ends[-1] // 2
+        return None if self.cost.log is None else float(self.cost.log.bytes[half].sum() / self._rows[half].sum())
+
+    @property
+    def knee(self) -> float | None:
+        """The rows from which on a row costs `KNEE` reads; None if it never does."""
+        return rows_from_which(self.cost.read.all / self._rows, self.ends, KNEE)
+
+    def by_size(self, times: float) -> tuple[AtSize, ...]:
+        """What a row costs in the last part before some sizes; a row of this load stands for so many."""
+        points = []
+        for share in (1 / 8, 1 / 4, 1 / 2, 1.0):
+            part = int(np.searchsorted(self.ends, int(share * self.ends[-1])))
+            rows = self._rows[part]
+            log_bytes = None if self.cost.log is None else float(self.cost.log.bytes[part] / rows)
+            points.append(AtSize(round(times * self.ends[part]), float(self.cost.read.all[part] / rows), log_bytes))
+        return tuple(points)
+
+
+def rows_from_which(reads: NDArray[np.float64], ends: NDArray[np.int64], least: float) -> float | None:
+    """The number of rows from which on a row costs so many reads, between the middles of two parts; None if it never
+    does. `reads`: of a row in each part of a load; the parts end after so many rows."""
+    middles = ends - np.diff(ends, prepend=0) / 2
+    below = np.flatnonzero(reads < least)  # a part that falls below again does not count
+    if not len(below):
+        return float(middles[0])
+    last = int(below[-1])
+    if last == len(reads) - 1:
+        return None
+    return float(np.interp(least, reads[last : last + 2], middles[last : last + 2]))
+
+
+def _ends(n: int) -> NDArray[np.int64]:
+    """The parts of a load in which reads are looked at."""
+    ends = np.geomspace(max(100, n // 1000), n, _PARTS).astype(np.int64)
+    named = [n // 8, n // 4, n // 2, int(_AT_THE_END * n)]
+    return np.unique(np.clip(np.append(ends, named), 1, n))
+
+
+def _from_smaller(values: Sequence[float | None], doublings: float, kind: Kind) -> Figure | None:
+    """From indexes of one size, and one of half that size: each of so many doublings may add their difference."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    same, smaller = known[:-1], known[-1]
+    mean, spread = float(np.mean(same)), float(np.std(same, ddof=1))
+    beyond_chance = max(0.0, abs(smaller - mean) - 2 * spread)
+    return Figure.around(mean, student(len(same)) * spread / len(same) ** 0.5 + beyond_chance * doublings, kind)
+
+
+def _cost(
+    model: PageModel | SizedByValue,
+    rows: Rows,
+    ends: NDArray[np.int64],
+    server: Server,
+    rows_per_tx: int,
+    pages: Sequence[float] | None = None,
+) -> LoadCost:
+    stored = rows.words.astype(">u8").view(np.uint8)
+    shared = [round(one, 2) for one in shared_bytes(stored, rows.ranks, ends)]
+    writers = rows.writers if int(rows.writers.max()) else None
+    load = Load(rows.ranks, ends.tolist(), rows_per_tx, writers, shared, pages, look_ups=False)
+    assert isinstance(model, PredictsCost)
+    if isinstance(model, SizedByValue):
+        return model.load_cost(replace(load, sizes=model.sizes(rows.keys)), server)
+    return _remembered(model, load, server)
+
+
+def _read_more(one: LoadCost, several: LoadCost) -> bool:
+    """Whether several writers read other numbers of pages than one, as where each loses its cache to the others."""
+    alone, together = int(one.read.all.sum()), int(several.read.all.sum())
+    return abs(together - alone) > _FEW * max(1, alone)
+
+
+def _remembered(model: PredictsCost, load: Load, server: Server) -> LoadCost:
+    """What the model says, once for loads with the same order of keys."""
+    writers = b"" if load.writers is None else load.writers.tobytes()
+    mark = hashlib.blake2b(load.ranks.tobytes() + writers).digest()
+    told = tuple(load.shared or ()), tuple(load.index_pages or ())
+    name = (repr(model), mark, tuple(load.ends), load.rows_per_tx, *told, server)
+    if name not in _known:
+        _known[name] = model.load_cost(load, server)
+    return _known[name]
