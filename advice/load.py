@@ -15,8 +15,8 @@ from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.planning.key_sources import sources_of_load
-from keybench.runners.planning.planned_rows import keys_in_order, writers_in_order
 from keybench.runners.planning.row_arrivals import Share, shares
+from keybench.runners.planning.trial_tables import keys_in_order, writers_in_order
 from keybench.scenarios.schema import LoadScenario
 from keybench.scenarios.writers import ClockPart, WriterPart
 
