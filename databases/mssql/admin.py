@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
+from keybench.databases.core.dbapi import SessionWaits
 from keybench.databases.mssql import connection, ddl
 from keybench.databases.mssql.probes import pages, probes
+from keybench.databases.mssql.probes.counters import STANDING_SESSIONS, WAITS
 from keybench.databases.mssql.probes.splits import HOLDER, LogHolder
-from keybench.databases.mssql.probes.waits import WaitSampler
 from keybench.databases.mssql.settings import SETTABLE, options, versioning
 from keybench.model.byteorder import stored
 from keybench.model.column import Column, EncodedKeys
@@ -57,9 +58,9 @@ class MssqlAdmin(Admin):
         self.connection = connection.connect(address)
         self._log_holder = LogHolder(address)
 
-    def wait_sampler(self, _table: Table) -> WaitSampler:
-        """Samples from sys.dm_exec_requests."""
-        return WaitSampler(self.address)
+    def wait_sampler(self, _table: Table) -> SessionWaits:
+        """Samples from sys.dm_exec_requests. Needs VIEW SERVER STATE."""
+        return SessionWaits(connection.connect(self.address), STANDING_SESSIONS, WAITS)
 
     def versions(self) -> Mapping[str, str]:
         """Server, edition, driver."""

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.array_session import ArraySession, Row, cut
+from keybench.databases.core.ddl import sent_columns
 from keybench.databases.mssql import connection, ddl
 from keybench.model.keys import Keys
 from keybench.model.table import Table
@@ -59,7 +60,7 @@ class MssqlSession(ArraySession):
 
     def load_in_bulk(self, rows: list[Row]) -> int:
         """One bulk copy."""
-        return self._connection.copy(self._cursor, ddl.name(self._table), ddl.plain_columns(self._table), rows)
+        return self._connection.copy(self._cursor, ddl.name(self._table), sent_columns(self._table), rows)
 
     def analyse(self) -> None:
         """Gathers statistics, back in autocommit and with row counts."""

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
+from keybench.databases.core.dbapi import SessionWaits
+from keybench.databases.core.ddl import index_name
 from keybench.databases.oracle import connection, ddl
 from keybench.databases.oracle.probes import index, probes, statistics
-from keybench.databases.oracle.probes.waits import WaitSampler
 from keybench.databases.oracle.settings import BLOCK_SIZE, options
 from keybench.errors import ServerError
 from keybench.model.column import Column, EncodedKeys
@@ -34,9 +35,14 @@ class OracleAdmin(Admin):
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
 
-    def wait_sampler(self, _table: Table) -> WaitSampler:
-        """Samples from v$session."""
-        return WaitSampler(self.address)
+    def wait_sampler(self, _table: Table) -> SessionWaits:
+        """Samples from v$session. ServerError if the user may not read it."""
+        try:
+            return SessionWaits(connection.connect(self.address), statistics.STANDING_SESSIONS, statistics.WAITS)
+        except ServerError as error:
+            raise ServerError(
+                f"waits cannot be sampled ({str(error).rstrip('.')}): GRANT READ ON sys.v_$session to the user."
+            ) from None
 
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""
@@ -101,9 +107,9 @@ class OracleAdmin(Admin):
     def index_bytes(self, table: Table) -> int:
         """Size of the key's index: of the table itself where it is organised by it."""
         sizes = index.sizes(self.connection, table)
-        if ddl.index_name(table) not in sizes:
+        if index_name(table) not in sizes:
             raise ServerError(f"Oracle: there is no table {ddl.name(table)}.")
-        return sizes[ddl.index_name(table)]
+        return sizes[index_name(table)]
 
     def settle(self, table: Table) -> None:
         """Nothing: deleted entries are removed when their block is next written to, never in the background."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.array_session import ArraySession, Row
+from keybench.databases.core.ddl import sent_columns
 from keybench.databases.oracle import connection, ddl
 from keybench.databases.oracle.probes import statistics
 from keybench.errors import ServerError
@@ -70,7 +71,8 @@ class OracleSession(ArraySession):
 
     def load_in_bulk(self, rows: list[Row]) -> int:
         """One direct path load."""
-        self._connection.load(self._schema, ddl.name(self._table), ddl.plain_columns(self._table), rows)
+        columns = [column.upper() for column in sent_columns(self._table)]  # as the dictionary spells them
+        self._connection.load(self._schema, ddl.name(self._table), columns, rows)
         return len(rows)
 
     def analyse(self) -> None:

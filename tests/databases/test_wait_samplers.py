@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.probes import NOBODY, WaitSamples
-from keybench.databases.mssql.probes import waits as mssql
-from keybench.databases.oracle.probes import waits as oracle
+from keybench.databases.mssql import admin as mssql
+from keybench.databases.mssql.admin import MssqlAdmin
+from keybench.databases.oracle import admin as oracle
+from keybench.databases.oracle.admin import OracleAdmin
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.subject import Subject
@@ -45,16 +48,21 @@ def test_no_connection_seen_is_said() -> None:
     assert (absent.metric, absent.value, absent.reason) == (Metric.WAITING, None, NOBODY)
 
 
-@pytest.mark.parametrize("module", [mssql, oracle])
-def test_connections_that_were_there_before_are_left_out(module, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Answers([(51,), (60,)], [("client", 1), ("WRITELOG", 3)])
+def sampler(module, admin, server: Answers, monkeypatch: pytest.MonkeyPatch):
+    """A sampler of an admin whose connections are that stand-in."""
     monkeypatch.setattr(module.connection, "connect", lambda _address: server)
-    sampler = module.WaitSampler(None)
-    sampler.sample()
-    sampler.close()
-    assert server.asked[0] == module.STANDING
+    return admin(Address("", "url", {})).wait_sampler(None)
+
+
+@pytest.mark.parametrize(("module", "admin"), [(mssql, MssqlAdmin), (oracle, OracleAdmin)])
+def test_connections_that_were_there_before_are_left_out(module, admin, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Answers([(51,), (60,)], [("client", 1), ("WRITELOG", 3)])
+    samples = sampler(module, admin, server, monkeypatch)
+    samples.sample()
+    samples.close()
+    assert server.asked[0].startswith("SELECT s")
     assert "NOT IN (51, 60)" in server.asked[1]
-    assert {str(reading.subject): reading.value for reading in sampler.readings()} == {
+    assert {str(reading.subject): reading.value for reading in samples.readings()} == {
         "wait WRITELOG": 75.0,
         "wait client": 25.0,
     }
@@ -63,9 +71,8 @@ def test_connections_that_were_there_before_are_left_out(module, monkeypatch: py
 
 def test_what_oracle_refuses_has_the_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Answers(ServerError("ORA-00942: table or view does not exist."))
-    monkeypatch.setattr(oracle.connection, "connect", lambda _address: server)
     with pytest.raises(ServerError) as refused:
-        oracle.WaitSampler(None)  # type: ignore[arg-type]
+        sampler(oracle, OracleAdmin, server, monkeypatch)
     assert str(refused.value) == (
         "waits cannot be sampled (ORA-00942: table or view does not exist): GRANT READ ON sys.v_$session to the user."
     )
@@ -74,7 +81,6 @@ def test_what_oracle_refuses_has_the_next_step(monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_sql_server_refuses_closes_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Answers(ServerError("VIEW SERVER STATE permission was denied."))
-    monkeypatch.setattr(mssql.connection, "connect", lambda _address: server)
     with pytest.raises(ServerError, match=r"^VIEW SERVER STATE permission was denied\.$"):
-        mssql.WaitSampler(None)  # type: ignore[arg-type]
+        sampler(mssql, MssqlAdmin, server, monkeypatch)
     assert server.closed

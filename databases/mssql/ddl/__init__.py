@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from keybench.databases.core.ddl import EMPTIEST, WIDEST_KEY, index_name, sent_columns, sql_type
 from keybench.databases.core.engine_options import Options
 from keybench.errors import UsageError
 from keybench.model.column import Column
@@ -26,15 +27,11 @@ COLUMNS = (
     Column("bigint", "bigint", frozenset({"int"}), "rfc", "int", native=True, width=8),
     Column("int", "int", frozenset({"int"}), "rfc", "int", native=True, width=4),
 )
-"""`{width}` stands for the width of the layout's keys."""
 
 PAGE_BYTES = 8192
 _WIDEST_CHAR = 8000
 _POINTER = 16
 """Bytes of the pointer to a value that is stored outside the row."""
-_WIDEST_KEY = 36
-"""Bytes of a key where an estimate is asked for before its layout is known."""
-_EMPTIEST = 0.5
 _LOG_BYTES = 450
 """Log records of a row with its share of splits (measured by P. Randal: 328 bytes without, some 6,000 a split)."""
 
@@ -42,16 +39,6 @@ _LOG_BYTES = 450
 def name(table: Table) -> str:
     """The table's qualified, quoted name."""
     return f"[{SCHEMA}].[{table.name}]"
-
-
-def index_name(table: Table) -> str:
-    """The key's index, which is the table itself where it is clustered; of rows by date, the index of their moment."""
-    return f"{table.name}_{'created' if table.measures_rows else 'key'}"
-
-
-def sql_type(column: Column) -> str:
-    """The declaration of the column, sized."""
-    return column.sql_type.format(width=column.width)
 
 
 def parameter(column: Column) -> str:
@@ -104,21 +91,10 @@ def rebuild(table: Table, fill: int, options: Options) -> str:
     return f"ALTER INDEX [{index_name(table)}] ON {name(table)} REBUILD WITH (FILLFACTOR = {fill}, PAD_INDEX = {pad})"
 
 
-def columns(table: Table) -> tuple[str, ...]:
-    """The columns in the order in which rows are sent, without a key that the server makes."""
-    key = () if table.server_keys else ("created", "[key]") if table.by_date else ("[key]",)
-    return (*key, "payload") if table.payload else key
-
-
-def plain_columns(table: Table) -> tuple[str, ...]:
-    """Their bare names, which bulk copy compares with those that the server reports."""
-    return tuple(column.strip("[]") for column in columns(table))
-
-
 def insert(table: Table) -> str:
     """The statement of one row."""
-    given = columns(table)
-    return f"INSERT INTO {name(table)} ({', '.join(given)}) VALUES ({', '.join('?' * len(given))})"  # noqa: S608  # our own names
+    columns = [f"[{column}]" if column == "key" else column for column in sent_columns(table)]
+    return f"INSERT INTO {name(table)} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608  # our own names
 
 
 def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
@@ -137,7 +113,7 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
 
 def leaf_row(column: Column, payload: int, key: KeyRole, options: Options) -> int:
     """Bytes of a row in a leaf of the key's index, without its slot."""
-    versions, width = options["row_versioning"] != "off", column.width or _WIDEST_KEY
+    versions, width = options["row_versioning"] != "off", column.width or WIDEST_KEY
     if key != "clustered":  # a RID, a bigint and the moment of creation are all of 8 bytes
         return records.index_row(width, 8, versions=versions)
     return _data_row(width, payload) + records.VERSION_TAG * versions
@@ -152,10 +128,10 @@ def _data_row(fixed: int, payload: int) -> int:
 def bytes_per_row(column: Column, payload: int, key: KeyRole, options: Options) -> tuple[float, float]:
     """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with log)."""
     index = _share(leaf_row(column, payload, key, options))
-    beneath = _share(_data_row((column.width or _WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0
-    beneath /= _EMPTIEST if key == "by-date" else 1  # writers whose clocks lag
+    beneath = _share(_data_row((column.width or WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0
+    beneath /= EMPTIEST if key == "by-date" else 1  # writers whose clocks lag
     outside = payload if payload > _WIDEST_CHAR else 0
-    return index, index / _EMPTIEST + beneath + outside + 2.5 * (_LOG_BYTES + payload)
+    return index, index / EMPTIEST + beneath + outside + 2.5 * (_LOG_BYTES + payload)
 
 
 def _share(row: int) -> float:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
+from keybench.databases.core.ddl import sql_type
 from keybench.databases.core.server_made import server_made
 from keybench.databases.mssql import keys
-from keybench.databases.mssql.ddl import sql_type
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 

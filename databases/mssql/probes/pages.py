@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from keybench.databases.contract.roles import Probe
+from keybench.databases.core.ddl import index_name
 from keybench.databases.core.probes import measured
 from keybench.databases.mssql import ddl
 from keybench.databases.mssql.connection import MssqlConnection
@@ -44,7 +45,7 @@ def index_id(connection: MssqlConnection, table: Table) -> int:
     ids = connection.rows(
         "SELECT index_id FROM sys.indexes WHERE object_id = OBJECT_ID(?) AND name = ?",
         ddl.name(table),
-        ddl.index_name(table),
+        index_name(table),
     )
     if not ids:
         raise ServerError(f"SQL Server: there is no table {ddl.name(table)}.")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from keybench.databases.contract.roles import Address, Probe
+from keybench.databases.core.ddl import index_name
 from keybench.databases.mssql import ddl
 from keybench.databases.mssql.connection import MssqlConnection, connect
 from keybench.databases.mssql.probes.pages import levels
@@ -73,7 +74,7 @@ def last_record(connection: MssqlConnection) -> str:
 
 def leaf_splits(connection: MssqlConnection, since: str, table: Table) -> int:
     """Leaf splits of the key's index that moved rows, in what was logged after record `since`."""
-    index = f".{table.name}.{ddl.index_name(table)}"
+    index = f".{table.name}.{index_name(table)}"
     return sum(
         int(count)
         for unit, context, count in connection.rows(SPLITS, since)

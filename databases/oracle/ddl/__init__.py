@@ -3,6 +3,7 @@ for texts that may be empty."""
 
 from __future__ import annotations
 
+from keybench.databases.core.ddl import EMPTIEST, WIDEST_KEY, index_name, sent_columns, sql_type
 from keybench.databases.core.engine_options import Options
 from keybench.model.column import Column
 from keybench.model.keys import Kind
@@ -27,27 +28,14 @@ STATISTICS = '"keybench_statistics"'
 
 _WIDEST_TEXT = 4000
 _BLOCK_BYTES = 8192
-_WIDEST_KEY = 36
-"""Bytes of a key where an estimate is asked for before its layout is known."""
 _MOMENT_BYTES = 9
 """A NUMBER of sixteen digits."""
-_EMPTIEST = 0.5
 _REDO_BYTES = 700
 
 
 def name(table: Table) -> str:
     """The table's quoted name."""
     return f'"{table.name}"'
-
-
-def index_name(table: Table) -> str:
-    """The key's index, which is all of an index-organised table; of rows by date, the index of their moment."""
-    return f"{table.name}_{'created' if table.measures_rows else 'key'}"
-
-
-def sql_type(column: Column) -> str:
-    """The declaration of the column, sized."""
-    return column.sql_type.format(width=column.width)
 
 
 def payload_type(payload: int) -> str:
@@ -94,27 +82,16 @@ def is_unique(table: Table, options: Options) -> bool:
     return table.key == "clustered" or (options["unique"] == "yes" and table.key != "fk")
 
 
-def columns(table: Table) -> tuple[str, ...]:
-    """The columns in the order in which rows are sent, without a key that the server makes."""
-    key = () if table.server_keys else ("created", "key") if table.by_date else ("key",)
-    return (*key, "payload") if table.payload else key
-
-
-def plain_columns(table: Table) -> tuple[str, ...]:
-    """The same in upper case, as the dictionary spells them."""
-    return tuple(column.upper() for column in columns(table))
-
-
 def insert(table: Table) -> str:
     """The statement of one row."""
-    given = columns(table)
-    binds = ", ".join(f":{column}" for column in given)
-    return f"INSERT INTO {name(table)} ({', '.join(given)}) VALUES ({binds})"  # noqa: S608  # our own names
+    columns = sent_columns(table)
+    binds = ", ".join(f":{column}" for column in columns)
+    return f"INSERT INTO {name(table)} ({', '.join(columns)}) VALUES ({binds})"  # noqa: S608  # our own names
 
 
 def entry_bytes(column: Column, payload: int, key: KeyRole) -> int:
     """Bytes of an entry in a leaf of the key's index."""
-    width = column.width or _WIDEST_KEY
+    width = column.width or WIDEST_KEY
     if key == "clustered":
         return records.table_entry(width, payload if payload <= _WIDEST_TEXT else 40)
     return records.nonunique_entry(width) if key == "fk" else records.unique_entry(width)
@@ -123,7 +100,7 @@ def entry_bytes(column: Column, payload: int, key: KeyRole) -> int:
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
     """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with redo and undo)."""
     index = entry_bytes(column, payload, key) * _BLOCK_BYTES / records.leaf_bytes(2)
-    beneath = 1.25 * (records.table_entry(column.width or _WIDEST_KEY, payload)) if key != "clustered" else 0.0
+    beneath = 1.25 * (records.table_entry(column.width or WIDEST_KEY, payload)) if key != "clustered" else 0.0
     if key == "by-date":
-        beneath += records.nonunique_entry(_MOMENT_BYTES) * (1.25 + 1 / _EMPTIEST)
-    return index, index / _EMPTIEST + beneath + 2 * (_REDO_BYTES + payload)
+        beneath += records.nonunique_entry(_MOMENT_BYTES) * (1.25 + 1 / EMPTIEST)
+    return index, index / EMPTIEST + beneath + 2 * (_REDO_BYTES + payload)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from keybench.databases.contract.roles import Probe
+from keybench.databases.core.ddl import index_name
 from keybench.databases.core.probes import measured
-from keybench.databases.oracle import ddl
 from keybench.databases.oracle.connection import OracleConnection
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
@@ -23,7 +23,7 @@ SIZES = (
 
 def sizes(connection: OracleConnection, table: Table) -> Mapping[str, int]:
     """Bytes of the segments of table and index, by name."""
-    names = {"first": table.name, "second": ddl.index_name(table)}
+    names = {"first": table.name, "second": index_name(table)}
     return {str(name): int(size) for name, size in connection.rows(SIZES, names)}
 
 
@@ -38,7 +38,7 @@ class StructureProbe(Probe):
     def after(self, table: Table) -> Iterable[Reading]:
         """All of them, or why the index cannot be read. LF_ROWS_LEN includes the row directory's two bytes a row."""
         try:
-            self._connection.run(VALIDATE.format(ddl.index_name(table)))
+            self._connection.run(VALIDATE.format(index_name(table)))
             rows = self._connection.rows(STRUCTURE)
         except ServerError as error:
             return Reading.absent(self.supplies, f"the index cannot be read ({error}).")
@@ -59,4 +59,4 @@ class SizesProbe(Probe):
     def after(self, table: Table) -> Iterable[Reading]:
         """Both sizes in bytes."""
         by_name = sizes(self._connection, table)
-        return measured(self.supplies, (by_name.get(ddl.index_name(table), 0), sum(by_name.values())))
+        return measured(self.supplies, (by_name.get(index_name(table), 0), sum(by_name.values())))
