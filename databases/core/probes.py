@@ -33,20 +33,20 @@ class CounterProbe(Probe):
     _before: Sequence[int | str] = ()
 
     @abstractmethod
-    def counters(self) -> Sequence[int | str]:
+    def counters(self, table: Table) -> Sequence[int | str]:
         """The counter of each metric of `supplies` at this moment, or the reason why it cannot be read."""
 
     def note(self, table: Table) -> str:  # noqa: ARG002
         """What to know of the readings."""
         return ""
 
-    def before(self, table: Table) -> None:  # noqa: ARG002
+    def before(self, table: Table) -> None:
         """Notes the counters."""
-        self._before = self.counters()
+        self._before = self.counters(table)
 
     def after(self, table: Table) -> Iterable[Reading]:
         """The differences, or why there are none."""
-        for metric, first, last in zip(self.supplies, self._before, self.counters(), strict=True):
+        for metric, first, last in zip(self.supplies, self._before, self.counters(table), strict=True):
             if isinstance(first, str) or isinstance(last, str):
                 yield Reading(metric, None, "absent", last if isinstance(last, str) else str(first))
             else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+from keybench.databases.contract.statements import KeyedTable, Statement
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.column import Column
 from keybench.model.table import ServerKeys
@@ -29,6 +31,24 @@ def alike(one: str, other: str) -> bool:
         return True
     version, order = uuid_version(one), layout(one).order
     return version is not None and order != "none" and (version, order) == (uuid_version(other), layout(other).order)
+
+
+SERVER_MAKES: Final = "The server makes a key where a row brings none."
+NO_FUNCTION: Final = "The application makes the keys: the server has no function for them."
+FILL_OLD_ROWS: Final = (
+    "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with the time of "
+    "its row"
+)
+FILL_CHILDREN: Final = "Give every child table a column for the new key, and fill it by a join"
+
+
+def without_default(table: KeyedTable, declaration: str, note: str) -> Statement | None:
+    """The step in place of a new default where `declaration` is none; None where it is one."""
+    if not declaration:
+        return Statement("", f"Deploy the application that makes {table.layout} keys. {note}")
+    if "IDENTITY" in declaration:
+        return Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")
+    return None
 
 
 def server_made(keys: Sequence[ServerKeys], name: str, column: Column, version: int) -> ServerKeys | None:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
 from keybench.databases.core.ddl import sql_type
-from keybench.databases.core.server_made import server_made
+from keybench.databases.core.server_made import (
+    FILL_CHILDREN,
+    FILL_OLD_ROWS,
+    NO_FUNCTION,
+    SERVER_MAKES,
+    server_made,
+    without_default,
+)
 from keybench.databases.mssql import keys
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
@@ -24,6 +31,7 @@ _COMB = (
 """RT.Comb's NewComb."""
 _ALTER_INDEX = f"{_DOCS}statements/alter-index-transact-sql"
 _ALTER_TABLE = f"{_DOCS}statements/alter-table-transact-sql"
+_RENAME = "https://learn.microsoft.com/sql/relational-databases/system-stored-procedures/sp-rename-transact-sql"
 
 
 def number(version: str) -> int:
@@ -46,7 +54,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
     version = number(table.version)
     made = None if table.by_clients else server_made(keys.MADE, table.layout, table.column, version)
     if made:
-        note = "The server makes a key where a row brings none."
+        note = SERVER_MAKES
         if "NEWSEQUENTIALID" in made.declaration:
             note += " The next key can be guessed; after a restart keys may begin below the old ones."
         return made.declaration, "The server numbers the rows." if "IDENTITY" in made.declaration else note
@@ -56,8 +64,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
             f"DEFAULT ({_COMB})",
             "The server makes a COMB where a row brings no key; rows of one statement share one time.",
         )
-    none = "The application makes the keys: the server has no function for them."
-    note = BY_CLIENTS if table.by_clients else none
+    note = BY_CLIENTS if table.by_clients else NO_FUNCTION
     if table.column.name == "uniqueidentifier" and layout(table.layout).order == "rfc":
         note += (
             " uniqueidentifier compares the last six bytes first, so that these keys are in no order: take binary(16), "
@@ -86,10 +93,8 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 def switching(table: KeyedTable) -> Sequence[Statement]:
     """A new default in place of the old one."""
     declaration, note = _default(table)
-    if not declaration:
-        return [Statement("", f"Deploy the application that makes {table.layout} keys. {note}")]
-    if "IDENTITY" in declaration:
-        return [Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")]
+    if step := without_default(table, declaration, note):
+        return [step]
     name, default = _quoted(table.name), _quoted(f"{table.name}_id")
     brief = "Sch-M on the table, for a moment: no row is read. Set LOCK_TIMEOUT, so that it never queues long."
     return [
@@ -140,50 +145,41 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
     declaration, note = _default(into)
     name, key, default = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id_new"))
     brief = "Sch-M on the table, for a moment: no row is read."
-    listed = [Statement(f"ALTER TABLE {name} ADD id_new {sql_type(into.column)} NULL", "", False, _ALTER_TABLE, brief)]
+    long, online = (
+        "Sch-M on the table until it ends: all rows are read.",
+        ("With ONLINE (Enterprise edition, Azure SQL), reads and writes go on."),
+    )
+    defaults = []
     if declaration.startswith("DEFAULT"):
-        sql = f"ALTER TABLE {name} ADD CONSTRAINT {default} {declaration} FOR id_new"
-        listed.append(Statement(sql, note, False, _ALTER_TABLE, brief))
-    long = "Sch-M on the table until it ends: all rows are read."
-    return [
-        *listed,
-        Statement(
+        defaults.append((f"ALTER TABLE {name} ADD CONSTRAINT {default} {declaration} FOR id_new", note, brief))
+    steps = (
+        (f"ALTER TABLE {name} ADD id_new {sql_type(into.column)} NULL", "", brief),
+        *defaults,
+        (
             "",
-            "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with the "
-            "time of its row. Give every child table a column for the new key, and fill it by a join. Drop the foreign "
-            "keys that refer to the old key before the next step, and add them again after the last.",
+            f"{FILL_OLD_ROWS}. {FILL_CHILDREN}. Drop the foreign keys that refer to the old key before the next step, "
+            "and add them again after the last.",
+            "",
         ),
-        Statement(
-            f"ALTER TABLE {name} ALTER COLUMN id_new {sql_type(into.column)} NOT NULL", "", False, _ALTER_TABLE, long
-        ),
-        Statement(
-            f"ALTER TABLE {name} DROP CONSTRAINT {key} WITH (ONLINE = ON)",
-            "The table becomes a heap.",
-            False,
-            _ALTER_TABLE,
-            "With ONLINE (Enterprise edition, Azure SQL), reads and writes go on.",
-        ),
-        Statement(
+        (f"ALTER TABLE {name} ALTER COLUMN id_new {sql_type(into.column)} NOT NULL", "", long),
+        (f"ALTER TABLE {name} DROP CONSTRAINT {key} WITH (ONLINE = ON)", "The table becomes a heap.", online),
+        (
             f"ALTER TABLE {name} ADD CONSTRAINT {key} PRIMARY KEY CLUSTERED (id_new) WITH (ONLINE = ON)",
             "Builds the table and all its indexes again.",
-            False,
-            _ALTER_TABLE,
-            "With ONLINE (Enterprise edition, Azure SQL), reads and writes go on.",
+            online,
         ),
-        Statement(
+        (
             f"EXEC sp_rename '{table.name}.id', 'id_old', 'COLUMN';\n"
             f"EXEC sp_rename '{table.name}.id_new', 'id', 'COLUMN'",
             "Together with the application that knows the new keys. Keep id_old, with an index, as long as anybody may "
             "ask for an old key.",
-            False,
-            "https://learn.microsoft.com/sql/relational-databases/system-stored-procedures/sp-rename-transact-sql",
             brief,
         ),
-        Statement(
+        (
             f"ALTER TABLE {name} ALTER COLUMN id_old {sql_type(table.column)} NULL",
             "New rows have no old key. Drop the column's DEFAULT first, if there is one; an IDENTITY column stays.",
-            False,
-            _ALTER_TABLE,
             brief,
         ),
-    ]
+    )
+    pages = (_RENAME if sql.startswith("EXEC") else _ALTER_TABLE if sql else "" for sql, _, _ in steps)
+    return [Statement(sql, text, False, page, locks) for (sql, text, locks), page in zip(steps, pages, strict=True)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from keybench.databases.contract.roles import Probe
 from keybench.databases.core.ddl import index_name
@@ -16,8 +15,8 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 PAGES = (
-    "SELECT index_level, page_count, record_count, avg_page_space_used_in_percent, avg_fragmentation_in_percent, "
-    "max_record_size_in_bytes FROM sys.dm_db_index_physical_stats(DB_ID(), OBJECT_ID(?), ?, NULL, 'DETAILED') "
+    "SELECT page_count, avg_page_space_used_in_percent, avg_fragmentation_in_percent "
+    "FROM sys.dm_db_index_physical_stats(DB_ID(), OBJECT_ID(?), ?, NULL, 'DETAILED') "
     "WHERE alloc_unit_type_desc = 'IN_ROW_DATA' ORDER BY index_level"
 )
 """DETAILED is the one mode that returns all levels and the density. OBJECT_ID of a missing table is NULL, which means
@@ -28,16 +27,6 @@ USED = (
 )
 
 DENIED = "the permission VIEW DATABASE STATE (from SQL Server 2022 on: VIEW DATABASE PERFORMANCE STATE) is needed"
-
-
-@dataclass(frozen=True)
-class Level:
-    """One level of an index, as `sys.dm_db_index_physical_stats` gives it."""
-
-    pages: int
-    density: float
-    fragmentation: float
-    """Share in % of pages whose next page in key order is not the next one that was allocated to the index."""
 
 
 def index_id(connection: MssqlConnection, table: Table) -> int:
@@ -52,15 +41,13 @@ def index_id(connection: MssqlConnection, table: Table) -> int:
     return int(ids[0][0])
 
 
-def levels(connection: MssqlConnection, table: Table) -> tuple[Level, ...]:
-    """The levels of the key's index, leaves first; ServerError where they cannot be read."""
+def levels(connection: MssqlConnection, table: Table) -> list[tuple[int, float, float]]:
+    """(pages, density in %, pages in % that do not follow the page before them in the file) of each level of the key's
+    index, the leaves first. ServerError where they cannot be read."""
     rows = connection.rows(PAGES, ddl.name(table), index_id(connection, table))
     if not rows:
         raise ServerError(f"SQL Server: nothing is known of the pages of {ddl.name(table)}.")
-    return tuple(
-        Level(int(pages), float(density or 0), float(fragmentation or 0))
-        for _, pages, _, density, fragmentation, _ in rows
-    )
+    return [(int(pages), float(density or 0), float(nonadjacent or 0)) for pages, density, nonadjacent in rows]
 
 
 def sizes(connection: MssqlConnection, table: Table) -> Mapping[int, int]:
@@ -88,12 +75,12 @@ class PagesProbe(Probe):
         Each level of branch pages begins with one page; a split made each of the others.
         """
         try:
-            leaf, *branches = levels(self._connection, table)
+            (leaves, density, nonadjacent), *branches = levels(self._connection, table)
         except ServerError as error:
             return Reading.absent(self.supplies, f"the pages cannot be read ({error}): {DENIED}.")
-        branch = sum(level.pages for level in branches)
+        branch = sum(pages for pages, _, _ in branches)
         splits = Reading(Metric.BRANCH_SPLITS, float(branch - len(branches)), "derived")
-        return [*measured(self.supplies[:-1], (leaf.pages, branch, leaf.density, leaf.fragmentation)), splits]
+        return [*measured(self.supplies[:-1], (leaves, branch, density, nonadjacent)), splits]
 
 
 class SizesProbe(Probe):

@@ -108,12 +108,12 @@ class SplitsProbe(Probe):
             return Reading.absent(self.supplies, self._why_not)
         try:
             moved = leaf_splits(self._connection, self._begin, table)
-            leaf = levels(self._connection, table)[0].pages
+            leaves, _, _ = levels(self._connection, table)[0]
         except ServerError as error:
             return Reading.absent(self.supplies, _UNLOGGED.format(error))
         finally:
             self._log_holder.release()
         return [
-            Reading(Metric.APPENDS, float(leaf - 1 - moved), "derived"),
+            Reading(Metric.APPENDS, float(leaves - 1 - moved), "derived"),
             Reading(Metric.EDGE_AND_INTERIOR_SPLITS, float(moved), "measured"),
         ]

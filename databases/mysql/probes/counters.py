@@ -34,7 +34,7 @@ class LogProbe(CounterProbe):
     def __init__(self, server: Queries) -> None:
         self._server = server
 
-    def counters(self) -> Sequence[int | str]:
+    def counters(self, _table: Table) -> Sequence[int | str]:
         """The position, or the counter."""
         if self._server.flavour is MYSQL:
             with suppress(ServerError):
@@ -51,7 +51,7 @@ class CacheProbe(CounterProbe):
     def __init__(self, server: Queries) -> None:
         self._server = server
 
-    def counters(self) -> Sequence[int | str]:
+    def counters(self, _table: Table) -> Sequence[int | str]:
         """Both counters."""
         return [self._server.status("Innodb_pages_read"), self._server.status("Innodb_pages_written")]
 
@@ -70,7 +70,7 @@ class SplitsProbe(CounterProbe):
     def __init__(self, server: Queries) -> None:
         self._server = server
 
-    def counters(self) -> Sequence[int | str]:
+    def counters(self, _table: Table) -> Sequence[int | str]:
         """The counter, or why it cannot be read."""
         try:
             counts = self._server.rows(
@@ -102,7 +102,7 @@ class ContentionProbe(CounterProbe):
         latches = (Metric.LATCH_WAITS,) if server.flavour is MYSQL else ()
         self.supplies: Sequence[Metric] = (Metric.ROW_LOCK_WAITS, Metric.ROW_LOCK_WAIT_MS, Metric.LOG_SYNCS, *latches)
 
-    def counters(self) -> Sequence[int | str]:
+    def counters(self, _table: Table) -> Sequence[int | str]:
         """The counters, in the order of `supplies`."""
         is_mysql = self._server.flavour is MYSQL
         # MariaDB counts writes of its log, each of which ends a group of commits; MySQL counts its synchronisations.

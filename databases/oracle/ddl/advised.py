@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
 from keybench.databases.core.ddl import sql_type
-from keybench.databases.core.server_made import server_made
+from keybench.databases.core.server_made import (
+    FILL_CHILDREN,
+    FILL_OLD_ROWS,
+    NO_FUNCTION,
+    SERVER_MAKES,
+    server_made,
+    without_default,
+)
 from keybench.databases.oracle import keys
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
@@ -45,9 +52,8 @@ def _default(table: KeyedTable) -> tuple[str, str]:
         return made.declaration, note
     random = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID
     if random and not table.by_clients:
-        return "DEFAULT UUID()", "The server makes a key where a row brings none. UUID() is new in 26ai."
-    none = "The application makes the keys: the server has no function for them."
-    note = BY_CLIENTS if table.by_clients else none
+        return "DEFAULT UUID()", f"{SERVER_MAKES} UUID() is new in 26ai."
+    note = BY_CLIENTS if table.by_clients else NO_FUNCTION
     if table.column.name == "raw16":
         note += " From .NET, send big-endian bytes: a Guid bound as it is arrives with its first eight bytes swapped."
     return "", note
@@ -69,10 +75,8 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 def switching(table: KeyedTable) -> Sequence[Statement]:
     """A new default."""
     declaration, note = _default(table)
-    if not declaration:
-        return [Statement("", f"Deploy the application that makes {table.layout} keys. {note}")]
-    if "IDENTITY" in declaration:
-        return [Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")]
+    if step := without_default(table, declaration, note):
+        return [step]
     sql = f"ALTER TABLE {_quoted(table.name)} MODIFY (id {declaration})"
     return [Statement(sql, note, False, f"{_DOCS}ALTER-TABLE.html", "Exclusive, for a moment: no row is read.")]
 
@@ -101,56 +105,43 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
     """A new key beside the old one, filled in batches; then the two change places."""
     declaration, note = _default(into)
     name, key, index = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id_new"))
-    page, brief = f"{_DOCS}ALTER-TABLE.html", "Exclusive, for a moment."
+    brief = "Exclusive, for a moment."
     made = declaration if declaration.startswith("DEFAULT") else ""
-    added = " ".join(filter(None, ["id_new", sql_type(into.column)]))
-    listed = [Statement(f"ALTER TABLE {name} ADD ({added})", "", False, page, brief)]
-    if made:
-        listed.append(Statement(f"ALTER TABLE {name} MODIFY (id_new {made})", note, False, page, brief))
-    return [
-        *listed,
-        Statement(
+    defaults = [(f"ALTER TABLE {name} MODIFY (id_new {made})", note, brief)] if made else []
+    steps = (
+        (f"ALTER TABLE {name} ADD (id_new {sql_type(into.column)})", "", brief),
+        *defaults,
+        (
             "",
-            "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with the "
-            "time of its row (DBMS_PARALLEL_EXECUTE does it in chunks). Give every child table a column for the new "
-            "key, and fill it by a join. DBMS_REDEFINITION does all of this online, too.",
+            f"{FILL_OLD_ROWS} (DBMS_PARALLEL_EXECUTE does it in chunks). {FILL_CHILDREN}. DBMS_REDEFINITION does all "
+            "of this online, too.",
+            "",
         ),
-        Statement(
+        (
             f"CREATE UNIQUE INDEX {index} ON {name} (id_new) ONLINE",
             "ONLINE takes the Enterprise edition.",
-            False,
-            f"{_DOCS}CREATE-INDEX.html",
             "Reads and writes go on.",
         ),
-        Statement(
-            f"ALTER TABLE {name} MODIFY (id_new NOT NULL ENABLE NOVALIDATE)",
-            "NOVALIDATE reads no rows.",
-            False,
-            page,
-            brief,
-        ),
-        Statement(
+        (f"ALTER TABLE {name} MODIFY (id_new NOT NULL ENABLE NOVALIDATE)", "NOVALIDATE reads no rows.", brief),
+        (
             f"ALTER TABLE {name} DROP CONSTRAINT {key} KEEP INDEX",
             "Drop the foreign keys that refer to it first. The old key keeps its index, as long as anybody may ask "
             "for it.",
-            False,
-            page,
             brief,
         ),
-        Statement(f"ALTER TABLE {name} RENAME COLUMN id TO id_old", "", False, page, brief),
-        Statement(f"ALTER TABLE {name} RENAME COLUMN id_new TO id", "", False, page, brief),
-        Statement(
+        (f"ALTER TABLE {name} RENAME COLUMN id TO id_old", "", brief),
+        (f"ALTER TABLE {name} RENAME COLUMN id_new TO id", "", brief),
+        (
             f"ALTER TABLE {name} MODIFY (id_old NULL)",
             "New rows have no old key. An IDENTITY column stays as it is.",
-            False,
-            page,
             brief,
         ),
-        Statement(
+        (
             f"ALTER TABLE {name} ADD CONSTRAINT {_quoted(f'{table.name}_pk')} PRIMARY KEY (id) USING INDEX {index}",
             "Together with the application that knows the new keys; then the foreign keys again.",
-            False,
-            page,
             "Exclusive, while the column is checked.",
         ),
-    ]
+    )
+    page, of_index = f"{_DOCS}ALTER-TABLE.html", f"{_DOCS}CREATE-INDEX.html"
+    pages = (of_index if sql.startswith("CREATE") else page if sql else "" for sql, _, _ in steps)
+    return [Statement(sql, text, False, page, locks) for (sql, text, locks), page in zip(steps, pages, strict=True)]

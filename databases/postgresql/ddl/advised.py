@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
 from keybench.databases.core.functions import scripts
-from keybench.databases.core.server_made import server_made, uuid_version
+from keybench.databases.core.server_made import (
+    FILL_CHILDREN,
+    FILL_OLD_ROWS,
+    NO_FUNCTION,
+    SERVER_MAKES,
+    server_made,
+    uuid_version,
+    without_default,
+)
 from keybench.databases.postgresql.keys import MADE
 from keybench.databases.postgresql.versions import OLDEST, SERVER_UUID_V7
 from keybench.errors import UsageError
@@ -47,16 +55,16 @@ def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
     if made := server_made(MADE, table.layout, table.column, version):
         own = "" if made.replica == table.layout else f" Its keys are of the layout {made.replica}."
         identity = "IDENTITY" in made.declaration
-        note = "The server numbers the rows." if identity else f"The server makes a key where a row brings none.{own}"
+        note = "The server numbers the rows." if identity else f"{SERVER_MAKES}{own}"
         return [], made.declaration, note
     if uuid_version(table.layout) == 7 and table.column.name == "uuid":
         dear = "It costs a row more time than its index does: keys made by the application are cheaper."
         first = _function("uuid_v7", f"Before version 18 the server has no uuidv7(). {dear}")
-        return [first], "DEFAULT uuid_v7()", "The server makes a key where a row brings none."
+        return [first], "DEFAULT uuid_v7()", SERVER_MAKES
     if table.layout in _COMBS and table.column.name == "uuid":
         first = _function("new_comb", "A random GUID whose first six bytes are milliseconds.")
-        return [first], "DEFAULT new_comb()", "The server makes a key where a row brings none."
-    return [], "", "The application makes the keys: the server has no function for them."
+        return [first], "DEFAULT new_comb()", SERVER_MAKES
+    return [], "", NO_FUNCTION
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
@@ -73,10 +81,8 @@ def switching(table: KeyedTable) -> Sequence[Statement]:
     """A new default; with keys of the application, nothing to run."""
     first, declaration, note = _maker(table)
     name = _quoted(table.name)
-    if not declaration:
-        return [Statement("", f"Deploy the application that makes {table.layout} keys. {note}")]
-    if "IDENTITY" in declaration:
-        return [Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")]
+    if step := without_default(table, declaration, note):
+        return [step]
     sql = f"ALTER TABLE {name} ALTER COLUMN id SET {declaration}"
     return [*first, Statement(sql, note, True, f"{_DOCS}sql-altertable.html", _BRIEF)]
 
@@ -114,40 +120,26 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
     check = _quoted(f"{table.name}_id_new_set")
     if "IDENTITY" in declaration:
         note, declaration = f"{note} Fill the new column from a sequence, and make it IDENTITY after the change.", ""
-    added = f"ALTER TABLE {name} ADD COLUMN id_new {into.column.sql_type}"
-    listed = [*first, Statement(added, note, True, docs, _BRIEF)]
-    if declaration:
-        listed.append(Statement(f"ALTER TABLE {name} ALTER COLUMN id_new SET {declaration}", "", True, docs, _BRIEF))
-    return [
-        *listed,
-        Statement(
-            "",
-            "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with the "
-            "time of its row; VACUUM between batches: each updated row leaves a dead one. Give every child table a "
-            "column for the new key, and fill it by a join.",
-        ),
-        Statement(
+    weak = "SHARE UPDATE EXCLUSIVE: reads and writes go on."
+    defaults = [(f"ALTER TABLE {name} ALTER COLUMN id_new SET {declaration}", "", docs, _BRIEF)] if declaration else []
+    steps = (
+        (f"ALTER TABLE {name} ADD COLUMN id_new {into.column.sql_type}", note, docs, _BRIEF),
+        *defaults,
+        ("", f"{FILL_OLD_ROWS}; VACUUM between batches: each updated row leaves a dead one. {FILL_CHILDREN}.", "", ""),
+        (
             f"ALTER TABLE {name} ADD CONSTRAINT {check} CHECK (id_new IS NOT NULL) NOT VALID",
             "With this check, SET NOT NULL below reads no rows.",
-            True,
             docs,
             _BRIEF,
         ),
-        Statement(
-            f"ALTER TABLE {name} VALIDATE CONSTRAINT {check}",
-            "Reads the whole table once.",
-            True,
-            docs,
-            "SHARE UPDATE EXCLUSIVE: reads and writes go on.",
-        ),
-        Statement(
+        (f"ALTER TABLE {name} VALIDATE CONSTRAINT {check}", "Reads the whole table once.", docs, weak),
+        (
             f"CREATE UNIQUE INDEX CONCURRENTLY {index} ON {name} (id_new)",
             "Reads the whole table twice. No transaction around it.",
-            True,
             f"{_DOCS}sql-createindex.html",
-            "SHARE UPDATE EXCLUSIVE: reads and writes go on.",
+            weak,
         ),
-        Statement(
+        (
             f"BEGIN;\nALTER TABLE {name} ALTER COLUMN id_new SET NOT NULL;\n"
             f"ALTER TABLE {name} DROP CONSTRAINT {constraint}, "
             f"ADD CONSTRAINT {constraint} PRIMARY KEY USING INDEX {index};\n"
@@ -157,8 +149,8 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
             "Foreign keys that refer to the old key have to be dropped in the same transaction, and added again as "
             "NOT VALID on the new one; validate them after it. New rows have no old key. Keep id_old, with an index, "
             "as long as anybody may ask for one.",
-            True,
             docs,
             "ACCESS EXCLUSIVE, as short as the transaction: nothing is read, because check and index are there.",
         ),
-    ]
+    )
+    return [*first, *(Statement(sql, text, bool(sql), page, locks) for sql, text, page, locks in steps)]

@@ -26,7 +26,7 @@ CHECKPOINT;
 CREATE TABLE [keybench].[rows] ([key] uniqueidentifier NOT NULL, payload char(100) COLLATE Latin1_General_100_BIN2 NOT NULL, CONSTRAINT [rows_key] PRIMARY KEY CLUSTERED ([key]) WITH (FILLFACTOR = 100, OPTIMIZE_FOR_SEQUENTIAL_KEY = OFF));
 SELECT num_of_bytes_written FROM sys.dm_io_virtual_file_stats(DB_ID(), 2);
 SELECT index_id FROM sys.indexes WHERE object_id = OBJECT_ID(?) AND name = ?;
-SELECT leaf_allocation_count, nonleaf_allocation_count, page_latch_wait_count, page_latch_wait_in_ms FROM sys.dm_db_index_operational_stats(DB_ID(), OBJECT_ID(?), ?, NULL);
+SELECT leaf_allocation_count, page_latch_wait_count, page_latch_wait_in_ms FROM sys.dm_db_index_operational_stats(DB_ID(), OBJECT_ID(?), ?, NULL);
 SELECT MAX([Current LSN]) FROM sys.fn_dblog(NULL, NULL);
 IF OBJECT_ID(N'[keybench].[keybench_hold]') IS NULL CREATE TABLE [keybench].[keybench_hold] ([key] int NOT NULL);
 INSERT INTO [keybench].[keybench_hold] ([key]) VALUES (1);
@@ -38,7 +38,7 @@ SELECT [key], payload FROM [keybench].[rows] WHERE [key] = CAST(? AS uniqueident
 SELECT [key], payload FROM [keybench].[rows] WHERE [key] BETWEEN CAST(? AS uniqueidentifier) AND CAST(? AS uniqueidentifier);
 DELETE FROM [keybench].[rows] WHERE [key] IN (CAST(? AS uniqueidentifier), CAST(? AS uniqueidentifier));
 SELECT [AllocUnitName], [Context], COUNT_BIG(*) FROM sys.fn_dblog(NULL, NULL) WHERE [Operation] = N'LOP_DELETE_SPLIT' AND [Current LSN] > ? GROUP BY [AllocUnitName], [Context];
-SELECT index_level, page_count, record_count, avg_page_space_used_in_percent, avg_fragmentation_in_percent, max_record_size_in_bytes FROM sys.dm_db_index_physical_stats(DB_ID(), OBJECT_ID(?), ?, NULL, 'DETAILED') WHERE alloc_unit_type_desc = 'IN_ROW_DATA' ORDER BY index_level;
+SELECT page_count, avg_page_space_used_in_percent, avg_fragmentation_in_percent FROM sys.dm_db_index_physical_stats(DB_ID(), OBJECT_ID(?), ?, NULL, 'DETAILED') WHERE alloc_unit_type_desc = 'IN_ROW_DATA' ORDER BY index_level;
 SELECT index_id, SUM(used_page_count) * 8192 FROM sys.dm_db_partition_stats WHERE object_id = OBJECT_ID(?) GROUP BY index_id;
 SELECT STRING_AGG(CONVERT(varchar(max), CAST([key] AS binary(16)), 2), '') FROM (SELECT [key], (ROW_NUMBER() OVER (ORDER BY [key]) - 1) / 4000 AS piece FROM [keybench].[rows]) AS numbered GROUP BY piece;
 SELECT CONVERT(varchar(max), CAST([key] AS binary(16)), 2) FROM [keybench].[rows] ORDER BY [key];

@@ -44,7 +44,7 @@ ANSWERS = {
     "SELECT index_id FROM sys.indexes": [(1,)],
     "SELECT num_of_bytes_written": [(0,)],
     "SELECT MAX([Current LSN])": [("00000023:00000108:0001",)],
-    "SELECT index_level": [(0, 1, 0, 0.0, 0.0, 0)],
+    "SELECT page_count": [(1, 0.0, 0.0)],
     "SELECT index_id, SUM": [(1, 8192)],
     "SELECT SUM(ghost_record_count)": [(0,)],
     "SET NOCOUNT ON": [(0,)],
