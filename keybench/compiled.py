@@ -71,12 +71,6 @@ def _plain(given: Any) -> Any:
     return types.int64 if isinstance(plain, types.Integer) and plain.signed else plain
 
 
-def elementwise(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiles a function of numbers into one of arrays of one shape. Machine code is cached as for `kernel`."""
-    compiled: Callable[..., Any] = _cached(lambda **cache: numba.vectorize(**cache)(rule))  # type: ignore[no-untyped-call]
-    return compiled
-
-
 def _cached(compile_: Callable[..., Any]) -> Any:
     """The result of `compile_(cache=True)`, with the machine code in `_directory`."""
     settings: Any = numba.config

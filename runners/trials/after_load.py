@@ -61,7 +61,7 @@ def after_load(
 
 
 def _refilled(admin: Admin, table: Table) -> Sequence[Reading]:
-    """The size of the key's index. A cluster may not know it yet, or not tell this user."""
+    """The size of the key's index. A server may not tell this user."""
     metric, why = Metric.REFILLED_INDEX_BYTES, "The server does not tell the size of the index."
     try:
         size = admin.index_bytes(table)

@@ -15,7 +15,6 @@ TEXTS = {
     Subject(SubjectKind.PHASE, "3 delete"): "phase 3 delete",
     Subject(SubjectKind.MODEL_PHASE, "3 delete"): "modelled-phase 3 delete",
     Subject.grid(16, 256): "grid 16 processes, 256 rows a tick",
-    Subject.rule("tidb-8.3"): "rule tidb-8.3",
     CLUSTERED: "clustered",
     PARENT: "parent",
     Subject.wait("LWLock:WALWrite"): "wait LWLock:WALWrite",
