@@ -46,7 +46,7 @@ def test_a_kind_that_one_of_the_databases_does_not_have() -> None:
         resolve(("sqlite", "mssql"), ("embedded",))
     assert str(caught.value) == (
         "mssql has no server kind 'embedded' (it has: container, model, auto, or a URL). For one database only: "
-        " --server mssql=KIND.\n"
+        "--server mssql=KIND.\n"
         "What works here (model: pages are predicted): --db sqlite,mssql --server sqlite=embedded,mssql=model"
     )
 
