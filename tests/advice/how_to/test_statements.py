@@ -213,5 +213,8 @@ def test_an_engine_of_other_people_has_none() -> None:
     class Other:
         name = "other"
 
+        def statements(self) -> None:
+            """None."""
+
     on = engine("postgresql")
     assert create_table(cast("Engine", Other()), "", on.column("uuid"), "uuid-v4") == []

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import socket
 from dataclasses import replace
 from types import SimpleNamespace
 
-import mssql_py_core
-import mssql_python
 import numpy as np
 import pytest
 from mssql_python.cursor import Cursor as RealCursor
@@ -83,35 +80,6 @@ def test_its_errors_show_the_servers_message(record: Record, address: Address) -
         session.send(batch)
 
 
-def test_rows_can_still_be_sent_read_and_deleted_after_it(record: Record, address: Address) -> None:
-    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
-    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
-    session.send(batch)
-    (ordinary,) = session.prepare(Keys(np.arange(10, 20), "int"), Payload(0), 10, 100)
-    assert session.send(ordinary) == 10
-    assert record.names()[-2:] == ["executemany", "commit"]
-
-
-def test_the_real_driver_opens_its_own_connection_from_what_ours_was_made_with(
-    record: Record, address: Address
-) -> None:
-    """What mssql-python does with the connection string: the client's parameters, from ours."""
-    from mssql_python.connection_string_parser import _ConnectionStringParser
-    from mssql_python.helpers import connstr_to_pycore_params
-
-    MssqlSession(address, Table("rows", ENGINE.column("bigint"), 1))
-    parsed = _ConnectionStringParser(validate_keywords=False)._parse(record.connected[0][0][0])
-    assert connstr_to_pycore_params(parsed) == {
-        "server": "db.example,1433",
-        "database": "keybench",
-        "user_name": "bench",
-        "encryption": "yes",
-        "trust_server_certificate": "yes",
-        "connect_retry_count": 0,
-    }
-    assert "PyCoreConnection" in inspect.getsource(mssql_python.cursor.Cursor.bulkcopy)
-
-
 class Unconnected(RealCursor):
     """The real driver's cursor without the connection that it belongs to: bulk copy makes one of its own."""
 
@@ -130,11 +98,6 @@ def test_the_real_driver_accepts_the_call_and_its_error_is_a_server_error(addres
     cursor = Unconnected(connection.connection_string(here, "keybench"))
     with pytest.raises(ServerError, match=r"^SQL Server: Failed to connect to SQL Server: .*refused"):
         using.copy(cursor, "[keybench].[rows]", ["key"], [(1,)])
-
-
-def test_the_bulk_clients_errors_are_not_mssql_pythons() -> None:
-    """Otherwise `MssqlPython.copy` would have no errors to convert."""
-    assert not issubclass(mssql_py_core.Error, mssql_python.Error)
 
 
 @pytest.mark.parametrize("record", [PyOdbc.name], indirect=True)

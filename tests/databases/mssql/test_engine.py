@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,29 +11,9 @@ import pytest
 from keybench.databases.mssql import container, ddl
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.settings import options
-from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.byteorder import PERMUTATIONS
 from keybench.model.keys import Keys
-
-ELSEWHERE = (
-    "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
-    "(--db mariadb or --db mysql or --db postgresql or --db sqlite); "
-    "its column binary16-mssql sorts as SQL Server does."
-)
-
-
-def test_the_registry_finds_it() -> None:
-    assert engine("mssql") is ENGINE
-    assert ENGINE.servers == ("container",)
-    assert ENGINE.url_schemes == ("mssql", "sqlserver")
-
-
-def test_default_columns() -> None:
-    assert ENGINE.default_column("uuid").name == "uniqueidentifier"
-    assert ENGINE.default_column("int").name == "bigint"
-    assert ENGINE.default_column("text").name == "char"
-    assert ENGINE.default_column("bytes").name == "binary"
 
 
 def test_uniqueidentifier_and_its_stand_in_store_what_sorts_alike() -> None:
@@ -43,19 +21,6 @@ def test_uniqueidentifier_and_its_stand_in_store_what_sorts_alike() -> None:
     stored = ENGINE.column("binary16-mssql").encode(keys)
     assert stored[0].tolist() == list(PERMUTATIONS["mssql"]) == [10, 11, 12, 13, 14, 15, 8, 9, 7, 6, 5, 4, 3, 2, 1, 0]
     assert ENGINE.column("uniqueidentifier").order == "mssql"
-
-
-def test_without_a_daemon_the_message_names_its_address_and_alternatives(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    host = f"unix://{tmp_path}/none.sock"
-    monkeypatch.setenv("DOCKER_HOST", host)
-    begin = time.monotonic()
-    missing = ENGINE.missing("container")
-    assert time.monotonic() - begin < 2
-    assert host in missing
-    assert "No such file or directory" in missing
-    assert missing.endswith(ELSEWHERE)
 
 
 @pytest.fixture

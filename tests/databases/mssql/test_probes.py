@@ -207,12 +207,3 @@ def test_the_row_versioning_of_the_database_is_that_of_the_model(
         for settings in ({}, found)
     )
     assert (versioned.leaf_pages > usual.leaf_pages) == (kind != "off")
-
-
-def test_the_environment_of_a_result_has_server_options_and_load_path(admin: MssqlAdmin) -> None:
-    assert admin.versions()["edition"] == "Developer Edition (64-bit)"
-    settings = admin.settings()
-    assert {"fill_factor": "100", "sequential_key": "off", "row_versioning": "off"}.items() <= settings.items()
-    assert settings["read_committed_snapshot"] == "False"
-    assert settings["recovery_model"] == "SIMPLE"
-    assert settings["load_path"] == "arrays of single-row inserts"

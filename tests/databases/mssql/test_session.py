@@ -67,12 +67,6 @@ def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, addr
     session.close()
 
 
-def test_the_real_driver_knows_the_types_that_it_is_given() -> None:
-    from mssql_python.constants import SQLTypes
-
-    assert {size[0] for size in SIZES.values()} | {mssql_python.SQL_VARCHAR} <= SQLTypes.get_valid_types()
-
-
 def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Address, monkeypatch) -> None:
     monkeypatch.setattr(array_session, "ARRAY_ROWS", 40)
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
@@ -93,11 +87,6 @@ def test_an_error_in_a_row_undoes_its_transaction_with_the_servers_message(recor
     with pytest.raises(ServerError, match=r"^SQL Server: Violation of PRIMARY KEY constraint 'rows_key'\.$"):
         session.send(batch)
     assert record.names()[-2:] == ["executemany", "rollback"]
-
-
-def test_an_error_in_any_row_of_an_array_ends_its_transaction_at_the_server(record: Record, address: Address) -> None:
-    MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
-    assert record.calls[0] == ("execute", "SET XACT_ABORT ON", ())
 
 
 @pytest.mark.parametrize("made", keys.MADE, ids=lambda made: made.name)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import subprocess
-import sys
 import time
 import traceback
 from collections.abc import Iterator
@@ -99,44 +96,6 @@ def test_a_silent_port_is_given_up_within_the_login_timeout(monkeypatch: pytest.
     assert str(error).startswith(f"SQL Server at 127.0.0.1:{port} cannot be reached: ")
     assert "imeout" in str(error)
     assert str(error).endswith("\nCheck host, port, user, password and database in the URL, and that the server is up.")
-
-
-def test_a_port_where_nothing_listens() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    begin = time.monotonic()
-    error = failure(f"mssql://sa@127.0.0.1:{port}?driver=mssql-python")
-    assert time.monotonic() - begin < drivers.LOGIN_SECONDS + 2
-    assert isinstance(error, EnvironmentMissing)
-    assert f"127.0.0.1:{port}" in str(error)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the loader's library path is Linux's")
-def test_pyodbc_without_the_systems_odbc_library_says_how_to_install_it() -> None:
-    """In a process of its own, because a library once loaded stays."""
-    code = """
-import importlib, sys
-real = importlib.import_module
-def loader(name, *rest):
-    if name == "pyodbc":
-        raise ImportError("libodbc.so.2: cannot open shared object file: No such file or directory")
-    return real(name, *rest)
-importlib.import_module = loader
-from keybench.databases.mssql.drivers import load
-from keybench.databases.mssql.settings import options
-from keybench.errors import EnvironmentMissing
-try:
-    load(options(dict(driver="pyodbc")))
-except EnvironmentMissing as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == (
-        "pyodbc cannot be loaded (libodbc.so.2: cannot open shared object file: No such file or directory): install "
-        "the system's ODBC library (apt-get install libodbc2; dnf install unixODBC; brew install unixodbc), or pip "
-        "install mssql-python.\n"
-    )
 
 
 def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Record, monkeypatch) -> None:
@@ -280,7 +239,3 @@ def test_a_user_without_rights_gets_a_next_step(answering: Record) -> None:
         "permission denied in database 'master'.\n"
         "Let its administrator make a database for you, as its owner, and name it in the URL."
     )
-
-
-def test_the_environment_is_restored() -> None:
-    assert not [name for name in os.environ if name.startswith("KEYBENCH_MSSQL")]

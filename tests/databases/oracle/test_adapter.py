@@ -13,8 +13,7 @@ from sqlglot import exp
 
 from keybench.databases.contract.roles import Address, Secret
 from keybench.databases.contract_suite.keys import random, taken_by
-from keybench.databases.core import array_session
-from keybench.databases.oracle import connection, container, ddl, keys
+from keybench.databases.oracle import container, ddl, keys
 from keybench.databases.oracle.admin import OracleAdmin
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.probes import statistics
@@ -178,16 +177,6 @@ def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, addr
     assert [row[1] for row in sent] == [row.tobytes().decode() for row in Payload(100).rows(7, 2500)]
 
 
-def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Address, monkeypatch) -> None:
-    monkeypatch.setattr(array_session, "ARRAY_ROWS", 40)
-    session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
-    (batch,) = session.prepare(Keys(np.arange(100), "int"), Payload(0), 0, 100)
-    record.calls.clear()
-    assert session.send(batch) == 100
-    assert [len(call[2]) for call in record.calls if call[0] == "executemany"] == [40, 40, 20]
-    assert record.names().count("commit") == 1
-
-
 def test_an_error_undoes_the_transaction_and_shows_the_servers_message(record: Record, address: Address) -> None:
     session = OracleSession(address, TABLE)
     (batch,) = session.prepare(random(2), Payload(100), 0, 2)
@@ -265,10 +254,3 @@ def test_stored_keys_come_back_as_the_column_encodes_them(record: Record, addres
     record.answers["SELECT key"] = [(value.decode() if on.form == "text" else value,) for value in held]
     stored = np.concatenate(list(OracleAdmin(address).stored_keys(Table("rows", on, 0))))
     assert np.array_equal(stored, encoded)
-
-
-def test_logging_in_has_a_timeout(record: Record, address: Address) -> None:
-    connection.connect(address)
-    (named,) = record.connected
-    assert (named["tcp_connect_timeout"], named["retry_count"]) == (5.0, 0)
-    assert (named["host"], named["port"], named["service_name"]) == ("db.example", 1521, "FREEPDB1")

@@ -57,14 +57,6 @@ def test_preparation_queries_the_schema_and_the_statistics(record: Record, addre
     assert statistics.KEEP in record.statements()
 
 
-def test_the_query_for_the_schema_parses(record: Record, address: Address) -> None:
-    import sqlglot
-    from sqlglot import exp
-
-    (tree,) = sqlglot.parse(load.SCHEMA, dialect="oracle")
-    assert isinstance(tree, exp.Select)
-
-
 def test_an_error_shows_the_servers_message(record: Record, address: Address) -> None:
     session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
     (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)

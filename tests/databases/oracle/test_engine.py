@@ -6,7 +6,6 @@ import gc
 import socket
 import sys
 import traceback
-from pathlib import Path
 from urllib.parse import quote
 
 import oracledb
@@ -17,7 +16,6 @@ from keybench.databases.oracle import connection, keys
 from keybench.databases.oracle.connection import error_text
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.url import address_of
-from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -27,30 +25,7 @@ from tests.databases.oracle.recording import Record
 
 PASSWORD = "s3cret}hunter;2 %@x"
 SETTINGS = ENGINE.settings("durable", "small")
-ELSEWHERE = (
-    "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs no Docker "
-    "(--db mariadb or --db mysql or --db postgresql or --db sqlite)."
-)
 pytestmark = pytest.mark.usefixtures("environment")
-
-
-def test_the_registry_finds_it() -> None:
-    assert engine("oracle") is ENGINE
-    assert ENGINE.servers == ("container",)
-    assert ENGINE.url_schemes == ("oracle",)
-
-
-def test_default_columns() -> None:
-    assert ENGINE.default_column("uuid").name == "raw16"
-    assert ENGINE.default_column("int").name == "number"
-
-
-def test_without_a_daemon_the_message_names_its_address_and_alternatives(monkeypatch, tmp_path: Path) -> None:
-    host = f"unix://{tmp_path}/none.sock"
-    monkeypatch.setenv("DOCKER_HOST", host)
-    missing = ENGINE.missing("container")
-    assert host in missing
-    assert missing.endswith(ELSEWHERE)
 
 
 def hidden(*shown: object) -> bool:
