@@ -71,13 +71,13 @@ def error_text(error: BaseException) -> str:
 
 def connection_string(address: Address, database: str) -> str:
     """The connection string. It holds the password where there is one: never show it."""
-    given = address.parameters
-    chosen = options(given)
-    login = {"UID": given["user"]} if "user" in given else {"Trusted_Connection": "yes"}
+    parameters = address.parameters
+    chosen = options(parameters)
+    login = {"UID": parameters["user"]} if "user" in parameters else {"Trusted_Connection": "yes"}
     if address.secret:
         login["PWD"] = address.secret.reveal()
     values = {
-        "SERVER": f"{given.get('host', 'localhost')},{given.get('port', '1433')}",
+        "SERVER": f"{parameters.get('host', 'localhost')},{parameters.get('port', '1433')}",
         "DATABASE": database,
         **login,
         "Encrypt": chosen["encrypt"],

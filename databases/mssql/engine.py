@@ -67,7 +67,7 @@ class SqlServer(ServerEngine):
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return ddl.bytes_per_row(column, payload, key, settings.options({}))
 
-    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+    def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
         """The index or heap that holds the key; the model's `Parameters` are the parameters.
 
         The table's settings, else the environment's options, give the defaults of three: what is beneath a nonclustered
@@ -75,7 +75,7 @@ class SqlServer(ServerEngine):
         """
         from keybench.pagemodels.mssql.model import Parameters, page_model
 
-        return page_model(table, parameters(Parameters, {**settings.model_parameters(table.settings), **given}))
+        return page_model(table, parameters(Parameters, {**settings.model_parameters(table.settings), **changes}))
 
 
 ENGINE = SqlServer(
@@ -95,7 +95,7 @@ ENGINE = SqlServer(
     inspects_by_document=True,
     url_schemes=("mssql", "sqlserver"),
     drivers=("mssql_python", "pyodbc"),
-    server_keys=keys.MADE,
+    server_keys=keys.SERVER_KEYS,
     versions={"2017": 14, "2019": 15, "2022": 16, "2025": 17},
     secondary_holds_key=True,
     rebuilds=True,

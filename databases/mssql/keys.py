@@ -5,7 +5,7 @@ from __future__ import annotations
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.table import ServerKeys
 
-MADE = (
+SERVER_KEYS = (
     ServerKeys("server-identity", "the table's IDENTITY", "bigint", "rfc", "IDENTITY", replica=CONTROL),
     ServerKeys("server-newid", "NEWID(): random", "uniqueidentifier", "none", "DEFAULT NEWID()", replica=RANDOM),
     ServerKeys(

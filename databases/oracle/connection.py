@@ -62,8 +62,8 @@ class OracleConnection(DbApiConnection):
 
 def place(address: Address) -> str:
     """Where the server is, for messages: no user, no password."""
-    given = address.parameters
-    return f"{given.get('host', 'localhost')}:{given.get('port', '1521')}/{given.get('service', 'FREEPDB1')}"
+    host, port = address.parameters.get("host", "localhost"), address.parameters.get("port", "1521")
+    return f"{host}:{port}/{address.parameters.get('service', 'FREEPDB1')}"
 
 
 def error_text(error: BaseException) -> str:

@@ -56,13 +56,13 @@ class Oracle(ServerEngine):
         """Estimated bytes a row: the key's index filled in order, and all of it with redo and undo."""
         return ddl.bytes_per_row(column, payload, key)
 
-    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+    def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
         """The index that holds the key, or the index-organised table; the model's `Parameters` are the parameters."""
         from keybench.pagemodels.oracle.model import Parameters, page_model
 
         settings.require_modelled(table.settings)
         default = {"unique": ddl.is_unique(table, settings.options(table.settings))}
-        return page_model(table, parameters(Parameters, {**default, **given}))
+        return page_model(table, parameters(Parameters, {**default, **changes}))
 
 
 ENGINE = Oracle(
@@ -83,7 +83,7 @@ ENGINE = Oracle(
     inspects_by_document=True,
     url_schemes=("oracle",),
     drivers=("oracledb",),
-    server_keys=keys.MADE,
+    server_keys=keys.SERVER_KEYS,
     versions={"19": 19, "21": 21, "23": 23},
     usual_role="nonclustered",
     rebuilds=True,

@@ -7,7 +7,7 @@ from keybench.model.table import ServerKeys
 
 _IDENTITY = "GENERATED ALWAYS AS IDENTITY"
 
-MADE = (
+SERVER_KEYS = (
     ServerKeys(
         "server-identity",
         "an identity column, sequence cache of 20",

@@ -56,7 +56,7 @@ class OracleSession(ArraySession):
         """Notes the session's statistics before its first row; none where it may not read them, as the probe says."""
         if self._before is None:
             try:
-                self._before = statistics.own(self._connection)
+                self._before = statistics.of_session(self._connection)
             except ServerError:
                 self._before = {}
 

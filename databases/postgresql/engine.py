@@ -50,11 +50,11 @@ class PostgreSQL(ServerEngine):
         """Estimated bytes per row: (the key's index when filled in order, everything including log and head room)."""
         return records.bytes_per_row(column, payload, key)
 
-    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+    def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
         """The model of the key's nbtree. Its parameters are the fields of the model's `Parameters`."""
         from keybench.pagemodels.postgresql.model import Parameters, page_model
 
-        return page_model(table, parameters(Parameters, {**settings.model_parameters(table), **given}))
+        return page_model(table, parameters(Parameters, {**settings.model_parameters(table), **changes}))
 
 
 ENGINE = PostgreSQL(
@@ -72,7 +72,7 @@ ENGINE = PostgreSQL(
     },
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
-    server_keys=keys.MADE,
+    server_keys=keys.SERVER_KEYS,
     versions={str(major): major * 10_000 for major in range(13, 19)},
     isolations=("read-committed", "repeatable-read", "serializable"),
     rebuilds=True,

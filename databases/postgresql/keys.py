@@ -7,7 +7,7 @@ from keybench.errors import ServerError
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.table import ServerKeys
 
-MADE = (
+SERVER_KEYS = (
     ServerKeys(
         "server-identity", "the server's own sequence", "bigint", "rfc", "GENERATED ALWAYS AS IDENTITY", replica=CONTROL
     ),
@@ -26,10 +26,10 @@ MADE = (
 )
 
 
-def check(made: ServerKeys, version: int) -> None:
+def check(keys: ServerKeys, version: int) -> None:
     """Raises ServerError if a server of that version (as libpq numbers it) cannot make these keys."""
-    if version < made.min_version:
+    if version < keys.min_version:
         raise ServerError(
-            f"{made.name} keys are made by PostgreSQL {made.min_version // 10_000} and newer, and this server is "
+            f"{keys.name} keys are made by PostgreSQL {keys.min_version // 10_000} and newer, and this server is "
             f"{version // 10_000}: choose a newer --server, or the client's layout of the same kind."
         )

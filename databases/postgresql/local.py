@@ -136,7 +136,7 @@ class LocalServer(PrivateServer):
         self._kind = kind
         self._settings = settings
         options = [f"{name}={value}" for name, value in {**settings.values, **_OWN_SETTINGS}.items()]
-        kept = PrivateFolder(
+        folder = PrivateFolder(
             "postgresql",
             installation=installation,
             setup=[
@@ -155,7 +155,7 @@ class LocalServer(PrivateServer):
             restart_signal=signal.SIGINT,  # a fast shutdown, with a checkpoint
             parent_death_signal=signal.SIGQUIT,  # SIGKILL would leave its shared memory behind
         )
-        super().__init__("PostgreSQL", kept, timeout)
+        super().__init__("PostgreSQL", folder, timeout)
 
     def prepare(self) -> Address:
         """Creates the database of trials and the schema in it."""
@@ -164,8 +164,8 @@ class LocalServer(PrivateServer):
         with self.first_answer(lambda: connection.connect(self._address("postgres"))) as admin:
             connection.create_database(admin)
         address = self._address(USER)
-        with connection.connect(address) as own:
-            own.execute(f"CREATE SCHEMA {SCHEMA}")
+        with connection.connect(address) as connected:
+            connected.execute(f"CREATE SCHEMA {SCHEMA}")
         return address
 
     def _address(self, database: str) -> Address:

@@ -61,8 +61,8 @@ def create(table: Table, options: Options) -> str:
     without a uniqueifier.
     UsageError for two IDENTITY columns in one table, which SQL Server does not allow.
     """
-    made = f" {table.server_keys.declaration}" if table.server_keys else ""
-    defined = [f"[key] {sql_type(table.column)}{made} NOT NULL"]
+    default = f" {table.server_keys.declaration}" if table.server_keys else ""
+    defined = [f"[key] {sql_type(table.column)}{default} NOT NULL"]
     if table.payload:
         defined.append(f"payload {payload_type(table)} {_BINARY_ORDER} NOT NULL")
     how = "PRIMARY KEY CLUSTERED" if table.key == "clustered" else "PRIMARY KEY NONCLUSTERED"
@@ -70,7 +70,7 @@ def create(table: Table, options: Options) -> str:
         defined.insert(0, "created bigint NOT NULL")
         defined.append(f"CONSTRAINT [{table.name}_created] UNIQUE CLUSTERED (created, [key])")
     if table.key in ("nonclustered", "fk") and options["beneath"] == "clustered":
-        if "IDENTITY" in made:
+        if "IDENTITY" in default:
             raise UsageError(
                 "a nonclustered server-identity would be the table's second IDENTITY column: "
                 "leave KEYBENCH_MSSQL_BENEATH at heap."

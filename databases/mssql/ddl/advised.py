@@ -39,10 +39,10 @@ def number(version: str) -> int:
     if not version:
         return max(_YEARS.values())
     match = re.fullmatch(r"(\d+)(\.\d+)*", version)
-    found = _YEARS.get(int(match[1]), int(match[1])) if match else 0
-    if found not in _YEARS.values():
+    major = _YEARS.get(int(match[1]), int(match[1])) if match else 0
+    if major not in _YEARS.values():
         raise UsageError(f"SQL Server {version!r} is unknown: name one of {', '.join(map(str, _YEARS))}.")
-    return found
+    return major
 
 
 def _quoted(name: str) -> str:
@@ -52,12 +52,14 @@ def _quoted(name: str) -> str:
 def _default(table: KeyedTable) -> tuple[str, str]:
     """(the declaration after the column's type, what to know of it)."""
     version = number(table.version)
-    made = None if table.by_clients else server_made(keys.MADE, table.layout, table.column, version)
-    if made:
+    server_keys = None if table.by_clients else server_made(keys.SERVER_KEYS, table.layout, table.column, version)
+    if server_keys:
         note = SERVER_MAKES
-        if "NEWSEQUENTIALID" in made.declaration:
+        if "NEWSEQUENTIALID" in server_keys.declaration:
             note += " The next key can be guessed; after a restart keys may begin below the old ones."
-        return made.declaration, "The server numbers the rows." if "IDENTITY" in made.declaration else note
+        elif "IDENTITY" in server_keys.declaration:
+            note = "The server numbers the rows."
+        return server_keys.declaration, note
     comb = table.layout == "rt-comb-sql" and table.column.name == "uniqueidentifier" and version >= _DATEDIFF_BIG
     if comb and not table.by_clients:
         return (

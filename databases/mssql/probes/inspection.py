@@ -20,14 +20,15 @@ from keybench.databases.contract.existing import (
     Form,
     IndexHere,
     PagesHere,
-    Role,
     SampleHere,
     TableHere,
 )
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.inspection import grouped, key_roles
 from keybench.databases.mssql.connection import MssqlConnection, connect
 from keybench.databases.mssql.probes.pages import DENIED
 from keybench.errors import ServerError
+from keybench.model.keys import Order
 
 _SAMPLED: Final = 200_000
 """Pages of an index of which SAMPLED reads one in a hundred; of a larger one the density is not asked for."""
@@ -108,18 +109,18 @@ class MssqlInspector:
 
     def tables(self) -> Sequence[TableHere]:
         """All tables and views."""
-        found = []
+        tables = []
         for schema, name, kind, may, rows, size in self._server.rows(TABLES):
             view = str(kind).strip() == "V"
             refused = "" if may else f"this user may not read it: GRANT SELECT ON {schema}.{name}."
-            found.append(
+            tables.append(
                 TableHere(
                     str(schema), str(name), "view" if view else "table", rows=None if rows is None else float(rows),
                     rows_from="the number that SQL Server keeps", bytes=None if size is None else int(size),
                     refused="a view has no keys of its own: name its tables." if view else refused,
                 )
             )  # fmt: skip
-        return found
+        return tables
 
     def details(self, table: TableHere) -> TableHere:
         """With the rows inserted since the server started, and the bytes of a row."""
@@ -132,29 +133,17 @@ class MssqlInspector:
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """By sys.indexes and sys.foreign_key_columns."""
-        foreign: dict[int, list[str]] = {}
-        for number, column in self._server.rows(FOREIGN, _quoted(table)):
-            foreign.setdefault(int(number), []).append(str(column))
-        listed: dict[str, tuple[tuple[object, ...], list[str]]] = {}
-        for row in self._server.rows(INDEXES, _quoted(table)):
-            listed.setdefault(str(row[1]), (row, []))[1].append(str(row[7]))
-        found = []
-        for name, (row, own) in listed.items():
+        foreign = [columns for _, columns in grouped(self._server.rows(FOREIGN, _quoted(table)), 0, 1).values()]
+        indexes = []
+        for name, (row, columns) in grouped(self._server.rows(INDEXES, _quoted(table)), 1, 7).items():
             number, _, primary, unique, kind, filtered, fill, _, sql_type, _ = row
-            roles: list[Role] = ["primary key" if primary else "unique"] if primary or unique else []
-            if any(own[: len(key)] == key for key in foreign.values()):
-                roles.append("foreign key")
-            if not roles:
-                continue
-            self._ids[table.full_name, name] = int(str(number)), int(str(fill))
-            form = _FORMS.get(str(sql_type))
-            found.append(
-                IndexHere(
-                    name, tuple(own), tuple(roles), str(sql_type), form, "mssql" if form == "uuid" else "rfc",
-                    int(str(kind)) == 1, "a filtered index" if filtered else "",
-                )
-            )  # fmt: skip
-        return found
+            if roles := key_roles(columns, foreign, primary=bool(primary), unique=bool(unique)):
+                self._ids[table.full_name, name] = int(number), int(fill)
+                form = _FORMS.get(sql_type)
+                order: Order = "mssql" if form == "uuid" else "rfc"
+                note = "a filtered index" if filtered else ""
+                indexes.append(IndexHere(name, columns, roles, sql_type, form, order, int(kind) == 1, note))
+        return indexes
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys of random pages; the server says nothing of the order in which they came."""

@@ -50,9 +50,9 @@ def create(table: Table, options: Options) -> tuple[str, ...]:
     usual case in Oracle. By date, the heap has an index on the moment of creation, too: the key's
     index of an index-organised table would hold only guesses of the rows' places.
     """
-    made = f" {table.server_keys.declaration}" if table.server_keys else ""
+    default = f" {table.server_keys.declaration}" if table.server_keys else ""
     defined = ["created NUMBER(19) NOT NULL"] * table.by_date
-    defined += [f"key {sql_type(table.column)}{made} NOT NULL"]
+    defined += [f"key {sql_type(table.column)}{default} NOT NULL"]
     if table.payload:
         empty = table.lengths is not None and table.lengths.least == 0  # to Oracle an empty text is NULL
         defined.append(f"payload {payload_type(table.payload)}{'' if empty else ' NOT NULL'}")

@@ -44,12 +44,12 @@ def _quoted(name: str) -> str:
 def _default(table: KeyedTable) -> tuple[str, str]:
     """(the declaration after the column's type, what to know of it)."""
     version = number(table.version)
-    made = None if table.by_clients else server_made(keys.MADE, table.layout, table.column, version)
-    if made:
-        if "IDENTITY" in made.declaration:
+    server_keys = None if table.by_clients else server_made(keys.SERVER_KEYS, table.layout, table.column, version)
+    if server_keys:
+        if "IDENTITY" in server_keys.declaration:
             return "GENERATED ALWAYS AS IDENTITY (CACHE 1000)", "The server numbers the rows."
         note = "SYS_GUID() is no UUID of any version, and the next key can be guessed. Its order is not documented."
-        return made.declaration, note
+        return server_keys.declaration, note
     random = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID
     if random and not table.by_clients:
         return "DEFAULT UUID()", f"{SERVER_MAKES} UUID() is new in 26ai."
@@ -106,8 +106,8 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
     declaration, note = _default(into)
     name, key, index = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id_new"))
     brief = "Exclusive, for a moment."
-    made = declaration if declaration.startswith("DEFAULT") else ""
-    defaults = [(f"ALTER TABLE {name} MODIFY (id_new {made})", note, brief)] if made else []
+    default = declaration if declaration.startswith("DEFAULT") else ""
+    defaults = [(f"ALTER TABLE {name} MODIFY (id_new {default})", note, brief)] if default else []
     steps = (
         (f"ALTER TABLE {name} ADD (id_new {sql_type(into.column)})", "", brief),
         *defaults,

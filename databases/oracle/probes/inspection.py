@@ -12,8 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from keybench.databases.contract.existing import PAGES, About, Form, IndexHere, PagesHere, Role, SampleHere, TableHere
+from keybench.databases.contract.existing import PAGES, About, Form, IndexHere, PagesHere, SampleHere, TableHere
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.inspection import grouped, key_roles
 from keybench.databases.oracle.connection import OracleConnection, connect
 from keybench.errors import ServerError
 
@@ -83,7 +84,7 @@ class OracleInspector:
 
     def tables(self) -> Sequence[TableHere]:
         """All tables and views that this user sees."""
-        found = []
+        tables = []
         for owner, name, rows, blocks, width, _, kind in self._server.rows(TABLES):
             table = TableHere(
                 str(owner), str(name), "view" if kind == "VIEW" else "table",
@@ -93,8 +94,8 @@ class OracleInspector:
                 refused="a view has no keys of its own: name its tables." if kind == "VIEW" else "",
             )  # fmt: skip
             self._blocks[table.full_name] = float(blocks or 0)
-            found.append(table)
-        return found
+            tables.append(table)
+        return tables
 
     def details(self, table: TableHere) -> TableHere:
         """With the rows inserted since the statistics were gathered."""
@@ -110,29 +111,18 @@ class OracleInspector:
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """By ALL_INDEXES and ALL_CONSTRAINTS."""
-        foreign: dict[str, list[str]] = {}
-        for constraint, column in self._server.rows(FOREIGN, self._named(table)):
-            foreign.setdefault(str(constraint), []).append(str(column))
-        listed: dict[str, tuple[tuple[object, ...], list[str]]] = {}
-        for row in self._server.rows(INDEXES, self._named(table)):
-            listed.setdefault(str(row[0]), (row, []))[1].append(str(row[5]))
-        found = []
-        for name, (row, own) in listed.items():
+        owner = self._named(table)
+        foreign = [columns for _, columns in grouped(self._server.rows(FOREIGN, owner), 0, 1).values()]
+        indexes = []
+        for name, (row, columns) in grouped(self._server.rows(INDEXES, owner), 0, 5).items():
             _, unique, kind, leaves, rows, _, sql_type, _, primary = row
-            roles: list[Role] = ["primary key" if primary else "unique"] if primary or unique == "UNIQUE" else []
-            if any(own[: len(key)] == key for key in foreign.values()):
-                roles.append("foreign key")
-            if not roles or not str(kind).startswith(("NORMAL", "IOT")):
-                continue
-            self._leaves[table.full_name, name] = (
-                None if leaves is None else int(str(leaves)),
-                None if rows is None else float(str(rows)),
-            )
-            note = "a reverse key index" if str(kind).endswith("REV") else ""
-            is_table = str(kind).startswith("IOT")
-            form = _FORMS.get(str(sql_type))
-            found.append(IndexHere(name, tuple(own), tuple(roles), str(sql_type), form, "rfc", is_table, note))
-        return found
+            roles = key_roles(columns, foreign, primary=bool(primary), unique=unique == "UNIQUE")
+            if roles and kind.startswith(("NORMAL", "IOT")):
+                self._leaves[table.full_name, name] = leaves, rows
+                note = "a reverse key index" if kind.endswith("REV") else ""
+                form, is_table = _FORMS.get(sql_type), kind.startswith("IOT")
+                indexes.append(IndexHere(name, columns, roles, sql_type, form, "rfc", is_table, note))
+        return indexes
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys of random blocks."""

@@ -26,7 +26,7 @@ ROOT_SPLITS = "root node splits"
 REDO = "redo size"
 NAMES = (LEAF_SPLITS, APPENDS, BRANCH_SPLITS, ROOT_SPLITS, REDO)
 
-OWN = (
+OF_SESSION = (
     "SELECT n.name, s.value FROM v$mystat s JOIN v$statname n ON n.statistic# = s.statistic# WHERE n.name IN ("  # noqa: S608
     + ", ".join(f"'{name}'" for name in NAMES)
     + ")"
@@ -56,19 +56,19 @@ _NO_STATISTICS = (
 _TWO_INDEXES = "Oracle counts the splits of a session's indexes together, and this trial's rows go into two."
 
 
-def own(connection: OracleConnection) -> Mapping[str, int]:
+def of_session(connection: OracleConnection) -> Mapping[str, int]:
     """The statistics of this session; ServerError where it may not read them."""
-    return {str(name): int(value) for name, value in connection.rows(OWN)}
+    return {str(name): int(value) for name, value in connection.rows(OF_SESSION)}
 
 
 def keep(connection: OracleConnection, begin: Mapping[str, int]) -> None:
     """Stores the differences of this session's statistics since `begin`."""
-    for name, value in own(connection).items():
+    for name, value in of_session(connection).items():
         connection.run(KEEP, {"name": name, "value": value - begin.get(name, 0)})
     connection.commit()
 
 
-def kept(connection: OracleConnection) -> Mapping[str, int]:
+def of_all_sessions(connection: OracleConnection) -> Mapping[str, int]:
     """The stored differences of all sessions, added up; empty where none stored any."""
     return {str(name): int(value) for name, value in connection.rows(KEPT)}
 
@@ -91,7 +91,7 @@ class SessionsProbe(Probe):
     def after(self, table: Table) -> Iterable[Reading]:
         """The writers' statistics; splits only where the key's index is the only one. Leaf splits include appends."""
         try:
-            total = kept(self._connection)
+            total = of_all_sessions(self._connection)
         except ServerError as error:
             return Reading.absent(self.supplies, f"the writers' statistics cannot be read ({error}).")
         if not set(NAMES) <= set(total):

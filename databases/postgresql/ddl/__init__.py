@@ -50,12 +50,12 @@ def create(table: Table) -> tuple[str, ...]:
     would hide the effect of the order of arrival, and it depends on when a page becomes full.
     """
     payload = ", payload text NOT NULL" if table.payload else ""
-    made = f" {table.server_keys.declaration}" if table.server_keys else ""
+    default = f" {table.server_keys.declaration}" if table.server_keys else ""
     created = "created bigint NOT NULL, " if table.by_date else ""
     filled = f"fillfactor = {fill}" if (fill := table.settings.get("fillfactor")) else ""
     constraint = "NOT NULL" if table.key == "fk" else f"PRIMARY KEY{f' WITH ({filled})' if filled else ''}"
     statements = [
-        f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{made}{payload}) "
+        f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{default}{payload}) "
         "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)"
     ]
     if table.by_date:

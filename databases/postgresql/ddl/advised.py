@@ -16,7 +16,7 @@ from keybench.databases.core.server_made import (
     uuid_version,
     without_default,
 )
-from keybench.databases.postgresql.keys import MADE
+from keybench.databases.postgresql.keys import SERVER_KEYS
 from keybench.databases.postgresql.versions import OLDEST, SERVER_UUID_V7
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
@@ -52,11 +52,13 @@ def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
     version = number(table.version)
     if table.by_clients:
         return [], "", BY_CLIENTS
-    if made := server_made(MADE, table.layout, table.column, version):
-        own = "" if made.replica == table.layout else f" Its keys are of the layout {made.replica}."
-        identity = "IDENTITY" in made.declaration
-        note = "The server numbers the rows." if identity else f"{SERVER_MAKES}{own}"
-        return [], made.declaration, note
+    if server_keys := server_made(SERVER_KEYS, table.layout, table.column, version):
+        note = SERVER_MAKES
+        if "IDENTITY" in server_keys.declaration:
+            note = "The server numbers the rows."
+        elif server_keys.replica != table.layout:
+            note += f" Its keys are of the layout {server_keys.replica}."
+        return [], server_keys.declaration, note
     if uuid_version(table.layout) == 7 and table.column.name == "uuid":
         dear = "It costs a row more time than its index does: keys made by the application are cheaper."
         first = _function("uuid_v7", f"Before version 18 the server has no uuidv7(). {dear}")

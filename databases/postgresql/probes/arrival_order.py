@@ -71,6 +71,6 @@ def transactions(chunks: Iterable[bytes], relations: Sequence[str]) -> list[NDAr
         cut = text.rfind(b"\n") + 1
         rest = text[cut:]
         records = _INSERTION.findall(text, 0, cut)
-        for wanted, own in parts.items():
-            own.append(np.array([number for number, index in records if index == wanted], np.int64))
-    return [np.concatenate(own) for own in parts.values()]
+        for wanted, numbers in parts.items():
+            numbers.append(np.array([number for number, index in records if index == wanted], np.int64))
+    return [np.concatenate(numbers) for numbers in parts.values()]

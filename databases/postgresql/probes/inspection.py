@@ -27,6 +27,7 @@ from keybench.databases.contract.existing import (
     TableHere,
 )
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.inspection import key_roles
 from keybench.databases.postgresql.connection import AdminConnection
 from keybench.databases.postgresql.url import require_postgresql
 from keybench.errors import ServerError
@@ -237,16 +238,12 @@ class PostgresInspector:
             if 0 in keys[:width] or not names:
                 continue  # an expression
             key = tuple(str(column) for column in names)
-            roles: list[Role] = []
-            if primary or unique:
-                roles.append("primary key" if primary else "unique")
-            if begun := {reference for reference in foreign if key[: len(reference)] == reference}:
-                roles.append("foreign key")
-                covered |= begun
+            roles = key_roles(key, foreign, primary=primary, unique=unique)
+            covered |= {reference for reference in foreign if key[: len(reference)] == reference}
             if not roles:
                 continue
             note = "a partial index" if partial else "" if method == "btree" else f"a {method} index, no b-tree"
-            indexes.append(_index(str(name), key, tuple(roles), columns, note))
+            indexes.append(_index(str(name), key, roles, columns, note))
             fill = next((int(each.partition("=")[2]) for each in options or () if each.startswith("fillfactor=")), 90)
             widths = [int(columns[column][2]) if column in columns else -1 for column in key]
             whole = _aligned(widths) if len(keys) == width and min(widths) > 0 else None

@@ -81,28 +81,28 @@ def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
     """
     highs: list[NDArray[np.uint8]] = []
 
-    def kept(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def with_high_keys(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
         first = _fields(pages, _POINTER, _HEADER_BYTES)["bits"].astype(np.int64) & _OFFSET
         at = np.minimum(first + key.start, pages.shape[1] - (key.stop - key.start))  # not every page has entries
         highs.append(np.take_along_axis(pages, at[:, None] + np.arange(key.stop - key.start), axis=1))
         return pages
 
-    head, tail, used, _ = _read(map(kept, slices))
+    head, tail, used, _ = _read(map(with_high_keys, slices))
     heights = range(int(tail["level"][used].max()) + 1)
     levels = tuple(_level(head, tail, used & (tail["level"] == height)) for height in heights)
     free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & _DELETED != 0))
     return ServerPages(levels, free, len(tail), np.concatenate(highs)[levels[0].numbers[:-1]])
 
 
-def _level(head: NDArray[np.void], tail: NDArray[np.void], own: NDArray[np.bool_]) -> Level:
+def _level(head: NDArray[np.void], tail: NDArray[np.void], on_level: NDArray[np.bool_]) -> Level:
     """The pages of a level in key order; one of a page's line pointers belongs to its high key, and the rightmost page
     has none. Raises ValueError if they form no chain."""
     following = tail["next"].astype(np.int64).tolist()
-    chain = np.flatnonzero(own & (tail["prev"] == 0))[:1].tolist()
+    chain = np.flatnonzero(on_level & (tail["prev"] == 0))[:1].tolist()
     while chain and following[chain[-1]] and len(chain) <= len(following):
         chain.append(following[chain[-1]])
-    if len(chain) != int(own.sum()):
-        raise ValueError(f"no nbtree index: {len(chain)} of {int(own.sum())} pages of a level are in the chain")
+    if len(chain) != int(on_level.sum()):
+        raise ValueError(f"no nbtree index: {len(chain)} of {int(on_level.sum())} pages of a level are in the chain")
     numbers = np.array(chain, np.int64)
     pointers = (head["lower"][numbers].astype(np.int64) - _HEADER_BYTES) // _LINE_POINTER
     return Level(numbers, pointers - (tail["next"][numbers] != 0))

@@ -56,9 +56,9 @@ class WaitSampler:
 
     def sample(self) -> None:
         """Counts the writers' connections by what they wait for."""
-        found = self._server.rows(_WAITS, [connection.APPLICATION, self._database, self._standing])
-        self._samples.add((name, number) for name, number in found)
-        if self._samples.count % _LOCKS_EACH == 1 and found:
+        waits = self._server.rows(_WAITS, [connection.APPLICATION, self._database, self._standing])
+        self._samples.add((name, number) for name, number in waits)
+        if self._samples.count % _LOCKS_EACH == 1 and waits:
             (locks,) = self._server.rows(_LOCKS, [self._index])
             self._locks.append((int(locks[0]), int(locks[1])))
 

@@ -47,13 +47,13 @@ def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
 
 def packed(*values: Bytes | Varying) -> Requests:
     """A request for each row. `values` has a column of binary parameters each; a column of no width is left out."""
-    given = [column for column in values if column.shape[1]]
-    n = len(given[0])
-    lengths = [_lengths(column) for column in given]
-    before = _BEFORE + struct.pack(">H", len(given))
+    columns_sent = [column for column in values if column.shape[1]]
+    n = len(columns_sent[0])
+    lengths = [_lengths(column) for column in columns_sent]
+    before = _BEFORE + struct.pack(">H", len(columns_sent))
     bind = np.sum([4 + length for length in lengths], axis=0) + 4 + len(before) + 2
     columns: list[Bytes | Varying] = [repeated(b"B", n), _number(bind), repeated(before, n)]
-    for column, length in zip(given, lengths, strict=True):
+    for column, length in zip(columns_sent, lengths, strict=True):
         columns += [_number(length), column]
     return Requests(lines(*columns, repeated(_AFTER, n)))
 
@@ -68,12 +68,12 @@ def parameters(request: memoryview) -> list[bytes]:
     at = 1 + 4 + len(_BEFORE)
     (count,) = struct.unpack_from(">H", request, at)
     at += 2
-    found = []
+    values = []
     for _ in range(count):
         (length,) = struct.unpack_from(">I", request, at)
-        found.append(bytes(request[at + 4 : at + 4 + length]))
+        values.append(bytes(request[at + 4 : at + 4 + length]))
         at += 4 + length
-    return found
+    return values
 
 
 def read(answer: UnusualAnswer, errors: list[str]) -> int:

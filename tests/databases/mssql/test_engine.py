@@ -140,7 +140,7 @@ def test_a_second_identity_in_a_table_is_refused() -> None:
     from keybench.databases.mssql import keys
     from keybench.model.table import Table
 
-    table = Table("rows", ENGINE.column("bigint"), 10, "nonclustered", keys.MADE[0])
+    table = Table("rows", ENGINE.column("bigint"), 10, "nonclustered", keys.SERVER_KEYS[0])
     with pytest.raises(UsageError, match=r"second IDENTITY column: leave KEYBENCH_MSSQL_BENEATH at heap\.$"):
         ddl.create(table, options({"beneath": "clustered"}))
     assert "IDENTITY NOT NULL" in ddl.create(table, options({}))

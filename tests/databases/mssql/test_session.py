@@ -89,7 +89,7 @@ def test_an_error_in_a_row_undoes_its_transaction_with_the_servers_message(recor
     assert record.names()[-2:] == ["executemany", "rollback"]
 
 
-@pytest.mark.parametrize("made", keys.MADE, ids=lambda made: made.name)
+@pytest.mark.parametrize("made", keys.SERVER_KEYS, ids=lambda made: made.name)
 def test_rows_whose_keys_the_server_makes_are_sent_without_keys(record: Record, address: Address, made) -> None:
     session = MssqlSession(address, Table("rows", ENGINE.column(made.column), 10, server_keys=made))
     (batch,) = session.prepare_without_keys(Payload(10), 3, 5, 10)

@@ -66,7 +66,7 @@ def everything(record: Record, address: Address) -> list[str]:
         Table("rows", ENGINE.column("bigint"), 100),
         Table("rows", ENGINE.column("uniqueidentifier"), 100, "by-date"),
         Table("rows", ENGINE.column("uniqueidentifier"), 100, "fk", children=2),
-        *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in keys.MADE),
+        *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in keys.SERVER_KEYS),
     ]
     for table in tables:
         admin.create(table)

@@ -49,7 +49,7 @@ def everything(record: Record, address: Address, monkeypatch: pytest.MonkeyPatch
         Table("rows", ENGINE.column("number"), 5000, "nonclustered"),
         Table("rows", ENGINE.column("raw16"), 100, "by-date"),
         Table("rows", ENGINE.column("raw16"), 100, "fk", children=2),
-        *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in keys.MADE),
+        *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in keys.SERVER_KEYS),
     ]
     for table in tables:
         admin.create(table)

@@ -50,7 +50,7 @@ def test_preparation_queries_the_schema_and_the_statistics(record: Record, addre
     record.answers["SELECT n.name"] = [(name, 10) for name in statistics.NAMES]
     session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
     (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
-    assert record.statements() == [statistics.OWN, load.SCHEMA]
+    assert record.statements() == [statistics.OF_SESSION, load.SCHEMA]
     session.send(batch)
     assert record.calls[-1] == ("direct_path_load", "KEYBENCH", '"rows"', ["KEY"], [(i,) for i in range(10)])
     session.close()

@@ -123,5 +123,5 @@ def test_trials_answer_open_questions() -> None:
     readings += [Reading(metric, value, "modelled", "", MODEL) for metric, value in model.items()]
     assert outcomes(readings) == ["equal"] * 3
     assert outcomes([readings[0], Reading(Metric.SPLIT_COUNTER, 2000.0, "measured")]) == ["differs"]
-    server_keys = Table("rows", ENGINE.column("raw16"), 100, server_keys=keys.MADE[-1])
+    server_keys = Table("rows", ENGINE.column("raw16"), 100, server_keys=keys.SERVER_KEYS[-1])
     assert outcomes([Reading(Metric.EDGE_AND_INTERIOR_SPLITS, 7.0, "measured")], server_keys) == ["differs"]
