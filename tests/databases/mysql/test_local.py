@@ -144,3 +144,7 @@ def test_a_server_is_recorded_under_its_own_name_only() -> None:
         require(MYSQL_FLAVOUR, "10.11.19-MariaDB")
     with pytest.raises(EnvironmentMissing, match=r"^this server is MySQL \(8\.4\.6\), not MariaDB: use --db mysql\.$"):
         require(MARIADB, "8.4.6")
+    with pytest.raises(
+        EnvironmentMissing, match=r"^this server is TiDB \(8\.0\.11-TiDB-v8\.5\.1\), not MySQL, and keybench"
+    ):
+        require(MYSQL_FLAVOUR, "8.0.11-TiDB-v8.5.1")
