@@ -144,8 +144,8 @@ def require(wanted: Flavour, version: str) -> None:
     """
     if "tidb" in version.lower():
         raise EnvironmentMissing(
-            f"this server is TiDB ({version}), not {wanted.title}, and keybench has no adapter of it: give the URL of a "
-            f"{wanted.title}."
+            f"this server is TiDB ({version}), not {wanted.title}, and keybench has no adapter of it: give the URL "
+            f"of a {wanted.title}."
         )
     actual = flavour_of(version)
     if actual is not wanted:
