@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from keybench.databases.contract.setting import Setting
 
-Options = Mapping[str, str]
+EngineOptions = Mapping[str, str]
 """The value of each option, by name."""
 
 

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from keybench.databases.core.engine_options import Options
+from keybench.databases.core.engine_options import EngineOptions
 from keybench.errors import EnvironmentMissing, UsageError
 
 LOGIN_SECONDS = 5
@@ -41,7 +41,7 @@ class Driver(ABC):
     module: Any
 
     @abstractmethod
-    def connect(self, text: str, options: Options) -> Any:
+    def connect(self, text: str, options: EngineOptions) -> Any:
         """A DB-API connection in autocommit; `text` is the connection string, without a driver's name."""
 
     @abstractmethod
@@ -72,7 +72,7 @@ class MssqlPython(Driver):
         if sys.platform == "linux" and not _loads(_LTDL) and self.module.native_provider != _WITHOUT_LIBRARIES:
             self.module.native_provider = _WITHOUT_LIBRARIES
 
-    def connect(self, text: str, options: Options) -> Any:  # noqa: ARG002 (it knows its own ODBC driver)
+    def connect(self, text: str, options: EngineOptions) -> Any:  # noqa: ARG002 (it knows its own ODBC driver)
         """See `Driver`."""
         return self.module.connect(text, autocommit=True, timeout=LOGIN_SECONDS)
 
@@ -115,7 +115,7 @@ class PyOdbc(Driver):
             ) from None
         self.module.pooling = False
 
-    def connect(self, text: str, options: Options) -> Any:
+    def connect(self, text: str, options: EngineOptions) -> Any:
         """See `Driver`."""
         driver = braced(options["odbc_driver"] or self.odbc_driver())
         return self.module.connect(f"DRIVER={driver};{text}", autocommit=True, timeout=LOGIN_SECONDS)
@@ -161,17 +161,17 @@ def missing() -> str:
     return "SQL Server needs a driver: pip install 'keybench[mssql]' (mssql-python, with Microsoft's ODBC driver)."
 
 
-def without_bulk(options: Options) -> str:
+def without_bulk(options: EngineOptions) -> str:
     """Why the driver that `load` would take cannot bulk copy; empty where it can, or where there is no driver."""
     return _NO_BULK if _chosen(options) == PyOdbc.name else ""
 
 
-def _chosen(options: Options) -> str:
+def _chosen(options: EngineOptions) -> str:
     names = installed()
     return names[0] if options["driver"] == "auto" and names else options["driver"]
 
 
-def load(options: Options) -> Driver:
+def load(options: EngineOptions) -> Driver:
     """The driver that was chosen, else the preferred one that is installed; EnvironmentMissing where there is none."""
     name = _chosen(options)
     if name not in installed():

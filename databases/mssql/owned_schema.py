@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
-from keybench.databases.core.engine_options import Options
+from keybench.databases.core.engine_options import EngineOptions
 from keybench.databases.mssql.connection import MssqlConnection, connect, place
 from keybench.databases.mssql.ddl import SCHEMA
 from keybench.databases.mssql.settings import options
@@ -36,7 +36,7 @@ _VERSIONING_ON = {
 }
 
 
-def create_database(master: MssqlConnection, options: Options, delayed_durability: str = "DISABLED") -> None:
+def create_database(master: MssqlConnection, options: EngineOptions, delayed_durability: str = "DISABLED") -> None:
     """Creates the database, marked as keybench's; `master` is a connection to the database master.
 
     The statements name no files, so the server uses its default folders. The files are so large that their growth is

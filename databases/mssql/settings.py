@@ -1,6 +1,6 @@
 """The settings of servers that keybench starts, in one table, and the options of SQL Server beyond a run's own.
 
-All other settings have the server's defaults. Options come from a URL's query or the environment:
+All other settings have the server's defaults. EngineOptions come from a URL's query or the environment:
 
 | option | environment | choices |
 |---|---|---|
@@ -27,7 +27,7 @@ from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
 from keybench.databases.contract.setting import Setting
 from keybench.databases.core import engine_options
-from keybench.databases.core.engine_options import Options
+from keybench.databases.core.engine_options import EngineOptions
 
 MB = 1 << 20
 
@@ -81,7 +81,7 @@ _ODBC_DRIVER = "odbc_driver"
 NAMES = frozenset({_ODBC_DRIVER, *(setting.name for setting in (*SETTABLE, *_CONNECTING))})
 
 
-def options(given: Mapping[str, str]) -> Options:
+def options(given: Mapping[str, str]) -> EngineOptions:
     """The options in `given` (a URL's query or an address's parameters), else the environment's, else the defaults.
 
     UsageError for a value that is none of the choices.

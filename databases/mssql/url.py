@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.engine_options import Options
+from keybench.databases.core.engine_options import EngineOptions
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_parsing import UrlForm
 from keybench.databases.mssql.settings import NAMES, options
@@ -20,7 +20,7 @@ _SYSTEM_DATABASES = "master", "model", "msdb", "tempdb"
 def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:
     """The address of a mssql:// URL, its password replaced by a reference, with the options of query and environment.
 
-    Options in `preferred` come before both.
+    EngineOptions in `preferred` come before both.
 
     UsageError, without the URL, where it cannot be understood, has an unknown option or names a system database.
     """
@@ -42,6 +42,6 @@ def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:
     return Address("mssql", "url", parameters, secret=from_url(parts.password))
 
 
-def options_of(url: str) -> Options:
+def options_of(url: str) -> EngineOptions:
     """The options of a URL's query, else the environment's; UsageError for a value that is none of the choices."""
     return options(_FORM.query(url))

@@ -1,6 +1,6 @@
 """The settings of servers that keybench starts, in one table, and the options of Oracle beyond a run's own.
 
-All other settings have the server's defaults. Options come from a URL's query or the environment:
+All other settings have the server's defaults. EngineOptions come from a URL's query or the environment:
 
 | option | environment | choices |
 |---|---|---|
@@ -17,7 +17,7 @@ from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
 from keybench.databases.contract.setting import Setting
 from keybench.databases.core import engine_options
-from keybench.databases.core.engine_options import Options
+from keybench.databases.core.engine_options import EngineOptions
 from keybench.errors import UsageError
 
 _MB = 1 << 20
@@ -44,7 +44,7 @@ SETTABLE = (Setting("unique", "whether the index of a nonclustered key is unique
 NAMES = frozenset(setting.name for setting in SETTABLE)
 
 
-def options(given: Mapping[str, str]) -> Options:
+def options(given: Mapping[str, str]) -> EngineOptions:
     """The options in `given`, else the environment's, else the defaults; UsageError for a value that is no choice."""
     return engine_options.options("oracle", "Oracle", SETTABLE, given)
 

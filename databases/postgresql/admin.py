@@ -14,7 +14,7 @@ from keybench.databases.postgresql import ddl, keys, settings
 from keybench.databases.postgresql.connection import AdminConnection, UnreadableError, key_array
 from keybench.databases.postgresql.probes import pages, probes
 from keybench.databases.postgresql.probes.arrival_order import WalRecorder
-from keybench.databases.postgresql.probes.waits import WaitSampler
+from keybench.databases.postgresql.probes.waits import ActivitySampler
 from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import key_bytes
@@ -69,9 +69,9 @@ class PostgresAdmin(AdminConnection, Admin):
         """The settings on which pages or their cost depend."""
         return settings.page_settings(dict(self.rows("SELECT name, setting FROM pg_settings")))
 
-    def wait_sampler(self, table: Table) -> WaitSampler:
+    def wait_sampler(self, table: Table) -> ActivitySampler:
         """Samples from pg_stat_activity and pg_locks."""
-        return WaitSampler(self.address, table)
+        return ActivitySampler(self.address, table)
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, makes a checkpoint if permitted, and creates both tables, empty."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keybench.databases.core.ddl import EMPTIEST, WIDEST_KEY, index_name, sent_columns, sql_type
-from keybench.databases.core.engine_options import Options
+from keybench.databases.core.engine_options import EngineOptions
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.keys import Kind
@@ -53,7 +53,7 @@ def payload_type(table: Table) -> str:
     return f"{'varchar' if table.lengths else 'char'}({table.payload})"
 
 
-def create(table: Table, options: Options) -> str:
+def create(table: Table, options: EngineOptions) -> str:
     """The statement that creates the table, without its parent.
 
     Beneath a nonclustered key is a heap, or a clustered index of a bigint in order of arrival; so it is with a foreign
@@ -85,7 +85,7 @@ def create(table: Table, options: Options) -> str:
     return f"CREATE TABLE {name(table)} ({', '.join(defined)})"
 
 
-def rebuild(table: Table, fill: int, options: Options) -> str:
+def rebuild(table: Table, fill: int, options: EngineOptions) -> str:
     """The statement that builds the key's index again; the table itself where the key is clustered."""
     pad = options["pad_index"].upper()
     return f"ALTER INDEX [{index_name(table)}] ON {name(table)} REBUILD WITH (FILLFACTOR = {fill}, PAD_INDEX = {pad})"
@@ -111,7 +111,7 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
     return payload if table.server_keys else (*created, key, *payload)
 
 
-def leaf_row(column: Column, payload: int, key: KeyRole, options: Options) -> int:
+def leaf_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> int:
     """Bytes of a row in a leaf of the key's index, without its slot."""
     versions, width = options["row_versioning"] != "off", column.width or WIDEST_KEY
     if key != "clustered":  # a RID, a bigint and the moment of creation are all of 8 bytes
@@ -125,7 +125,7 @@ def _data_row(fixed: int, payload: int) -> int:
     return records.data_row(fixed + payload, 2)
 
 
-def bytes_per_row(column: Column, payload: int, key: KeyRole, options: Options) -> tuple[float, float]:
+def bytes_per_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> tuple[float, float]:
     """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with log)."""
     index = _share(leaf_row(column, payload, key, options))
     beneath = _share(_data_row((column.width or WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0

@@ -4,7 +4,7 @@ for texts that may be empty."""
 from __future__ import annotations
 
 from keybench.databases.core.ddl import EMPTIEST, WIDEST_KEY, index_name, sent_columns, sql_type
-from keybench.databases.core.engine_options import Options
+from keybench.databases.core.engine_options import EngineOptions
 from keybench.model.column import Column
 from keybench.model.keys import Kind
 from keybench.model.table import KeyRole, Table
@@ -43,7 +43,7 @@ def payload_type(payload: int) -> str:
     return f"VARCHAR2({payload} BYTE)" if payload <= _WIDEST_TEXT else "CLOB"
 
 
-def create(table: Table, options: Options) -> tuple[str, ...]:
+def create(table: Table, options: EngineOptions) -> tuple[str, ...]:
     """The statements that create the table, without its parent.
 
     A clustered key is that of an index-organised table without overflow. Any other has an index beside the heap, the
@@ -77,7 +77,7 @@ def rebuild(table: Table, fill: int) -> str:
     return f'ALTER INDEX "{index_name(table)}" REBUILD {pctfree}'
 
 
-def is_unique(table: Table, options: Options) -> bool:
+def is_unique(table: Table, options: EngineOptions) -> bool:
     """Whether the key's index is declared unique."""
     return table.key == "clustered" or (options["unique"] == "yes" and table.key != "fk")
 

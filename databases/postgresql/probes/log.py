@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
@@ -111,20 +110,17 @@ def _inspected(server: AdminConnection, query: str, begin: str, end: str) -> lis
 
 
 def _private_log(server: AdminConnection) -> PrivateLog | None:
-    if not server.data_folder:
-        return None
-    server.checkpoint()  # writes the log to disk, whatever synchronous_commit is
-    segment_bytes = int(server.value("SELECT pg_size_bytes(current_setting('wal_segment_size'))"))
-    return PrivateLog(Path(server.address.parameters["programs"]), server.data_folder / "pg_wal", segment_bytes)
+    return PrivateLog(server, server.data_folder / "pg_wal") if server.data_folder else None
 
 
-@dataclass(frozen=True)
 class PrivateLog:
-    """A private server's log, read by the programs of its own installation."""
+    """A private server's log, up to now, read by the programs of its own installation."""
 
-    programs: Path
-    directory: Path
-    segment_bytes: int
+    def __init__(self, server: AdminConnection, directory: Path) -> None:
+        """Writes the log to disk, whatever synchronous_commit is."""
+        server.checkpoint()
+        self.programs, self.directory = Path(server.address.parameters["programs"]), directory
+        self.segment_bytes = int(server.value("SELECT pg_size_bytes(current_setting('wal_segment_size'))"))
 
     def btree_records(self, begin: str, end: str) -> Iterator[bytes]:
         """The Btree records between two positions as text, in chunks."""

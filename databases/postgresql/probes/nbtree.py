@@ -31,7 +31,7 @@ _HEADER = np.dtype(
 
 
 @dataclass(frozen=True)
-class IndexPages:
+class IndexSummary:
     """Summary of an index's pages. Density, fragmentation and nonadjacent are percentages."""
 
     leaf: int
@@ -45,7 +45,7 @@ def _fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArr
     return np.ascontiguousarray(pages[:, at : at + kind.itemsize]).view(kind).ravel()
 
 
-def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexPages:
+def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
     """Summarises all pages of an index, given in order in slices of uint8 (n, page bytes).
 
     Raises ValueError if it is no nbtree.
@@ -58,7 +58,7 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexPages:
     room = len(number) * (page_bytes - _SPECIAL.itemsize - _HEADER_BYTES)
     linked = following != 0
     order = LeafOrder.from_links(number[linked], following[linked], len(number))
-    return IndexPages(
+    return IndexSummary(
         leaf=len(number),
         branch=int((used & ~leaf).sum()),
         density=100 - 100 * int(free.sum()) / room if room else float("nan"),

@@ -19,7 +19,7 @@ from keybench.databases.core.probes import measured
 from keybench.databases.postgresql import ddl
 from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
 from keybench.databases.postgresql.probes import nbtree
-from keybench.databases.postgresql.probes.nbtree import IndexPages
+from keybench.databases.postgresql.probes.nbtree import IndexSummary
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -32,7 +32,7 @@ T = TypeVar("T")
 _FILE_BYTES = 1 << 30  # the server splits relations into files of this size
 
 
-def read_index(server: AdminConnection, table: Table) -> IndexPages:
+def read_index(server: AdminConnection, table: Table) -> IndexSummary:
     """Reads the key's index from a private server's file, else by pageinspect, else by pg_read_binary_file."""
     return _read(server, table, nbtree.summarise)
 

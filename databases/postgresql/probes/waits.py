@@ -33,7 +33,7 @@ SELECT count(*), count(DISTINCT page)
 FROM pg_lock_status() WHERE mode = 'SIReadLock' AND locktype = 'page' AND relation = %s"""
 
 
-class WaitSampler:
+class ActivitySampler:
     """Takes samples by a connection of its own."""
 
     def __init__(self, address: Address, table: Table) -> None:
