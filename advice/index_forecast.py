@@ -40,9 +40,9 @@ Ranks = NDArray[np.int64]
 
 ALL_ROWS = 400_000
 """A load of so few rows is simulated whole."""
-_FIRST = 1 << 17
+_FIRST = 1 << 16
 """Rows of a first look; if they ascend, and so does the load at large, no more keys are made."""
-_SPREAD = 1 << 14
+_SPREAD = 1 << 13
 """Rows of a look at a load from the first to the last."""
 _LEAST, _MOST = 1_000_000, 4_000_000
 """Of the first rows of a load, by how many stand for it."""
@@ -155,15 +155,22 @@ def is_random(ranks: Ranks) -> bool:
     return chi <= freedom + _SURE * sqrt(2 * freedom)
 
 
+_models: dict[tuple[str, str], PageModel | SizedByValue] = {}
+"""By engine and table: what is known of a model is known of the next layout in the same table."""
+
+
 class _Index:
     """The index that a question is about."""
 
     _known: ClassVar[OrderedDict[tuple[object, ...], PageStats]] = OrderedDict()
     """Indexes of keys in the same order, which many layouts share."""
+    _random: ClassVar[dict[tuple[object, ...], tuple[float, float, list[PageStats]]]] = {}
+    """`random_growth`, which is the same for all layouts in a table."""
 
     def __init__(self, question: Question) -> None:
         self.question, self.growth = question, question.growth
-        self.model: PageModel | SizedByValue = question.on.page_model(question.table)
+        self.name = (question.on.name, repr(question.table))
+        self.model: PageModel | SizedByValue = _models.setdefault(self.name, question.on.page_model(question.table))
         self.sized = isinstance(self.model, SizedByValue)
         """Whether a row's bytes depend on its key."""
 
@@ -219,7 +226,10 @@ class _Index:
         """Where keys are in no order."""
         n, kind = self.growth.rows, self._kind("scaled")
         assert not isinstance(self.model, SizedByValue)
-        mean, half, small = random_growth(self.model, n)
+        known = (self.name, n)
+        if known not in self._random:
+            self._random[known] = random_growth(self.model, n)
+        mean, half, small = self._random[known]
         pages = Figure.around(mean, half + 1, kind, least=1)
         share = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
         lag = Figure.around(0.95 * n, 0.01 * n, kind)  # a new key may go anywhere
@@ -233,8 +243,9 @@ class _Index:
         keep the place in that swing.
         """
         n, kind = self.growth.rows, self._kind("scaled")
+        most = _MOST if n <= 8 * _MOST else _LEAST  # further on, the interval has all of the swing anyway
         parts = 4
-        while n // parts > _MOST:
+        while n // parts > most:
             parts *= 2
         rows = n // parts
         stats = self.stats(self.first_rows(rows), _batches(rows // 2, rows))
@@ -263,7 +274,7 @@ class _Index:
 
     def _of_ranks(self, ranks: Ranks, sizes: NDArray[np.uint16] | None, checkpoints: Sequence[int]) -> PageStats:
         """The index of keys with these ranks."""
-        name = (repr(self.model), hashlib.blake2b(ranks.tobytes()).digest(), tuple(checkpoints), sizes is None)
+        name = (self.name, hashlib.blake2b(ranks.tobytes()).digest(), tuple(checkpoints), sizes is None)
         if sizes is not None:
             assert isinstance(self.model, SizedByValue)
             return self.model.insert(ranks, checkpoints, sizes=sizes)

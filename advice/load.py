@@ -74,11 +74,20 @@ class Rows:
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
         """(n,): the ranks of the keys among themselves. UsageError where two keys are the same."""
-        return ranked(self.words)
+        return np.arange(len(self.words)) if _ascend(self.words) else ranked(self.words)
 
     def first(self, rows: int) -> Rows:
         """The first of them."""
         return self if rows >= len(self.words) else Rows(self.keys[:rows], self.words[:rows], self.writers[:rows])
+
+
+def _ascend(words: NDArray[np.uint64]) -> bool:
+    """Whether each key is above the one before it."""
+    above = np.zeros(max(0, len(words) - 1), np.bool_)
+    for word in reversed(range(words.shape[1])):  # the first word that differs decides
+        before, after = words[:-1, word], words[1:, word]
+        above = np.where(before == after, above, before < after)
+    return bool(above.all())
 
 
 def first_rows(name: str, column: Column, growth: Growth, rows: int, seed: int) -> Rows:

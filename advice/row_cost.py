@@ -80,6 +80,7 @@ class RowCost:
 
 UNKNOWN = RowCost()
 _known: dict[tuple[Any, ...], LoadCost] = {}
+"""By model, which lives as long as the program (`index_forecast`), and load."""
 
 
 def page_bytes(model: PageModel | SizedByValue) -> int:
@@ -280,7 +281,7 @@ def _remembered(model: PredictsCost, load: Load, server: Server) -> LoadCost:
     writers = b"" if load.writers is None else load.writers.tobytes()
     mark = hashlib.blake2b(load.ranks.tobytes() + writers).digest()
     told = tuple(load.shared or ()), tuple(load.index_pages or ())
-    name = (repr(model), mark, tuple(load.ends), load.rows_per_tx, *told, server)
+    name = (id(model), mark, tuple(load.ends), load.rows_per_tx, *told, server)
     if name not in _known:
         _known[name] = model.load_cost(load, server)
     return _known[name]

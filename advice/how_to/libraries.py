@@ -7,13 +7,13 @@ A new language is one file: its name is the language's, and nothing lists it.
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.layout import layout, layouts
@@ -24,26 +24,34 @@ later millisecond (or the layout's own unit of time) above those of an earlier o
 Checked = Literal["run", "golden", "documentation"]
 """How keybench knows what is said of a call: the tests ran it; with fixed inputs it gave the bytes of our layout, too;
 or it was only read."""
+_UNGUESSABLE_BITS = 60
 
 
-@dataclass(frozen=True)
-class LibraryCall:
+def _registered(name: str) -> str:
+    if name not in layouts() or layout(name).name != name:
+        raise ValueError(f"{name!r} is no layout: `keybench list layouts` has all")
+    return name
+
+
+class LibraryCall(BaseModel):
     """One call that makes a key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     language: str
     """The name of the file, for example `csharp`."""
     title: str
     """Of the language, for people."""
-    layouts: tuple[str, ...]
+    layouts: tuple[Annotated[str, AfterValidator(_registered)], ...]
     """The layouts for which it is advised, by their registered names."""
     package: str
     version: str
     """The version that was looked at."""
     since: str
     """The first version of language or package with this call."""
-    install: str
+    install: str = ""
     """The command; empty if it comes with the language."""
-    setup: str
+    setup: str = ""
     """Lines before the call: imports, and an object that is kept."""
     call: str
     ascends: Ascends
@@ -58,10 +66,7 @@ class LibraryCall:
     @property
     def unguessable(self) -> bool:
         """Whether a stranger who knows one key cannot find others by trying."""
-        return self.random_bits >= _ENOUGH
-
-
-_ENOUGH = 60
+        return self.random_bits >= _UNGUESSABLE_BITS
 
 
 def languages() -> Mapping[str, str]:
@@ -69,21 +74,17 @@ def languages() -> Mapping[str, str]:
     return {name: calls[0].title for name, calls in _all().items()}
 
 
-def calls_for(layout: str, language: str = "") -> list[LibraryCall]:
+def calls_for(name: str, language: str = "") -> list[LibraryCall]:
     """The calls for a layout, the first of each language the one to prefer; of one language, or of all.
 
     UsageError for a layout or language that is not known. Empty where no library makes such keys.
     """
-    name = _named(layout)
     known = _all()
     if language and language not in known:
         raise unknown_name("language", language, known)
-    chosen = [known[language]] if language else list(known.values())
-    return [call for calls in chosen for call in calls if name in call.layouts]
-
-
-def _named(name: str) -> str:
-    return layout(name).name
+    chosen = layout(name).name
+    listed = [known[language]] if language else list(known.values())
+    return [call for calls in listed for call in calls if chosen in call.layouts]
 
 
 @cache
@@ -94,54 +95,13 @@ def _all() -> Mapping[str, tuple[LibraryCall, ...]]:
 
 
 def read(file: str, text: str) -> tuple[LibraryCall, ...]:
-    """The calls of one file. UsageError that names the file and the key that is wrong."""
+    """The calls of one file. UsageError that names the file and the field that is wrong."""
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} is no TOML: {error}.") from None
-    language = file.removesuffix(".toml")
-    if not re.fullmatch(r"[a-z]+", language):
-        raise UsageError(f"{file}: name the file after the language, in small letters.")
-    _require(file, "", content, {"title": str, "call": list}, set())
-    if not content["call"]:
-        raise UsageError(f"{file}: call is empty: give it at least one [[call]].")
-    return tuple(
-        _call(f"{file}, call {i}", language, content["title"], given)
-        for i, given in enumerate(content["call"], start=1)
-    )
-
-
-_TYPES: Mapping[str, type] = {
-    **{field.name: str for field in fields(LibraryCall) if field.name not in ("language", "title")},
-    "layouts": list,
-    "random_bits": int,
-}
-_OPTIONAL = {field.name for field in fields(LibraryCall) if field.default is not MISSING} | {"install", "setup"}
-
-
-def _call(where: str, language: str, title: str, given: Any) -> LibraryCall:
-    _require(where, " of the call", given, _TYPES, _OPTIONAL)
-    for name in given["layouts"]:
-        if name not in layouts() or layout(name).name != name:
-            raise UsageError(f"{where}: layouts has {name!r}, which is no layout: `keybench list layouts` has all.")
-    for key, allowed in (("ascends", get_args(Ascends)), ("checked", get_args(Checked))):
-        if given.get(key, allowed[0]) not in allowed:
-            raise UsageError(f"{where}: {key} is {given[key]!r}: choose one of {', '.join(allowed)}.")
-    values = {"install": "", "setup": "", **given, "layouts": tuple(given["layouts"])}
-    return LibraryCall(language=language, title=title, **values)
-
-
-def _require(where: str, of: str, given: Any, types: Mapping[str, type], optional: Sequence[str] | set[str]) -> None:
-    if not isinstance(given, dict):
-        raise UsageError(f"{where}: this is no table.")
-    for key in given:
-        if key not in types:
-            raise UsageError(f"{where}: unknown key {key!r}{of}. Known: {', '.join(types)}.")
-    for key, kind in types.items():
-        if key not in given and key not in optional:
-            raise UsageError(f"{where}: {key} is missing.")
-        if key in given and type(given[key]) is not kind:
-            raise UsageError(f"{where}: {key} is {given[key]!r}: give {_SHOWN[kind]}.")
-
-
-_SHOWN = {str: "a text", list: "a list", int: "a whole number"}
+        own = {"language": file.removesuffix(".toml"), "title": content["title"]}
+        return tuple(LibraryCall(**own, **call) for call in content["call"])
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        raise UsageError(f"{file} is no TOML with a title and a list of calls: {error}.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None

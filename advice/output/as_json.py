@@ -33,7 +33,7 @@ def content(of: Answer) -> dict[str, Any]:
         "layouts": [_layout(one) | {"measured": _measured(of, one)} for one in told],
         "options": [asdict(one) for one in of.options],
         "statements": [asdict(one) for one in of.statements],
-        "calls": [asdict(one) for one in of.calls],
+        "calls": [one.model_dump() for one in of.calls],
         "basis": sentences.basis(of),
         "command": of.command,
     }
@@ -62,6 +62,7 @@ def _layout(one: Judged) -> dict[str, Any]:
         "meets": one.meets,
         "misses": list(one.candidate.misses),
         **{name: _figure(figure) for name, figure in figures.items()},
+        "by_size": [asdict(point) for point in of.cost.by_size],
         "inserts_go_to": facts.contention,
         "tells": list(facts.tells),
         "random_bits": facts.random_bits,

@@ -6,7 +6,7 @@ import pytest
 
 from keybench.advice.figure import Figure
 from keybench.advice.how_to.existing import Option, options
-from keybench.advice.how_to.past import arrivals, keys_of
+from keybench.advice.load import Growth, keys_of
 from keybench.databases.contract_suite.bench import Bench, open_bench
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.registry import engine
@@ -29,8 +29,7 @@ def test_a_server_has_the_leaves_that_were_foretold(bench: Bench) -> None:
     on = bench.engine
     column = on.default_column("uuid")
     table = bench.table(column, payload=100)
-    times = arrivals(THERE, COME, 100.0, OTHER_KEYS)
-    old, new = (keys_of(name, times, OTHER_KEYS) for name in ("uuid-v4", "uuid-v7"))
+    old, new = (keys_of(name, Growth(THERE + COME, 100.0), OTHER_KEYS)[0] for name in ("uuid-v4", "uuid-v7"))
     order = "uuid-v7"
     foretold = {each.name: each for each in options(on, table, "uuid-v4", THERE, order, COME)}
     assert {each.leaf_pages.kind for each in foretold.values()} == {"scaled"}
