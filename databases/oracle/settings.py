@@ -1,6 +1,6 @@
 """The settings of servers that keybench starts, in one table, and the options of Oracle beyond a run's own.
 
-All other settings have the server's defaults. EngineOptions come from a URL's query or the environment:
+All other settings have the server's defaults. Options come from a URL's query or the environment:
 
 | option | environment | choices |
 |---|---|---|

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-import traceback
 from collections.abc import Iterator
-from urllib.parse import quote
 
 import pytest
 
@@ -15,29 +13,17 @@ from keybench.databases.mssql.connection import error_text
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.settings import options
 from keybench.databases.mssql.url import address_of
-from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
+from keybench.errors import EnvironmentMissing, ServerError, UsageError
+from tests.databases.failures import PASSWORD, QUOTED, failure, hidden
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_statements import ANSWERS
 
-PASSWORD = "s3cret}hunter;2 %@x"
 SETTINGS = ENGINE.settings("durable", "small")
 pytestmark = pytest.mark.usefixtures("environment")
 
 
-def hidden(*shown: object) -> bool:
-    text = "\n".join(str(part) for part in shown)
-    return PASSWORD not in text and quote(PASSWORD, safe="") not in text
-
-
-def failure(url: str) -> KeybenchError:
-    with pytest.raises(KeybenchError) as caught:
-        ENGINE.provision(url, SETTINGS).start()
-    assert hidden(*traceback.format_exception(caught.value))
-    return caught.value
-
-
 def test_urls_become_addresses() -> None:
-    address = address_of(f"mssql://a%40b:{quote(PASSWORD, safe='')}@h:77/shop?driver=pyodbc&fill_factor=80")
+    address = address_of(f"mssql://a%40b:{QUOTED}@h:77/shop?driver=pyodbc&fill_factor=80")
     assert address.secret
     assert address.secret.reveal() == PASSWORD
     assert {
@@ -50,7 +36,7 @@ def test_urls_become_addresses() -> None:
         "driver": "pyodbc",
         "fill_factor": "80",
     }
-    assert hidden(repr(address), address, vars(ENGINE.provision(f"mssql://a:{quote(PASSWORD, safe='')}@h", SETTINGS)))
+    assert hidden(repr(address), address, vars(ENGINE.provision(f"mssql://a:{QUOTED}@h", SETTINGS)))
     plain = address_of("sqlserver://h")
     assert (plain.secret, plain.parameters["port"], "database" in plain.parameters) == (None, "1433", False)
     assert "Trusted_Connection={yes}" in connection.connection_string(plain, "master")
@@ -58,7 +44,7 @@ def test_urls_become_addresses() -> None:
 
 @pytest.mark.parametrize("wrong", [f"mssql://a:{PASSWORD}@[::1/x", "mssql://h:port", "mssql://"])
 def test_a_url_that_cannot_be_understood_is_not_repeated(wrong: str) -> None:
-    error = failure(wrong)
+    error = failure(ENGINE, wrong)
     assert isinstance(error, UsageError)
     assert str(error) == (
         "the SQL Server URL cannot be understood: write mssql://user@host:1433/database, special characters in user "
@@ -67,12 +53,14 @@ def test_a_url_that_cannot_be_understood_is_not_repeated(wrong: str) -> None:
 
 
 def test_unknown_options_and_other_databases_are_refused() -> None:
-    assert str(failure("mssql://h?colour=red")).startswith("SQL Server URL: unknown option colour. Known: beneath, ")
+    assert str(failure(ENGINE, "mssql://h?colour=red")).startswith(
+        "SQL Server URL: unknown option colour. Known: beneath, "
+    )
     for name in ("tempdb", "Master"):
-        assert str(failure(f"mssql://h/{name}")) == (
+        assert str(failure(ENGINE, f"mssql://h/{name}")) == (
             f"SQL Server URL: {name} is the server's own database: name another, or none, and keybench makes one."
         )
-    assert str(failure("mssql://h/shop?row_versioning=rcsi")) == (
+    assert str(failure(ENGINE, "mssql://h/shop?row_versioning=rcsi")) == (
         "SQL Server URL: row_versioning is a setting of the whole database shop, which is not changed: name no "
         "database, and keybench makes one."
     )
@@ -90,7 +78,7 @@ def test_a_silent_port_is_given_up_within_the_login_timeout(monkeypatch: pytest.
     with silent_port() as silent:
         port = silent.getsockname()[1]
         begin = time.monotonic()
-        error = failure(f"mssql://sa:{quote(PASSWORD, safe='')}@127.0.0.1:{port}?driver=mssql-python")
+        error = failure(ENGINE, f"mssql://sa:{QUOTED}@127.0.0.1:{port}?driver=mssql-python")
         assert time.monotonic() - begin < 3
     assert isinstance(error, EnvironmentMissing)
     assert str(error).startswith(f"SQL Server at 127.0.0.1:{port} cannot be reached: ")
@@ -106,7 +94,7 @@ def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Rec
             raise mssql_python.OperationalError("Connection operation failed", "Failed to load the driver. Please read")
 
     monkeypatch.setattr(drivers, "load", lambda _options: Refusing(record))
-    assert str(failure("mssql://sa@h")) == (
+    assert str(failure(ENGINE, "mssql://sa@h")) == (
         "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
         "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
     )
@@ -115,8 +103,10 @@ def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Rec
 @pytest.mark.parametrize("name", ["mssql-python", "pyodbc"])
 def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(drivers, "installed", tuple)
-    assert str(failure(f"mssql://h?driver={name}")) == f"the driver {name} is not installed: pip install {name}."
-    assert str(failure("mssql://h")).startswith("SQL Server needs a driver: pip install 'keybench[mssql]'")
+    assert (
+        str(failure(ENGINE, f"mssql://h?driver={name}")) == f"the driver {name} is not installed: pip install {name}."
+    )
+    assert str(failure(ENGINE, "mssql://h")).startswith("SQL Server needs a driver: pip install 'keybench[mssql]'")
 
 
 def test_a_wrong_password_gives_the_servers_message_without_the_password(record: Record, monkeypatch) -> None:
@@ -127,7 +117,7 @@ def test_a_wrong_password_gives_the_servers_message_without_the_password(record:
             raise ServerSaysNo(f"Login failed for user 'sa'. ({PASSWORD})")
 
     monkeypatch.setattr(drivers, "load", lambda _options: Refusing(record))
-    error = failure(f"mssql://sa:{quote(PASSWORD, safe='')}@db.example")
+    error = failure(ENGINE, f"mssql://sa:{QUOTED}@db.example")
     assert str(error) == (
         "SQL Server at db.example:1433 cannot be reached: Login failed for user 'sa'. (***).\n"
         "Check host, port, user, password and database in the URL, and that the server is up."
@@ -221,7 +211,7 @@ def test_an_existing_schema_stays(answering: Record) -> None:
 
 def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(answering: Record) -> None:
     answering.answers["SET NOCOUNT ON"] = [(-1,)]
-    error = failure("mssql://bench@db.example/shop")
+    error = failure(ENGINE, "mssql://bench@db.example/shop")
     assert str(error) == (
         "SQL Server at db.example:1433: another run of keybench is using it, and both would use the same tables.\n"
         "Wait until that run has ended, or choose another --server."
@@ -234,7 +224,7 @@ def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(answering: Record) -
 
 def test_a_user_without_rights_gets_a_next_step(answering: Record) -> None:
     answering.refuse["CREATE DATABASE"] = "CREATE DATABASE permission denied in database 'master'."
-    assert str(failure("mssql://bench@db.example")) == (
+    assert str(failure(ENGINE, "mssql://bench@db.example")) == (
         "SQL Server at db.example:1433 does not let keybench create its schema or tables: SQL Server: CREATE DATABASE "
         "permission denied in database 'master'.\n"
         "Let its administrator make a database for you, as its owner, and name it in the URL."

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import socket
 import sys
-import traceback
-from urllib.parse import quote
 
 import oracledb
 import pytest
@@ -16,41 +14,29 @@ from keybench.databases.oracle import connection, keys
 from keybench.databases.oracle.connection import error_text
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.url import address_of
-from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
+from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
 from keybench.model.table import Table
+from tests.databases.failures import PASSWORD, QUOTED, failure, hidden
 from tests.databases.oracle.recording import Record
 
-PASSWORD = "s3cret}hunter;2 %@x"
 SETTINGS = ENGINE.settings("durable", "small")
 pytestmark = pytest.mark.usefixtures("environment")
 
 
-def hidden(*shown: object) -> bool:
-    text = "\n".join(str(part) for part in shown)
-    return PASSWORD not in text and quote(PASSWORD, safe="") not in text
-
-
-def failure(url: str) -> KeybenchError:
-    with pytest.raises(KeybenchError) as caught:
-        ENGINE.provision(url, SETTINGS).start()
-    assert hidden(*traceback.format_exception(caught.value))
-    return caught.value
-
-
 def test_urls_become_addresses() -> None:
-    address = address_of(f"oracle://a%40b:{quote(PASSWORD, safe='')}@h:77/XEPDB1?unique=no")
+    address = address_of(f"oracle://a%40b:{QUOTED}@h:77/XEPDB1?unique=no")
     assert address.secret
     assert address.secret.reveal() == PASSWORD
     assert dict(address.parameters) == {"unique": "no", "host": "h", "port": "77", "service": "XEPDB1", "user": "a@b"}
-    assert hidden(repr(address), vars(ENGINE.provision(f"oracle://a:{quote(PASSWORD, safe='')}@h/s", SETTINGS)))
+    assert hidden(repr(address), vars(ENGINE.provision(f"oracle://a:{QUOTED}@h/s", SETTINGS)))
 
 
 @pytest.mark.parametrize("wrong", [f"oracle://a:{PASSWORD}@[::1/x", "oracle://h:port", "oracle://a@h", "oracle://h/s"])
 def test_a_url_that_cannot_be_understood_is_not_repeated(wrong: str) -> None:
-    error = failure(wrong)
+    error = failure(ENGINE, wrong)
     assert isinstance(error, UsageError)
     assert str(error) == (
         "the Oracle URL cannot be understood: write oracle://user@host:1521/service, special characters in user and "
@@ -63,7 +49,7 @@ def test_a_port_where_nothing_listens() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    error = failure(f"oracle://me@127.0.0.1:{port}/s?password=x")
+    error = failure(ENGINE, f"oracle://me@127.0.0.1:{port}/s?password=x")
     assert isinstance(error, EnvironmentMissing)
     assert f"Oracle at 127.0.0.1:{port}/s cannot be reached: " in str(error)
     assert "Connection refused" in str(error)
@@ -80,7 +66,7 @@ def test_a_wrong_password_gives_the_servers_message_without_the_password(monkeyp
     module = record.module()
     module.connect = refusing
     monkeypatch.setattr(connection, "driver", lambda: module)
-    assert str(failure(f"oracle://me:{quote(PASSWORD, safe='')}@db.example/s")).startswith(
+    assert str(failure(ENGINE, f"oracle://me:{QUOTED}@db.example/s")).startswith(
         "Oracle at db.example:1521/s cannot be reached: ORA-01017: invalid credential ***.\n"
     )
     assert error_text(Exception()) == "Exception"
@@ -88,7 +74,7 @@ def test_a_wrong_password_gives_the_servers_message_without_the_password(monkeyp
 
 def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(record: Record) -> None:
     record.refuse["LOCK TABLE"] = "ORA-00054: resource busy and acquire with NOWAIT specified"
-    assert str(failure("oracle://me@db.example/s")).startswith(
+    assert str(failure(ENGINE, "oracle://me@db.example/s")).startswith(
         "Oracle at db.example:1521/s: another run of keybench is using it"
     )
     left = ENGINE.owned_schema("oracle://me@db.example/s")
@@ -98,7 +84,7 @@ def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(record: Record) -> N
 
 def test_a_user_without_rights_gets_a_next_step(record: Record) -> None:
     record.refuse["CREATE TABLE"] = "ORA-01031: insufficient privileges"
-    text = str(failure("oracle://me@db.example/s"))
+    text = str(failure(ENGINE, "oracle://me@db.example/s"))
     assert "does not let keybench create its schema or tables: Oracle: ORA-01031: insufficient privileges" in text
     assert "Let its administrator run: GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO KEYBENCH; " in text
 
@@ -106,7 +92,7 @@ def test_a_user_without_rights_gets_a_next_step(record: Record) -> None:
 def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "oracledb", None)
     text = "Oracle needs the Python package oracledb: pip install 'keybench[oracle]'."
-    assert str(failure("oracle://me@db.example/s")) == text
+    assert str(failure(ENGINE, "oracle://me@db.example/s")) == text
 
 
 def test_trials_answer_open_questions() -> None:

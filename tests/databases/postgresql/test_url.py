@@ -1,11 +1,9 @@
 """URLs of PostgreSQL; the behaviour of all engines is in `test_guests.py`."""
 
 import socket
-import traceback
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from urllib.parse import quote
 
 import pytest
 
@@ -16,20 +14,15 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.owned_schema import Schema
 from keybench.databases.postgresql.probes.inspection import PostgresInspector
 from keybench.databases.postgresql.url import address_of
-from keybench.errors import EnvironmentMissing, KeybenchError
+from keybench.errors import EnvironmentMissing
 from keybench.model.metric import Metric
 from keybench.model.table import Table
+from tests.databases.failures import PASSWORD, QUOTED, failure
 from tests.databases.postgresql.conftest import increasing, measured
 from tests.databases.postgresql.owner import Owner
 
-PASSWORD = "s3cret/hunter:2 %@x"
 SETTINGS = ENGINE.settings("durable", "small")
 pytestmark = pytest.mark.usefixtures("environment")
-
-
-def hidden(*shown: object) -> bool:
-    text = "\n".join(str(part) for part in shown)
-    return PASSWORD not in text and quote(PASSWORD, safe="") not in text
 
 
 def test_passwords_of_two_servers_are_kept_apart() -> None:
@@ -47,14 +40,6 @@ def test_passwords_of_two_servers_are_kept_apart() -> None:
     }
 
 
-def failure(address: str) -> KeybenchError:
-    with pytest.raises(KeybenchError) as caught:
-        ENGINE.provision(address, SETTINGS).start()
-    assert hidden(*traceback.format_exception(caught.value))
-    assert hidden(caught.value.__cause__)
-    return caught.value
-
-
 def test_a_server_that_never_answers_is_given_up_after_five_seconds(monkeypatch) -> None:
     from keybench.databases.postgresql import connection
 
@@ -62,12 +47,12 @@ def test_a_server_that_never_answers_is_given_up_after_five_seconds(monkeypatch)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        error = failure(f"postgresql://guest@127.0.0.1:{silent.getsockname()[1]}/guests")
+        error = failure(ENGINE, f"postgresql://guest@127.0.0.1:{silent.getsockname()[1]}/guests")
     assert "timeout expired" in str(error)
 
 
 def test_a_second_secret_is_refused() -> None:
-    error = failure("postgresql://guest@h/d?sslpassword=" + quote(PASSWORD, safe=""))
+    error = failure(ENGINE, "postgresql://guest@h/d?sslpassword=" + QUOTED)
     assert str(error) == ("sslpassword in a URL is not supported: use a service file.")
 
 
@@ -101,7 +86,9 @@ def test_a_guest_gets_sizes_order_and_log_but_no_pages(guest: Owner) -> None:
 
 
 def test_a_database_that_is_not_there(guest: Owner) -> None:
-    assert 'database "nowhere" does not exist' in str(failure(guest.url(PASSWORD).replace("/guests?", "/nowhere?")))
+    assert 'database "nowhere" does not exist' in str(
+        failure(ENGINE, guest.url(PASSWORD).replace("/guests?", "/nowhere?"))
+    )
 
 
 def test_stop_clears_up_although_the_server_has_ended_the_connection(guest: Owner) -> None:
