@@ -1,15 +1,14 @@
 """Load paths: the ways in which a trial's rows reach the server.
 
-A load path declares everything in which it differs from the others: what engines must offer for it, which tables it can
-fill, how a session prepares its batches, the notices for users, and which results the trial cannot have. To add one,
-write a class here and put it into `LOAD_PATHS`.
+A load path says everything in which it differs from the others: what engines must offer for it, which tables it can
+fill, how a session prepares its batches, the notices for users, and which results the trial cannot have.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from keybench.errors import unknown_name
 from keybench.model.keys import Keys
@@ -38,110 +37,83 @@ class LoadsInBulk(Protocol):
         ...
 
 
-class LoadPath(ABC):
+@dataclass(frozen=True, kw_only=True)
+class LoadPath:
     """One load path. Texts that do not apply to it are empty."""
 
-    name: ClassVar[str]
+    name: str
     """Its name in scenarios."""
-    description: ClassVar[str]
-    transport: ClassVar[Transport] = "rows"
+    description: str
+    transport: Transport
     """What the engine must offer."""
-    in_order: ClassVar[bool] = True
+    in_order: bool
     """Whether rows enter the index one by one, in the order in which a writer sends them. If not, there is no order of
     arrival, no position of a key and no prediction, and page counts say nothing about published claims."""
 
-    announcement: ClassVar[str] = ""
+    announcement: str = ""
     """Printed before the first trial."""
-    warning: ClassVar[str] = ""
+    warning: str = ""
     """Stored with the run, for readers of its results."""
-    environment: ClassVar[Mapping[str, str]] = {}
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Recorded among the server's settings."""
-    label: ClassVar[str] = ""
+    label: str = ""
     """Added to the title of a group of results."""
-    latency_note: ClassVar[str] = ""
+    latency_note: str = ""
     """Added to the picture of latencies."""
 
-    no_prediction: ClassVar[str] = ""
-    no_position: ClassVar[str] = ""
-    no_claim: ClassVar[str] = ""
+    no_prediction: str = ""
+    no_position: str = ""
+    no_claim: str = ""
     """The reasons why a trial has no prediction, position or claim, if rows are not `in_order`."""
 
-    refuses_model: ClassVar[str] = ""
+    refuses_model: str = ""
     """Why a page model cannot replace the server."""
-    refuses_server_keys: ClassVar[str] = ""
+    refuses_server_keys: str = ""
     """Why the server cannot make the keys."""
 
-    def refuses_table(self, key: KeyRole) -> str:  # noqa: ARG002 (other paths use it)
-        """Why a table with that role of the key cannot be filled by this path; empty if it can."""
-        return ""
-
-    @abstractmethod
-    def batches(
-        self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
-    ) -> Sequence[object]:
-        """Batches for `Session.send`, like those of `PreparesRows.prepare`. This is not timed."""
-
-
-class RowLoad(LoadPath):
-    """Inserts in order of arrival: one index insertion per row."""
-
-    name = "rows"
-    description = "one index insertion a row, in order of arrival"
-
-    def batches(
-        self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
-    ) -> Sequence[object]:
-        """The batches that the session prepares."""
-        return session.prepare(keys, payload, start, rows_per_tx)
-
-
-class BulkLoad(LoadPath):
-    """The path that servers offer for loading many rows fast.
-
-    Servers sort these rows (SQL Server's bulk copy) or merge them into the index at the end (Oracle's direct path). So
-    the page splits that rows in order of arrival cause do not happen.
-    """
-
-    name = "bulk"
-    description = "the server sorts"
-    transport = "bulk"
-    in_order = False
-
-    announcement = "rows are loaded in bulk, which sorts: splits will not be those of rows in order of arrival"
-    warning = "Rows were loaded in bulk, which sorts: splits are not those of rows in order of arrival."
-    environment: ClassVar[Mapping[str, str]] = {"load_path": "bulk, sorted by the server"}
-    label = "; loaded in bulk, which sorts: splits are not those of rows in order of arrival"
-    latency_note = "Transactions are bulk calls."
-
-    no_prediction = (
-        "No prediction: rows were loaded in bulk, which the server sorts, and a page model inserts row by row."
-    )
-    no_position = (
-        "Rows were loaded in bulk, which the server sorts: their order of arrival does not say where a key goes."
-    )
-    no_claim = "Rows were loaded in bulk, which sorts them."
-
-    refuses_model = "a page model inserts row by row: choose another --server."
-    refuses_server_keys = "it loads in bulk, which sends every column"
-
     def refuses_table(self, key: KeyRole) -> str:
-        """Refuses tables of any other shape: bulk paths load two columns of one table."""
-        if not is_key_and_payload(key):
-            return f'the bulk path loads a key and its payload alone: leave out key = "{key}"'
-        return ""
+        """Why a table with that role of the key cannot be filled by this path; empty if it can."""
+        if self.transport == "rows" or is_key_and_payload(key):
+            return ""
+        return f'the {self.name} path loads a key and its payload alone: leave out key = "{key}"'
 
     def batches(
         self, session: PreparesRows, keys: Keys, payload: Payload, start: int, rows_per_tx: int
     ) -> Sequence[object]:
-        """Batches for the bulk path. Raises TypeError if the engine declares it but its sessions do not have it."""
+        """Batches for `Session.send`. This is not timed.
+
+        Raises TypeError if the engine declares the bulk path and its sessions do not have it.
+        """
+        if self.transport == "rows":
+            return session.prepare(keys, payload, start, rows_per_tx)
         if not isinstance(session, LoadsInBulk):
             kind = f"{type(session).__module__}.{type(session).__qualname__}"
             raise TypeError(f"the engine declares the load path bulk and its sessions ({kind}) do not load in bulk")
         return session.prepare_in_bulk(keys, payload, start, rows_per_tx)
 
 
-ROWS: Final = RowLoad()
-LOAD_PATHS: Final[Mapping[str, LoadPath]] = {path.name: path for path in (ROWS, BulkLoad())}
+ROWS: Final = LoadPath(
+    name="rows", description="one index insertion a row, in order of arrival", transport="rows", in_order=True
+)
+# SQL Server's bulk copy sorts the rows, Oracle's direct path merges them into the index at the end. So the page splits
+# that rows in order of arrival cause do not happen.
+BULK: Final = LoadPath(
+    name="bulk",
+    description="the server sorts",
+    transport="bulk",
+    in_order=False,
+    announcement="rows are loaded in bulk, which sorts: splits will not be those of rows in order of arrival",
+    warning="Rows were loaded in bulk, which sorts: splits are not those of rows in order of arrival.",
+    environment={"load_path": "bulk, sorted by the server"},
+    label="; loaded in bulk, which sorts: splits are not those of rows in order of arrival",
+    latency_note="Transactions are bulk calls.",
+    no_prediction="No prediction: rows were loaded in bulk, which the server sorts, and a page model inserts row by row.",
+    no_position="Rows were loaded in bulk, which the server sorts: their order of arrival does not say where a key goes.",
+    no_claim="Rows were loaded in bulk, which sorts them.",
+    refuses_model="a page model inserts row by row: choose another --server.",
+    refuses_server_keys="it loads in bulk, which sends every column",
+)
+LOAD_PATHS: Final[Mapping[str, LoadPath]] = {path.name: path for path in (ROWS, BULK)}
 
 
 def load_path(name: str) -> LoadPath:

@@ -28,7 +28,7 @@ from keybench.results.store.records import Trial
 from keybench.results.tidy import values
 from keybench.runners.measuring import key_positions
 from keybench.runners.planning import server_keys
-from keybench.runners.planning.server_choice import check_databases, check_servers
+from keybench.runners.planning.server_choice import check_load_path, check_path_on_servers
 from keybench.runners.trials.server_trial import Resources, ServerTrial
 from keybench.scenarios.files import load_scenario
 from tests.results.report.page import Page
@@ -49,10 +49,10 @@ def test_each_engine_loads_rows_and_two_load_in_bulk() -> None:
 
 
 def test_engines_without_it_are_refused_and_those_with_it_named() -> None:
-    check_databases(ROWS, list(engines()))
-    check_databases(BULK, ABLE)
+    check_load_path(ROWS, list(engines()))
+    check_load_path(BULK, ABLE)
     with pytest.raises(UsageError) as refused:
-        check_databases(BULK, ["mssql", "sqlite"])
+        check_load_path(BULK, ["mssql", "sqlite"])
     assert str(refused.value) == (
         f'scenario bulk-load has path = "bulk": SQLite cannot load rows this way; '
         f"{' and '.join(ABLE)} can: choose one with --db."
@@ -69,14 +69,14 @@ def test_the_command_refuses_before_anything_starts(refused: Run, tmp_path: Path
 
 
 def test_a_page_model_and_a_driver_without_it_are_refused() -> None:
-    check_servers(ROWS, {"mssql": MODEL_SERVER})
+    check_path_on_servers(ROWS, {"mssql": MODEL_SERVER})
     with pytest.raises(UsageError) as refused:
-        check_servers(BULK, {"mssql": MODEL_SERVER})
+        check_path_on_servers(BULK, {"mssql": MODEL_SERVER})
     assert str(refused.value) == (
         'scenario bulk-load has path = "bulk": a page model inserts row by row: choose another --server.'
     )
     with pytest.raises(UsageError, match=r'^scenario bulk-load has path = "bulk": pyodbc cannot bulk copy to SQL '):
-        check_servers(BULK, {"mssql": "mssql://bench@db.example?driver=pyodbc"})
+        check_path_on_servers(BULK, {"mssql": "mssql://bench@db.example?driver=pyodbc"})
 
 
 def test_the_command_refuses_the_model(refused: Run) -> None:
