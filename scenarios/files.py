@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from keybench.errors import UsageError, shortened, unknown_name
 from keybench.model import parsers
-from keybench.scenarios.parts import ALTERNATIVE, Part, TablePart
+from keybench.scenarios.parts import ALTERNATIVE, FilePart, TablePart
 from keybench.scenarios.schema import Scenario, scenario_of
 
 
@@ -72,7 +72,7 @@ def _problem(item: Any) -> str:
 
 def field_names() -> list[str]:
     """The names of all fields of all parts of a file."""
-    return sorted({name for part in Part.__subclasses__() for name in part.model_fields})
+    return sorted({name for part in FilePart.__subclasses__() for name in part.model_fields})
 
 
 def with_payload(scenario: Scenario, text: str) -> Scenario:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from keybench.scenarios.parts import Part
+from keybench.scenarios.parts import FilePart
 
 Whole = Annotated[float, Field(gt=0, le=1)]
 Fill = Annotated[int | None, Field(ge=10, le=100)]
@@ -17,7 +17,7 @@ What = Literal["build", "insert", "delete", "clean", "rebuild", "restart"]
 _DONE = ("build", "insert", "delete", "clean", "rebuild", "restart", "repeat")
 
 
-class BuildPart(Part):
+class BuildPart(FilePart):
     """Rows fill the empty table, and the key's index is built from them in order."""
 
     share: Whole
@@ -25,7 +25,7 @@ class BuildPart(Part):
     fill: Fill = None
 
 
-class DeletePart(Part):
+class DeletePart(FilePart):
     """Which of the rows that are there go: one of these."""
 
     oldest: Whole | None = None
@@ -42,20 +42,20 @@ class DeletePart(Part):
         return self
 
 
-class RebuildPart(Part):
+class RebuildPart(FilePart):
     """The key's index is built again."""
 
     fill: Fill = None
 
 
-class RepeatPart(Part):
+class RepeatPart(FilePart):
     """The last `phases` phases are done again, so many times."""
 
     phases: Annotated[int, Field(ge=1, le=100)]
     times: Annotated[int, Field(ge=1, le=MOST_PHASES)]
 
 
-class PhasePart(Part):
+class PhasePart(FilePart):
     """One phase; exactly one of these is given."""
 
     build: BuildPart | None = None

@@ -23,7 +23,7 @@ Seconds = Annotated[float, Field(ge=0, le=1e9)]
 """A moment of virtual time, since the scenario's start."""
 
 
-class Part(BaseModel):
+class FilePart(BaseModel):
     """One table of the file: unknown fields are errors, values are not converted, lists become tuples."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -42,7 +42,7 @@ def tupled(value: Any) -> Any:
 Characters = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
-class PayloadPart(Part):
+class PayloadPart(FilePart):
     """A payload of varying length: `min` to `max` characters, both included, by a distribution."""
 
     min: Characters
@@ -66,7 +66,7 @@ Payload = Annotated[
 """A number of characters, or a range of them."""
 
 
-class TablePart(Part):
+class TablePart(FilePart):
     """The table: `payload` characters beside the key (each of several gives a separate trial), and the key's role.
 
     `by-date`: rows store when they were created, and are stored in that order if the engine supports it. `fk`: the key
@@ -115,7 +115,7 @@ CONTENDED = ("isolation", "look_up", "filled", "watched")
 """Fields of `LoadPart` that make a scenario one of contention."""
 
 
-class LoadPart(Part):
+class LoadPart(FilePart):
     """How rows are sent: `rows_per_tx` rows a transaction, by a load path."""
 
     rows_per_tx: Annotated[int, Field(gt=0, le=1_000_000)] = 1000
@@ -155,7 +155,7 @@ class LoadPart(Part):
         return any(getattr(self, name) for name in CONTENDED)
 
 
-class ServerPart(Part):
+class ServerPart(FilePart):
     """The server's settings that the scenario requests (`small` gives it a small page cache), and its restarts.
 
     `settings` are those that engines declare as settable, by `name` or `database.name`; numbers become text. Only keys
@@ -188,7 +188,7 @@ class ServerPart(Part):
         return {name: str(value) if type(value) is int else value for name, value in values.items()}
 
 
-class BeforePart(Part):
+class BeforePart(FilePart):
     """The keys in the table before the application changes to the measured layout."""
 
     layout: Annotated[str, Field(min_length=1)]
@@ -197,7 +197,7 @@ class BeforePart(Part):
     layout."""
 
 
-class AfterPart(Part):
+class AfterPart(FilePart):
     """The work after the load: look-ups of each kind, then deletion of the oldest share of rows, then a refill."""
 
     reads: Annotated[int, Field(ge=0, le=MOST_ROWS)] = 0
@@ -210,7 +210,7 @@ class AfterPart(Part):
         return not (self.reads or self.delete_oldest or self.refill)
 
 
-class GridPart(Part):
+class GridPart(FilePart):
     """The same work with only the page model, for each number of processes with each number of rows per clock tick."""
 
     processes: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)]
@@ -244,7 +244,7 @@ class Way:
         return f"{_ENTROPY_TITLES[self.entropy]}, {self.threads} thread{'s' if self.threads > 1 else ''}{each}"
 
 
-class GenerationPart(Part):
+class GenerationPart(FilePart):
     """Trials without a database: threads make `rows` keys, in one trial for each number of threads and entropy."""
 
     threads: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)] = (1,)

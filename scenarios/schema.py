@@ -16,10 +16,10 @@ from keybench.scenarios.parts import (
     CONTENDED,
     AfterPart,
     BeforePart,
+    FilePart,
     GenerationPart,
     GridPart,
     LoadPart,
-    Part,
     ServerPart,
     TablePart,
     tupled,
@@ -27,7 +27,7 @@ from keybench.scenarios.parts import (
 from keybench.scenarios.writers import DealPart, WriterPart
 
 
-class Scenario(Part):
+class Scenario(FilePart):
     """The work of a trial. Either `rows` or `index_over_cache` determines the number of rows.
 
     Its kind (`scenario_of`) decides which of the tables below it may have.

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from keybench.model.names import MOST_ROWS
-from keybench.scenarios.parts import Part, Seconds
+from keybench.scenarios.parts import FilePart, Seconds
 
 Offset = Annotated[float, Field(ge=-1e9, le=1e9)]
 
@@ -22,7 +22,7 @@ Mode = Literal["own-rates", "one-busy", "round-robin", "random", "sticky"]
 first one, to each in turn, to one drawn at random for each row, or to one drawn at random for each session of rows."""
 
 
-class ClockPart(Part):
+class ClockPart(FilePart):
     """How a writer's clock differs from true time."""
 
     offset: Offset = 0.0
@@ -43,7 +43,7 @@ class ClockPart(Part):
         return self
 
 
-class WriterPart(Part):
+class WriterPart(FilePart):
     """One writer; `rate` is rows a second of virtual time while it is busy."""
 
     id: Annotated[str, Field(min_length=1)]
@@ -113,7 +113,7 @@ class WriterPart(Part):
         return tuple(sorted({shard % count for shard in self.shards or (self.shard,)}))
 
 
-class DealPart(Part):
+class DealPart(FilePart):
     """How arriving rows are divided among the busy writers."""
 
     mode: Mode = "own-rates"

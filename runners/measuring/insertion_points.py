@@ -1,7 +1,7 @@
 """Counts for each insertion how many of the keys present are below it, and in how many places insertions happen.
 
 Keys are ranks 0 … n − 1. One bit per rank says whether the key is present: ten million ranks take 1.25 MB, which fits
-into a processor cache. The numbers of bits set in blocks of 256 are kept in a Fenwick tree (P. M. Fenwick, A new data
+into a processor cache. The numbers of bits set in groups of 256 are kept in a Fenwick tree (P. M. Fenwick, A new data
 structure for cumulative frequency tables, 1994), so counting the keys below a rank reads one path of that small tree
 and at most four words.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from keybench.compiled import kernel
 
 _WORDS: Final = 4
-"""64-bit words of a block."""
+"""64-bit words of a group."""
 
 
 class Present(NamedTuple):
@@ -25,7 +25,7 @@ class Present(NamedTuple):
     words: NDArray[np.uint64]
     """One bit per rank."""
     tree: NDArray[np.int32]
-    """Fenwick tree of the bits set in each block, from index 1."""
+    """Fenwick tree of the bits set in each group, from index 1."""
 
 
 class Windows(NamedTuple):
@@ -51,13 +51,13 @@ def _below(present: Present, rank: int) -> np.int64:
     """How many keys are present below the rank."""
     words, tree = present
     word = rank >> 6
-    block = word // _WORDS
+    group = word // _WORDS
     count = _ones(words[word] & ((np.uint64(1) << np.uint64(rank & 63)) - np.uint64(1)))
-    for i in range(block * _WORDS, word):
+    for i in range(group * _WORDS, word):
         count += _ones(words[i])
-    while block > 0:
-        count += tree[block]
-        block -= block & -block
+    while group > 0:
+        count += tree[group]
+        group -= group & -group
     return count
 
 
@@ -84,10 +84,10 @@ def _insert(
         rank = ranks[i]
         above[i] = i - _below(present, rank)
         words[rank >> 6] |= np.uint64(1) << np.uint64(rank & 63)
-        block = (rank >> 6) // _WORDS + 1
-        while block < len(tree):
-            tree[block] += 1
-            block += block & -block
+        group = (rank >> 6) // _WORDS + 1
+        while group < len(tree):
+            tree[group] += 1
+            group += group & -group
 
 
 def insertions(ranks: NDArray[np.int64], windows: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -97,9 +97,9 @@ def insertions(ranks: NDArray[np.int64], windows: Windows) -> tuple[NDArray[np.i
     keys. A front is a place of the index that the rows of a window go to.
     """
     n = len(ranks)
-    blocks = n // (64 * _WORDS) + 1
+    groups = n // (64 * _WORDS) + 1
     above = np.empty(n, np.int64)
     fronts = np.empty(max(0, (n - windows.rows) // (windows.rows * windows.every)), np.int64)
-    present = Present(np.zeros(blocks * _WORDS, np.uint64), np.zeros(blocks + 1, np.int32))
+    present = Present(np.zeros(groups * _WORDS, np.uint64), np.zeros(groups + 1, np.int32))
     _insert(ranks, windows, present, above, fronts)
     return above, fronts

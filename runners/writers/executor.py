@@ -18,7 +18,7 @@ from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.runners.writers.pool import Progress
 from keybench.runners.writers.processes import POLL_SECONDS, WorkerLost, too_late
-from keybench.runners.writers.remote import Call, Identity, Outcome, identity, ready, write_remotely
+from keybench.runners.writers.remote import Call, Outcome, WorkerIdentity, identity, ready, write_remotely
 from keybench.runners.writers.table_barrier import LoadStopped, TableBarrierHandle
 from keybench.runners.writers.writer import WriterResult, WriterTask
 
@@ -60,7 +60,7 @@ class ExecutorPool:
 
     def __init__(self, slots: ExecutorSlots) -> None:
         self._slots = slots
-        self._workers: list[Identity] = []
+        self._workers: list[WorkerIdentity] = []
 
     def check(self, engine: str, address: Address, writers: int, layouts: Sequence[str]) -> None:
         """Checks that there are enough workers, and that each has the same keybench and reaches the server."""
@@ -183,7 +183,7 @@ def _error_to_report(futures: Sequence[Future[Outcome]], first: KeybenchError) -
     return next((error for error in errors if not isinstance(error, LoadStopped)), first)
 
 
-def _checked(future: Future[Outcome], own: Identity, title: str) -> Identity:
+def _checked(future: Future[Outcome], own: WorkerIdentity, title: str) -> WorkerIdentity:
     """The worker's identity; KeybenchError if it cannot write or has another keybench."""
     try:
         kind, value = future.result()
@@ -199,7 +199,7 @@ def _checked(future: Future[Outcome], own: Identity, title: str) -> Identity:
     if kind == "error":
         assert isinstance(value, KeybenchError)
         raise value
-    assert isinstance(value, Identity)
+    assert isinstance(value, WorkerIdentity)
     if (value.keybench, value.code) != (own.keybench, own.code):
         raise EnvironmentMissing(
             f"a worker on {value.machine} has keybench {value.keybench} (code {value.code}), and this machine has "

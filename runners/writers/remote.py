@@ -57,7 +57,7 @@ def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcom
 
 
 @dataclass(frozen=True)
-class Identity:
+class WorkerIdentity:
     """The machine, keybench and Python of a process."""
 
     machine: str
@@ -67,9 +67,9 @@ class Identity:
     python: str
 
 
-def identity() -> Identity:
+def identity() -> WorkerIdentity:
     """The identity of this process."""
-    return Identity(socket.gethostname(), keybench.__version__, fingerprint(), platform.python_version())
+    return WorkerIdentity(socket.gethostname(), keybench.__version__, fingerprint(), platform.python_version())
 
 
 @cache
@@ -83,7 +83,7 @@ def fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def ready(name: str, address: Address, layouts: Sequence[str]) -> Identity:
+def ready(name: str, address: Address, layouts: Sequence[str]) -> WorkerIdentity:
     """Checks that a writer can work here: layouts, engine, password, server. KeybenchError with the reason if not."""
     for chosen in layouts:
         if chosen not in server_keys.known():

@@ -13,11 +13,12 @@ from keybench.generators.core.clock import ticks_of
 from keybench.generators.core.layout import layout
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
-from keybench.runners.planning.key_sources import KeySource, key_sources
+from keybench.runners.planning.key_sources import KeySource, clock_readings, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.scenarios.files import parse_scenario
 from keybench.scenarios.schema import Scenario
+from keybench.scenarios.writers import ClockPart
 
 HEAD = 'title = "t"\nrows = 1000\nstart = 2026-01-01T00:00:00Z\n'
 LATE = "[[writer]]\nid = 'a'\nrate = 10\nbusy = [[40, 90]]\nrestarts = [70]\nclock = { offset = 5 }\n"
@@ -170,3 +171,23 @@ def test_a_layout_that_cannot_follow_in_the_same_column_is_refused() -> None:
     said = r"^ksuid-text keys cannot share a column with uuid-v4 keys, as scenario mine wants: leave the layout out\.$"
     with pytest.raises(UsageError, match=said):
         plan(request)
+
+
+T = np.arange(0, 100 * SECOND, SECOND // 2)
+
+
+@pytest.mark.parametrize(
+    ("clock", "shown"),
+    [
+        (ClockPart(), T),
+        (ClockPart(offset=-2.5), T - 25_000_000),
+        (ClockPart(drift=100), T + T // 10_000),
+        (ClockPart(tick=1.0), T // SECOND * SECOND),
+        (ClockPart(step=((10, -1), (50, 3))), T - SECOND * (T >= 10 * SECOND) + 3 * SECOND * (T >= 50 * SECOND)),
+        (ClockPart(offset=0.3, tick=1.0), (T + 3_000_000) // SECOND * SECOND),
+    ],
+)
+def test_what_a_clock_shows(clock: ClockPart, shown: np.ndarray) -> None:
+    assert np.array_equal(clock_readings(clock, T, 0), shown)
+    late = 1000 * SECOND
+    assert np.array_equal(clock_readings(clock, T, late), shown + late), "steps and drift count from the start"

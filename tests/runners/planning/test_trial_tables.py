@@ -10,7 +10,7 @@ from keybench.generators.core.layout import layout
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import divide, table_of_each_writer
+from keybench.runners.planning.trial_tables import divide, keys_in_order, table_of_each_writer, writers_in_order
 from keybench.scenarios.files import load_scenario, parse_scenario
 from keybench.scenarios.schema import Scenario
 
@@ -89,3 +89,11 @@ shards = [5, 70000]
     decoded = layout("hotguid").decode(source.stream().take(400)).fields["shard"]
     assert source.writer.row_shards is not None
     assert np.asarray(decoded).tolist() == source.writer.row_shards.tolist()
+
+
+def test_each_row_has_the_writer_that_makes_its_key() -> None:
+    own = sources(load_scenario("azure-lag"), "uuid-v7")
+    keys, writers = keys_in_order(own), writers_in_order(own)
+    assert len(writers) == len(keys) == 400
+    for number, source in enumerate(own):
+        assert np.array_equal(keys.data[writers == number], source.stream().take(source.writer.rows).data)

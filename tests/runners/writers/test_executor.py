@@ -32,7 +32,7 @@ from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.executor import ExecutorPool, too_few_workers
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost
-from keybench.runners.writers.remote import Call, Identity, Outcome, identity
+from keybench.runners.writers.remote import Call, Outcome, WorkerIdentity, identity
 from keybench.runners.writers.table_barrier import TableBarrierHandle
 from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.files import load_scenario
@@ -287,7 +287,7 @@ def test_a_worker_without_keybench_is_refused() -> None:
 
 
 def test_the_identity_is_that_of_the_code() -> None:
-    assert isinstance(identity(), Identity)
+    assert isinstance(identity(), WorkerIdentity)
     assert len(identity().code) == 16
     assert identity() == identity()
 
