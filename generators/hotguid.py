@@ -11,9 +11,8 @@ that form; `decode` converts it back first. The counter has 24 bits: keys of a p
 a second, except where the counter wraps inside a second.
 
 `HotGuid.with_shards` gives keys other shards, `HotGuid.shards` reads them (HotGuid's `NewGuid(shardKey)` and
-`ExtractShardKey`); `generators.new("hotguid", shard=7)` and `generators.extract_shard` do so for single keys.
-`shard(region, key)` and `split` combine two numbers in the shard as HotGuid's documentation proposes: a region of 10
-bits (UN M.49) above a key of 22 bits.
+`ExtractShardKey`); `generators.new("hotguid", shard=7)` and `generators.extract_shard` do so for single keys. HotGuid's
+documentation proposes a shard of two numbers: a region of 10 bits (UN M.49) above a key of 22 bits.
 
 Quirks, kept: the documentation speaks of five random bytes and a random counter, but the code uses machine and process
 and starts the counter below 500,000. hotguid-documented and hotguid-documented-sql do as the documentation says; no
@@ -48,28 +47,11 @@ from keybench.model.keys import Bytes, Ints, Keys
 _COUNTER_STARTS: Final = 500_000
 _COUNTER_MASK: Final = 0xFFFFFF
 _U32: Final = 0xFFFFFFFF
-_KEY_BITS: Final = 22
-_REGION_LAST: Final = (1 << 32 - _KEY_BITS) - 1
-_KEY_LAST: Final = (1 << _KEY_BITS) - 1
 
 
-def shard(region: int, key: int) -> int:
-    """The shard of a region (0 … 1,023) and a key in it (0 … 4,194,303); UsageError for one that does not fit."""
-    for name, value, last in (("region", region, _REGION_LAST), ("shard key", key, _KEY_LAST)):
-        if not 0 <= value <= last:
-            raise UsageError(f"{name} {value} does not fit {last.bit_length()} bits: choose one from 0 to {last}.")
-    return region << _KEY_BITS | key
-
-
-def split(shard: int) -> tuple[int, int]:
-    """The region and the key in a shard; UsageError for a number that is no shard."""
-    return _require_shard(shard) >> _KEY_BITS, shard & _KEY_LAST
-
-
-def _require_shard(shard: int) -> int:
+def _require_shard(shard: int) -> None:
     if not 0 <= shard <= _U32:
         raise UsageError(f"shard {shard} does not fit 32 bits: choose one from 0 to {_U32}.")
-    return shard
 
 
 class HotGuids(TwoFormStream["HotGuid"]):
@@ -116,8 +98,8 @@ class HotGuid(TwoFormLayout, Sharded):
         _require_shard(self.shard)
 
     def one_call(self) -> OneCall | None:
-        """One GUID in plain form; None for the form that is shuffled for SQL Server."""
-        return None if self.for_sql else OneCall(_one, HotGuids.state)
+        """One GUID in plain form; None for the form that is shuffled for SQL Server, and as documented."""
+        return OneCall(_one, HotGuids.state) if type(self) is HotGuid and not self.for_sql else None
 
     def maker(self, writer: Writer) -> tuple[bytes, int]:
         """The five bytes n4 … n8, and the counter below the first key's; takes four bytes of entropy."""
@@ -180,17 +162,6 @@ class DocumentedHotGuid(HotGuid):
         """The five bytes."""
         return {"process": maker}
 
-    def one_call(self) -> OneCall | None:
-        """One GUID in plain form; None for the form that is shuffled for SQL Server."""
-        return None if self.for_sql else OneCall(_one_documented, HotGuids.state)
-
-
-def _one_documented(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
-    state[0] += 1
-    seconds = np.uint64((tick - UNIX_EPOCH) // TICKS_PER_SECOND)
-    counter = np.uint64(state[0] & _COUNTER_MASK)
-    return seconds << np.uint64(32) | np.uint64(state[1]), counter << np.uint64(32) | np.uint64(state[2])
-
 
 def _one(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
     state[0] += 1
@@ -221,6 +192,7 @@ def _description(diagram: str, placed: str, *caveats: str, documented: bool = Fa
         {"T": "seconds since 1970", **process, "C": f"counter, {start}" + placed, "S": "shard" + placed},
         within="forward",
         across="by time",
+        process="MP",
         counter="C",
         uniqueness="process",
         time=Timestamp(

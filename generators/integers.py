@@ -1,54 +1,52 @@
-"""Integers in planned order: the control that every other layout is compared with.
+"""Integers in planned order, the control that every other layout is compared with; and integers in blocks.
 
-The client sends the row's number, from 1, in the planned order of all writers. A server that numbers rows itself is
-another layout, because it numbers them in the order in which they arrive.
+bigint-identity, int-identity   the row's number, from 1, in the planned order of all writers
+bigint-cached, bigint-hilo      blocks of 20 (Oracle's default) and of 10 numbers (EF Core's default)
+
+The client sends them. A server that numbers rows itself is another layout, because it numbers them in the order in
+which they arrive.
+
+With blocks, a writer fetches a block of numbers and uses all of them before it fetches the next: `SEQUENCE … CACHE n`
+of Oracle (a block an instance) and PostgreSQL (a block a session), hi/lo of EF Core, NHibernate and Hibernate. So n
+writers insert at n places of the index, each ascending, and the places are at most the blocks in use apart. Which block
+a writer gets depends on when the others fetch theirs; a client cannot know this in advance. Here writers take blocks in
+turns, as if all were equally fast: the block b of writer i of n has the number b · n + i, and a block holds
+block · size + 1 … block · size + size. SQL Server has one identity cache for the whole server, with gaps only after a
+restart: `bigint-identity` stands for it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.description import COUNTED, Description
 from keybench.generators.core.layout import Decoded, Halves, KeysRefused, OneCall
-from keybench.generators.core.stream import WriterLayout, WriterStream
+from keybench.generators.core.stream import ChunkLayout, Writer, WriterStream
 from keybench.model.byteorder import FixedBits
 from keybench.model.keys import Ints, Keys
 
 
-class PlannedNumbers(WriterStream["RowNumber"]):
-    """One writer's row numbers, from its first row on."""
-
-    def state(self) -> tuple[int, int]:
-        """The step from each number to the next, and the number before the first."""
-        first, second = self.writer.process.row_numbers(0, 2).tolist()
-        return second - first, 2 * first - second
-
-    def take(self, n: int) -> Keys:
-        """The numbers of the next n rows; ValueError where the plan gives fewer, UsageError for one that is too big."""
-        numbers = self.writer.row_numbers(n)
-        if n and int(numbers.max()) > self.layout.last:
-            raise UsageError(
-                f"row {self.layout.last + 1:,} has no number of {self.layout.bits} bits: take bigint-identity."
-            )
-        return Keys(numbers, "int")
-
-
 @dataclass(frozen=True, kw_only=True)
-class RowNumber(WriterLayout):
+class RowNumber(ChunkLayout):
     """Signed integers 1, 2, 3 … of `bits` bits over all writers."""
 
     reads_clock = "never"
-    streams = PlannedNumbers
     bits: int = 64
 
     @property
     def last(self) -> int:
         """The greatest number."""
         return (1 << self.bits - 1) - 1
+
+    def chunk(self, n: int, writer: Writer) -> Ints:
+        """The numbers of the next n rows; ValueError where the plan gives fewer, UsageError for one that is too big."""
+        numbers = writer.row_numbers(n)
+        if n and int(numbers.max()) > self.last:
+            raise UsageError(f"row {self.last + 1:,} has no number of {self.bits} bits: take bigint-identity.")
+        return numbers
 
     def shared_bits(self) -> FixedBits:
         """All bits beyond the number's and its sign are 0."""
@@ -64,7 +62,13 @@ class RowNumber(WriterLayout):
 
     def one_call(self) -> OneCall:
         """One number, in the order of writers that take turns."""
-        return OneCall(_one, PlannedNumbers.state, reads_clock=False)
+        return OneCall(_one, _step_and_start, reads_clock=False)
+
+
+def _step_and_start(stream: WriterStream[RowNumber]) -> tuple[int, int]:
+    """The step from each number to the next, and the number before the first."""
+    first, second = stream.writer.process.row_numbers(0, 2).tolist()
+    return second - first, 2 * first - second
 
 
 def _one(state: Ints, _tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
@@ -72,7 +76,48 @@ def _one(state: Ints, _tick: int, _first: np.uint64, _last: np.uint64) -> Halves
     return np.uint64(0), np.uint64(state[1])
 
 
-_STANDS_FOR: Final = "stands for what a server's identity or sequence does; the client sends it"
+@dataclass(frozen=True, kw_only=True)
+class Blocked(ChunkLayout):
+    """64-bit integers, `size` in a writer's block."""
+
+    reads_clock = "never"
+
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise UsageError(f"{self.name} with blocks of {self.size}: a block holds 1 number or more.")
+
+    def chunk(self, n: int, writer: Writer) -> Ints:
+        """The next n numbers."""
+        blocks, places = np.divmod(np.arange(writer.rows, writer.rows + n, dtype=np.int64), self.size)
+        writer.rows += n
+        return (blocks * writer.process.of + writer.process.index) * self.size + places + 1
+
+
+def _planned(number: str, *caveats: str) -> Description:
+    return Description(
+        "N64",
+        {"N": number},
+        within="always",
+        across="always",
+        uniqueness="plan",
+        counts_to=COUNTED,
+        caveats=("stands for what a server's identity or sequence does; the client sends it", *caveats),
+    )
+
+
+def _in_blocks(*caveats: str) -> Description:
+    return Description(
+        "N64",
+        {"N": "number from the writer's block"},
+        within="always",
+        across="by block",
+        uniqueness="plan",
+        counts_to=COUNTED,
+        caveats=("each writer inserts at its own place of the index, a few blocks apart", *caveats),
+    )
+
 
 LAYOUTS = (
     RowNumber(
@@ -81,15 +126,7 @@ LAYOUTS = (
         "keybench",
         order="rfc",
         kind="int",
-        description=Description(
-            "N64",
-            {"N": "row number"},
-            within="always",
-            across="always",
-            uniqueness="plan",
-            counts_to=COUNTED,
-            caveats=(_STANDS_FOR,),
-        ),
+        description=_planned("row number"),
     ),
     RowNumber(
         "int-identity",
@@ -98,14 +135,24 @@ LAYOUTS = (
         order="rfc",
         kind="int",
         bits=32,
-        description=Description(
-            "N64",
-            {"N": "row number, below 2³¹"},
-            within="always",
-            across="always",
-            uniqueness="plan",
-            counts_to=COUNTED,
-            caveats=(_STANDS_FOR, "2,147,483,647 is the last number"),
-        ),
+        description=_planned("row number, below 2³¹", "2,147,483,647 is the last number"),
+    ),
+    Blocked(
+        "bigint-cached",
+        "64-bit integers, 20 at a time for each writer, as from a sequence with CACHE 20",
+        "Oracle and PostgreSQL documentation, CREATE SEQUENCE … CACHE",
+        order="rfc",
+        kind="int",
+        size=20,
+        description=_in_blocks("Oracle: a block for each instance; PostgreSQL: for each session, CACHE 1 by default"),
+    ),
+    Blocked(
+        "bigint-hilo",
+        "64-bit integers, 10 at a time for each writer, as from hi/lo",
+        "EF Core documentation, HiLo; NHibernate, hilo",
+        order="rfc",
+        kind="int",
+        size=10,
+        description=_in_blocks("NHibernate's default block is far larger: 32,768"),
     ),
 )

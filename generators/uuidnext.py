@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.generators.core.bits import ROW, get_u48, put_word, read_words, stamp_version, words
+from keybench.generators.core.bits import get_u48, put_word, read_words, stamp_version, words
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
 from keybench.generators.core.counters import changes, positions_in_run, require_room
 from keybench.generators.core.description import Description
@@ -34,12 +34,6 @@ _SEQUENCE_LAST = (1 << 14) - 1
 _SEED_LAST = (1 << 13) - 1
 _TOGETHER = _SEQUENCE_LAST - _SEED_LAST
 """Keys made at once: so few that no sequence drawn among them can overflow."""
-
-_RARE = 64
-"""Keys per drawn sequence from which on the bytes between two draws are copied run by run."""
-
-_DRAWN = 10
-"""Bytes of entropy of a key that draws its sequence: two for it, then eight random ones."""
 
 
 class SequencedUuids(GuidStream["UuidNext"]):
@@ -74,7 +68,7 @@ class SequencedUuids(GuidStream["UuidNext"]):
             self._reading = int(readings[count - 1])
         require_room(self.layout.name, times, _LAST_MS, UNIX_48_BIT_LAST)
         drawn = changes(times, self._used)
-        sequence = self._draw_all(data[:count]) if drawn.all() else self._draw(data[:count], drawn, times)
+        sequence = self._draw(data[:count], drawn, times)
         put_word(data[:count], 1, sequence << 48 | times)
         self._used, self._sequence = int(times[-1]), int(sequence[-1])
         return count
@@ -96,26 +90,13 @@ class SequencedUuids(GuidStream["UuidNext"]):
             before[place + 1 :] = times[place:-1]
         return times
 
-    def _draw_all(self, data: Bytes) -> Ints:
-        """Fills r0 … r7, overwrites r8 … r15 with any bytes, and returns the sequence drawn for each key."""
-        n = len(data)
-        drawn = np.empty((n + 1) * _DRAWN, np.uint8)
-        self.writer.entropy.fill(drawn[:-_DRAWN].reshape(n, _DRAWN))
-        data.view(ROW)[:, 0] = np.ndarray((n,), ROW, drawn, 2, (_DRAWN,))
-        return np.ndarray((n,), ">u2", drawn, 0, (_DRAWN,)).astype(np.int64) & _SEED_LAST
-
     def _draw(self, data: Bytes, drawn: NDArray[np.bool_], times: Ticks) -> Ints:
         """Fills r0 … r7 and returns the sequences, drawn where `drawn`; bytes are taken in the order of the keys."""
         drawing = np.flatnonzero(drawn)
         pairs = self.writer.entropy.take(4 * len(drawn) + len(drawing), 2).view(np.uint16).ravel()
         where = drawing * 4 + np.arange(len(drawing))
         seeds = pairs[where].view(">u2").astype(np.int64) & _SEED_LAST
-        if len(drawing) * _RARE > len(drawn):
-            random = np.delete(pairs, where)
-        else:
-            head, *runs = np.split(pairs, where)
-            random = np.concatenate([head, *(run[1:] for run in runs)])
-        words(data)[:, 0] = random.view(np.uint64)
+        words(data)[:, 0] = np.delete(pairs, where).view(np.uint64)
         # Sequences count up from each drawn one, or from the last one in a run that continues an earlier call.
         starts: Ints = np.concatenate([[0], seeds])[np.cumsum(drawn)]
         starts += positions_in_run(times, self._used, self._sequence + 1)

@@ -1,30 +1,70 @@
-"""`keybench list decode`: which layouts a key can be, and what it holds."""
+"""`keybench list decode`: the keys that a text can stand for, which layouts they can be, and what they hold."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 from rich.text import Text
 
 from keybench.cli import console, print_json
-from keybench.errors import unknown_name
-from keybench.generators.commands.odds import STRONG
-from keybench.generators.commands.readings import Reading, groups, read, readings
-from keybench.generators.commands.records import readings_record
-from keybench.generators.commands.spellings import key_text, parse
+from keybench.errors import UsageError, unknown_name
+from keybench.generators.commands.make import key_text
+from keybench.generators.commands.odds import STRONG, fit
+from keybench.generators.commands.readings import KeyReading, groups, read, readings
 from keybench.generators.core.clock import SystemClock
 from keybench.generators.core.instants import iso_text
-from keybench.generators.core.layout import Layout, layout
+from keybench.generators.core.layout import Layout, layout, layouts
 from keybench.model.byteorder import PERMUTATIONS
-from keybench.model.keys import Keys, Order
+from keybench.model.keys import Bytes, Keys, Order
+
+_GUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}")
+_SHOWN: Final = 80
+"""Characters of a text that a message repeats."""
 
 _TITLES: Final = {"likely": "Likely", "possible": "Possible", "unlikely": "Unlikely", "no": "Ruled out"}
 _RANDOM: Final = "Random, no structure"
 _WEAK: Final = f"No layout fits {STRONG:,} times better than a random value would: none of these is likely."
 _ALIKE: Final = "No bits tell these apart."
+
+
+def parse(text: str, stored: Order = "rfc") -> list[Keys]:
+    """The keys, one in each `Keys`, that a text can stand for: a GUID, an integer, bytes in hexadecimal, or itself.
+
+    `stored` is the byte order of a GUID's digits. Raises UsageError for a text that can be no key.
+    """
+    plain = text.strip()
+    digits = plain.lower().removeprefix("urn:uuid:").removeprefix("0x").strip("{}()")
+    keys: list[Keys] = []
+    if _GUID.fullmatch(digits):
+        keys.append(Keys(_unstored(bytes.fromhex(digits.replace("-", "")), stored), "uuid"))
+    elif re.fullmatch(r"-?[0-9]{1,19}", plain) and -(1 << 63) <= int(plain) < 1 << 63:
+        keys.append(Keys(np.array([int(plain)]), "int"))
+    known = {(layout.kind, layout.description.width) for layout in layouts().values()}
+    if re.fullmatch(r"([0-9a-f]{2})+", digits) and ("bytes", len(digits) * 4) in known:
+        keys.append(Keys(np.frombuffer(bytes.fromhex(digits), np.uint8)[None], "bytes"))
+    if re.fullmatch(r"[!-~]+", plain) and ("text", len(plain)) in known:
+        keys.append(Keys(np.frombuffer(plain.encode(), np.uint8)[None], "text"))
+    if not keys:
+        shown = repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}… ({len(text):,} characters)"
+        raise UsageError(
+            f"{shown} is no key of any layout: a GUID has 32 hexadecimal digits, plain or as 8-4-4-4-12; "
+            "`keybench list layouts` shows the lengths of other keys."
+        )
+    return keys
+
+
+def _unstored(data: bytes, order: Order) -> Bytes:
+    """A GUID's bytes in RFC order, from the bytes that a column of that order stores."""
+    if order not in PERMUTATIONS:
+        raise UsageError(f"bytes in the order {order!r} cannot be turned back: choose from {', '.join(PERMUTATIONS)}.")
+    out = np.empty((1, 16), np.uint8)
+    out[0, list(PERMUTATIONS[order])] = np.frombuffer(data, np.uint8)
+    return out
 
 
 def print_readings(key: str, as_layout: str, stored: str, *, everything: bool, as_json: bool = False) -> None:
@@ -34,68 +74,82 @@ def print_readings(key: str, as_layout: str, stored: str, *, everything: bool, a
         raise unknown_name("order", stored, PERMUTATIONS)
     now = SystemClock().now()
     every = everything or bool(as_layout)
-    read_as = [
+    answers = [
         (keys, [_as(layout(as_layout), keys, now)] if as_layout else readings(keys, now)) for keys in parse(key, order)
     ]
     if as_json:
-        print_json([readings_record(key_text(keys), found, everything=every) for keys, found in read_as])
+        print_json([_record(key_text(keys), ranked, everything=every) for keys, ranked in answers])
         return
     out = console()
-    for number, (keys, found) in enumerate(read_as):
+    for number, (keys, ranked) in enumerate(answers):
         if number:
             out.print()
-        for line in lines(key_text(keys), found, out.width, everything=every):
+        for line in lines(key_text(keys), ranked, out.width, everything=every):
             out.print(line)
 
 
-def _as(chosen: Layout, keys: Keys, now: int) -> Reading:
+def _as(known: Layout, keys: Keys, now: int) -> KeyReading:
     """What the layout's reader reads, whether its fixed bits fit or not; UsageError where it refuses the key."""
-    decoded = chosen.decode(keys)
-    ticks = None if decoded.ticks is None else int(decoded.ticks[0])
-    fields = {name: int(values[0]) for name, values in decoded.fields.items()}
-    reading = read(chosen, keys, now)
-    judged = next((one for one in readings(keys, now) if one.layout == chosen), reading)
-    return replace(judged, verdict="unlikely" if judged.verdict == "no" else judged.verdict, ticks=ticks, fields=fields)
+    decoded = known.decode(keys)
+    reading = next((one for one in readings(keys, now) if one.layout == known), read(fit(known, keys, now), keys))
+    verdict = "unlikely" if reading.verdict == "no" else reading.verdict
+    return replace(reading, verdict=verdict).with_fields(decoded)
 
 
-def lines(key: str, found: Sequence[Reading], width: int, *, everything: bool) -> Iterator[Text]:
+def _record(key: str, ranked: Sequence[KeyReading], *, everything: bool) -> dict[str, Any]:
+    """The readings of one key for `--json` (docs/data.md); without `everything`, the likely and possible ones."""
+    return {
+        "key": key,
+        "readings": [
+            {
+                "layout": one.layout.name,
+                "verdict": one.verdict,
+                "reason": one.reason,
+                "chance": one.chance,
+                "time": iso_text(one.ticks) if one.ticks is not None else None,
+                "fields": dict(one.fields),
+            }
+            for one in ranked
+            if everything or one.verdict in {"likely", "possible"}
+        ],
+    }
+
+
+def lines(key: str, ranked: Sequence[KeyReading], width: int, *, everything: bool) -> Iterator[Text]:
     """The readings of one key: likely and possible ones; the others too if `everything`, else how many they are."""
     yield Text(key, style="bold")
-    made = groups(found)
-    if made and made[0][0].verdict == "possible" and len(found) > 1:
-        if made[0][0].layout.description.structureless:
-            yield from _titled(_RANDOM, made[:1], width)
-            made = made[1:]
+    together = groups(ranked)
+    if together and together[0][0].verdict == "possible" and len(ranked) > 1:
+        if together[0][0].layout.description.structureless:
+            yield from _titled(_RANDOM, together[:1], width)
+            together = together[1:]
         else:
-            yield Text("")
-            for line in textwrap.wrap(_WEAK, width):
-                yield Text(line)
+            yield from (Text(line) for line in ("", *textwrap.wrap(_WEAK, width)))
     for verdict in ("likely", "possible"):
-        yield from _titled(_TITLES[verdict], [group for group in made if group[0].verdict == verdict], width)
+        yield from _titled(_TITLES[verdict], [group for group in together if group[0].verdict == verdict], width)
         if verdict == "likely":
-            yield from _beside_random(made, width)
-    for verdict in ("unlikely", "no") if everything else ():
-        yield from _titled(_TITLES[verdict], [[one] for one in found if one.verdict == verdict], width)
-    unlikely, no = [sum(reading.verdict == verdict for reading in found) for verdict in ("unlikely", "no")]
-    if (unlikely or no) and not everything:
-        yield Text("")
-        hidden = f"{unlikely} more are unlikely, {no} are ruled out: --all shows why."
-        yield Text(hidden, style="dim")
-
-
-def _beside_random(made: Sequence[Sequence[Reading]], width: int) -> Iterator[Text]:
-    """How seldom keys that are random but for fixed bits fit as well as the first group, where the key can be one."""
-    random = next((group[0] for group in made if group[0].layout.description.structureless), None)
-    if random is None or made[0][0].verdict != "likely" or made[0][0] is random:
+            yield from _beside_random(together, width)
+    if everything:
+        for verdict in ("unlikely", "no"):
+            yield from _titled(_TITLES[verdict], [[one] for one in ranked if one.verdict == verdict], width)
         return
-    often = _round(random.chance / made[0][0].chance)
-    for line in textwrap.wrap(
-        f"Of random keys ({random.layout.name}), 1 in {often} fits as well as the first.", width - 2
-    ):
-        yield Text("  " + line)
+    unlikely, no = [sum(reading.verdict == verdict for reading in ranked) for verdict in ("unlikely", "no")]
+    if unlikely or no:
+        yield Text("")
+        yield Text(f"{unlikely} more are unlikely, {no} are ruled out: --all shows why.", style="dim")
 
 
-def _titled(title: str, listed: Sequence[Sequence[Reading]], width: int) -> Iterator[Text]:
+def _beside_random(together: Sequence[Sequence[KeyReading]], width: int) -> Iterator[Text]:
+    """How seldom keys that are random but for fixed bits fit as well as the first group, where the key can be one."""
+    random = next((group[0] for group in together if group[0].layout.description.structureless), None)
+    if random is None or together[0][0].verdict != "likely" or together[0][0] is random:
+        return
+    often = _round(random.chance / together[0][0].chance)
+    sentence = f"Of random keys ({random.layout.name}), 1 in {often} fits as well as the first."
+    yield from (Text("  " + line) for line in textwrap.wrap(sentence, width - 2))
+
+
+def _titled(title: str, listed: Sequence[Sequence[KeyReading]], width: int) -> Iterator[Text]:
     """Groups of readings under a title; nothing if there are none."""
     if not listed:
         return
@@ -108,7 +162,7 @@ def _titled(title: str, listed: Sequence[Sequence[Reading]], width: int) -> Iter
             yield from _reading(reading, width)
 
 
-def _reading(reading: Reading, width: int) -> Iterator[Text]:
+def _reading(reading: KeyReading, width: int) -> Iterator[Text]:
     line = Text(f"  {reading.layout.name.ljust(28)} ", style="cyan")
     line.append(iso_text(reading.ticks) if reading.ticks is not None else "no time", style="default")
     yield line

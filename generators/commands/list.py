@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from rich.text import Text
 
 from keybench.cli import console, print_json
 from keybench.errors import unknown_name
-from keybench.generators.commands.ascent import ascents
+from keybench.generators.commands.ascent import Ascends, Within, ascents
 from keybench.generators.commands.columns import BY_NAME, HEADINGS, ORDERS
-from keybench.generators.commands.records import layout_record
-from keybench.generators.commands.screen import entry, kind_and_width, symbol
 from keybench.generators.core.layout import Layout, layouts
 
 _CELL: Final = 7
+_SYMBOLS: Final[Mapping[Within, str]] = {"strictly": "●", "by time": "◐", "no": "·", "refused": "✗"}
 
 _LEGEND: Final = (
     ("●", "each key is above the one before"),
@@ -35,10 +34,10 @@ _LEGEND: Final = (
 def print_list(on: str, kind: str, *, as_json: bool = False) -> None:
     """Prints the layouts of that kind which ascend in that column, all if neither is given; UsageError for others."""
     if as_json:
-        print_json([layout_record(each) for each in sorted(chosen(on, kind), key=lambda each: each.name)])
+        print_json([layout_record(each) for each in sorted(select(on, kind), key=lambda each: each.name)])
         return
     out = console()
-    for line in table(chosen(on, kind), out.width):
+    for line in table(select(on, kind), out.width):
         out.print(line)
     out.print()
     for meaning in _LEGEND:
@@ -47,7 +46,7 @@ def print_list(on: str, kind: str, *, as_json: bool = False) -> None:
     out.print("\n`keybench list layouts NAME` shows one layout in full.")
 
 
-def chosen(on: str, kind: str) -> list[Layout]:
+def select(on: str, kind: str) -> list[Layout]:
     """The layouts to list, without duplicates for their aliases."""
     known = list({each.name: each for each in layouts().values()}.values())
     if on:
@@ -64,6 +63,44 @@ def chosen(on: str, kind: str) -> list[Layout]:
             raise unknown_name("kind", kind, kinds)
         known = [each for each in known if each.kind == kind]
     return known
+
+
+def layout_record(layout: Layout) -> dict[str, Any]:
+    """A layout as the list has it, for `--json` (docs/data.md)."""
+    return {
+        "name": layout.name,
+        "aliases": list(layout.aliases),
+        "summary": layout.summary,
+        "source": layout.source,
+        "kind": layout.kind,
+        "width": layout.description.width,
+        "order": layout.order,
+        "ascends": {
+            order: {"within": ascends.within, "across": ascends.across} for order, ascends in ascents(layout).items()
+        },
+    }
+
+
+def symbol(ascends: Ascends | None) -> str:
+    """How keys ascend in one column, as one symbol; empty where the column does not hold such keys."""
+    if ascends is None:
+        return ""
+    one_process = ascends.within in {"strictly", "by time"} and not ascends.across
+    return _SYMBOLS[ascends.within] + ("¹" if one_process else "")
+
+
+def kind_and_width(layout: Layout) -> str:
+    """The kind of the keys, with bits of integers, bytes or characters."""
+    width = layout.description.width
+    words = {"uuid": "uuid", "int": f"int {width}", "bytes": f"bytes {width // 8}", "text": f"text {width}"}
+    return words[layout.kind]
+
+
+def entry(heading: str, text: str, width: int, indent: int) -> Iterator[Text]:
+    """A heading, and beside it its text, wrapped."""
+    lines = textwrap.wrap(text, max(30, width - indent)) or [""]
+    for number, line in enumerate(lines):
+        yield Text((heading if not number else "").ljust(indent), style="bold") + Text(line, style="default not bold")
 
 
 def table(listed: Iterable[Layout], width: int) -> Iterator[Text]:

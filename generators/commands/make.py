@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import Clock, SystemClock, Ticks, ticks_of
+from keybench.generators.core.clock import Clock, SystemClock, VirtualClock, ticks_of
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
@@ -20,38 +20,25 @@ from keybench.model.keys import Keys
 _CHUNK: Final = 16_384
 
 
-class _Stopped(Clock):
-    """A clock that shows one instant."""
-
-    def __init__(self, tick: int) -> None:
-        self._tick = tick
-
-    def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
-        """The instant, n times, without odd nanoseconds."""
-        return self.read(n), np.zeros(n, np.int64)
-
-    def read(self, n: int) -> Ticks:
-        """The instant, n times."""
-        return np.full(n, self._tick, np.int64)
-
-    def now(self) -> int:
-        """The instant."""
-        return self._tick
-
-
 def print_keys(name: str, number: int, at: str, seed: int | None, worker: int) -> None:
     """Prints `number` keys of a layout, made at the instant `at` or at the system's time; UsageError for bad input."""
-    chosen = layout(name)
-    worker_ids = chosen.description.worker_ids
+    known = layout(name)
+    worker_ids = known.description.worker_ids
     if worker_ids is not None and worker >= worker_ids:
         raise UsageError(f"worker {worker} does not fit {name} keys: choose one from 0 to {worker_ids - 1}.")
-    clock: Clock = _Stopped(_instant(at)) if at else SystemClock()
+    clock: Clock = VirtualClock(np.full(number, _instant(at))) if at else SystemClock()
     entropy = AesEntropy.system() if seed is None else AesEntropy.seeded(seed)
     here = Process.current()
     process = Process(here.machine, here.pid, index=worker, of=max(worker + 1, worker_ids or 1))
-    stream = chosen.stream(process, clock, entropy)
+    stream = known.stream(process, clock, entropy)
     for start in range(0, number, _CHUNK):
         _write(stream.take(min(_CHUNK, number - start)))
+
+
+def key_text(keys: Keys) -> str:
+    """A key as text: a GUID, a number, hexadecimal digits, or itself."""
+    (key,) = objects(keys)
+    return key.hex() if isinstance(key, bytes) else str(key)
 
 
 def _instant(text: str) -> int:

@@ -46,8 +46,6 @@ _SIGNS: Final = 64
 _COUNTER_SPAN: Final = 1 << 64
 """The values of a 64-bit counter that started at the clock's ticks."""
 
-_NONE: Final = np.iinfo(np.int64).min
-
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -72,7 +70,8 @@ def fit(layout: Layout, keys: Keys, now: int) -> Fit:
     description = layout.description
     fits = np.logical_not(_wrong(layout, keys).any(axis=1))
     decoded = _decode(layout, keys, fits)
-    times = _times(description, decoded)
+    counters = decoded.fields.get(description.counts_from_clock)
+    times = decoded.ticks if counters is None else counters.astype(np.int64)
     plausible: NDArray[np.bool_] = fits.copy()
     chance = np.full(len(keys), fixed_share(layout))
     if times is not None:
@@ -119,47 +118,23 @@ def same_bits(one: Layout, other: Layout) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(ours.fixed(), theirs.fixed(), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """The order of layouts for each of n keys. All arrays have the shape (layouts, n)."""
-
-    plausible: NDArray[np.bool_]
-    chance: NDArray[np.float64]
-    likely: NDArray[np.bool_]
-    """Plausible, and the key fits far better than random values, and than random GUIDs of version 4, do."""
-    place: NDArray[np.int64]
-    """Each layout's place, from 0: likely ones, then those without structure, then the other plausible ones."""
-    together: NDArray[np.bool_]
-    """Layouts that cannot be told apart from the one in the first place, and this one."""
-
-
-def rank(fits: Sequence[Fit]) -> Ranking:
-    """Orders the layouts by chance.
+def rank(fits: Sequence[Fit]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """For each of the layouts and each of n keys whether it is likely, and its place from 0: both (layouts, n).
 
     A layout is likely if its chance is at most 1/`STRONG` of that of the best other layout without structure (such as
-    random GUIDs of version 4, which nearly all keys of that form are), or of 1 where none fits.
+    random GUIDs of version 4, which nearly all keys of that form are), or of 1 where none fits. Likely layouts come
+    first, then those without structure, then the other plausible ones, each by chance.
     """
     plausible = np.stack([each.plausible for each in fits])
     chance = np.stack([each.chance for each in fits])
     structureless = np.array([each.layout.description.structureless for each in fits])[:, None] & plausible
-    others = np.stack([
-        np.where(np.delete(structureless, row, 0), np.delete(chance, row, 0), 1.0).min(axis=0, initial=1.0)
-        for row in range(len(fits))
-    ])  # fmt: skip
-    likely = plausible & (chance * STRONG <= others)
-    # Layouts that are no better than one without structure, and fit as well, follow it by name.
-    group = np.where(likely, 0, np.where(structureless, 1, np.where(plausible, 2, 3)))
+    random = np.where(structureless, chance, 1.0)
+    best, second = np.sort(np.vstack([random, np.ones_like(random[:1])]), axis=0)[:2]
+    likely = plausible & (chance * STRONG <= np.where(random == best, second, best))
+    group = np.select([likely, structureless, plausible], [0, 1, 2], 3)
     names = np.argsort(np.argsort([each.layout.name for each in fits]))[:, None] + np.zeros_like(group)
-    order = np.lexsort((names, chance, group), axis=0)
-    place = np.empty_like(order)
-    np.put_along_axis(place, order, np.arange(len(fits))[:, None], axis=0)
-    together = np.zeros_like(plausible)
-    for row, first in enumerate(fits):
-        here = (place[row] == 0) & plausible[row]
-        if here.any():
-            alike = np.array([same_bits(first.layout, each.layout) for each in fits])[:, None]
-            together |= here & alike & alike_chances(chance[row], chance) & plausible & (likely == likely[row])
-    return Ranking(plausible, chance, likely, place, together)
+    # A layout's place is where it stands in the order: the inverse permutation.
+    return likely, np.lexsort((names, chance, group), axis=0).argsort(axis=0)
 
 
 def alike_chances(one: NDArray[np.float64] | float, other: NDArray[np.float64] | float) -> NDArray[np.bool_]:
@@ -203,21 +178,14 @@ def _decode(layout: Layout, keys: Keys, fits: NDArray[np.bool_]) -> Decoded:
                 raise
             fits[:] = False
             break
-        return Decoded(
-            None if decoded.ticks is None else _spread(decoded.ticks, rows, len(keys)),
-            {name: _spread(np.asarray(values), rows, len(keys)) for name, values in decoded.fields.items()},
-        )
+        ticks = None if decoded.ticks is None else _spread(decoded.ticks, rows, len(keys))
+        fields = {name: _spread(np.asarray(values), rows, len(keys)) for name, values in decoded.fields.items()}
+        return Decoded(ticks, fields)
     return Decoded()
 
 
 def _spread(values: NDArray[Any], rows: NDArray[np.intp], n: int) -> NDArray[Any]:
-    spread = np.full(n, _NONE, np.int64)
-    spread[rows] = values
-    return spread
-
-
-def _times(description: Description, decoded: Decoded) -> Ints | None:
-    if decoded.ticks is not None:
-        return decoded.ticks
-    counters = decoded.fields.get(description.counts_from_clock)
-    return None if counters is None else counters.astype(np.int64)
+    """n values, 0 but at `rows`."""
+    every = np.zeros(n, np.int64)
+    every[rows] = values
+    return every

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from rich.text import Text
 
 from keybench.cli import console, print_json
 from keybench.generators.commands.ascent import ascents
 from keybench.generators.commands.columns import DESCRIPTIONS, ORDERS
-from keybench.generators.commands.records import details, layout_record
-from keybench.generators.commands.screen import entry, kind_and_width, symbol
-from keybench.generators.commands.spellings import key_text
+from keybench.generators.commands.list import entry, kind_and_width, layout_record, symbol
+from keybench.generators.commands.make import key_text
 from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, TICKS_PER_SECOND, SystemClock
 from keybench.generators.core.description import Ascent, Description, Part, Uniqueness
 from keybench.generators.core.entropy import AesEntropy
@@ -44,15 +43,44 @@ _UNIQUE: Final[Mapping[Uniqueness, str]] = {
 
 def print_layout(name: str, *, as_json: bool = False) -> None:
     """Prints one layout; UsageError for an unknown name."""
-    chosen = layout(name)
-    stream = chosen.stream(Process.current(), SystemClock(), AesEntropy.system())
+    known = layout(name)
+    stream = known.stream(Process.current(), SystemClock(), AesEntropy.system())
     sample = key_text(stream.take(1))
     if as_json:
-        print_json(layout_record(chosen) | details(chosen) | {"sample": sample})
+        print_json(layout_record(known) | details(known) | {"sample": sample})
         return
     out = console()
-    for line in lines(chosen, sample, out.width):
+    for line in lines(known, sample, out.width):
         out.print(line)
+
+
+def details(layout: Layout) -> dict[str, Any]:
+    """What `show` adds."""
+    description, time = layout.description, layout.description.time
+    return {
+        "parts": [
+            {"letter": part.letter, "start": part.start, "width": part.width, "value": part.value}
+            for part in description.parts
+        ],
+        "meanings": dict(description.meanings),
+        "within": description.within,
+        "across": description.across,
+        "reads_clock": layout.reads_clock,
+        "random_width": description.random_width,
+        "uniqueness": description.uniqueness,
+        "worker_ids": description.worker_ids,
+        "time": {
+            "unit": time.unit,
+            "first": iso_text(time.first),
+            "last": iso_text(time.last),
+            "outside": time.outside,
+            "resolution_ticks": time.resolution,
+            "period_ticks": time.period,
+        }
+        if time
+        else None,
+        "caveats": list(description.caveats),
+    }
 
 
 def lines(layout: Layout, sample: str, width: int) -> Iterator[Text]:
@@ -94,7 +122,7 @@ def _facts(layout: Layout, sample: str) -> Iterator[tuple[str, str]]:
         if order in ascends and ascends[order].within in {"strictly", "by time", "refused"}:
             verb = "Refused by" if ascends[order].within == "refused" else "Ascends on"
             yield f"{symbol(ascends[order])} {verb}", _COLUMNS_OF_KIND.get(layout.kind, DESCRIPTIONS[order])
-    if all(each.within in {"no", "refused"} for each in ascends.values()):
+    if all(one.within in {"no", "refused"} for one in ascends.values()):
         yield "Ascends on", "no column"
     unit = "characters" if layout.kind == "text" else "bits"
     random = description.random_width

@@ -120,19 +120,10 @@ def require_room(layout: str, values: Ints, limit: int, last: int) -> Ints:
 
 def refuse_steps_back(layout: str, quanta: Ints, last: int, unit: str) -> int:
     """The last reading; UsageError where one is below the one before, for which the original makes no key."""
-    if not len(quanta):
-        return last
-    falls = quanta[1:] < quanta[:-1]
-    if quanta[0] < last:
-        raise _stepped_back(layout, int(last - quanta[0]), unit)
-    if falls.any():
-        at = int(falls.argmax())
-        raise _stepped_back(layout, int(quanta[at] - quanta[at + 1]), unit)
-    return int(quanta[-1])
-
-
-def _stepped_back(layout: str, by: int, unit: str) -> UsageError:
-    return UsageError(
-        f"the clock went back by {by} {unit}, and {layout} makes no key until it has caught up, as upstream: "
-        "use a clock that does not step back."
-    )
+    steps = np.diff(quanta, prepend=last)
+    if (back := steps[steps < 0]).size:
+        raise UsageError(
+            f"the clock went back by {-back[0]} {unit}, and {layout} makes no key until it has caught up, as upstream: "
+            "use a clock that does not step back."
+        )
+    return int(quanta[-1]) if len(quanta) else last

@@ -92,6 +92,7 @@ class Description:
     Layouts of kind text count characters instead of bits. `legend` explains the letters that `STANDARD` does not.
     Parts with letters in `random` are drawn for each key; all others depend on the clock, the process or earlier keys.
     Parts with letters in `steady` are the same in all keys of the one server that a stream stands for.
+    Parts with letters in `process` are the same in all keys of a process, and decide in which columns these ascend.
     Parts with letters in `counter` are bits of a counter that goes up by one a key, whatever the clock shows; after its
     last value it starts again with 0.
     `within`: how the keys of one stream ascend; `across`: those of several processes with one clock.
@@ -109,6 +110,7 @@ class Description:
     time: Timestamp | None = field(default=None, kw_only=True)
     random: str = field(default="R", kw_only=True)
     steady: str = field(default="", kw_only=True)
+    process: str = field(default="", kw_only=True)
     counter: str = field(default="", kw_only=True)
     worker_ids: int | None = field(default=None, kw_only=True)
     counts_from_clock: str = field(default="", kw_only=True)

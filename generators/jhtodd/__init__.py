@@ -22,7 +22,7 @@ millisecond come in no order. Nothing upstream reads the time; `decode` reads th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
@@ -48,27 +48,21 @@ _RANDOM_BYTES: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Sequential(GuidLayout):
-    """One of the three forms: where time and random bytes go, and in which byte order the time is.
+    """One of the three forms, named by its order; `versioned` ones have the version and variant that others lack."""
 
-    `versioned` forms have the version and variant that the published ones lack.
-    """
-
-    random_at: Literal[0, 6]
-    time_at: Literal[0, 10]
-    time_order: Order
     versioned: bool = False
 
     def fill(self, data: Bytes, writer: Writer) -> None:
         """The next n GUIDs; ten bytes of entropy a key."""
-        draw_bytes(data, self.random_at, writer.entropy, _RANDOM_BYTES)
+        draw_bytes(data, 0 if self.order == "mssql" else 6, writer.entropy, _RANDOM_BYTES)
         time = milliseconds(writer.readings(len(data)))
-        if self.time_at == 10:
+        if self.order == "mssql":
             swap_net(data)
             put_u48(data, 10, time)
         else:
             # The time overwrites Data1 and Data2, so only Data3 has to be swapped.
             swap_third_field(data)
-            if self.time_order == "net":
+            if self.order == "net":
                 put_u48_net(data, time)
             else:
                 put_u48(data, 0, time)
@@ -86,7 +80,8 @@ class Sequential(GuidLayout):
         """The millisecond, assuming that the time has not wrapped; UsageError where version 4 is missing."""
         if self.versioned:
             require_version(self.name, keys, 4)
-        return Decoded(get_u48(keys, self.time_at, self.time_order).view(np.int64) * TICKS_PER_MS)
+        time = get_u48(keys, 10) if self.order == "mssql" else get_u48(keys, 0, self.order)
+        return Decoded(time.view(np.int64) * TICKS_PER_MS)
 
 
 _U8: Final = np.uint64(0xFF)
@@ -130,9 +125,7 @@ def _forms(
     diagrams: tuple[str, str],
     time: str,
     order: Order,
-    random_at: Literal[0, 6],
-    time_at: Literal[0, 10],
-    aliases: tuple[str, ...],
+    *aliases: str,
 ) -> tuple[Sequential, Sequential]:
     """A form as published, and the same with version and variant."""
 
@@ -145,9 +138,6 @@ def _forms(
             _SOURCE,
             order=order,
             aliases=() if versioned else aliases,
-            random_at=random_at,
-            time_at=time_at,
-            time_order="rfc" if form == "string" else "net",
             versioned=versioned,
             description=Description(
                 diagrams[versioned],
@@ -173,9 +163,8 @@ LAYOUTS = (
         ("T48 R80", "T48 V4:4 R12 X2:2 R62"),
         "milliseconds since year 1",
         "rfc",
-        6,
-        0,
-        ("zaabee-string", "abp-string"),
+        "zaabee-string",
+        "abp-string",
     ),
     *_forms(
         "binary",
@@ -183,9 +172,8 @@ LAYOUTS = (
         ("T48 R80", "T48 V4:4 R12 X2:2 R62"),
         "milliseconds since year 1, first in .NET's bytes, so shuffled in the text",
         "net",
-        6,
-        0,
-        ("zaabee-binary", "abp-binary"),
+        "zaabee-binary",
+        "abp-binary",
     ),
     *_forms(
         "end",
@@ -193,8 +181,8 @@ LAYOUTS = (
         ("R80 T48", "R48 V4:4 R12 X2:2 R14 T48"),
         "milliseconds since year 1",
         "mssql",
-        0,
-        10,
-        ("zaabee-end", "abp-end", "abp"),
+        "zaabee-end",
+        "abp-end",
+        "abp",
     ),
 )

@@ -16,8 +16,9 @@ one, in about a microsecond each.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 from uuid import NAMESPACE_DNS, UUID
 
 import numpy as np
@@ -29,6 +30,8 @@ from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.generators.core.uuids import require_version
 from keybench.model.keys import Bytes, Keys
 
+_DIGESTS: Final[Mapping[str, Any]] = {"MD5": hashlib.md5, "SHA-1": hashlib.sha1, "SHA-256": hashlib.sha256}
+
 
 @dataclass(frozen=True, kw_only=True)
 class NamedUuid(GuidLayout):
@@ -37,15 +40,14 @@ class NamedUuid(GuidLayout):
     reads_clock = "never"
 
     version: int
-    algorithm: Literal["md5", "sha1", "sha256"]
+    algorithm: str
     namespace: UUID = NAMESPACE_DNS
 
     def fill(self, data: Bytes, writer: Writer) -> None:
         """The UUIDs of the next n names."""
         n = len(data)
         names = writer.names.take(n) if writer.names else [b"%d" % number for number in writer.row_numbers(n).tolist()]
-        digest_of: Any = {"md5": hashlib.md5, "sha1": hashlib.sha1, "sha256": hashlib.sha256}[self.algorithm]
-        prefix = self.namespace.bytes
+        digest_of, prefix = _DIGESTS[self.algorithm], self.namespace.bytes
         digests = [digest_of(prefix + name, usedforsecurity=False).digest()[:16] for name in names]
         data[:] = np.frombuffer(b"".join(digests), np.uint8).reshape(n, 16)
         stamp_version(data, self.version)
@@ -56,51 +58,32 @@ class NamedUuid(GuidLayout):
         return super().decode(keys)
 
 
-def _description(version: int) -> Description:
-    return Description(
-        f"D48 V4:{version} E12 X2:2 F62",
-        {
-            "D": "digest of namespace and name, bits 0 to 47",
-            "E": "digest, bits 52 to 63",
-            "F": "digest, bits 66 to 127",
-        },
-        random="",
-        uniqueness="plan",
-        caveats=(
-            "the same name gives the same key: keys are unique only if names are",
-            "random to every index, as version 4",
+LAYOUTS = tuple(
+    NamedUuid(
+        name,
+        f"The {algorithm} of namespace and name: no order, and nothing can be read back",
+        f"RFC 9562 {section}",
+        order="none",
+        version=version,
+        algorithm=algorithm,
+        description=Description(
+            f"D48 V4:{version} E12 X2:2 F62",
+            {
+                "D": "digest of namespace and name, bits 0 to 47",
+                "E": "digest, bits 52 to 63",
+                "F": "digest, bits 66 to 127",
+            },
+            random="",
+            uniqueness="plan",
+            caveats=(
+                "the same name gives the same key: keys are unique only if names are",
+                "random to every index, as version 4",
+            ),
         ),
     )
-
-
-_SUMMARY: Final = "The {} of namespace and name: no order, and nothing can be read back"
-
-LAYOUTS = (
-    NamedUuid(
-        "uuid-v3",
-        _SUMMARY.format("MD5"),
-        "RFC 9562 §5.3",
-        order="none",
-        version=3,
-        algorithm="md5",
-        description=_description(3),
-    ),
-    NamedUuid(
-        "uuid-v5",
-        _SUMMARY.format("SHA-1"),
-        "RFC 9562 §5.5",
-        order="none",
-        version=5,
-        algorithm="sha1",
-        description=_description(5),
-    ),
-    NamedUuid(
-        "uuid-v8-name",
-        _SUMMARY.format("SHA-256"),
-        "RFC 9562 §B.2",
-        order="none",
-        version=8,
-        algorithm="sha256",
-        description=_description(8),
-    ),
+    for name, version, algorithm, section in (
+        ("uuid-v3", 3, "MD5", "§5.3"),
+        ("uuid-v5", 5, "SHA-1", "§5.5"),
+        ("uuid-v8-name", 8, "SHA-256", "§B.2"),
+    )
 )

@@ -150,6 +150,7 @@ LAYOUTS = (
             within="always",
             across="by time",
             uniqueness="process",
+            process="QN",
             time=GREGORIAN_TIME,
             caveats=("in plain byte order it starts again every 429 s: store it by UUID_TO_BIN(u, 1)", _COUNTED),
         ),

@@ -69,7 +69,7 @@ from keybench.generators.rt_comb.providers import (
     TimestampProvider,
     UtcNoRepeat,
 )
-from keybench.model.keys import Bytes, Ints, Keys, Order
+from keybench.model.keys import Bytes, Ints, Keys
 
 _UNIX_LAST: Final = DATETIME_LAST - 256
 _SQL_LAST: Final = EPOCH_1900 + (TICKS_PER_DAY << 16) - 5
@@ -187,10 +187,9 @@ _NO_REPEAT: Final = (
 )
 
 
-def _comb(
-    name: str, called: str, provider: Provider, order: Order, unix: bool, diagram: str, *aliases: str
-) -> tuple[Comb, Comb]:
+def _comb(name: str, called: str, provider: Provider, diagram: str, *aliases: str) -> tuple[Comb, Comb]:
     """One pair of provider and strategy, with the clock's timestamps, and with timestamps that never repeat."""
+    unix, order = "U48" in diagram, provider.sorts
     dates, strategy = (UnixDates(), "UnixDateTimeStrategy") if unix else (SqlDates(), "SqlDateTimeStrategy")
     shuffled = ", in .NET's byte order" if order == "net" else ""
     legend = {letter: meaning + shuffled for letter, meaning in _MEANINGS.items() if letter in diagram}
@@ -236,24 +235,18 @@ LAYOUTS = (
         "rt-comb-sql",
         "RT.Comb Provider.Sql: a random GUID whose last six bytes are Unix milliseconds",
         SQL_PROVIDER,
-        "mssql",
-        True,
         "R48 V4:4 R12 X2:2 R14 U48",
     ),
     *_comb(
         "rt-comb-postgresql",
         "RT.Comb Provider.PostgreSql: a random GUID whose first six bytes are Unix milliseconds",
         POSTGRESQL_PROVIDER,
-        "rfc",
-        True,
         "U48 V4:4 R12 X2:2 R62",
     ),
     *_comb(
         "rt-comb-oracle",
         "RT.Comb Provider.Oracle, .SqliteBinary: a random GUID, Unix milliseconds in .NET's first bytes",
         BINARY_PROVIDER,
-        "net",
-        True,
         "U48 V4:4 R12 X2:2 R62",
         "rt-comb-sqlite-binary",
     ),
@@ -261,24 +254,18 @@ LAYOUTS = (
         "rt-comb-legacy",
         "RT.Comb Provider.Legacy: the COMB of 2002, last six bytes days and 1/300 s",
         SQL_PROVIDER,
-        "mssql",
-        False,
         "R48 V4:4 R12 X2:2 R14 D16 T32",
     ),
     *_comb(
         "rt-comb-postgresql-legacy",
         "RT.Comb PostgreSqlCombProvider with days and 1/300 s in the first six bytes",
         POSTGRESQL_PROVIDER,
-        "rfc",
-        False,
         "D16 T32 V4:4 R12 X2:2 R62",
     ),
     *_comb(
         "rt-comb-oracle-legacy",
         "RT.Comb BinaryCombProvider with days and 1/300 s in the first .NET bytes",
         BINARY_PROVIDER,
-        "net",
-        False,
         "T16 D16 T16 V4:4 R12 X2:2 R62",
         "rt-comb-sqlite-binary-legacy",
     ),

@@ -26,6 +26,8 @@ class Provider:
     """
 
     name: str
+    sorts: Order
+    """The order in which its COMBs ascend."""
     at: Literal[0, 10]
     order: Order = "rfc"
     swaps_rest: bool = False
@@ -48,13 +50,13 @@ class Provider:
         return dates if width == 6 else dates >> np.uint64(16)
 
 
-SQL_PROVIDER: Final = Provider("SqlCombProvider", 10)
+SQL_PROVIDER: Final = Provider("SqlCombProvider", "mssql", 10)
 """Into the bytes that SQL Server compares first: r10 … r15."""
 
-POSTGRESQL_PROVIDER: Final = Provider("PostgreSqlCombProvider", 0, swaps_rest=True)
+POSTGRESQL_PROVIDER: Final = Provider("PostgreSqlCombProvider", "rfc", 0, swaps_rest=True)
 """Into the first bytes of the text: r0 … r5."""
 
-BINARY_PROVIDER: Final = Provider("BinaryCombProvider", 0, "net")
+BINARY_PROVIDER: Final = Provider("BinaryCombProvider", "net", 0, "net")
 """Into the first bytes of `Guid.ToByteArray`, for Oracle's RAW and SQLite's BLOB as .NET binds them: n0 … n5."""
 
 

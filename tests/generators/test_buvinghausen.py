@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
-from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.buvinghausen.reader import to_datetime
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, ticks_of
-from keybench.generators.core.entropy import AesEntropy, Entropy
-from keybench.generators.core.instants import DATETIME_LAST
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, ticks_of
+from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.model.byteorder import rank
@@ -122,21 +117,6 @@ def test_the_counter_starts_as_getint32_draws(kind, suffix, script, first, opene
     assert counters.tolist() == [expected, expected + 1, expected + 2]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("suffix", ["", "-sql"])
-@given(data=st.data())
-def test_each_is_read_back_over_its_whole_range(kind, suffix, data, opened) -> None:
-    first, last, unit = {
-        "legacy": (0, DATETIME_LAST, 1),
-        "v7": (UNIX_EPOCH, V7_LAST, TICKS_PER_MS),
-        "v8time": (0, (1 << 60) - 1, 1),
-    }[kind]
-    ticks = [data.draw(st.integers(first, last)), first, last]
-    name = f"buvinghausen-{kind}{suffix}"
-    decoded = layout(name).decode(opened(name, ticks).take(3)).ticks
-    assert decoded.tolist() == [now - (now - first) % unit for now in ticks]
-
-
 def test_v8time_starts_again_in_3654(opened) -> None:
     decoded = layout("buvinghausen-v8time").decode(opened("buvinghausen-v8time", [1 << 60, (1 << 60) + 7]).take(2))
     assert decoded.ticks.tolist() == [0, 7]
@@ -149,21 +129,6 @@ def test_sql_servers_order_of_one_form_is_rfc_order_of_the_other(kind, opened) -
     for_sql = opened(f"buvinghausen-{kind}-sql", ticks).take(500)
     assert not np.array_equal(plain.data, for_sql.data)
     assert np.array_equal(rank(plain, "rfc"), rank(for_sql, "mssql"))
-
-
-@pytest.mark.parametrize("suffix", ["", "-sql"])
-@pytest.mark.parametrize(
-    ("kind", "ticks", "range_"),
-    [
-        ("legacy", -1, "0001-01-01T00:00:00.0000000Z to 9999-12-31T23:59:59.9999999Z"),
-        ("v7", UNIX_EPOCH - 1, "1970-01-01T00:00:00.0000000Z to 10889-08-02T05:31:50.6559999Z"),
-        ("v7", V7_LAST + 1, "1970-01-01T00:00:00.0000000Z to 10889-08-02T05:31:50.6559999Z"),
-        ("v8time", DATETIME_LAST + 1, "0001-01-01T00:00:00.0000000Z to 9999-12-31T23:59:59.9999999Z"),
-    ],
-)
-def test_readings_outside_the_range_are_refused(kind, suffix, ticks, range_, opened) -> None:
-    with pytest.raises(UsageError, match=f"^buvinghausen-{kind}{suffix} keys hold instants from {range_}, and the"):
-        opened(f"buvinghausen-{kind}{suffix}", [ticks]).take(1)
 
 
 @pytest.mark.parametrize(
@@ -179,74 +144,3 @@ def test_readings_outside_the_range_are_refused(kind, suffix, ticks, range_, ope
 def test_keys_of_another_layout_are_refused_and_named_as_given(name, guid, reason, guids_of) -> None:
     with pytest.raises(UsageError, match=f"^{guid} is no buvinghausen-{name} key: {reason}"):
         layout(f"buvinghausen-{name}").decode(guids_of([guid]))
-
-
-# The library's reader
-
-
-def test_the_pair_of_the_originals_tests(guids_of) -> None:
-    keys = guids_of(["8de7bf53-81dc-8c8b-b24c-56b51005eee1", "08de7bf5-381d-cc8b-f24c-56e3580439dd"])
-    ticks, known = to_datetime(keys, NOW)
-    assert known.all()
-    assert ticks.tolist() == [639_084_490_271_870_091] * 2
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("suffix", ["", "-sql"])
-def test_the_reader_reads_either_form_up_to_a_second_from_now(kind, suffix, opened) -> None:
-    name = f"buvinghausen-{kind}{suffix}"
-    whole = NOW - NOW % TICKS_PER_MS
-    made = [UNIX_EPOCH, whole, whole + TICKS_PER_SECOND, whole + 2 * TICKS_PER_SECOND]
-    keys = opened(name, made, process=QUIET).take(4)
-    ticks, known = to_datetime(keys, whole)
-    assert known.tolist() == [True, True, True, False]
-    assert ticks.tolist() == [*made[:3], 0]
-
-
-def test_legacy_keys_are_not_read_from_2056_on(opened) -> None:
-    end = ticks_of(datetime.fromisoformat("2056-01-27T22:30:34+00:00"))
-    later = end + 10**16
-    ends = [end - TICKS_PER_SECOND, end + TICKS_PER_SECOND]
-    known = to_datetime(opened("buvinghausen-legacy", ends, process=QUIET).take(2), later)[1]
-    assert known.tolist() == [True, False]
-
-
-def test_legacy_keys_of_a_quarter_of_all_machines_are_not_read(opened) -> None:
-    """Where the hash of the machine name begins with the bits of the RFC variant, the reader looks for a version."""
-    digest = hashlib.sha512(b"testhost").digest()
-    assert digest[0] >> 6 == 2
-    keys = opened("buvinghausen-legacy", [NOW]).take(1)
-    assert to_datetime(keys, NOW)[1].tolist() == [False]
-
-
-def test_a_few_random_guids_are_read_as_times(opened) -> None:
-    keys = opened("uuid-v4", [], entropy=AesEntropy.seeded("strangers")).take(100_000)
-    known = to_datetime(keys, NOW)[1]
-    assert 0.0001 < known.mean() < 0.004
-
-
-@given(text=st.uuids())
-@example(text=UUID("00000000-0000-0000-0000-000000000000"))
-def test_the_reader_is_the_published_rule(text, guids_of) -> None:
-    ticks, known = to_datetime(guids_of([str(text)]), NOW)
-    expected = published_reader(text, NOW)
-    assert (int(ticks[0]), bool(known[0])) == ((0, False) if expected is None else (expected, True))
-
-
-def published_reader(guid: UUID, now: int) -> int | None:
-    """`Guid.ToDateTime` of 6.x on .NET's bytes."""
-    back = [13, 12, 11, 10, 15, 14, 9, 8, 6, 7, 4, 5, 0, 1, 2, 3]
-    b = guid.bytes_le
-    for n in (b, bytes(b[i] for i in back)):
-        r = UUID(bytes_le=n).bytes
-        ticks = None
-        if n[8] & 0xC0 == 0x80:
-            if n[7] >> 4 == 8:
-                ticks = int.from_bytes(r[:6]) << 12 | (n[7] & 15) << 8 | n[6]
-            elif n[7] >> 4 == 7:
-                ticks = UNIX_EPOCH + int.from_bytes(r[:6]) * TICKS_PER_MS
-        elif n[3] == 8 and (n[6] & 0xC0 != 0x80 or n[8] >> 4 not in (7, 8)):
-            ticks = int.from_bytes(r[:8])
-        if ticks is not None and UNIX_EPOCH <= ticks <= now + TICKS_PER_SECOND:
-            return ticks
-    return None

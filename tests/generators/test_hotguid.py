@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
@@ -14,7 +14,6 @@ from keybench.generators import extract_shard, new
 from keybench.generators.core.bits import to_sql_guid
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.layout import layout
-from keybench.generators.hotguid import shard, split
 from keybench.model.byteorder import rank, stored
 from keybench.model.keys import Keys
 from tests.generators.scripted import ScriptedEntropy
@@ -59,36 +58,6 @@ def test_both_forms_sort_the_same_each_in_its_order(number, opened) -> None:
 def test_a_key_of_one_form_read_as_the_other_is_another_instant(opened) -> None:
     keys = opened("hotguid-sql", [START]).take(1)
     assert layout("hotguid").decode(keys).ticks != layout("hotguid-sql").decode(keys).ticks
-
-
-@given(region=st.integers(0, 1_023), key=st.integers(0, 4_194_303))
-@example(region=1_023, key=4_194_303)
-def test_a_shard_is_split_into_region_and_key(region, key) -> None:
-    assert split(shard(region, key)) == (region, key)
-
-
-def test_the_region_is_above_the_key() -> None:
-    assert shard(0, 4_194_303) + 1 == shard(1, 0) == 4_194_304
-    assert shard(1_023, 4_194_303) == 0xFFFF_FFFF
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: shard(1_024, 0), "region 1024 does not fit 10 bits: choose one from 0 to 1023."),
-        (lambda: shard(-1, 0), "region -1 does not fit 10 bits: choose one from 0 to 1023."),
-        (lambda: shard(0, 1 << 22), "shard key 4194304 does not fit 22 bits: choose one from 0 to 4194303."),
-        (lambda: split(1 << 32), "shard 4294967296 does not fit 32 bits: choose one from 0 to 4294967295."),
-        (
-            lambda: replace(layout("hotguid-sql"), shard=-1),
-            "shard -1 does not fit 32 bits: choose one from 0 to 4294967295.",
-        ),
-    ],
-)
-def test_a_number_that_does_not_fit_is_refused(call, message) -> None:
-    with pytest.raises(UsageError) as refused:
-        call()
-    assert str(refused.value) == message
 
 
 FORMS = ["hotguid", "hotguid-sql", "hotguid-documented", "hotguid-documented-sql"]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from keybench.errors import UsageError
 from keybench.generators.core.alphabets import PUSH64
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.core.layout import layout, layouts
+from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.integer_blocks import Blocked
+from keybench.generators.integers import Blocked
 from keybench.generators.nanoid import ALPHABET
 from keybench.model.keys import Keys
 from tests.generators.scripted import ScriptedEntropy
@@ -62,23 +62,6 @@ def worker(index: int) -> Process:
 
 
 # What holds for all of them
-
-
-@pytest.mark.parametrize("name", RANGED)
-@given(data=st.data())
-def test_the_time_reads_back_over_the_whole_range(name, data, opened) -> None:
-    time = layout(name).description.time
-    for ticks in (time.first, time.last, data.draw(st.integers(time.first, time.last))):
-        keys = opened(name, [ticks]).take(1)
-        assert layout(name).decode(keys).ticks == ticks - (ticks - time.first) % time.resolution
-
-
-@pytest.mark.parametrize("name", RANGED)
-def test_readings_outside_are_refused_with_the_range(name, opened) -> None:
-    time = layout(name).description.time
-    for ticks in (time.first - 1, time.last + 1):
-        with pytest.raises(UsageError, match=rf"^{name} keys hold instants from \S+Z to \S+Z, and the clock shows "):
-            opened(name, [ticks]).take(1)
 
 
 @pytest.mark.parametrize("name", WORKERS)
@@ -416,8 +399,3 @@ def test_a_block_of_no_numbers_is_refused() -> None:
     with pytest.raises(UsageError) as refused:
         Blocked("x", "", "", order="rfc", kind="int", size=0, description=description)
     assert str(refused.value) == "x with blocks of 0: a block holds 1 number or more."
-
-
-def test_the_list_of_layouts_with_a_range_is_complete() -> None:
-    described = {known.name for known in layouts().values() if known.kind != "uuid" and known.description.time}
-    assert described <= set(RANGED)

@@ -109,12 +109,6 @@ def test_comparison_of_the_originals_tests(guids_of) -> None:
     assert ticks.tolist() == [0x08D5893343C6E000, 0x08D589338B389180]
 
 
-@given(ticks=st.integers(1, 2**63 - 2))
-def test_newid_reads_back_any_tick(ticks, opened) -> None:
-    for name in FORMS.values():
-        assert layout(name).decode(opened(name, [ticks]).take(1)).ticks == ticks
-
-
 def test_a_worker_has_six_bytes() -> None:
     with pytest.raises(UsageError) as refused:
         replace(layout("newid"), worker=bytes(8))

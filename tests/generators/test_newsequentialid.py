@@ -8,8 +8,6 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import UNIX_EPOCH, ticks_of
@@ -77,13 +75,6 @@ def test_each_start_of_a_machine_adds_one_to_its_clock_sequence(boot, sequence, 
     decoded = layout(NAME).decode(keys)
     assert decoded.fields["clock_sequence"] == sequence
     assert decoded.fields["node"] == 0xA1B2C3D4E5F6
-
-
-@given(ticks=st.integers(FIRST, LAST))
-@example(ticks=FIRST)
-@example(ticks=LAST)
-def test_newsequentialid_reads_back_to_the_tick(ticks, opened) -> None:
-    assert layout(NAME).decode(opened(NAME, [ticks]).take(1)).ticks == ticks
 
 
 @pytest.mark.parametrize("readings", [[FIRST - 1], [LAST + 1], [LAST, LAST]])

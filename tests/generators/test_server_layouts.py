@@ -17,7 +17,7 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_LAST
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.core.uuids import GREGORIAN, GREGORIAN_LAST
+from keybench.generators.core.uuids import GREGORIAN
 from keybench.generators.percona_week import text_of_random, years_and_weeks
 from keybench.generators.sequential_uuids import Sequence
 from keybench.model.byteorder import stored
@@ -81,16 +81,6 @@ def test_mariadb_vector(vectors, opened) -> None:
     assert decoded.fields["counter"].tolist() == [0, 1, 2, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize(("name", "last"), [("postgresql-uuidv7", NS_LAST), ("mariadb-uuid-v7", UNIX_48_BIT_LAST)])
-def test_server_v7_at_the_ends_of_its_range(name, last, opened) -> None:
-    resolution = layout(name).description.time.resolution
-    decoded = layout(name).decode(opened(name, [UNIX_EPOCH + 10 * TICKS_PER_MS, last]).take(2)).ticks
-    assert decoded.tolist() == [UNIX_EPOCH + 10 * TICKS_PER_MS, last - (last - UNIX_EPOCH) % resolution]
-    for outside in (UNIX_EPOCH - 1, last + 1):
-        with pytest.raises(UsageError, match=f"^{name} keys hold instants from 1970-01-01T00:00:00.0000000Z to "):
-            opened(name, [outside]).take(1)
-
-
 def test_a_server_beyond_its_range_is_an_error(opened) -> None:
     with pytest.raises(UsageError, match=r"^mariadb-uuid-v7 keys end with 10889-08-02T05:31:50\.6559999Z"):
         opened("mariadb-uuid-v7", [UNIX_48_BIT_LAST] * 5).take(5)
@@ -149,14 +139,6 @@ def test_a_server_equals_my_uuid_call_by_call(steps, opened) -> None:
     decoded = layout("mysql-uuid").decode(keys)
     assert list(zip(decoded.ticks.tolist(), decoded.fields["clock_sequence"].tolist(), strict=True)) == expected
     assert (decoded.fields["node"] == int.from_bytes(drawn[2:]) | 1 << 40).all()
-
-
-@pytest.mark.parametrize("name", V1)
-@given(ticks=st.integers(GREGORIAN, GREGORIAN_LAST))
-@example(ticks=GREGORIAN)
-@example(ticks=GREGORIAN_LAST)
-def test_server_v1_is_read_back_to_the_tick(name, ticks, opened) -> None:
-    assert layout(name).decode(opened(name, [ticks]).take(1)).ticks == ticks
 
 
 def test_a_key_that_is_not_reordered_is_refused(guids_of) -> None:

@@ -10,12 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.auto_random import AutoRandom
-from keybench.generators.bit_reversed import bit_reversed
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.generators.hash_sharded import fnv1, numeric_hash, shards, varint_ascending
+from keybench.generators.spread_integers import AutoRandom, bit_reversed
 from keybench.model.byteorder import stored
 from tests.generators.scripted import ScriptedEntropy
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
@@ -99,20 +99,6 @@ def test_a_full_sequence_is_followed_by_the_next_millisecond(opened) -> None:
     decoded = layout(NAME).decode(stream.take(8_195))
     assert decoded.fields["sequence"].tolist() == [*range(8_191, 16_384), 7, 8]
     assert ((decoded.ticks - UNIX_EPOCH) // TICKS_PER_MS - MS).tolist() == [0] * 8_193 + [1, 1]
-
-
-@given(ticks=st.integers(UNIX_EPOCH, LAST))
-@example(ticks=UNIX_EPOCH)
-@example(ticks=LAST)
-def test_uuidnext_reads_back_to_the_millisecond(ticks, opened) -> None:
-    decoded = layout(NAME).decode(opened(NAME, [ticks]).take(1)).ticks[0]
-    assert decoded == ticks - (ticks - UNIX_EPOCH) % TICKS_PER_MS
-
-
-@pytest.mark.parametrize("ticks", [UNIX_EPOCH - 1, LAST + 1])
-def test_uuidnext_refuses_what_48_bits_cannot_hold(ticks, opened) -> None:
-    with pytest.raises(UsageError, match=f"^{NAME} keys hold instants from 1970-01-01T.* to 10889-08-02T"):
-        opened(NAME, [ticks]).take(1)
 
 
 def test_a_sequence_that_overflows_in_the_last_millisecond_is_refused(opened) -> None:

@@ -8,14 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keybench.generators.commands.readings import groups, read, readings
-from keybench.generators.commands.spellings import key_text, parse
+from keybench.generators.commands.decode import parse
+from keybench.generators.commands.make import key_text
+from keybench.generators.commands.odds import fit
+from keybench.generators.commands.readings import groups, readings
+from keybench.generators.commands.readings import read as read_fit
 from keybench.generators.core.clock import TICKS_PER_SECOND, ticks_of
 from keybench.generators.core.layout import layout, layouts
 
 NAMES = sorted({known.name for known in layouts().values()})
 NOW = 638_712_864_000_000_000  # 2025-01-01
 KEY = "d01c25cc-63a7-47cc-b5ba-018e5f3bff48"
+
+
+def read(known, keys, now):
+    return read_fit(fit(known, keys, now), keys)
 
 
 def one(found, name):

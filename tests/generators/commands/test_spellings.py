@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.commands.spellings import key_text, parse
+from keybench.generators.commands.decode import parse
+from keybench.generators.commands.make import key_text
 from keybench.model.byteorder import PERMUTATIONS, stored
 from keybench.model.keys import Keys
 

@@ -17,7 +17,8 @@ and the first key has one more. Order breaks where the counter wraps inside one 
 Entropy: four bytes for each draw of `get_int32`, then in v7 six bytes a key.
 
 Quirks, kept: in legacy and v8time only the counter's start is random; legacy keys have no version and no variant.
-`decode` reads the byte map. The library's own reader depends on the current time: `reader.to_datetime`.
+`decode` reads the byte map. The library's own reader knows no layout: it tries all of them and takes a time from 1970
+to a second from now, so it reads no legacy key from 2056-01-27T22:30:34Z on, where r0 becomes 9.
 """
 
 from __future__ import annotations
