@@ -1,8 +1,5 @@
 """A record of what is sent to SQL Server, by either driver."""
 
-import os
-from collections.abc import Iterator
-
 import pytest
 
 from keybench.databases.contract.roles import Address
@@ -24,12 +21,3 @@ def record(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> R
 @pytest.fixture
 def address() -> Address:
     return Address("mssql", "url", PARAMETERS)
-
-
-@pytest.fixture
-def environment() -> Iterator[None]:
-    """Restores the environment variables."""
-    before = dict(os.environ)
-    yield
-    os.environ.clear()
-    os.environ.update(before)

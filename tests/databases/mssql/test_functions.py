@@ -8,19 +8,13 @@ from __future__ import annotations
 import uuid
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from keybench.databases.core.functions import script
 from keybench.databases.mssql.engine import ENGINE
-from keybench.errors import UsageError
-from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
-from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.layout import layout
-from keybench.generators.core.process import Process
-from keybench.model.keys import Keys
+from tests.databases.combs import decoded, expected
 
 DAY = 864_000_000_000
 DAYS_TO_1970 = 25_567
@@ -66,27 +60,6 @@ def date_from_comb_legacy(comb: uuid.UUID) -> tuple[int, int] | None:
     """(days since 1900, 1/300 s)."""
     days, units = (int.from_bytes(as_binary(comb)[a:b], "big") for a, b in ((10, 12), (12, 16)))
     return divmod(days * 25_920_000 + units, 25_920_000) if units <= 25_920_000 else None
-
-
-def expected(name: str, base: uuid.UUID, ticks: int) -> uuid.UUID:
-    """The layout's key of that GUID and instant."""
-
-    class Given:
-        def take(self, n: int) -> np.ndarray:
-            return np.frombuffer(base.bytes, np.uint8).reshape(n, 16).copy()
-
-    clock = VirtualClock(np.array([UNIX_EPOCH + ticks]))
-    stream = layout(name).stream(Process.current(), clock, AesEntropy.seeded(1), guids=Given())
-    return uuid.UUID(bytes=stream.take(1).data.tobytes())
-
-
-def decoded(name: str, key: uuid.UUID) -> int | None:
-    try:
-        parts = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
-    except UsageError:
-        return None
-    assert parts.ticks is not None
-    return int(parts.ticks[0]) - UNIX_EPOCH
 
 
 @examples

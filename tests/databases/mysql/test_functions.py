@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -20,12 +19,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.functions import script
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
-from keybench.errors import UsageError
-from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
-from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.layout import layout
-from keybench.generators.core.process import Process
-from keybench.model.keys import Keys
+from tests.databases.combs import decoded, expected
 from tests.databases.mysql.conftest import ON_MARIADB, numbers, of_each, programs
 
 DAY = 86_400_000_000
@@ -76,29 +70,6 @@ def read(server: MySqlAdmin, function: str, key: uuid.UUID) -> int | None:
     given = f"'{key}'" if function.endswith("uuid") else f"x'{key.hex}'"
     date = server.value(f"SELECT {function}({given})")
     return None if date is None else (date - EPOCH) // timedelta(microseconds=1)
-
-
-def expected(name: str, base: uuid.UUID, ticks: int) -> uuid.UUID:
-    """The layout's key of that GUID and instant."""
-
-    class Given:
-        def take(self, n: int) -> np.ndarray:
-            assert n == 1
-            return np.frombuffer(base.bytes, np.uint8).reshape(1, 16).copy()
-
-    clock = VirtualClock(np.array([UNIX_EPOCH + ticks]))
-    stream = layout(name).stream(Process.current(), clock, AesEntropy.seeded(1), guids=Given())
-    return uuid.UUID(bytes=stream.take(1).data.tobytes())
-
-
-def decoded(name: str, key: uuid.UUID) -> int | None:
-    """What the layout reads, in ticks since 1970; None where it refuses the key."""
-    try:
-        parts = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
-    except UsageError:
-        return None
-    assert parts.ticks is not None
-    return int(parts.ticks[0]) - UNIX_EPOCH
 
 
 @examples

@@ -7,18 +7,12 @@ from __future__ import annotations
 
 import uuid
 
-import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from keybench.databases.core.functions import script
 from keybench.databases.oracle.engine import ENGINE
-from keybench.errors import UsageError
-from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
-from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.layout import layout
-from keybench.generators.core.process import Process
-from keybench.model.keys import Keys
+from tests.databases.combs import decoded, expected
 
 DAY = 864_000_000_000
 DAYS_TO_1970 = 25_567
@@ -36,25 +30,6 @@ def new_comb_legacy(base: uuid.UUID, ticks: int) -> uuid.UUID:
     units = (rest * 300 * 2 + 10_000_000) // 20_000_000  # ROUND(seconds * 300)
     days = (day + DAYS_TO_1970 + units // 25_920_000) % 65_536
     return uuid.UUID(bytes=bytes.fromhex(f"{days:04X}{units % 25_920_000:08X}") + base.bytes[6:16])
-
-
-def expected(name: str, base: uuid.UUID, ticks: int) -> uuid.UUID:
-    class Given:
-        def take(self, n: int) -> np.ndarray:
-            return np.frombuffer(base.bytes, np.uint8).reshape(n, 16).copy()
-
-    clock = VirtualClock(np.array([UNIX_EPOCH + ticks]))
-    stream = layout(name).stream(Process.current(), clock, AesEntropy.seeded(1), guids=Given())
-    return uuid.UUID(bytes=stream.take(1).data.tobytes())
-
-
-def decoded(name: str, key: uuid.UUID) -> int | None:
-    try:
-        parts = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
-    except UsageError:
-        return None
-    assert parts.ticks is not None
-    return int(parts.ticks[0]) - UNIX_EPOCH
 
 
 @examples

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -18,13 +17,9 @@ from keybench.databases.core.functions import script
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.errors import UsageError
-from keybench.generators.core.clock import UNIX_EPOCH, VirtualClock
-from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.layout import layout
-from keybench.generators.core.process import Process
+from keybench.generators.core.clock import UNIX_EPOCH
 from keybench.generators.rt_comb import POSTGRESQL
-from keybench.model.keys import Keys
+from tests.databases.combs import decoded, expected
 
 DAY = 86_400_000_000
 FIRST, LAST = -70 * 366 * DAY, 225 * 365 * DAY
@@ -55,19 +50,6 @@ def comb(server: PostgresAdmin, function: str, base: uuid.UUID, microseconds: in
     return server.value(f"SELECT {function}('{base}', {stamp(microseconds)})")
 
 
-def expected(name: str, base: uuid.UUID, ticks: int) -> uuid.UUID:
-    """The layout's key of that GUID and instant."""
-
-    class Given:
-        def take(self, n: int) -> np.ndarray:
-            assert n == 1
-            return np.frombuffer(base.bytes, np.uint8).reshape(1, 16).copy()
-
-    clock = VirtualClock(np.array([UNIX_EPOCH + ticks]))
-    stream = layout(name).stream(Process.current(), clock, AesEntropy.seeded(1), guids=Given())
-    return uuid.UUID(bytes=stream.take(1).data.tobytes())
-
-
 def read(server: PostgresAdmin, function: str, key: uuid.UUID) -> int | None:
     """Microseconds since 1970. The server splits the time into parts, because its years go beyond Python's."""
     statement = (
@@ -76,16 +58,6 @@ def read(server: PostgresAdmin, function: str, key: uuid.UUID) -> int | None:
         f"FROM (SELECT {function}('{key}') AT TIME ZONE 'UTC' AS at) AS moment"
     )
     return server.value(statement)
-
-
-def decoded(name: str, key: uuid.UUID) -> int | None:
-    """The same as read by the layout, in ticks; None if it refuses the key."""
-    try:
-        moments = layout(name).decode(Keys(np.frombuffer(key.bytes, np.uint8).reshape(1, 16), "uuid"))
-    except UsageError:
-        return None
-    assert moments.ticks is not None
-    return int(moments.ticks[0]) - UNIX_EPOCH
 
 
 examples = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
