@@ -10,6 +10,15 @@ from keybench.generators.core.layout import layout, layouts
 from keybench.model.column import Column
 from keybench.model.table import ServerKeys
 
+SERVER_MAKES: Final = "The server makes a key where a row brings none."
+NO_FUNCTION: Final = "The application makes the keys: the server has no function for them."
+FILL_OLD_ROWS: Final = (
+    "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with the time of "
+    "its row"
+)
+FILL_CHILDREN: Final = "Give every child table a column for the new key, and fill it by a join"
+"""Sentences in advised statements."""
+
 _VERSION = slice(48, 52)
 _WEIGHTS = (8, 4, 2, 1)
 
@@ -31,15 +40,6 @@ def alike(one: str, other: str) -> bool:
         return True
     version, order = uuid_version(one), layout(one).order
     return version is not None and order != "none" and (version, order) == (uuid_version(other), layout(other).order)
-
-
-SERVER_MAKES: Final = "The server makes a key where a row brings none."
-NO_FUNCTION: Final = "The application makes the keys: the server has no function for them."
-FILL_OLD_ROWS: Final = (
-    "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with the time of "
-    "its row"
-)
-FILL_CHILDREN: Final = "Give every child table a column for the new key, and fill it by a join"
 
 
 def without_default(table: KeyedTable, declaration: str, note: str) -> Statement | None:

@@ -20,12 +20,11 @@ EXTENSIONS = ("pageinspect", "pg_walinspect")
 
 def recipe(settings: Settings) -> Recipe:
     """The container's recipe, with these settings."""
-    options = (part for name, value in settings.values.items() for part in ("-c", f"{name}={value}"))
     return Recipe(
         engine="postgresql",
         title="PostgreSQL",
         image=IMAGE,
-        command=("postgres", *options),
+        command=("postgres", *(f"--{name}={value}" for name, value in settings.values.items())),
         environment={
             "POSTGRES_USER": USER,
             "POSTGRES_DB": "postgres",

@@ -43,7 +43,7 @@ _INITDB = (
     "--locale=C",
     "--no-sync",
 )
-_OWN_SETTINGS = {
+_PRIVATE_SETTINGS = {
     "listen_addresses": "",
     "port": _PORT,
     "unix_socket_directories": "{folder}",
@@ -135,21 +135,17 @@ class LocalServer(PrivateServer):
             raise EnvironmentMissing(missing(kind))
         self._kind = kind
         self._settings = settings
-        options = [f"{name}={value}" for name, value in {**settings.values, **_OWN_SETTINGS}.items()]
+        options = {**settings.values, **_PRIVATE_SETTINGS}
+        quiet = ["--no-instructions"] if _version(installation / "bin" / "postgres") >= (QUIET_INITDB,) else []
         folder = PrivateFolder(
             "postgresql",
             installation=installation,
-            setup=[
-                (
-                    *_INITDB,
-                    *(["--no-instructions"] if _version(installation / "bin" / "postgres") >= (QUIET_INITDB,) else []),
-                )
-            ],
+            setup=[(*_INITDB, *quiet)],
             server=[
                 "{installation}/bin/postgres",
                 "-D",
                 "{folder}/data",
-                *(part for option in options for part in ("-c", option)),
+                *(f"--{name}={value}" for name, value in options.items()),
             ],
             stop_signal=signal.SIGQUIT,  # ends at once, without a checkpoint: the files are deleted next
             restart_signal=signal.SIGINT,  # a fast shutdown, with a checkpoint

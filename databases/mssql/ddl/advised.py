@@ -183,5 +183,9 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
             brief,
         ),
     )
-    pages = (_RENAME if sql.startswith("EXEC") else _ALTER_TABLE if sql else "" for sql, _, _ in steps)
-    return [Statement(sql, text, False, page, locks) for (sql, text, locks), page in zip(steps, pages, strict=True)]
+    return [Statement(sql, text, False, _page(sql), locks) for sql, text, locks in steps]
+
+
+def _page(sql: str) -> str:
+    """The page of the documentation on a step of `converting`."""
+    return (_RENAME if sql.startswith("EXEC") else _ALTER_TABLE) if sql else ""

@@ -142,6 +142,10 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
             "Exclusive, while the column is checked.",
         ),
     )
-    page, of_index = f"{_DOCS}ALTER-TABLE.html", f"{_DOCS}CREATE-INDEX.html"
-    pages = (of_index if sql.startswith("CREATE") else page if sql else "" for sql, _, _ in steps)
-    return [Statement(sql, text, False, page, locks) for (sql, text, locks), page in zip(steps, pages, strict=True)]
+    return [Statement(sql, text, False, _page(sql), locks) for sql, text, locks in steps]
+
+
+def _page(sql: str) -> str:
+    """The page of the documentation on a step of `converting`."""
+    name = "CREATE-INDEX" if sql.startswith("CREATE") else "ALTER-TABLE"
+    return f"{_DOCS}{name}.html" if sql else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -29,14 +28,6 @@ NO_BULK = (
     '(KEYBENCH_MSSQL_DRIVER), or choose a scenario whose path is "rows".'
 )
 UNLIMITED = {"batch_size": 0, "timeout": 0, "column_mappings": ["key", "payload"]}
-
-
-@pytest.fixture
-def free_port() -> int:
-    """A port of this machine where nothing listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])
