@@ -86,14 +86,14 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
 
     `results`: a results database, whose measurements are told; empty for none.
     """
-    found = candidates(needs, lambda name: bool(calls_for(name)))
-    if all(one.misses for one in found):
-        raise UsageError(_contradiction(needs, found))
-    say(f"{len(found)} layouts on {needs.on.title}")
-    forecasts = _forecasts(needs, found)
-    known = [(one, of) for one, of in zip(found, forecasts, strict=True) if isinstance(of, IndexForecast)]
-    refused = [(one.label, of) for one, of in zip(found, forecasts, strict=True) if isinstance(of, str)]
-    today = _today(found, needs.existing)
+    choices = candidates(needs, lambda name: bool(calls_for(name)))
+    if all(one.misses for one in choices):
+        raise UsageError(_contradiction(needs, choices))
+    say(f"{len(choices)} layouts on {needs.on.title}")
+    forecasts = _forecasts(needs, choices)
+    known = [(one, made) for one, made in zip(choices, forecasts, strict=True) if isinstance(made, IndexForecast)]
+    refused = [(one.label, why) for one, why in zip(choices, forecasts, strict=True) if isinstance(why, str)]
+    today = _today(choices, needs.existing)
     order = ranking(
         judge(known, needs),
         needs.made_by,
@@ -103,42 +103,43 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     if order is None:
         raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")
     best = order.best.candidate
-    existing, options = None, []
-    if needs.existing:
-        every = (*order.meeting, *order.missing)
-        existing = next((one for one in every if one.candidate is today), None)
-        if existing and existing.candidate.label != best.label:
-            old = layout(needs.existing.layout)
-            options = of_existing.options(
-                needs.on,
-                existing.candidate.table(needs.payload),
-                old.name,
-                needs.existing.rows,
-                best.name,
-                coming(needs.rows, needs.existing),
-                rows_per_second=needs.rows_per_second,
-                new_column=best.column,
-                server=needs.server,
-            )
+    judged = (*order.meeting, *order.missing)
+    existing = next((one for one in judged if one.candidate is today), None) if needs.existing else None
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(best.name):
         calls.setdefault(call.language, call)
-    of = Answer(
+    reply = Answer(
         needs,
         order,
         existing,
-        options,
+        _options(needs, existing.candidate, best) if existing and existing.candidate.label != best.label else [],
         tuple(calls.values()),
         create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         measured(results, needs.on) if results else {},
         tuple(refused),
         dict(refused).get(today.label, "") if today else "",
     )
-    return replace(of, deletions=_deletions(of)) if needs.retention_days else of
+    return replace(reply, deletions=_deletions(reply)) if needs.retention_days else reply
 
 
-def _deletions(of: Answer) -> dict[str, Growth | None]:
-    needs, shown = of.needs, [of.ranking.best, *([of.compared] if of.compared else [])]
+def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option]:
+    """What can be done about the keys that the table has."""
+    assert needs.existing
+    return of_existing.options(
+        needs.on,
+        today.table(needs.payload),
+        layout(needs.existing.layout).name,
+        needs.existing.rows,
+        best.name,
+        coming(needs.rows, needs.existing),
+        rows_per_second=needs.rows_per_second,
+        new_column=best.column,
+        server=needs.server,
+    )
+
+
+def _deletions(answer: Answer) -> dict[str, Growth | None]:
+    needs, shown = answer.needs, [answer.ranking.best, *([answer.compared] if answer.compared else [])]
     return {
         one.candidate.label: growth(
             needs.on, one.candidate.table(needs.payload), one.candidate.name, needs.rows, needs.rows_per_second

@@ -107,11 +107,11 @@ def advise(
         console.status(f"{needs.on.title}: {needs.rows:,} rows") as status,
         when_compiling(lambda: console.print(COMPILING, soft_wrap=True)),
     ):
-        of = answer(needs, results, status.update)
+        reply = answer(needs, results, status.update)
     if chosen == "text" and output is None:
-        terminal.show(of, cli.console())
+        terminal.show(reply, cli.console())
         return 0
-    text = _text(of, chosen)
+    text = _text(reply, chosen)
     if output is None:
         sys.stdout.write(text)
         return 0
@@ -120,7 +120,7 @@ def advise(
     return 0
 
 
-def _text(of: Any, chosen: Format) -> str:
+def _text(reply: Any, chosen: Format) -> str:
     import io
     import json
 
@@ -129,13 +129,13 @@ def _text(of: Any, chosen: Format) -> str:
     from keybench.advice.output import as_json, markdown, page, terminal
 
     if chosen == "json":
-        return json.dumps(as_json.content(of), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(as_json.content(reply), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if chosen == "md":
-        return markdown.markdown(of)
+        return markdown.markdown(reply)
     if chosen == "html":
-        return page.page(of)
+        return page.page(reply)
     file = io.StringIO()
-    terminal.show(of, Console(file=file, width=120, highlight=False, markup=False))
+    terminal.show(reply, Console(file=file, width=120, highlight=False, markup=False))
     return file.getvalue()
 
 

@@ -20,112 +20,112 @@ _SAME = 3
 """An index that deletions change by no more %, keeps its size."""
 
 
-def keeps_column(of: Answer) -> bool:
+def keeps_column(answer: Answer) -> bool:
     """Whether new keys come into today's column, beside the old ones."""
-    ways = {one.name for one in of.options}
-    return "switch" in ways and of.existing is not None and of.existing.candidate.column == of.best.column
+    ways = {one.name for one in answer.options}
+    return "switch" in ways and answer.existing is not None and answer.existing.candidate.column == answer.best.column
 
 
-def pays_at_once(of: Answer) -> bool:
+def pays_at_once(answer: Answer) -> bool:
     """Whether new keys among old ones take fewer bytes a row than the keys of today, before any rebuild."""
-    ways = {one.name: one for one in of.options}
-    return _bytes(of, ways["switch"]) <= _bytes(of, ways["stay"])
+    ways = {one.name: one for one in answer.options}
+    return _bytes(answer, ways["switch"]) <= _bytes(answer, ways["stay"])
 
 
-def _bytes(of: Answer, one: Option) -> float:
+def _bytes(answer: Answer, one: Option) -> float:
     """What a row to come adds to the index and the log, and what is read for it."""
-    size = of.ranking.best.forecast
+    size = answer.ranking.best.forecast
     page_bytes = size.index_bytes.value / size.leaf_pages.value
-    found = of.existing if one.name == "stay" and of.existing else of.ranking.best
+    found = answer.existing if one.name == "stay" and answer.existing else answer.ranking.best
     reads = found.forecast.reads.value if found.forecast.reads else 0.0
-    grown = (one.leaf_pages.value - one.before.value) / coming(of.needs.rows, of.needs.existing)
+    grown = (one.leaf_pages.value - one.before.value) / coming(answer.needs.rows, answer.needs.existing)
     return page_bytes * (grown + reads) + (one.log_bytes.value if one.log_bytes else 0.0)
 
 
-def gain(of: Answer) -> str:
+def gain(answer: Answer) -> str:
     """What the recommended keys do for a table that has others: one sentence. Only for an answer with options."""
-    ways = {one.name: one for one in of.options}
-    rows = coming(of.needs.rows, of.needs.existing)
-    if not keeps_column(of):
-        return _moved(of, ways, rows)
+    ways = {one.name: one for one in answer.options}
+    rows = coming(answer.needs.rows, answer.needs.existing)
+    if not keeps_column(answer):
+        return _moved(answer, ways, rows)
     stay, switch = ways["stay"], ways["switch"]
-    if not pays_at_once(of):
+    if not pays_at_once(answer):
         later = ways["switch-rebuild-later"]
-        until = _worse(of, switch, stay)
+        until = _worse(answer, switch, stay)
         why = "because new keys stand between old ones and split full pages in half"
         return (
-            f"Rebuilt after the next {rows:,} rows, {of.place} takes {_size(of, later)} and old pages stay full, where "
-            f"today's keys keep it at {_size(of, stay)}{until and f'; until then {until}, {why}'}."
+            f"Rebuilt after the next {rows:,} rows, {answer.place} takes {_size(answer, later)} and old pages stay "
+            f"full, where today's keys keep it at {_size(answer, stay)}{until and f'; until then {until}, {why}'}."
         )
-    found = _work(of, switch.log_bytes, stay.log_bytes)
+    found = _work(answer, switch.log_bytes, stay.log_bytes)
     if switch.splits.value * ALIKE < stay.splits.value:
         found.append(f"splits {switch.splits.value:.1f} pages for 1,000 rows instead of {stay.splits.value:.1f}")
     if found:
-        return f"Over the next {rows:,} rows each insert then {_and(found)}{_smaller(of, switch, stay)}."
-    return f"{of.place.capitalize()} ends at {_size(of, switch)} instead of {_size(of, stay)}."
+        return f"Over the next {rows:,} rows each insert then {_and(found)}{_smaller(answer, switch, stay)}."
+    return f"{answer.place.capitalize()} ends at {_size(answer, switch)} instead of {_size(answer, stay)}."
 
 
-def ends(of: Answer) -> str:
+def ends(answer: Answer) -> str:
     """That the keys of today end before the table does; empty if they don't."""
-    if not of.ends or of.needs.existing is None:
+    if not answer.ends or answer.needs.existing is None:
         return ""
-    keys, why = f"Today's `{of.needs.existing.layout}` keys", of.ends.rstrip(".")
+    keys, why = f"Today's `{answer.needs.existing.layout}` keys", answer.ends.rstrip(".")
     return f"{keys} end before the table does: {why}. There are no figures for keeping them."
 
 
-def cost(of: Answer) -> str:
+def cost(answer: Answer) -> str:
     """What new keys among old ones cost, and what helps: a sentence or two; empty if they cost nothing."""
-    if not keeps_column(of):
+    if not keeps_column(answer):
         return ""
-    ways = {one.name: one for one in of.options}
+    ways = {one.name: one for one in answer.options}
     stay, switch = ways["stay"], ways["switch"]
     found = []
-    if pays_at_once(of):
+    if pays_at_once(answer):
         if switch.splits.value > ALIKE * stay.splits.value and switch.splits.value >= _ONE_SPLIT:
             found.append(f"{switch.splits.value:.1f} pages are split for 1,000 rows instead of {stay.splits.value:.1f}")
         if _pages(switch) > ALIKE * _pages(stay):
-            found.append(f"{of.place} ends at {_size(of, switch)} instead of {_size(of, stay)}")
+            found.append(f"{answer.place} ends at {_size(answer, switch)} instead of {_size(answer, stay)}")
         text = f"But new keys stand between old ones and split full pages in half: {_and(found)}." if found else ""
     else:
         text = "These figures are bytes: inserts that go to few pages at a time can save time, too, so measure it."
     rebuilt = min((one for name, one in ways.items() if "rebuild" in name), key=_pages, default=None)
-    if pays_at_once(of) and rebuilt and _pages(rebuilt) * ALIKE < _pages(switch):
+    if pays_at_once(answer) and rebuilt and _pages(rebuilt) * ALIKE < _pages(switch):
         when = "afterwards" if rebuilt.name.endswith("later") else "first"
-        text += f" Rebuild {of.place} {when}, and it ends at {_size(of, rebuilt)}."
+        text += f" Rebuild {answer.place} {when}, and it ends at {_size(answer, rebuilt)}."
     if "convert" in ways:
-        text += _converted(of, ways["convert"], rebuilt or switch, switch)
+        text += _converted(answer, ways["convert"], rebuilt or switch, switch)
     return text.strip()
 
 
-def _converted(of: Answer, convert: Option, rebuilt: Option, switch: Option) -> str:
+def _converted(answer: Answer, convert: Option, rebuilt: Option, switch: Option) -> str:
     """Whether old rows should get new keys, too."""
     found = []
     if convert.splits.value < _ONE_SPLIT <= switch.splits.value:
         found.append("end the splits")
     if _pages(convert) * ALIKE < _pages(rebuilt):
-        found.append(f"bring {of.place} to {_size(of, convert)}")
+        found.append(f"bring {answer.place} to {_size(answer, convert)}")
     if not found:
         return " New keys for old rows would gain nothing more."
     return f" New keys for old rows, too, would {_and(found)}; but everything that refers to them has to change."
 
 
-def deletions(of: Answer) -> str:
+def deletions(answer: Answer) -> str:
     """What deleting old rows does, which is not in the figures: three sentences; empty if all rows stay."""
-    if of.deletions is None:
+    if answer.deletions is None:
         return ""
     text = "Rows that are deleted are not in these figures."
-    shown = [one for one in (of.ranking.best, of.compared) if one and of.deletions.get(one.candidate.label)]
+    shown = [one for one in (answer.ranking.best, answer.compared) if one and answer.deletions.get(one.candidate.label)]
     if not shown:
-        return f"{text} The page model of {of.needs.on.title} does not know what deletions leave."
+        return f"{text} The page model of {answer.needs.on.title} does not know what deletions leave."
     parts: list[str] = []
     rows = 0
     for one in shown:
-        grown = of.deletions[one.candidate.label]
+        grown = answer.deletions[one.candidate.label]
         assert grown
         rows, name = grown.rows, f"`{one.candidate.name}`"
-        subject = f"that of {name} keys" if parts else f"{of.place} of {name} keys"
+        subject = f"that of {name} keys" if parts else f"{answer.place} of {name} keys"
         parts.append(f"{subject} {_changed(grown)}{_why(one, grown)}")
-    sizes = f"up to {rows:,} rows" if rows < of.needs.rows else f"{rows:,} rows"
+    sizes = f"up to {rows:,} rows" if rows < answer.needs.rows else f"{rows:,} rows"
     return (
         f"{text} As new rows take the place of the oldest, {'; '.join(parts)}. This is from a page model of {sizes}, "
         "after one and a half times as many came and went."
@@ -150,28 +150,28 @@ def _why(one: Judged, grown: Growth) -> str:
     return ""
 
 
-def _moved(of: Answer, ways: Mapping[Name, Option], rows: int) -> str:
+def _moved(answer: Answer, ways: Mapping[Name, Option], rows: int) -> str:
     """The column changes."""
-    assert of.existing
-    old, best = of.existing.candidate, of.best
-    found = [f"{_size(of, ways['stay'])} if nothing changes"]
+    assert answer.existing
+    old, best = answer.existing.candidate, answer.best
+    found = [f"{_size(answer, ways['stay'])} if nothing changes"]
     if "retype" in ways:
         new = f" and `{best.name}` for new rows" if best.name != old.name else ""
-        found.append(f"{_size(of, ways['retype'])} with the old keys stored as {best.type_name}{new}")
+        found.append(f"{_size(answer, ways['retype'])} with the old keys stored as {best.type_name}{new}")
     else:
-        found.append(f"{_size(of, ways['convert'])} with new keys for all rows")
+        found.append(f"{_size(answer, ways['convert'])} with new keys for all rows")
     if "switch" in ways:
-        found.append(f"{_size(of, ways['switch'])} with `{best.name}` for new rows in today's {old.type_name}")
+        found.append(f"{_size(answer, ways['switch'])} with `{best.name}` for new rows in today's {old.type_name}")
     last = ways.get("retype") or ways["convert"]
-    work = _work(of, last.log_bytes, ways["stay"].log_bytes)
+    work = _work(answer, last.log_bytes, ways["stay"].log_bytes)
     then = f"; in the second case each insert {_and(work)}" if work else ""
     listed = f"{', '.join(found[:-1])}, and {found[-1]}"
-    return f"After {rows:,} more rows {of.place} takes {listed}{then}."
+    return f"After {rows:,} more rows {answer.place} takes {listed}{then}."
 
 
-def _work(of: Answer, ours: Figure | None, theirs: Figure | None) -> list[str]:
+def _work(answer: Answer, ours: Figure | None, theirs: Figure | None) -> list[str]:
     """The log that an insert writes, and the pages that it reads, where they are fewer than with the keys of today."""
-    best, old = of.ranking.best.forecast, of.existing.forecast if of.existing else None
+    best, old = answer.ranking.best.forecast, answer.existing.forecast if answer.existing else None
     parts = []
     if ours and theirs and ours.value * ALIKE < theirs.value:
         parts.append(f"writes {ours.value:,.0f} bytes of log instead of {theirs.value:,.0f}")
@@ -181,11 +181,11 @@ def _work(of: Answer, ours: Figure | None, theirs: Figure | None) -> list[str]:
     return parts
 
 
-def _worse(of: Answer, switch: Option, stay: Option) -> str:
+def _worse(answer: Answer, switch: Option, stay: Option) -> str:
     """What new keys among old ones cost before a rebuild."""
     parts = []
     if _pages(switch) > ALIKE * _pages(stay):
-        parts.append(f"it grows to {_size(of, switch)}")
+        parts.append(f"it grows to {_size(answer, switch)}")
     if switch.log_bytes and stay.log_bytes and switch.log_bytes.value > ALIKE * stay.log_bytes.value:
         parts.append(
             f"an insert writes {switch.log_bytes.value:,.0f} bytes of log instead of {stay.log_bytes.value:,.0f}"
@@ -193,18 +193,18 @@ def _worse(of: Answer, switch: Option, stay: Option) -> str:
     return _and(parts)
 
 
-def _smaller(of: Answer, switch: Option, stay: Option) -> str:
+def _smaller(answer: Answer, switch: Option, stay: Option) -> str:
     if _pages(switch) * ALIKE > _pages(stay):
         return ""
-    return f", and {of.place} ends at {_size(of, switch)} instead of {_size(of, stay)}"
+    return f", and {answer.place} ends at {_size(answer, switch)} instead of {_size(answer, stay)}"
 
 
 def _pages(one: Option) -> float:
     return one.leaf_pages.value
 
 
-def _size(of: Answer, one: Option) -> str:
-    size = of.ranking.best.forecast
+def _size(answer: Answer, one: Option) -> str:
+    size = answer.ranking.best.forecast
     return spelled(_pages(one) * size.index_bytes.value / size.leaf_pages.value)
 
 

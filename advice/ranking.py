@@ -72,20 +72,22 @@ def judge(found: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> lis
     return [_judged(candidate, of, needs, of.log_bytes or most_log, of.reads or most_reads) for candidate, of in found]
 
 
-def _judged(candidate: Candidate, of: IndexForecast, needs: Needs, log: Figure | None, reads: Figure | None) -> Judged:
+def _judged(
+    candidate: Candidate, forecast: IndexForecast, needs: Needs, log: Figure | None, reads: Figure | None
+) -> Judged:
     entries = needs.secondary * needs.on.secondary_holds_key + 2 * needs.children  # a child has the key and its index
     elsewhere = float(entries * candidate.key_bytes)
-    page_bytes = round(of.index_bytes.value / of.leaf_pages.value)
-    parts = [of.index_bytes.times(1 / needs.rows)]
+    page_bytes = round(forecast.index_bytes.value / forecast.leaf_pages.value)
+    parts = [forecast.index_bytes.times(1 / needs.rows)]
     parts += [log] if log else []
     parts += [reads.times(page_bytes)] if reads else []
     value, low, high = (sum(getattr(part, end) for part in parts) + elsewhere for end in ("value", "low", "high"))
     return Judged(
         candidate,
-        of,
+        forecast,
         elsewhere,
-        Figure(value, low, high, of.index_bytes.kind),
-        bool(log) > bool(of.log_bytes) or bool(reads) > bool(of.reads),
+        Figure(value, low, high, forecast.index_bytes.kind),
+        bool(log) > bool(forecast.log_bytes) or bool(reads) > bool(forecast.reads),
     )
 
 

@@ -40,44 +40,49 @@ _LACKS: Final[Mapping[str, str]] = {
 }
 
 
-def headline(of: Answer) -> str:
+def headline(answer: Answer) -> str:
     """What to do: one sentence."""
-    best = of.best
+    best = answer.best
     workers = "; each writer needs a number of its own" if best.properties.uniqueness == "worker id" else ""
     column = f"in a column of type {best.type_name}"
-    if of.existing and of.existing.candidate.label == best.label:
+    if answer.existing and answer.existing.candidate.label == best.label:
         return f"Keep `{best.name}` {column}{workers}."
-    if outlook.keeps_column(of):
-        then = "leave those of old rows as they are" if outlook.pays_at_once(of) else f"rebuild {of.place} afterwards"
-        return f"Give new rows `{best.name}` keys{_by_server(of)}, and {then}{workers}."
-    return f"Use `{best.name}` {column}{_by_server(of)}{workers}."
+    if outlook.keeps_column(answer):
+        then = (
+            "leave those of old rows as they are"
+            if outlook.pays_at_once(answer)
+            else f"rebuild {answer.place} afterwards"
+        )
+        return f"Give new rows `{best.name}` keys{_by_server(answer)}, and {then}{workers}."
+    return f"Use `{best.name}` {column}{_by_server(answer)}{workers}."
 
 
-def reason(of: Answer) -> str:
+def reason(answer: Answer) -> str:
     """Why: one sentence."""
-    best, needs = of.ranking.best, of.needs
-    if of.options:
-        return outlook.gain(of)
+    best, needs = answer.ranking.best, answer.needs
+    if answer.options:
+        return outlook.gain(answer)
     size = spelled(best.forecast.index_bytes.value)
-    other = of.compared
-    at = f"At {needs.rows:,} rows {of.place} takes {size}"
+    other = answer.compared
+    at = f"At {needs.rows:,} rows {answer.place} takes {size}"
     if other is None or other.forecast.index_bytes.value * ALIKE < best.forecast.index_bytes.value:
         return f"{at}{_costs(best)}."
     name = _named(other.candidate)
     theirs = spelled(other.forecast.index_bytes.value)
     against = f", no more than with {name}" if _alike(best, other) else f" instead of {theirs} with {name}"
-    return f"{at}{against}{_costs(best, other)}{_memory(of, best, other)}."
+    return f"{at}{against}{_costs(best, other)}{_memory(answer, best, other)}."
 
 
-def rest(of: Answer) -> list[str]:
+def rest(answer: Answer) -> list[str]:
     """What else the first screen says, a sentence or two each."""
-    figures = [outlook.ends(of), outlook.cost(of), outlook.deletions(of)]
-    return list(filter(None, [*figures, spread(of), holds(of), price(of), runner_up(of), *to_avoid(of), *named(of)]))
+    spoken = [outlook.ends(answer), outlook.cost(answer), outlook.deletions(answer), spread(answer), holds(answer)]
+    spoken += [price(answer), runner_up(answer), *to_avoid(answer), *named(answer)]
+    return [sentence for sentence in spoken if sentence]
 
 
-def spread(of: Answer) -> str:
+def spread(answer: Answer) -> str:
     """How inserts go to all servers of a cluster; empty if nobody asked."""
-    if not of.needs.spread:
+    if not answer.needs.spread:
         return ""
     return (
         "On a cluster, a random or hashed prefix before the key, such as its hash modulo 16, spreads inserts over all "
@@ -85,9 +90,9 @@ def spread(of: Answer) -> str:
     )
 
 
-def holds(of: Answer) -> str:
+def holds(answer: Answer) -> str:
     """What a recommended key is."""
-    best = of.best
+    best = answer.best
     what = "a 64-bit number that counts rows" if best.name == CONTROL else best.made.summary
     if best.properties.server:
         what = what.replace(", made by the client", "")
@@ -95,41 +100,41 @@ def holds(of: Answer) -> str:
     return f"What `{best.name}` is: {what}. " + (f"A key tells {tells}." if tells else "A key tells nothing.")
 
 
-def price(of: Answer) -> str:
+def price(answer: Answer) -> str:
     """What the needs cost: keys that would move fewer bytes, and what they miss; empty if there are none."""
-    other = of.ranking.spared
+    other = answer.ranking.spared
     if other is None:
         return ""
-    less = 100 * (1 - other.moved.value / of.ranking.best.moved.value)
+    less = 100 * (1 - other.moved.value / answer.ranking.best.moved.value)
     why = "; ".join(other.candidate.misses)
     return f"{_named(other.candidate)} would take {less:.0f} % fewer bytes a row, but {why}."
 
 
-def runner_up(of: Answer) -> str:
+def runner_up(answer: Answer) -> str:
     """The second choice, and when it would be the first; empty if there is none."""
-    second = of.ranking.runner_up
+    second = answer.ranking.runner_up
     if second is None:
         return ""
     name = _named(second.candidate)
-    cost = _more(second, of.ranking.best, of)
+    cost = _more(second, answer.ranking.best, answer)
     if second.candidate.properties.uniqueness == "worker id":
         return f"Second choice: {name}. {cost}; choose it if each writer can be given a number of its own."
-    if not of.ranking.gains:
-        near = second.moved.value <= ALIKE * of.ranking.best.moved.value
+    if not answer.ranking.gains:
+        near = second.moved.value <= ALIKE * answer.ranking.best.moved.value
         return f"Second choice: {name}. {cost}: choose it if it is easier for you to get." if near else ""
-    only = "only " if second.moved.value > WORSE * of.ranking.best.moved.value else ""
-    when = " or ".join(_IF[option] for option in of.ranking.gains[:3])
+    only = "only " if second.moved.value > WORSE * answer.ranking.best.moved.value else ""
+    when = " or ".join(_IF[option] for option in answer.ranking.gains[:3])
     return f"Second choice: {name}. {cost}; choose it {only}if {when}."
 
 
-def to_avoid(of: Answer) -> list[str]:
+def to_avoid(answer: Answer) -> list[str]:
     """A sentence for each layout to avoid."""
-    return [_avoid(one, of.ranking.best, of) for one in of.ranking.avoid]
+    return [_avoid(one, answer.ranking.best, answer) for one in answer.ranking.avoid]
 
 
-def asked(of: Answer) -> str:
+def asked(answer: Answer) -> str:
     """The question, for readers who know no options."""
-    needs = of.needs
+    needs = answer.needs
     parts = [f"{needs.on.title} {needs.version}".strip(), f"{needs.rows:,} rows"]
     if needs.existing:
         parts.append(f"{needs.existing.rows:,} of them there today with `{needs.existing.layout}` keys")
@@ -147,54 +152,54 @@ def _rate(a_second: float) -> str:
     return f"{digits(a_second * units[unit], 2)} new ones a {unit}".replace(" a hour", " an hour")
 
 
-def named(of: Answer) -> list[str]:
+def named(answer: Answer) -> list[str]:
     """A sentence for each layout that the needs name, and that the others do not speak of."""
-    order = of.ranking
+    order = answer.ranking
     said = {one.candidate.label for one in (order.best, order.runner_up, order.spared, *order.avoid) if one}
-    every = [one for one in (*order.meeting, *order.missing) if one.candidate.name in of.needs.layouts]
-    known = {one.candidate.name for one in every} | {label.split(" ")[0] for label, _ in of.refused}
-    told = [_of_named(one, of) for one in every if one.candidate.label not in said]
-    nobody = f"no client can make it alone, and {of.needs.on.title} does not make such keys"
-    return told + [f"`{name}` is no choice: {nobody}." for name in of.needs.layouts if name not in known]
+    every = [one for one in (*order.meeting, *order.missing) if one.candidate.name in answer.needs.layouts]
+    known = {one.candidate.name for one in every} | {label.split(" ")[0] for label, _ in answer.refused}
+    told = [_of_named(one, answer) for one in every if one.candidate.label not in said]
+    nobody = f"no client can make it alone, and {answer.needs.on.title} does not make such keys"
+    return told + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in known]
 
 
-def _of_named(one: Judged, of: Answer) -> str:
+def _of_named(one: Judged, answer: Answer) -> str:
     if not one.meets:
         return f"{_named(one.candidate)} does not meet your needs: {'; '.join(one.candidate.misses)}."
-    less = [_LACKS[option] for option in gains(of.best, one.candidate, of.needs.made_by)]
+    less = [_LACKS[option] for option in gains(answer.best, one.candidate, answer.needs.made_by)]
     lacks = f"; but {' and '.join(less[:2])}" if less else ""
-    cost = _more(one, of.ranking.best, of)
+    cost = _more(one, answer.ranking.best, answer)
     name = f"`{one.candidate.name}` in a column of type {one.candidate.type_name}"
     splits = f"splits {one.forecast.splits.value:.1f} pages for 1,000 rows"
     return f"{name}: {cost[0].lower()}{cost[1:]}, and {splits}{lacks}.{_trap(one.candidate)}"
 
 
-def basis_in_brief(of: Answer) -> str:
+def basis_in_brief(answer: Answer) -> str:
     """What the figures of the recommended layout rest on: one sentence."""
-    best = of.ranking.best.forecast
+    best = answer.ranking.best.forecast
     size = best.index_bytes
     what = {
         "exact model": "all rows went through a page model that live servers have confirmed",
         "scaled": "forecast from fewer rows, by a page model that live servers have confirmed",
-        "unconfirmed model": f"a page model that follows the documentation of {of.needs.on.title}; no server has "
+        "unconfirmed model": f"a page model that follows the documentation of {answer.needs.on.title}; no server has "
         "confirmed it",
         "measured": "measured here",
     }[size.kind]
-    figures = [one.leaf_pages for one in of.options] or [size]
+    figures = [one.leaf_pages for one in answer.options] or [size]
     around = max(100 * max(one.high - one.value, one.value - one.low) / one.value for one in figures)
     shown = f"{around:.0f}" if around >= 1 else digits(around, 1)
-    within = f" The size of {of.place} is within {shown} %." if around else ""
+    within = f" The size of {answer.place} is within {shown} %." if around else ""
     return f"Rests on: {what}.{within}"
 
 
-def basis(of: Answer) -> str:
+def basis(answer: Answer) -> str:
     """What the figures rest on."""
-    kinds = {one.forecast.leaf_pages.kind for one in of.ranking.meeting}
+    kinds = {one.forecast.leaf_pages.kind for one in answer.ranking.meeting}
     what = {
         "exact model": "all rows went through the page model, which live servers have confirmed to the page",
         "scaled": "some hundred thousand rows went through the page model, which live servers have confirmed to the "
         "page, and the index was forecast from there; ± is the 95 % interval",
-        "unconfirmed model": f"the page model of {of.needs.on.title} follows its documentation, and no server has "
+        "unconfirmed model": f"the page model of {answer.needs.on.title} follows its documentation, and no server has "
         "confirmed it yet; ± is the 95 % interval of the forecast, not of the model",
         "measured": "some were measured here",
     }
@@ -205,9 +210,9 @@ def basis(of: Answer) -> str:
     )
 
 
-def _by_server(of: Answer) -> str:
-    facts = of.best.properties
-    if of.needs.made_by == "client" or (of.needs.made_by == "any" and not facts.server):
+def _by_server(answer: Answer) -> str:
+    facts = answer.best.properties
+    if answer.needs.made_by == "client" or (answer.needs.made_by == "any" and not facts.server):
         return ""
     if facts.server:
         return f", made by the server{facts.server.declaration and f' ({facts.server.declaration})'}"
@@ -232,23 +237,27 @@ def _costs(best: Judged, other: Judged | None = None) -> str:
     return f", and each insert {' and '.join(parts)}" if parts else ""
 
 
-def _memory(of: Answer, best: Judged, other: Judged) -> str:
+def _memory(answer: Answer, best: Judged, other: Judged) -> str:
     """Which of the two fits into memory, where no model knows what an insert reads."""
     ours, theirs = best.forecast.index_bytes.value, other.forecast.index_bytes.value
-    if best.forecast.reads is not None or not ours <= of.needs.ram < theirs:
+    if best.forecast.reads is not None or not ours <= answer.needs.ram < theirs:
         return ""
-    return f"; the former fits into the server's {spelled(of.needs.ram)} of memory, the latter does not"
+    return f"; the former fits into the server's {spelled(answer.needs.ram)} of memory, the latter does not"
 
 
 def _pages(value: float) -> str:
     return "no page" if value < 0.005 else f"{value:.2f} pages"
 
 
-def _more(one: Judged, best: Judged, of: Answer) -> str:
+def _more(one: Judged, best: Judged, answer: Answer) -> str:
     """How many more bytes a row takes, and which bytes are meant."""
     known = best.forecast
-    parts = [of.place.removeprefix("the "), *(["log"] if known.log_bytes else []), *(["reads"] if known.reads else [])]
-    counted = f"({', '.join(parts[:-1])} and {parts[-1]} together)" if len(parts) > 1 else f"(of {of.place})"
+    parts = [
+        answer.place.removeprefix("the "),
+        *(["log"] if known.log_bytes else []),
+        *(["reads"] if known.reads else []),
+    ]
+    counted = f"({', '.join(parts[:-1])} and {parts[-1]} together)" if len(parts) > 1 else f"(of {answer.place})"
     ratio = one.moved.value / best.moved.value
     if ratio < 1 / ALIKE:
         return f"It takes {100 * (1 - ratio):.0f} % fewer bytes a row {counted}"
@@ -276,15 +285,16 @@ def _named(one: Candidate) -> str:
     return f"`{one.name}`" if one.label == one.name else f"`{one.name}` in a column of type {one.type_name}"
 
 
-def _avoid(one: Judged, best: Judged, of: Answer) -> str:
+def _avoid(one: Judged, best: Judged, answer: Answer) -> str:
     ours, theirs = one.forecast, best.forecast
     why = []
     size = ours.index_bytes.value / theirs.index_bytes.value
     if size > ALIKE:
-        why.append(f"{of.place} is {size:.2f} × as large")
+        why.append(f"{answer.place} is {size:.2f} × as large")
     if ours.splits.value > theirs.splits.value + 0.5:
         why.append(
-            f"it splits {ours.splits.value:.1f} pages for each 1,000 rows, `{of.best.name}` {theirs.splits.value:.1f}"
+            f"it splits {ours.splits.value:.1f} pages for each 1,000 rows, "
+            f"`{answer.best.name}` {theirs.splits.value:.1f}"
         )
     if ours.reads and ours.reads.value >= 0.05:
         since = f" (reads begin at about {_about(ours.cost.knee.value)} rows)" if ours.cost.knee else ""
@@ -292,5 +302,5 @@ def _avoid(one: Judged, best: Judged, of: Answer) -> str:
     if ours.log_bytes and theirs.log_bytes and ours.log_bytes.value > 1.2 * theirs.log_bytes.value:
         why.append(f"it writes {ours.log_bytes.value / theirs.log_bytes.value:.1f} × the log")
     told = "; ".join(why) or "it takes more bytes a row"
-    otherwise = " otherwise" if one is of.ranking.runner_up else ""
+    otherwise = " otherwise" if one is answer.ranking.runner_up else ""
     return f"Avoid {_named(one.candidate)}{otherwise}: {told}.{_trap(one.candidate)}"

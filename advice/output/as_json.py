@@ -11,36 +11,36 @@ from keybench.advice.figure import Figure
 from keybench.advice.ranking import Judged
 
 
-def content(of: Answer) -> dict[str, Any]:
+def content(answer: Answer) -> dict[str, Any]:
     """Stable fields; figures have value, low, high and kind."""
-    needs = of.needs
-    told = (*of.ranking.meeting, *of.ranking.missing)
+    needs = answer.needs
+    told = (*answer.ranking.meeting, *answer.ranking.missing)
     return {
         "database": needs.on.name,
         "version": needs.version,
         "rows": needs.rows,
         "rows_per_second": needs.rows_per_second,
         "conditions": list(needs.conditions),
-        "recommended": of.best.name,
-        "column": of.best.column.name,
-        "answer": sentences.headline(of),
-        "why": sentences.reason(of),
-        "also": sentences.rest(of),
-        "rests_on": sentences.basis_in_brief(of),
-        "runner_up": of.ranking.runner_up.candidate.name if of.ranking.runner_up else None,
-        "runner_up_when": sentences.runner_up(of),
-        "avoid": [{"layout": one.candidate.name, "why": why} for one, why in _avoided(of)],
-        "layouts": [_layout(one) | {"measured": _measured(of, one)} for one in told],
-        "options": [asdict(one) for one in of.options],
-        "statements": [asdict(one) for one in of.statements],
-        "calls": [one.model_dump() for one in of.calls],
-        "basis": sentences.basis(of),
-        "command": of.command,
+        "recommended": answer.best.name,
+        "column": answer.best.column.name,
+        "answer": sentences.headline(answer),
+        "why": sentences.reason(answer),
+        "also": sentences.rest(answer),
+        "rests_on": sentences.basis_in_brief(answer),
+        "runner_up": answer.ranking.runner_up.candidate.name if answer.ranking.runner_up else None,
+        "runner_up_when": sentences.runner_up(answer),
+        "avoid": [{"layout": one.candidate.name, "why": why} for one, why in _avoided(answer)],
+        "layouts": [_layout(one) | {"measured": _measured(answer, one)} for one in told],
+        "options": [asdict(one) for one in answer.options],
+        "statements": [asdict(one) for one in answer.statements],
+        "calls": [one.model_dump() for one in answer.calls],
+        "basis": sentences.basis(answer),
+        "command": answer.command,
     }
 
 
-def _avoided(of: Answer) -> list[tuple[Judged, str]]:
-    return list(zip(of.ranking.avoid, sentences.to_avoid(of), strict=True))
+def _avoided(answer: Answer) -> list[tuple[Judged, str]]:
+    return list(zip(answer.ranking.avoid, sentences.to_avoid(answer), strict=True))
 
 
 def _layout(one: Judged) -> dict[str, Any]:
@@ -72,10 +72,10 @@ def _layout(one: Judged) -> dict[str, Any]:
     }
 
 
-def _figure(of: Figure | None) -> dict[str, Any] | None:
-    return None if of is None else asdict(of)
+def _figure(figure: Figure | None) -> dict[str, Any] | None:
+    return None if figure is None else asdict(figure)
 
 
-def _measured(of: Answer, one: Judged) -> dict[str, Any] | None:
-    found = of.measured.get((one.candidate.name, one.candidate.column.name))
+def _measured(answer: Answer, one: Judged) -> dict[str, Any] | None:
+    found = answer.measured.get((one.candidate.name, one.candidate.column.name))
     return None if found is None else asdict(found)

@@ -36,19 +36,19 @@ OPTION_HEAD: Final = ("", "before", "after", "full", "splits", "log", "built")
 """What is done, and its figures."""
 
 
-def options_explained(of: Answer) -> str:
+def options_explained(answer: Answer) -> str:
     """What the columns of the options show."""
-    come = coming(of.needs.rows, of.needs.existing)
+    come = coming(answer.needs.rows, answer.needs.existing)
     return (
-        f"Before and after: the size of {of.place} when the first of the next {come:,} rows comes, and after the last; "
-        "full: the part of its pages that is in use then; splits: pages that are split in two for 1,000 of these rows; "
-        f"log: bytes of log that each of them writes; built: what building {of.place} writes once."
+        f"Before and after: the size of {answer.place} when the first of the next {come:,} rows comes, and after the "
+        "last; full: the part of its pages that is in use then; splits: pages that are split in two for 1,000 of these "
+        f"rows; log: bytes of log that each of them writes; built: what building {answer.place} writes once."
     )
 
 
-def option_rows(of: Answer) -> list[tuple[str, ...]]:
+def option_rows(answer: Answer) -> list[tuple[str, ...]]:
     """What is done about existing keys, under `OPTION_HEAD`."""
-    size = of.ranking.best.forecast
+    size = answer.ranking.best.forecast
     page_bytes = size.index_bytes.value / size.leaf_pages.value
     return [
         (
@@ -60,15 +60,15 @@ def option_rows(of: Answer) -> list[tuple[str, ...]]:
             f"{one.log_bytes.value:,.0f}" if one.log_bytes else "–",
             spelled(one.built_pages.value * page_bytes) if one.built_pages else "nothing",
         )
-        for one in of.options
+        for one in answer.options
     ]
 
 
-def steps(of: Answer, option: Option) -> list[Statement]:
+def steps(answer: Answer, option: Option) -> list[Statement]:
     """The statements of one way to go, in order; empty for staying."""
-    if of.existing is None:
+    if answer.existing is None:
         return []
-    needs, old, new = of.needs, of.existing.candidate, of.best
+    needs, old, new = answer.needs, answer.existing.candidate, answer.best
     return statements.steps(
         option.name,
         needs.on,

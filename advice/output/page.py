@@ -20,33 +20,35 @@ _CODE = re.compile(r"`([^`]+)`")
 _UNIT = re.compile(r"(?<=\d) (?=%|×|[KMGT]?B\b)|(?<=×) (?=as\b|the\b)")
 
 
-def page(of: Answer) -> str:
+def page(answer: Answer) -> str:
     """The page as text: the answer first, then the figures, then how to do it."""
     templates = Templates(undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     templates.filters |= {"code": _code, "sql": how.sql, "lines": how.code, "package": how.package}
     template = templates.from_string(
         (files("keybench.advice.output") / "template/advice.html.jinja").read_text("utf-8")
     )
-    drawn = pictures(of)
-    headline, reason, *told = first_screen(of, *(one.caption for one in drawn))
+    drawn = pictures(answer)
+    headline, reason, *told = first_screen(answer, *(one.caption for one in drawn))
     css = (files("keybench.results") / "report/template/report.css").read_text("utf-8")
     return template.render(
-        of=of,
+        answer=answer,
         css=Markup(css),  # noqa: S704 (our own file)
         headline=headline,
         reason=reason,
-        asked=sentences.asked(of),
+        asked=sentences.asked(answer),
         also=told[: -len(drawn)],
-        basis=sentences.basis(of),
-        found=table.cells(of),
-        missing=table.missing(of),
+        basis=sentences.basis(answer),
+        found=table.cells(answer),
+        missing=table.missing(answer),
         pictures=[
             (one, caption, Markup(one.svg))  # noqa: S704 (drawn here)
             for one, caption in zip(drawn, told[-len(drawn) :], strict=True)
         ],
         option_head=how.OPTION_HEAD,
-        options_explained=how.options_explained(of) if of.options else "",
-        options=[(how.steps(of, one), row) for one, row in zip(of.options, how.option_rows(of), strict=True)],
+        options_explained=how.options_explained(answer) if answer.options else "",
+        options=[
+            (how.steps(answer, one), row) for one, row in zip(answer.options, how.option_rows(answer), strict=True)
+        ],
         version=keybench.__version__,
     )
 

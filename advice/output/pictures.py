@@ -32,23 +32,23 @@ class Picture:
     svg: str
 
 
-def pictures(of: Answer) -> list[Picture]:
+def pictures(answer: Answer) -> list[Picture]:
     """Of the best layouts, those to avoid, and the keys that exist."""
-    shown = _shown(of)
+    shown = _shown(answer)
     looks = styles((one.candidate.label for one in shown), CONTROL)
     rows = [
         PlotRow(one.candidate.label, "" if one.meets else "misses a need", looks[one.candidate.label]) for one in shown
     ]
     with drawing():
-        return [_moved(of, shown, rows), _index(shown, rows), _splits(shown, rows)]
+        return [_moved(answer, shown, rows), _index(shown, rows), _splits(shown, rows)]
 
 
-def _shown(of: Answer) -> list[Judged]:
-    order = of.ranking
+def _shown(answer: Answer) -> list[Judged]:
+    order = answer.ranking
     every = (*order.meeting, *order.missing)
-    known = [one for name in (*of.needs.layouts, RANDOM, CONTROL) for one in every if one.candidate.name == name]
+    known = [one for name in (*answer.needs.layouts, RANDOM, CONTROL) for one in every if one.candidate.name == name]
     others = [one for one in order.meeting if one.fits and not one.assumed]
-    chosen = [order.best, order.runner_up, of.existing, order.spared, *order.avoid, *known, *others]
+    chosen = [order.best, order.runner_up, answer.existing, order.spared, *order.avoid, *known, *others]
     unique: dict[tuple[float, ...], Judged] = {}
     for one in chosen:  # one of those that grow alike
         if one and len(unique) < _MOST:
@@ -56,8 +56,8 @@ def _shown(of: Answer) -> list[Judged]:
     return sorted(unique.values(), key=lambda one: one.moved.value)
 
 
-def _moved(of: Answer, shown: Sequence[Judged], rows: Sequence[PlotRow]) -> Picture:
-    index = [one.forecast.index_bytes.value / of.needs.rows + one.elsewhere for one in shown]
+def _moved(answer: Answer, shown: Sequence[Judged], rows: Sequence[PlotRow]) -> Picture:
+    index = [one.forecast.index_bytes.value / answer.needs.rows + one.elsewhere for one in shown]
     log = [one.forecast.log_bytes.value if one.forecast.log_bytes else None for one in shown]
     rest = [
         0.0 if one.assumed else max(0.0, one.moved.value - own - (more or 0))
@@ -100,8 +100,8 @@ def _splits(shown: Sequence[Judged], rows: Sequence[PlotRow]) -> Picture:
     )
 
 
-def _dot(of: Figure, by: float, text: Callable[[float], str]) -> Dot:
-    return Dot(of.value / by, of.low / by, of.high / by, text(of.value / by))
+def _dot(figure: Figure, by: float, text: Callable[[float], str]) -> Dot:
+    return Dot(figure.value / by, figure.low / by, figure.high / by, text(figure.value / by))
 
 
 def _from_zero(dots: Sequence[Dot]) -> tuple[float, float]:

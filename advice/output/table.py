@@ -80,13 +80,13 @@ class Cells:
     """The layout of a row, and the others that share it."""
 
 
-def cells(of: Answer) -> Cells:
+def cells(answer: Answer) -> Cells:
     """Of the layouts that meet the needs. What no model of this engine knows has no column."""
-    spoken_of = [of.ranking.best, of.ranking.runner_up, of.existing, *of.ranking.avoid]
-    shown = sorted(of.ranking.meeting, key=lambda one: one not in spoken_of)  # these name their rows
-    shown.sort(key=lambda one: one is not of.ranking.best)
+    spoken_of = [answer.ranking.best, answer.ranking.runner_up, answer.existing, *answer.ranking.avoid]
+    shown = sorted(answer.ranking.meeting, key=lambda one: one not in spoken_of)  # these name their rows
+    shown.sort(key=lambda one: one is not answer.ranking.best)
     told = {column: [tell(one) for one in shown] for column, tell in _COLUMNS.items()}
-    told[_TIME] = [_time(of, one) for one in shown]
+    told[_TIME] = [_time(answer, one) for one in shown]
     known = {column: texts for column, texts in told.items() if set(texts) != {UNKNOWN}}
     groups: dict[tuple[str, ...], list[int]] = {}
     for i in range(len(shown)):
@@ -101,39 +101,45 @@ def cells(of: Answer) -> Cells:
     return Cells([LAYOUT, *known], rows, leaders.index(0), alike)
 
 
-def missing(of: Answer) -> list[tuple[str, str]]:
+def missing(answer: Answer) -> list[tuple[str, str]]:
     """(layouts that do not meet the needs, what they miss); also those that cannot be forecast, and why."""
     by_reason: dict[str, list[str]] = {}
-    for one in of.ranking.missing:
+    for one in answer.ranking.missing:
         by_reason.setdefault("; ".join(one.candidate.misses), []).append(one.candidate.label)
-    for label, why in of.refused:
+    for label, why in answer.refused:
         by_reason.setdefault(why.rstrip("."), []).append(label)
     return [(", ".join(labels), why) for why, labels in by_reason.items()]
 
 
-def _number(of: Figure | None) -> str:
-    if of is None:
+def _number(figure: Figure | None) -> str:
+    if figure is None:
         return UNKNOWN
-    return f"{of.value:,.0f}" if of.value >= 100 else f"{of.value:.1f}" if of.value >= 10 else f"{of.value:.2f}"
+    return (
+        f"{figure.value:,.0f}"
+        if figure.value >= 100
+        else f"{figure.value:.1f}"
+        if figure.value >= 10
+        else f"{figure.value:.2f}"
+    )
 
 
-def _size(of: Figure) -> str:
-    return spelled(of.value)
+def _size(figure: Figure) -> str:
+    return spelled(figure.value)
 
 
-def _percent(of: Figure) -> str:
-    return f"{of.value:.1f} %"
+def _percent(figure: Figure) -> str:
+    return f"{figure.value:.1f} %"
 
 
-def _count(of: Figure | None) -> str:
-    if of is None:
+def _count(figure: Figure | None) -> str:
+    if figure is None:
         return UNKNOWN
-    value = of.value
+    value = figure.value
     return f"{digits(value / 1e6, 3)} M" if value >= 1e6 else f"{value:,.0f}"
 
 
-def _time(of: Answer, one: Judged) -> str:
-    found = of.measured.get((one.candidate.name, one.candidate.column.name))
+def _time(answer: Answer, one: Judged) -> str:
+    found = answer.measured.get((one.candidate.name, one.candidate.column.name))
     return f"{found.ratio.value:.2f}× ({found.ratio.low:.2f}–{found.ratio.high:.2f})" if found else UNKNOWN
 
 
@@ -143,7 +149,7 @@ def _rows(one: Judged) -> str:
     return _count(one.forecast.cost.knee) if one.forecast.cost.knee else "never"
 
 
-def _around(of: Figure) -> str:
+def _around(figure: Figure) -> str:
     """± in percent."""
-    around = max(of.high - of.value, of.value - of.low)
-    return f"{100 * around / of.value:.1f} %" if of.value and around else "0"
+    around = max(figure.high - figure.value, figure.value - figure.low)
+    return f"{100 * around / figure.value:.1f} %" if figure.value and around else "0"

@@ -11,36 +11,36 @@ from keybench.advice.output import how, table
 from keybench.advice.output.terms import first_screen
 
 
-def show(of: Answer, console: Console) -> None:
+def show(answer: Answer, console: Console) -> None:
     """Prints the answer: what to do, why, what else, the figures, how to do it."""
-    headline, reason, *rest, basis = first_screen(of)
+    headline, reason, *rest, basis = first_screen(answer)
     console.print(headline, style="bold")
     console.print(reason)
     for line in rest:
         console.print(line)
     console.print(basis, style="dim")
-    found = table.cells(of)
-    console.print(f"\nLayouts that meet the needs, on {of.needs.on.title} {of.needs.version}:")
+    found = table.cells(answer)
+    console.print(f"\nLayouts that meet the needs, on {answer.needs.on.title} {answer.needs.version}:")
     console.print(_grid(found, main=True), "")
     console.print(_grid(found, main=False), "")
     for label, others in found.alike:
         console.print(f"Like {label}: {', '.join(others)}.")
     for column in found.columns:
         console.print(f"  {column.title}: {column.explained}", style="dim")
-    if missing := table.missing(of):
+    if missing := table.missing(answer):
         console.print("\nLayouts that do not:")
         for label, why in missing:
             console.print(f"  {label}: {why}")
-    if of.options and of.needs.existing:
-        console.print(f"\nYour {of.needs.existing.rows:,} rows with `{of.needs.existing.layout}` keys:")
-        console.print(_options(of))
-        console.print(f"{how.options_explained(of)} --format md and html have the statements of each.", style="dim")
-    console.print(f"\nHow to do it on {of.needs.on.title} {of.needs.version}:")
-    for statement in of.statements:
+    if answer.options and answer.needs.existing:
+        console.print(f"\nYour {answer.needs.existing.rows:,} rows with `{answer.needs.existing.layout}` keys:")
+        console.print(_options(answer))
+        console.print(f"{how.options_explained(answer)} --format md and html have the statements of each.", style="dim")
+    console.print(f"\nHow to do it on {answer.needs.on.title} {answer.needs.version}:")
+    for statement in answer.statements:
         console.print(how.sql(statement), markup=False, soft_wrap=True)
-    for call in of.calls:
+    for call in answer.calls:
         console.print(f"{call.title}: {how.package(call)}\n  {call.call}", markup=False, soft_wrap=True)
-    console.print(f"\n{sentences.basis(of)}\nTo measure: {of.command}", markup=False)
+    console.print(f"\n{sentences.basis(answer)}\nTo measure: {answer.command}", markup=False)
 
 
 def _grid(found: table.Cells, *, main: bool) -> Table:
@@ -56,10 +56,10 @@ def _grid(found: table.Cells, *, main: bool) -> Table:
     return grid
 
 
-def _options(of: Answer) -> Table:
+def _options(answer: Answer) -> Table:
     grid = Table(box=None, pad_edge=False)
     for i, head in enumerate(how.OPTION_HEAD):
         grid.add_column(head, justify="right" if i else "left", overflow="fold", no_wrap=bool(i))
-    for row in how.option_rows(of):
+    for row in how.option_rows(answer):
         grid.add_row(*row)
     return grid

@@ -17,10 +17,15 @@ _SAYS_IT: Final = "in half"
 """What splits do, in the words of the answer itself."""
 
 
-def first_screen(of: Answer, *more: str) -> list[str]:
+def first_screen(answer: Answer, *more: str) -> list[str]:
     """What to do, why, what else, and what that rests on; then `more`, which stands below. Terms are explained."""
-    told = [sentences.headline(of), sentences.reason(of), *sentences.rest(of), sentences.basis_in_brief(of)]
-    return explained([*told, *more], of.needs.on.title)
+    told = [
+        sentences.headline(answer),
+        sentences.reason(answer),
+        *sentences.rest(answer),
+        sentences.basis_in_brief(answer),
+    ]
+    return explained([*told, *more], answer.needs.on.title)
 
 
 def explained(texts: Sequence[str], database: str) -> list[str]:
