@@ -59,11 +59,6 @@ COMMANDS: Final = {
         "keybench.advice.inspection.command",
         "Say which keys an existing database has, how full their indexes are, and where most could be gained.",
     ),
-    "forecast": Command(
-        "Ask",
-        "keybench.advice.forecast.command",
-        "Say what a row costs in page reads, page writes and log once the table outgrows memory, without a server.",
-    ),
     "run": Command(
         "Measure",
         "keybench.runners.command",

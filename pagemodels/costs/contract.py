@@ -62,8 +62,9 @@ class Server:
     log_position: int = 0
     """The place in the log where the load's first record goes, in bytes, just after a checkpoint."""
     share: float = 1.0
-    """Below 1, the rows of a load stand for a table of 1 / share times as many (`keybench.advice.row_cost`). Cache and log between two
-    checkpoints are those of the whole table: a model takes that share of them, and rounds nothing to whole segments."""
+    """Below 1, the rows of a load stand for a table of 1 / share times as many (`keybench.advice.row_cost`). Cache and
+    log between two checkpoints are those of the whole table: a model takes that share of them, and rounds nothing to
+    whole segments."""
 
     def pages(self, page_bytes: int) -> int:
         """Pages of the cache; UsageError if they are fewer than 100."""

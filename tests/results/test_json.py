@@ -30,11 +30,10 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "check": ("latest", "--baseline", "baseline.json"),
     "advise": ("--db", "sqlite", "--rows", "20000"),
     "inspect": ("shop.sqlite",),
-    "forecast": ("--db", "sqlite", "--rows", "2e4", "--ram", "16MB"),
 }
 """Commands that print a table, with arguments."""
 
-COMPILING = {"advise", "forecast"}
+COMPILING = {"advise"}
 
 NO_TABLE = {
     "run": "prints its progress; `export --json` has its values",
