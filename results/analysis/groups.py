@@ -12,6 +12,7 @@ from typing import Literal
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.metric import Metric
 from keybench.model.names import COMPUTED, NO_DATABASE, SUITED
+from keybench.model.subject import KEY, MODEL
 from keybench.results.analysis.arms import Arm, arms_of, with_known_servers
 from keybench.results.analysis.ratios import Summary, summarise_ratio
 from keybench.results.store.records import Environment, Run, Trial
@@ -103,6 +104,18 @@ class Group:
     def values(self, metric: Metric) -> list[tuple[Arm, Summary]]:
         """The arms that have the metric, with its summary."""
         return [(arm, summary) for arm in self.arms if (summary := arm.summary(metric)) is not None]
+
+
+def harmful_splits(group: Group, arm: Arm) -> tuple[dict[int, float], bool]:
+    """Edge and interior splits for each 1,000 rows, by block, and whether only the page model knows them."""
+    for subject in (KEY, MODEL):
+        edge, interior = (arm.values(metric, subject) for metric in (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS))
+        counts = {block: edge[block] + interior[block] for block in edge if block in interior}
+        if subject == KEY:
+            counts = counts or arm.values(Metric.EDGE_AND_INTERIOR_SPLITS)
+        if counts:
+            return {block: count * 1000 / group.rows for block, count in counts.items()}, subject == MODEL
+    return {}, True
 
 
 def group_trials(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[Group]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from statistics import median
 
 from keybench.model.metric import Metric
-from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
@@ -34,7 +33,7 @@ def fidelity(group: Group) -> list[Fidelity]:
 
 
 def _compared(group: Group, model: Subject) -> Fidelity:
-    shown = [metric for metric in Metric if any(_known(arm, model, metric) for arm in group.arms)]
+    shown = [metric for metric in Metric if any(arm.values(metric, model) for arm in group.arms)]
     columns = tuple(_column(group, model, metric) for metric in shown)
     variant = model.name
     title = "Page model with other rules" if group.modelled else "Page model beside the server"
@@ -51,19 +50,8 @@ def _compared(group: Group, model: Subject) -> Fidelity:
 
 def _pairs(arm: Arm, model: Subject, metric: Metric) -> list[tuple[float, float]]:
     """(server, model) of each block that has both."""
-    real = arm.values(metric)
-    modelled = arm.predicted.get(model, {}).get(metric, {})
-    return [(real[block], value) for block in sorted(real) if (value := _value(modelled.get(block))) is not None]
-
-
-def _known(arm: Arm, model: Subject, metric: Metric) -> list[float]:
-    """The model's values, one for each block."""
-    readings = arm.predicted.get(model, {}).get(metric, {}).values()
-    return [reading.value for reading in readings if reading.value is not None]
-
-
-def _value(reading: Reading | None) -> float | None:
-    return None if reading is None else reading.value
+    real, modelled = arm.values(metric), arm.values(metric, model)
+    return [(real[block], modelled[block]) for block in sorted(real) if block in modelled]
 
 
 def _sentence(group: Group, model: Subject) -> str:
@@ -74,16 +62,13 @@ def _sentence(group: Group, model: Subject) -> str:
         return "The server reported no number of leaf pages to compare with."
     same = sum(real == model for real, model in pairs)
     if same == len(pairs):
-        return f"The model predicts the server's leaf pages exactly in {_all(len(pairs))}."
+        trials = "the one trial" if len(pairs) == 1 else f"all {len(pairs)} trials"
+        return f"The model predicts the server's leaf pages exactly in {trials}."
     worst = max(abs(model / real - 1) for real, model in pairs if real)
     return (
         f"The model predicts the server's leaf pages exactly in {same} of {plural(len(pairs), 'trial')}; "
         f"its largest error is {100 * worst:.2f}\u00a0%."
     )
-
-
-def _all(count: int) -> str:
-    return "the one trial" if count == 1 else f"all {count} trials"
 
 
 def _reasons(group: Group, model: Subject) -> str:
@@ -99,7 +84,7 @@ def _reasons(group: Group, model: Subject) -> str:
 
 
 def _column(group: Group, model: Subject, metric: Metric) -> TableColumn:
-    known = [_known(arm, model, metric) for arm in group.arms]
+    known = [arm.values(metric, model).values() for arm in group.arms]
     middles = [median(values) if values else None for values in known]
     percent = metric.definition.is_percentage
     places = 2 if percent else decimals([middle for middle in middles if middle is not None], digits=4)

@@ -10,7 +10,7 @@ from keybench.model.metric import Metric
 from keybench.results.analysis.group_comparison import Judgement
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.report.verdict_sentences import harmful_splits
+from keybench.results.report.verdict_sentences import measured_splits
 from keybench.results.report.views import GroupView, RunView
 from keybench.results.wording import count_word, listed, number, plural, ratio
 
@@ -79,7 +79,7 @@ def _emptiest(group: Group) -> str:
 
 
 def _splits(group: Group) -> str:
-    splits = harmful_splits(group)
+    splits = measured_splits(group)
     if not splits:
         return ""
     arm, most = max(splits, key=lambda item: item[1])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import Final
 
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import ComparedArm, Judgement, judge, time_metric
-from keybench.results.analysis.groups import Group
+from keybench.results.analysis.groups import Group, harmful_splits
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import MARGIN, Summary
 from keybench.results.report.metric_tables import other_columns
@@ -20,7 +21,6 @@ _HALF_EMPTY: Final = 15.0
 _IN_ORDER: Final = 5.0
 """Fragmentation in %, below which pages count as in order."""
 _MARGIN_TEXT: Final = f"{MARGIN:.0%}".replace("%", "\u00a0%")
-_SPLITS: Final = (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
 
 def verdict(group: Group, judgement: Judgement | None = None) -> list[str]:
@@ -155,22 +155,14 @@ def _hidden(arm: Arm, density: Summary, base: Summary) -> bool:
     return order is not None and order.median < _IN_ORDER and density.median < base.median - _HALF_EMPTY
 
 
-def harmful_splits(group: Group) -> list[tuple[Arm, float]]:
-    """Edge and interior splits per 1,000 rows, medians over blocks, for the arms that have them."""
-    splits = []
-    for arm in group.arms:
-        parts = [arm.summary(metric) for metric in _SPLITS]
-        both = [part.median for part in parts if part is not None]
-        together = arm.summary(Metric.EDGE_AND_INTERIOR_SPLITS)
-        if len(both) == len(_SPLITS):
-            splits.append((arm, sum(both) * 1000 / group.rows))
-        elif together is not None:
-            splits.append((arm, together.median * 1000 / group.rows))
-    return splits
+def measured_splits(group: Group) -> list[tuple[Arm, float]]:
+    """Edge and interior splits per 1,000 rows, medians over blocks, for the arms of which they were measured."""
+    known = [(arm, *harmful_splits(group, arm)) for arm in group.arms]
+    return [(arm, median(counts.values())) for arm, counts, modelled in known if counts and not modelled]
 
 
 def _splits(group: Group) -> str:
-    splits = harmful_splits(group)
+    splits = measured_splits(group)
     if not splits:
         return ""
     none = [group.label(arm) for arm, count in splits if count == 0]

@@ -9,10 +9,9 @@ from typing import Final
 from keybench.model.metric import Metric
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import time_metric
-from keybench.results.analysis.groups import Group
+from keybench.results.analysis.groups import Group, harmful_splits
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.ratios import Summary, summarise
-from keybench.results.report.answer.pictures import harmful_splits
+from keybench.results.analysis.ratios import Summary, by_block_ratios, summarise
 from keybench.results.report.answer.sentences import repeated
 from keybench.results.report.views import GroupView, RunView
 from keybench.results.wording import decimals, number
@@ -82,20 +81,9 @@ def _per_row(metric: Metric) -> Callable[[Group, Arm], Values]:
 
 def _ratio(metric: Callable[[Group], Metric]) -> Callable[[Group, Arm], Values]:
     def values(group: Group, arm: Arm) -> Values:
-        base = group.control.values(metric(group)) if group.control else {}
-        own = arm.values(metric(group))
-        return {block: value / base[block] for block, value in own.items() if base.get(block, 0.0) > 0}
+        return by_block_ratios(arm.values(metric(group)), group.control.values(metric(group)) if group.control else {})
 
     return values
-
-
-def _harm(group: Group, arm: Arm) -> Values:
-    by_kind = [arm.values(metric) for metric in (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)]
-    both = {block: by_kind[0][block] + by_kind[1][block] for block in by_kind[0] if block in by_kind[1]}
-    counts = both or arm.values(Metric.EDGE_AND_INTERIOR_SPLITS)
-    if not counts and (known := harmful_splits(group, arm)[0]):
-        return {group.blocks[0]: known.median}
-    return {block: 1000 * count / group.rows for block, count in counts.items()}
 
 
 SHOWN: Final = (
@@ -104,7 +92,7 @@ SHOWN: Final = (
     _Shown("density", "How full the pages are", "%", "Leaf pages of the key's index; higher is better.",
            _plain(Metric.LEAF_DENSITY)),
     _Shown("splits", "Page splits", "per 1,000 rows", "Edge and interior splits, which move rows; lower is better.",
-           _harm),
+           lambda group, arm: harmful_splits(group, arm)[0]),
     _Shown("size", "Index size", "bytes a row", "The key's index; the table too where it is ordered by the key.",
            _per_row(Metric.INDEX_BYTES)),
     _Shown("log", "Log written", "bytes a row", "What the server writes so that a crash loses nothing.",
@@ -121,18 +109,13 @@ SHOWN: Final = (
 
 def chapters(runs: Sequence[RunView]) -> list[Chapter]:
     """A chapter for each metric that any run has."""
-    found = []
-    for one in SHOWN:
-        figures = [
-            figure
-            for run in runs
-            for view in run.groups
-            if view.group.about == "index"
-            if (figure := _figure(one, run, view))
-        ]
-        if figures:
-            found.append(Chapter(one.name, one.title, one.unit, one.about, tuple(figures)))
-    return found
+    views = [(run, view) for run in runs for view in run.groups if view.group.about == "index"]
+    figures = {shown: [figure for run, view in views if (figure := _figure(shown, run, view))] for shown in SHOWN}
+    return [
+        Chapter(shown.name, shown.title, shown.unit, shown.about, tuple(drawn))
+        for shown, drawn in figures.items()
+        if drawn
+    ]
 
 
 def _figure(shown: _Shown, run: RunView, view: GroupView) -> SiteFigure | None:

@@ -12,7 +12,7 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import Judgement
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.ratios import Summary, Verdict, summarise
-from keybench.results.report.answer.pictures import gave_back, harmful_splits
+from keybench.results.report.answer.pictures import gave_back, splits_of
 from keybench.results.report.figures.figure import evenly_chosen
 from keybench.results.report.metric_tables import MARKS, TableCell, TableColumn
 from keybench.results.wording import decimals, number, ratio
@@ -107,7 +107,7 @@ def _own(arm: Arm, metric: Metric, rows: int = 1) -> tuple[Summary | None, str]:
 
 
 def _splits(group: Group, arm: Arm) -> tuple[Summary | None, str]:
-    known, modelled = harmful_splits(group, arm)
+    known, modelled = splits_of(group, arm)
     _, marks = _own(arm, Metric.INTERIOR_SPLITS)
     return known, MARKS["modelled"] if modelled else marks
 

@@ -8,10 +8,9 @@ from typing import Final
 
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
-from keybench.model.subject import MODEL
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import time_metric
-from keybench.results.analysis.groups import Group
+from keybench.results.analysis.groups import Group, harmful_splits
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import Summary, summarise
 from keybench.results.plots.dots import Dot, Panel, dot_plot
@@ -22,7 +21,6 @@ from keybench.results.wording import number, ratio
 MOST_GROUPS: Final = 4
 """Databases side by side; the others have their pictures further down."""
 _MOST_ROWS: Final = 12
-_SPLITS: Final = (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
 
 def pictures(groups: Sequence[Group], styles: Styles) -> list[ReportFigure]:
@@ -31,18 +29,10 @@ def pictures(groups: Sequence[Group], styles: Styles) -> list[ReportFigure]:
     return [_time(shown, styles), _density(shown, styles), _harm(shown, styles)] if shown else []
 
 
-def harmful_splits(group: Group, arm: Arm) -> tuple[Summary | None, bool]:
+def splits_of(group: Group, arm: Arm) -> tuple[Summary | None, bool]:
     """Edge and interior splits for each 1,000 rows, and whether only the page model knows them."""
-    own = [arm.values(metric) for metric in _SPLITS]
-    blocks = set(own[0]) & set(own[1])
-    counts = [own[0][block] + own[1][block] for block in sorted(blocks)] or list(
-        arm.values(Metric.EDGE_AND_INTERIOR_SPLITS).values()
-    )
-    if counts:
-        return summarise([count * 1000 / group.rows for count in counts]), False
-    predicted = [arm.values(metric, MODEL) for metric in _SPLITS]
-    counts = [predicted[0][block] + predicted[1][block] for block in sorted(set(predicted[0]) & set(predicted[1]))]
-    return summarise([count * 1000 / group.rows for count in counts]), True
+    counts, modelled = harmful_splits(group, arm)
+    return summarise(counts.values()), modelled
 
 
 def _time(groups: Sequence[Group], styles: Styles) -> ReportFigure:
@@ -83,7 +73,7 @@ def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
 
 def gave_back(group: Group) -> str:
     """What a number of splits below zero means, where a group has one; else empty."""
-    known = [harmful_splits(group, arm)[0] for arm in group.arms]
+    known = [splits_of(group, arm)[0] for arm in group.arms]
     if not any(one and one.low < 0 for one in known):
         return ""
     return "Below zero: neighbouring pages were merged, and more pages were given back than splits added."
@@ -98,7 +88,7 @@ def _harm(groups: Sequence[Group], styles: Styles) -> ReportFigure:
         "not counted: no row moves. Hollow: from the page model, not from the server. "
         + next(filter(None, map(gave_back, groups)), ""),
         "per 1,000 rows",
-        harmful_splits,
+        splits_of,
         lambda value: number(value, 1) if value else "0",
     ).drawn(groups, styles)
 

@@ -1,4 +1,4 @@
-"""Density of the leaf pages as the table grows, from the page model."""
+"""Figures of pages along the load or the phases: density, splits, pages read."""
 
 from __future__ import annotations
 
@@ -7,31 +7,25 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
 from keybench.model.sizes import spelled
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.subjects import after_phase, insertions, phases_of, splits_per_thousand
-from keybench.results.plots.curves import Curve, curve_panels
 from keybench.results.plots.scales import Scale
+from keybench.results.report.figures.curve_figure import Line, curve_figure, single_curves
 from keybench.results.report.figures.figure import (
-    MOST_LINES,
     GroupFigure,
     ReportFigure,
     Styles,
-    Value,
-    evenly_chosen,
-    extremes,
     gaps,
     join,
-    named_rows,
     origin_note,
     stored_blob,
 )
 from keybench.results.store.blobs import COST, GROWTH, Blob
-from keybench.results.wording import listed, number, plural, rows_unit
+from keybench.results.wording import listed, number, rows_unit
 
 
 def _density_growth(group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
@@ -42,45 +36,27 @@ def _density_growth(group: Group, styles: Styles, prefix: str) -> ReportFigure |
     if not blobs:
         why = gaps(group, [Metric.LEAF_DENSITY]) or "No trial stored the model's prediction along the load."
         return ReportFigure(prefix, title, unit, why)
-    arms = [arm for arm in group.arms if arm.name in blobs]
     places = next(iter(blobs.values())).arrays["rows"].astype(np.float64)
     divisor, word = rows_unit(group.rows)
-    lines = {
-        arm.name: np.interp(places, blobs[arm.name].arrays["rows"], blobs[arm.name].arrays["density"]) for arm in arms
-    }
-    chosen, note = evenly_chosen(group, arms, MOST_LINES)
-    rows = named_rows(group, chosen, styles)
-    drawn = [Curve.single(row, lines[arm.name]) for arm, row in zip(chosen, rows, strict=True)]
-    control = next((curve for arm, curve in zip(chosen, drawn, strict=True) if arm is group.control), None)
-    return ReportFigure(
-        key=prefix,
-        title=title,
-        unit=unit,
-        caption=join(
-            "With random keys the density swings around 69\u00a0%, because all pages fill and split at about the same "
-            "time.",
-            "" if control is None else "Dashed: the control.",
-            note,
-        ),
-        origin=join("Modelled.", *sorted({str(blobs[arm.name].about["note"]) for arm in arms} - {""})),
-        alt=join(
-            f"Small multiples, {plural(len(chosen), 'panel')}. At the last rows:",
-            extremes([(group.label(arm), float(lines[arm.name][-1])) for arm in arms]),
-        ),
-        svg=curve_panels(
-            places / divisor,
-            drawn,
-            (f"{word} inserted", "density, %"),
-            prefix,
-            reference=None if control is None else (control, "control"),
-            y=Scale.linear(0.0, 100.0, 2),
-        ),
-        header=("rows inserted", *(f"{group.label(arm)}, density, %" for arm in arms)),
-        rows=tuple((f"{place:.0f}", *(float(lines[arm.name][i]) for arm in arms)) for i, place in enumerate(places)),
+    lines = {name: np.interp(places, blob.arrays["rows"], blob.arrays["density"]) for name, blob in blobs.items()}
+    caption = (
+        "With random keys the density swings around 69\u00a0%, because all pages fill and split at about the same time."
+    )
+    return curve_figure(
+        group,
+        ReportFigure(prefix, title, unit, caption, join("Modelled.", *_notes(blobs))),
+        single_curves(group, styles, lines),
+        places / divisor,
+        (f"{word} inserted", "density, %"),
+        ("rows inserted", [f"{place:.0f}" for place in places]),
+        [("density, %", lambda arm: lines[arm.name])],
+        y=Scale.linear(0.0, 100.0, 2),
     )
 
 
-Line = NDArray[np.float64]
+def _notes(blobs: Mapping[str, Blob]) -> list[str]:
+    """Doubts about the order of arrival that the model was given."""
+    return sorted({str(blob.about["note"]) for blob in blobs.values()} - {""})
 
 
 @dataclass(frozen=True)
@@ -137,37 +113,18 @@ def _splits(group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
 def _along(
     drawn: _Drawn, group: Group, styles: Styles, prefix: str, names: list[str], lines: Mapping[str, Line]
 ) -> ReportFigure:
-    arms = [arm for arm in group.arms if arm.name in lines]
-    chosen, note = evenly_chosen(group, arms, MOST_LINES)
-    curves = [
-        Curve.single(row, lines[arm.name]) for arm, row in zip(chosen, named_rows(group, chosen, styles), strict=True)
-    ]
-    control = next((curve for arm, curve in zip(chosen, curves, strict=True) if arm is group.control), None)
-    return ReportFigure(
-        key=prefix,
-        title=drawn.title,
-        unit=drawn.unit,
-        caption=join(drawn.caption, "" if control is None else "Dashed: the control.", note),
-        origin=origin_note(group, [drawn.metric]),
-        alt=join(
-            f"Small multiples, {plural(len(chosen), 'panel')}. At the last {drawn.place}:",
-            extremes([(group.label(arm), float(lines[arm.name][-1])) for arm in arms]),
-        ),
-        svg=curve_panels(
-            np.arange(1.0, len(names) + 1),
-            curves,
-            (drawn.place, drawn.label),
-            prefix,
-            reference=None if control is None else (control, "control"),
-            y=Scale.linear(0.0, drawn.highest, 2) if drawn.highest else _from_zero(lines),
-        ),
-        header=("phase", *(f"{group.label(arm)}, {drawn.label}" for arm in arms)),
-        rows=tuple((name, *(float(lines[arm.name][i]) for arm in arms)) for i, name in enumerate(names)),
+    highest = drawn.highest or 1.08 * max(float(line.max()) for line in lines.values()) or 1.0
+    return curve_figure(
+        group,
+        ReportFigure(prefix, drawn.title, drawn.unit, drawn.caption, origin_note(group, [drawn.metric])),
+        single_curves(group, styles, lines),
+        np.arange(1.0, len(names) + 1),
+        (drawn.place, drawn.label),
+        ("phase", names),
+        [(drawn.label, lambda arm: lines[arm.name])],
+        last=f"At the last {drawn.place}:",
+        y=Scale.linear(0.0, highest, 2 if drawn.highest else 3),
     )
-
-
-def _from_zero(lines: Mapping[str, Line]) -> Scale:
-    return Scale.linear(0.0, 1.08 * max(float(line.max()) for line in lines.values()) or 1.0, 3)
 
 
 def _density(arm: Arm, names: list[str]) -> Line:
@@ -185,47 +142,37 @@ def _beyond_memory(group: Group, styles: Styles, prefix: str) -> ReportFigure | 
     if not any(int(blob.arrays[_READS][-1]) for blob in costs.values()):
         return None  # all pages stay in memory
     arms = [arm for arm in group.arms if arm.name in costs]
-    chosen, note = evenly_chosen(group, arms, MOST_LINES)
-    places = costs[chosen[0].name].arrays["rows"].astype(np.float64)
+    places = costs[arms[0].name].arrays["rows"].astype(np.float64)
     divisor, word = rows_unit(group.rows)
-    means = {arm.name: np.interp(places, *_mean(costs[arm.name])) for arm in arms}
+    means = {name: np.interp(places, *_mean(blob)) for name, blob in costs.items()}
     measured = {arm.name: _measured(arm, group.rows) for arm in arms}
-    drawn = [
-        replace(Curve.single(row, means[arm.name]), point=measured[arm.name])
-        for arm, row in zip(chosen, named_rows(group, chosen, styles), strict=True)
-    ]
+    curves = single_curves(group, styles, means)
     knees = [f"{group.label(arm)} at {number(at)} rows" for arm in arms if (at := _knee(costs[arm.name]))]
     seen = any(value is not None for value in measured.values())
-    rows: list[tuple[Value, ...]] = [
-        (f"{place:.0f}", *(float(means[arm.name][i]) for arm in arms)) for i, place in enumerate(places)
-    ]
-    return ReportFigure(
-        key=prefix,
-        title="Pages read a row as the table outgrows memory",
-        unit="pages that were not in the server's cache, mean of all rows so far, lower is better",
-        caption=join(
-            f"The server's cache has {spelled(int(costs[chosen[0].name].about['cache_bytes']))}. A page that is not in "
+    return curve_figure(
+        group,
+        ReportFigure(
+            prefix,
+            "Pages read a row as the table outgrows memory",
+            "pages that were not in the server's cache, mean of all rows so far, lower is better",
+            f"The server's cache has {spelled(int(costs[arms[0].name].about['cache_bytes']))}. A page that is not in "
             "it has to be read before a row can go there.",
+            join("The line: modelled. The dot: measured." if seen else "Modelled.", *_notes(costs)),
+        ),
+        {name: replace(curve, point=measured[name]) for name, curve in curves.items()},
+        places / divisor,
+        (f"{word} inserted", "pages read a row"),
+        ("rows inserted", [f"{place:.0f}" for place in places]),
+        [("pages read a row so far", lambda arm: means[arm.name])],
+        control=False,
+        notes=(
             "The line is the page model's, the dot what the server counted over the whole load." if seen else "",
             f"A row costs a twentieth of a page read or more: {listed(knees)}." if knees else "",
-            note,
         ),
-        origin=join(
-            "The line: modelled." if seen else "Modelled.",
-            "The dot: measured." if seen else "",
-            *sorted({str(costs[arm.name].about["note"]) for arm in arms} - {""}),
-        ),
-        alt=join(
-            f"Small multiples, {plural(len(chosen), 'panel')}. At the last rows:",
-            extremes([(group.label(arm), float(means[arm.name][-1])) for arm in arms]),
-        ),
-        svg=curve_panels(places / divisor, drawn, (f"{word} inserted", "pages read a row"), prefix),
-        header=("rows inserted", *(f"{group.label(arm)}, pages read a row so far" for arm in arms)),
-        rows=tuple(rows),
     )
 
 
-def _mean(blob: Blob) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _mean(blob: Blob) -> tuple[Line, Line]:
     """(rows, pages read a row so far)."""
     rows = blob.arrays["rows"].astype(np.float64)
     return rows, blob.arrays[_READS] / rows
@@ -233,8 +180,8 @@ def _mean(blob: Blob) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _measured(arm: Arm, rows: int) -> float | None:
     """Pages read a row over the whole load, by the server's counter; None if no server counted."""
-    found = arm.summary(Metric.PAGES_READ)
-    return found.median / rows if found and arm.origins(Metric.PAGES_READ) == {"measured"} else None
+    counted = arm.summary(Metric.PAGES_READ)
+    return counted.median / rows if counted and arm.origins(Metric.PAGES_READ) == {"measured"} else None
 
 
 def _knee(blob: Blob) -> float | None:

@@ -212,8 +212,8 @@ def _shares(arm: Arm) -> Shares | None:
     blob = stored_blob(arm, PAGES, MODEL_PAGES)
     density = arm.summary(Metric.LEAF_DENSITY)
     mean = density.median if density else None
-    if blob and blob.kind == MODEL_PAGES and (predicted := arm.predicted.get(MODEL, {}).get(Metric.LEAF_DENSITY)):
-        mean = next((reading.value for reading in predicted.values() if reading.value is not None), mean)
+    if blob and blob.kind == MODEL_PAGES:
+        mean = next(iter(arm.values(Metric.LEAF_DENSITY, MODEL).values()), mean)
     if blob is None or mean is None:
         return None
     rows = blob.arrays["rows"].astype(np.float64)

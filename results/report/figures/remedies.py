@@ -69,14 +69,10 @@ def _interior_splits(group: Group, arm: Arm) -> Dot:
     for metric in (Metric.INTERIOR_SPLITS, Metric.EDGE_AND_INTERIOR_SPLITS):
         if (value := per_row(group, arm, metric, 1000)) is not None:
             return Dot(value, value, value, number(value, 1))
-    predicted = [
-        reading.value * 1000 / group.rows
-        for reading in arm.predicted.get(MODEL, {}).get(Metric.INTERIOR_SPLITS, {}).values()
-        if reading.value is not None
-    ]
+    predicted = list(arm.values(Metric.INTERIOR_SPLITS, MODEL).values())
     if not predicted:
         return Dot(None, text="–")
-    value = predicted[0]
+    value = predicted[0] * 1000 / group.rows
     return Dot(value, value, value, number(value, 1), hollow=True)
 
 

@@ -1,4 +1,4 @@
-"""Insert times along the load: shared by the figures of cost."""
+"""Figures of times along the load: cost of a row, rows a second, transactions."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
 from keybench.model.reading import Series
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.knee import growth, knee
-from keybench.results.plots.curves import Curve, curve_panels
+from keybench.results.plots.curves import Curve
 from keybench.results.plots.dots import Dot, Panel, dot_plot
+from keybench.results.report.figures.curve_figure import Line, curve_figure, single_curves
 from keybench.results.report.figures.figure import (
     MOST_LINES,
     GroupFigure,
@@ -32,7 +32,7 @@ from keybench.results.report.figures.figure import (
     origin_note,
     placeholder,
 )
-from keybench.results.wording import listed, number, plural, ratio, rows_unit
+from keybench.results.wording import listed, number, ratio, rows_unit
 
 
 def insert_times(arm: Arm) -> list[Series]:
@@ -45,10 +45,10 @@ def insert_times(arm: Arm) -> list[Series]:
     ]
 
 
-def interval_cost(line: Series, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+def interval_cost(line: Series, edges: Line) -> Line:
     """Milliseconds per 1,000 rows in each interval between `edges` (n + 1 rows): (n,)."""
     elapsed = np.interp(edges, np.concatenate([[0], line.x]), np.concatenate([[0.0], line.y]))
-    seconds_a_row: NDArray[np.float64] = np.diff(elapsed) / np.diff(edges)
+    seconds_a_row: Line = np.diff(elapsed) / np.diff(edges)
     return seconds_a_row * 1e6
 
 
@@ -62,7 +62,7 @@ class _Quantity:
     title: str
     unit: str
     label: str
-    convert: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    convert: Callable[[Line], Line]
 
     def draw(self, group: Group, styles: Styles, prefix: str) -> ReportFigure:
         """One panel for each arm."""
@@ -81,41 +81,26 @@ class _Quantity:
             mark = _cache_exceeded(group, arm)
             mark = None if mark is None else mark / divisor
             curves[arm.name] = Curve(row, np.median(values, 0), values.min(0), values.max(0), mark)
-        chosen, note = evenly_chosen(group, arms, MOST_LINES)
-        control = curves.get(group.control.name) if group.control else None
         without = [group.label(arm) for arm in group.arms if not series[arm.name]]
-        last = [(group.label(arm), float(curves[arm.name].middle[-1])) for arm in arms]
-        return ReportFigure(
-            key=prefix,
-            title=self.title,
-            unit=self.unit,
-            caption=join(
-                "Lines are medians; bands span the range of the blocks."
-                if len(group.blocks) > 1
-                else blocks_note(group),
-                "" if control is None else "Dashed: the control.",
+        origin = join(
+            f"Derived from insert times: {origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
+            "The cache mark is estimated." if any(curve.mark for curve in curves.values()) else "",
+        )
+        several = "Lines are medians; bands span the range of the blocks."
+        caption = several if len(group.blocks) > 1 else blocks_note(group)
+        return curve_figure(
+            group,
+            ReportFigure(prefix, self.title, self.unit, caption, origin),
+            curves,
+            (edges[:-1] + edges[1:]) / 2 / divisor,
+            (f"{word} inserted", self.label),
+            ("rows inserted up to", [f"{edge:.0f}" for edge in edges[1:]]),
+            [("median", lambda arm: curves[arm.name].middle)],
+            notes=(
                 _cache_note(group, list(curves.values())),
                 f"No curve for {listed(without)}." if without else "",
-                note,
             ),
-            origin=join(
-                f"Derived from insert times: {origin_note(group, [Metric.INSERT_SECONDS]).lower()}",
-                "The cache mark is estimated." if any(curve.mark for curve in curves.values()) else "",
-            ),
-            alt=join(f"Small multiples, {plural(len(chosen), 'panel')}. At the last rows:", extremes(last)),
-            svg=curve_panels(
-                (edges[:-1] + edges[1:]) / 2 / divisor,
-                [curves[arm.name] for arm in chosen],
-                (f"{word} inserted", self.label),
-                prefix,
-                reference=None if control is None else (control, "control"),
-                mark_label="index exceeds cache",
-            ),
-            header=("rows inserted up to", *(f"{group.label(arm)}, median" for arm in arms)),
-            rows=tuple(
-                (f"{edge:.0f}", *(float(curve.middle[i]) for curve in curves.values()))
-                for i, edge in enumerate(edges[1:])
-            ),
+            mark_label="index exceeds cache",
         )
 
 
@@ -208,38 +193,31 @@ def _transactions_along(group: Group, styles: Styles, prefix: str) -> ReportFigu
     count = min(len(line) for arm in arms for line in both[arm.name])
     divisor, word = rows_unit(group.rows)
     ends = (np.arange(count) + 1) / count * group.rows
-    chosen, note = evenly_chosen(group, arms, MOST_LINES)
-    rows = named_rows(group, chosen, styles)
     names = {arm.name for arm in arms}
     without = [group.label(arm) for arm in group.arms if arm.name not in names]
-    return ReportFigure(
-        key=prefix,
-        title="Transaction time as the table grows",
-        unit="ms, lower is better; solid: 99th percentile, dashed: median",
-        caption=join(medians_note(group), f"No line for {listed(without)}." if without else "", note),
-        origin="Measured.",
-        alt=join(
-            f"Small multiples, {plural(len(chosen), 'panel')}. The 99th percentile at the last rows:",
-            extremes([(group.label(arm), float(both[arm.name][1][count - 1])) for arm in arms]),
-        ),
-        svg=curve_panels(
-            (ends - ends[0] / 2) / divisor,
-            [Curve.single(row, both[arm.name][1][:count]) for arm, row in zip(chosen, rows, strict=True)],
-            (f"{word} inserted", "ms"),
+    chosen, _ = evenly_chosen(group, arms, MOST_LINES)
+    return curve_figure(
+        group,
+        ReportFigure(
             prefix,
-            dashed=[both[arm.name][0][:count] for arm in chosen],
+            "Transaction time as the table grows",
+            "ms, lower is better; solid: 99th percentile, dashed: median",
+            medians_note(group),
+            "Measured.",
         ),
-        header=(
-            "rows inserted up to",
-            *(f"{group.label(arm)}, {name}, ms" for arm in arms for name in ("median", "p99")),
-        ),
-        rows=tuple(
-            (f"{end:.0f}", *(float(line[i]) for arm in arms for line in both[arm.name])) for i, end in enumerate(ends)
-        ),
+        single_curves(group, styles, {arm.name: both[arm.name][1][:count] for arm in arms}),
+        (ends - ends[0] / 2) / divisor,
+        (f"{word} inserted", "ms"),
+        ("rows inserted up to", [f"{end:.0f}" for end in ends]),
+        [("median, ms", lambda arm: both[arm.name][0]), ("p99, ms", lambda arm: both[arm.name][1])],
+        control=False,
+        notes=(f"No line for {listed(without)}." if without else "",),
+        last="The 99th percentile at the last rows:",
+        dashed=[both[arm.name][0][:count] for arm in chosen],
     )
 
 
-def _line(arm: Arm, metric: Metric) -> NDArray[np.float64]:
+def _line(arm: Arm, metric: Metric) -> Line:
     """The metric in successive equal parts of the load, median over blocks; empty if no block has it."""
     good = [trial for trial in arm.trials if trial.status == "ok"]
     lines = [line.y for trial in good for line in trial.series if line.metric == metric]
