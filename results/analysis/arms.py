@@ -64,7 +64,7 @@ class Arm:
     @property
     def predicted(self) -> Mapping[Subject, Mapping[Metric, ByBlock]]:
         """The readings of page models beside the server; the default model's subject is `MODEL`."""
-        return {subject: own for subject, own in self.readings.items() if subject.kind == SubjectKind.MODEL}
+        return {subject: readings for subject, readings in self.readings.items() if subject.kind == SubjectKind.MODEL}
 
     def by_block(self, metric: Metric, subject: Subject = KEY) -> ByBlock:
         """The readings of one metric, including absent ones; empty if no trial mentions it."""
@@ -105,9 +105,9 @@ def arms_of(trials: Iterable[Trial]) -> tuple[Arm, ...]:
     for trial in trials:
         arms[trial.database, trial.server, trial.column, trial.layout, trial.payload][trial.writers].append(trial)
     return tuple(
-        Arm(*place, tuple(own), writers if len(parts) > 1 else 0)
+        Arm(*place, tuple(group), writers if len(parts) > 1 else 0)
         for place, parts in sorted(arms.items())
-        for writers, own in sorted(parts.items())
+        for writers, group in sorted(parts.items())
     )
 
 

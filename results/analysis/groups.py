@@ -191,6 +191,6 @@ def _in_order(group: Group) -> Group:
 
 def _cost(group: Group, arm: Arm, metric: Metric) -> float | None:
     """The median ratio to the control, without its interval; the metric itself if there is no control."""
-    own, base = arm.values(metric), group.control.values(metric) if group.control else {}
-    costs = [own[block] / base[block] for block in own if base.get(block, 0) > 0] or list(own.values())
+    values, base = arm.values(metric), group.control.values(metric) if group.control else {}
+    costs = [values[block] / base[block] for block in values if base.get(block, 0) > 0] or list(values.values())
     return median(costs) if costs else None

@@ -83,8 +83,8 @@ def log_ratios(arms: Sequence[Mapping[int, float]], control: Mapping[int, float]
     """(blocks, arms): log of each arm's value over the control's in the same block; NaN if either is not above 0."""
     blocks = sorted(block for block, value in control.items() if value > 0)
     base = np.array([control[block] for block in blocks])
-    own = np.array([[arm.get(block, nan) for arm in arms] for block in blocks]).reshape(len(blocks), len(arms))
-    ratios: Floats = np.log(np.where(own > 0, own, nan) / base[:, None])
+    values = np.array([[arm.get(block, nan) for arm in arms] for block in blocks]).reshape(len(blocks), len(arms))
+    ratios: Floats = np.log(np.where(values > 0, values, nan) / base[:, None])
     return ratios
 
 

@@ -45,10 +45,10 @@ def splits_per_thousand(arm: Arm, name: str) -> float | None:
 def writers_of(group: Group) -> list[str]:
     """Ids of the writers that have readings of their own: in the order of the scenario where a trial stored it for
     pictures, else by name, with numbers in names in numerical order. Empty for a single writer."""
-    found = {s.name for arm in group.arms for s in arm.readings if s.kind == SubjectKind.WRITER}
+    names = {s.name for arm in group.arms for s in arm.readings if s.kind == SubjectKind.WRITER}
     stored = (blob for trial in group.trials for blob in trial.blobs if blob.kind == POSITIONS)
     planned = next((list(blob.about["writers"]) for blob in stored), [])
-    return [name for name in planned if name in found] + sorted(found - set(planned), key=_natural)
+    return [name for name in planned if name in names] + sorted(names - set(planned), key=_natural)
 
 
 def summary_of(arm: Arm, metric: Metric, writer: str) -> Summary | None:

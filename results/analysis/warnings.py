@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil, floor, log10
 from statistics import fmean, median
+from typing import Final
 
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
@@ -18,8 +19,33 @@ BEYOND_CACHE = "beyond-cache"
 _ENOUGH_TRIALS = 8
 """Minimum number of trials with an observation of the machine: each observes it only briefly, so fewer say little."""
 
-_DRIFT, _OTHER_PROGRAMS, _DISK, _STOLEN = 0.05, 0.2, 20.0, 2.0
-"""Limits of the warnings: drift of the sentinel, busy processors, % of wall time, % of processor time."""
+_DRIFT = 0.05
+"""Of the sentinel: more of it is a warning."""
+
+_MACHINE: Final[tuple[tuple[Metric, float, Callable[[float], str]], ...]] = (
+    (
+        Metric.OTHERS_CPU,
+        0.2,
+        lambda busy: f"Other programs kept {busy:.1f} processors busy when trials began: stop them and run again.",
+    ),
+    (
+        Metric.DISK_WAIT,
+        20.0,
+        lambda share: (
+            f"Something waited for a disk for {share:.0f}\u00a0% of the time when trials began: stop what "
+            "writes to it, or set KEYBENCH_TMP to a folder on another disk."
+        ),
+    ),
+    (
+        Metric.STOLEN_CPU,
+        2.0,
+        lambda share: (
+            f"The hypervisor gave {share:.0f}\u00a0% of the processors' time to other virtual machines: run "
+            "again at a quieter hour, or on a machine of your own."
+        ),
+    ),
+)
+"""What takes the machine from the run: the metric, its limit, and the warning."""
 
 
 def warnings(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[str]:
@@ -27,8 +53,8 @@ def warnings(run: Run, trials: Sequence[Trial], environments: Sequence[Environme
     timed = [trial for trial in trials if trial.status == "ok" and any(_values([trial], metric) for metric in TIMED)]
     if not timed:
         return []
-    texts = (_blocks(run, timed), _pace(run, timed), _other_programs(timed), _disk(timed), _stolen(timed))
-    return [text for text in (*texts, *_caches(run, timed, environments)) if text]
+    texts = (_blocks(run, timed), _pace(run, timed), *_machine(timed), *_caches(run, timed, environments))
+    return [text for text in texts if text]
 
 
 def _blocks(run: Run, timed: Sequence[Trial]) -> str:
@@ -68,38 +94,19 @@ def _drift(trials: Sequence[Trial]) -> float | None:
     return median(values[-quarter:]) / median(values[:quarter]) - 1
 
 
-def _other_programs(timed: Sequence[Trial]) -> str:
-    busy = _mean(timed, Metric.OTHERS_CPU)
-    if busy <= _OTHER_PROGRAMS:
-        return ""
-    return f"Other programs kept {busy:.1f} processors busy when trials began: stop them and run again."
-
-
-def _disk(timed: Sequence[Trial]) -> str:
-    share = _mean(timed, Metric.DISK_WAIT)
-    if share <= _DISK:
-        return ""
-    return (
-        f"Something waited for a disk for {share:.0f}\u00a0% of the time when trials began: stop what writes to it, or "
-        "set KEYBENCH_TMP to a folder on another disk."
-    )
-
-
-def _stolen(timed: Sequence[Trial]) -> str:
-    share = _mean(timed, Metric.STOLEN_CPU)
-    if share <= _STOLEN:
-        return ""
-    return (
-        f"The hypervisor gave {share:.0f}\u00a0% of the processors' time to other virtual machines: run again at a "
-        "quieter hour, or on a machine of your own."
-    )
+def _machine(timed: Sequence[Trial]) -> Iterable[str]:
+    """A warning for each thing that took more of the machine than its limit when trials began, by the trials' mean."""
+    for metric, limit, text in _MACHINE:
+        values = _values(timed, metric)
+        if len(values) >= _ENOUGH_TRIALS and fmean(values) > limit:
+            yield text(fmean(values))
 
 
 def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment]) -> Iterable[str]:
     """A warning for each database whose largest index fits into its cache."""
     for one in environments:
-        own = [t for t in timed if (t.database, t.server) == (one.database, one.server)]
-        sizes = [(size, trial.rows) for trial in own for size in _values([trial], Metric.INDEX_BYTES, KEY)]
+        there = [t for t in timed if (t.database, t.server) == (one.database, one.server)]
+        sizes = [(size, trial.rows) for trial in there for size in _values([trial], Metric.INDEX_BYTES, KEY)]
         if not sizes or not one.cache_bytes:
             continue
         size, rows = max(sizes)
@@ -118,11 +125,6 @@ def _values(trials: Iterable[Trial], metric: Metric, of: Subject | None = None) 
     """The metric's values, for one subject, or for all if `of` is None."""
     readings = (r for trial in trials for r in trial.readings if r.metric == metric and of in (None, r.subject))
     return [reading.value for reading in readings if reading.value is not None]
-
-
-def _mean(timed: Sequence[Trial], metric: Metric) -> float:
-    values = _values(timed, metric)
-    return fmean(values) if len(values) >= _ENOUGH_TRIALS else 0.0
 
 
 def _rounded(value: float) -> int:

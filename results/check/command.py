@@ -107,8 +107,8 @@ def _go_on(run: Run) -> str:
     return f"go on with `keybench run --resume {run.id}`, or name another run"
 
 
-def _limits(given: Mapping[Metric, float], options: Sequence[str]) -> dict[Metric, float]:
-    limits = dict(given)
+def _limits(of_baseline: Mapping[Metric, float], options: Sequence[str]) -> dict[Metric, float]:
+    limits = dict(of_baseline)
     for option in options:
         name, _, value = option.partition("=")
         if name not in set(Metric):

@@ -80,11 +80,11 @@ def trial_groups(run: Run, trials: Iterable[Trial], environments: Iterable[Envir
         place = (trial.database, server, trial.scenario, trial.payload, trial.rows, writers)
         parts[place][trial.layout, column].append(trial)
     result = []
-    for place, own in sorted(parts.items()):
+    for place, trials_by_arm in sorted(parts.items()):
         database, server, _, payload, _, _ = place
         arms = {
             (layout, column): Arm(database, server, column, layout, payload, tuple(part))
-            for (layout, column), part in own.items()
+            for (layout, column), part in trials_by_arm.items()
         }
         result.append(TrialGroup(run, *place, servers.get((database, server)), arms))
     return result

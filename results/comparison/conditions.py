@@ -17,14 +17,14 @@ _WORK = ("rows", "writers", "rows_per_tx", "payload")
 
 def work_of(run: Run, trial: Trial) -> Conditions:
     """The work of the trial, as a baseline records it."""
-    table = _inside(run.definition, "scenario", "table")
+    payload = run.payload_range(trial.payload)
     return {
         "database": trial.database,
         "server": trial.server,
         "scenario": trial.scenario,
         "rows": trial.rows,
-        "payload": _payload(table, trial.payload),
-        "key": str(table.get("key", "clustered")),
+        "payload": f"{payload.get('min')}-{trial.payload}:{payload.get('distribution')}" if payload else trial.payload,
+        "key": str(run.part("scenario", "table").get("key", "clustered")),
         "writers": trial.writers,
         "rows_per_tx": trial.rows_per_tx,
         "load_path": run.load_path,
@@ -94,26 +94,10 @@ def differences(
 
 def definition_of(run: Run) -> object:
     """The scenario as the run recorded it, without its title."""
-    scenario = run.definition.get("scenario")
-    return {key: value for key, value in scenario.items() if key != "title"} if isinstance(scenario, dict) else scenario
-
-
-def _payload(table: Mapping[str, Any], most: int) -> int | str:
-    """The characters of each row; if they vary, their range and distribution."""
-    listed = table.get("payload")
-    for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, Mapping) and one.get("max") == most:
-            return f"{one.get('min')}-{most}:{one.get('distribution')}"
-    return most
+    return {key: value for key, value in run.part("scenario").items() if key != "title"}
 
 
 def _memory(run: Run) -> int:
     """The machine's memory in GiB; 0 if it is unknown."""
     memory = run.machine.get("memory_bytes")
     return round(memory / _GIB) if isinstance(memory, int | float) else 0
-
-
-def _inside(content: object, *names: str) -> Mapping[str, Any]:
-    for name in names:
-        content = content.get(name) if isinstance(content, Mapping) else None
-    return content if isinstance(content, Mapping) else {}

@@ -56,12 +56,12 @@ class Scale:
 
     def __call__(self, values: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Places of the values."""
-        given = np.asarray(values, np.float64)
+        numbers = np.asarray(values, np.float64)
         if self.log:
-            place: NDArray[np.float64] = np.log(given / self.low) / np.log(self.high / self.low)
+            place: NDArray[np.float64] = np.log(numbers / self.low) / np.log(self.high / self.low)
             return place
         span = self.high - self.low
-        return (given - self.low) / (span or 1.0)
+        return (numbers - self.low) / (span or 1.0)
 
 
 def ratio_limits(values: Sequence[float]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from keybench.model.metric import Metric
 from keybench.model.subject import Subject
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
-from keybench.results.report.metric_tables import MARKS, TableCell, TableColumn
+from keybench.results.report.tables import MARKS, TableCell, TableColumn
 from keybench.results.wording import decimals, heading, number, plural
 
 _SAME = 1e-6

@@ -13,7 +13,7 @@ from keybench.results.analysis.group_comparison import ComparedArm, Judgement, j
 from keybench.results.analysis.groups import Group, harmful_splits
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import MARGIN, Summary
-from keybench.results.report.metric_tables import other_columns
+from keybench.results.report.tables import other_columns
 from keybench.results.wording import count_word, listed, number, ratio, span
 
 _HALF_EMPTY: Final = 15.0

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from keybench.model.metric import Metric
 from keybench.results.analysis.group_comparison import Judgement, judge
@@ -13,18 +14,100 @@ from keybench.results.analysis.groups import Group, group_trials, incomplete
 from keybench.results.analysis.warnings import warnings
 from keybench.results.bundle.licences import RESTRICTED
 from keybench.results.plots.palette import Style
-from keybench.results.report.answer.layout_table import LayoutTable, layout_table
-from keybench.results.report.answer.sentences import GroupAnswer, headline, repeated, what_ran
-from keybench.results.report.failures import Failures, failures
 from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import ReportFigure
-from keybench.results.report.metric_tables import MetricTable, column_table, metric_tables, successful
+from keybench.results.report.first_screen import LayoutTable, layout_table
+from keybench.results.report.sentences import GroupAnswer, headline, repeated, what_ran
 from keybench.results.report.source import Download, PageSource, download
-from keybench.results.report.subject_tables import PhaseTable, WriterTable, phase_table, writer_table
+from keybench.results.report.tables import (
+    MetricTable,
+    PhaseTable,
+    WriterTable,
+    column_table,
+    metric_tables,
+    phase_table,
+    successful,
+    writer_table,
+)
 from keybench.results.report.verdict_sentences import verdict
 from keybench.results.store.records import Environment, Run
 from keybench.results.wording import plural, size
+
+_FILE: Final = re.compile(r'File "([^"\n]*)"')
+_PACKAGE: Final = re.compile(r"(?:.*[/\\])?((?:keybench|site-packages|python3\.\d+)[/\\].*)")
+"""A path in keybench, in an installed package or in the standard library; greedy, so that the last folder counts."""
+_HOME: Final = re.compile(r"(?<![\w.])(?:(?:/home|/Users)/[^/\s\"':]+|/root|[A-Za-z]:\\Users\\[^\\\s\"':]+)(?![\w.-])")
+_PASSWORD: Final = re.compile(r"(?i)(\w://[^\s:/?#@\"']*:)[^\s\"']*(?=@)|(password=)[^\s&,)\"']+")
+"""A password in a URL; errors are redacted before they are stored, so this is a second barrier."""
+
+
+@dataclass(frozen=True)
+class ArmError:
+    """One error of one arm, and the blocks whose trials it ended."""
+
+    title: str
+    error: str
+    blocks: tuple[int, ...]
+    traceback: str
+    """Anchor of its traceback; empty if the error was an expected one."""
+
+
+@dataclass(frozen=True)
+class Traceback:
+    """One stored traceback, and the arms that have it."""
+
+    anchor: str
+    arms: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Failures:
+    """What failed in a run. A successful trial can have a traceback too: that of a prediction that failed."""
+
+    trials: list[ArmError]
+    tracebacks: list[Traceback]
+
+
+def failures(groups: Sequence[Group], anchor: str) -> Failures:
+    """Everything that failed in these groups; `anchor` makes the ids unique on the page."""
+    blocks: dict[tuple[str, str, str], list[int]] = {}
+    arms: dict[str, list[str]] = {}
+    for group in groups:
+        size = f" · {group.run.characters(group.payload)}" if group.payload != 100 else ""
+        for arm in group.arms:
+            title = f"{group.database} · {arm.name}{size}"
+            for trial in arm.trials:
+                text = private_parts_removed(trial.traceback)
+                if text and title not in arms.setdefault(text, []):
+                    arms[text].append(title)
+                if trial.status == "error":
+                    numbers = blocks.setdefault((title, trial.error, text), [])
+                    if trial.block not in numbers:  # the control is in several groups
+                        numbers.append(trial.block)
+    anchors = {text: f"{anchor}-traceback-{number}" for number, text in enumerate(arms, start=1)}
+    return Failures(
+        [
+            ArmError(title, error, tuple(numbers), anchors.get(text, ""))
+            for (title, error, text), numbers in blocks.items()
+        ],
+        [Traceback(anchors[text], tuple(titles), text) for text, titles in arms.items()],
+    )
+
+
+def private_parts_removed(traceback: str) -> str:
+    """The traceback with short paths, `~` for home directories, and without passwords in URLs."""
+    if not traceback:
+        return ""
+    text = _FILE.sub(lambda match: f'File "{_short(match[1])}"', traceback)
+    return _PASSWORD.sub(lambda match: f"{match[1] or match[2]}…", _HOME.sub("~", text)).strip("\n")
+
+
+def _short(path: str) -> str:
+    """The path from its package or the library on; else the file name."""
+    inside = _PACKAGE.fullmatch(path)
+    return inside[1] if inside else re.split(r"[/\\]", path)[-1]
 
 
 @dataclass(frozen=True)
@@ -140,17 +223,15 @@ class RunView:
     @property
     def scenario(self) -> str:
         """The scenario's name and title, and what this run has in place of its rows and blocks."""
-        scenario = self.run.definition.get("scenario")
-        title = str(scenario.get("title") or "") if isinstance(scenario, dict) else ""
+        scenario = self.run.part("scenario")
+        title = str(scenario.get("title") or "")
         named = f"{self.run.scenario} ({title})" if title else self.run.scenario
-        if not isinstance(scenario, dict):
-            return named
         rows, blocks = scenario.get("rows"), scenario.get("blocks")
         ran = sorted({view.group.rows for view in self.groups})
-        own = [plural(ran[-1], "row")] if isinstance(rows, int) and ran and set(ran) != {rows} else []
+        changes = [plural(ran[-1], "row")] if isinstance(rows, int) and ran and set(ran) != {rows} else []
         if isinstance(blocks, int) and blocks != self.run.blocks:
-            own.append(repeated(self.run.blocks).partition(",")[0])
-        return f"{named}; here {', '.join(own)}" if own else named
+            changes.append(repeated(self.run.blocks).partition(",")[0])
+        return f"{named}; here {', '.join(changes)}" if changes else named
 
     @cached_property
     def machine(self) -> list[tuple[str, str]]:
@@ -192,8 +273,8 @@ def version(group: Group) -> str:
 
 def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
     judgement = judge(ratios)
-    own = judgement if ratios is group else None
-    tables, notes = metric_tables(group, own)
+    shown_judgement = judgement if ratios is group else None
+    tables, notes = metric_tables(group, shown_judgement)
     columns = column_table(group)
     return GroupView(
         group=group,
@@ -201,7 +282,7 @@ def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str
         anchor=anchor,
         judgement=judgement,
         layouts=layout_table(ratios, judgement),
-        verdict=verdict(group, own),
+        verdict=verdict(group, shown_judgement),
         figures=group_figures(group, styles, anchor),
         tables=[*tables, columns] if columns else tables,
         writers=writer_table(group),

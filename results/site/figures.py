@@ -12,7 +12,7 @@ from keybench.results.analysis.group_comparison import time_metric
 from keybench.results.analysis.groups import Group, harmful_splits
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import Summary, by_block_ratios, summarise
-from keybench.results.report.answer.sentences import repeated
+from keybench.results.report.sentences import repeated
 from keybench.results.report.views import GroupView, RunView
 from keybench.results.wording import decimals, number
 

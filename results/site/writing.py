@@ -22,8 +22,8 @@ from keybench.results.bundle.reading import Bundle, read_bundle
 from keybench.results.bundle.writing import write_bundle
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
-from keybench.results.report.answer.sentences import finding
 from keybench.results.report.page import fill, render_sources
+from keybench.results.report.sentences import finding
 from keybench.results.report.source import Download, PageSource
 from keybench.results.report.views import RunView, run_view
 from keybench.results.site.figures import chapters
@@ -73,21 +73,21 @@ def published(names: Sequence[str], results: str, *, small: bool) -> list[Publis
     With `small`, the data for pictures of pages is left out. Raises UsageError for an unknown run and for a bundle
     that does not fit.
     """
-    found: dict[str, Published] = {}
+    runs: dict[str, Published] = {}
     stored = [name for name in names if not name.endswith(SUFFIX)]
     for name in names:
         if name.endswith(SUFFIX):
             path = Path(name)
             one = Published(read_bundle(path), path.read_bytes())
-            found.setdefault(one.run_id, one)
+            runs.setdefault(one.run_id, one)
     if stored:
         with Store.open(results, write=False) as store, tempfile.TemporaryDirectory(prefix="keybench-site-") as folder:
             for name in stored:
                 one = _from_store(store, name, Path(folder) / f"run{SUFFIX}", small=small)
-                found[one.run_id] = one
-    if not found:
+                runs[one.run_id] = one
+    if not runs:
         raise UsageError("a site needs a run: name one, or a file of `keybench export --bundle`.")
-    return sorted(found.values(), key=lambda one: one.bundle.run.started, reverse=True)
+    return sorted(runs.values(), key=lambda one: one.bundle.run.started, reverse=True)
 
 
 def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Published:

@@ -96,18 +96,18 @@ def _url(place: str) -> URL:
     ).difference_update_query([url.PASSWORD])
 
 
-def _sqlite_path(given: URL) -> Path:
-    if not given.database or given.database == ":memory:" or given.query:
+def _sqlite_path(address: URL) -> Path:
+    if not address.database or address.database == ":memory:" or address.query:
         raise UsageError("--results sqlite://…: give the path of a file, as in --results results.sqlite.")
-    return Path(given.database)
+    return Path(address.database)
 
 
-def _open_postgresql(given: URL) -> Storage:
+def _open_postgresql(address: URL) -> Storage:
     try:
-        engine = create_engine(given, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+        engine = create_engine(address, pool_pre_ping=True, connect_args={"connect_timeout": 10})
     except (NoSuchModuleError, ImportError) as error:
         raise EnvironmentMissing(f"no PostgreSQL driver ({error}): pip install 'psycopg[binary]'.") from None
-    where = given.set(drivername="postgresql").render_as_string(hide_password=True)
+    where = address.set(drivername="postgresql").render_as_string(hide_password=True)
     return Storage(engine, where, tables.POSTGRESQL_SCHEMA)
 
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from keybench.model.column import Pairing
 from keybench.model.reading import Reading, Series
@@ -28,51 +28,52 @@ class Run:
     definition: Mapping[str, object]
     machine: Mapping[str, object]
 
+    def part(self, *names: str) -> Mapping[str, Any]:
+        """A table inside the definition, by the names that lead to it; empty if the run did not record it."""
+        content: object = self.definition
+        for name in names:
+            content = content.get(name) if isinstance(content, Mapping) else None
+        return content if isinstance(content, Mapping) else {}
+
+    def payload_range(self, most: int) -> Mapping[str, Any]:
+        """`min`, `max` and `distribution` of payloads that vary up to so many characters; empty if they do not vary."""
+        listed = self.part("scenario", "table").get("payload")
+        ranges = listed if isinstance(listed, list) else []
+        return next((entry for entry in ranges if isinstance(entry, Mapping) and entry.get("max") == most), {})
+
     @property
     def load_path(self) -> str:
         """The name of the load path (`keybench.model.load_path`)."""
-        scenario = self.definition.get("scenario")
-        load = scenario.get("load") if isinstance(scenario, dict) else None
-        return str(load.get("path", "rows")) if isinstance(load, dict) else "rows"
+        return str(self.part("scenario", "load").get("path", "rows"))
 
     def title(self, database: str) -> str:
         """The product's name; the engine's own name in runs that did not record it."""
-        titles = self.definition.get("titles")
-        return str(titles.get(database, database)) if isinstance(titles, dict) else database
+        return str(self.part("titles").get(database, database))
 
     def characters(self, payload: int) -> str:
         """The payload of trials in words, given its characters, or the most of them: `100 characters`, or `0 to 200
         characters, uniform`."""
-        scenario = self.definition.get("scenario")
-        table = scenario.get("table") if isinstance(scenario, dict) else None
-        listed = table.get("payload") if isinstance(table, dict) else None
-        for one in listed if isinstance(listed, list) else ():
-            if isinstance(one, dict) and one.get("max") == payload:
-                return f"{one.get('min')} to {payload:,} characters, {one.get('distribution')}"
+        if range_ := self.payload_range(payload):
+            return f"{range_.get('min')} to {payload:,} characters, {range_.get('distribution')}"
         return f"{payload:,} character{'' if payload == 1 else 's'}"
 
     @property
     def several_writers(self) -> bool:
         """Whether its trials differ in their number of writers."""
-        scenario = self.definition.get("scenario")
-        load = scenario.get("load") if isinstance(scenario, dict) else None
-        return isinstance(load, dict) and len(load.get("writers") or ()) > 1
+        return len(self.part("scenario", "load").get("writers") or ()) > 1
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the user or the scenario asked for: names, `native` or `suited`; empty for the default."""
-        scenario = self.definition.get("scenario")
-        asked = self.definition.get("columns") or (scenario.get("columns") if isinstance(scenario, dict) else None)
+        asked = self.definition.get("columns") or self.part("scenario").get("columns")
         if isinstance(asked, dict):  # by database
-            asked = list(dict.fromkeys(name for own in asked.values() for name in own))
+            asked = list(dict.fromkeys(name for columns in asked.values() for name in columns))
         return tuple(map(str, asked)) if isinstance(asked, list | tuple) else ()
 
     def pairing(self, database: str, layout: str) -> Pairing | None:
         """The layout's columns on that database; None in runs that did not record them."""
-        pairings = self.definition.get("pairings")
-        of_database = pairings.get(database) if isinstance(pairings, dict) else None
-        recorded = of_database.get(layout) if isinstance(of_database, dict) else None
-        return Pairing(**recorded) if isinstance(recorded, dict) else None
+        recorded = self.part("pairings", database, layout)
+        return Pairing(**recorded) if recorded else None
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,9 @@ def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[in
             raise ValueError(f"the value of {metric} of trial {number} is {amount!r}, not a finite number")
         placed[number].append((place, Reading(metric, amount, origin, reason, subject)))
     # No two readings of a trial have the same place.
-    return defaultdict(tuple, {number: tuple(one for _, one in sorted(own)) for number, own in placed.items()})
+    return defaultdict(
+        tuple, {number: tuple(one for _, one in sorted(readings)) for number, readings in placed.items()}
+    )
 
 
 def _series(connection: Connection, run_id: str, where: str) -> defaultdict[int, tuple[Series, ...]]:
@@ -172,7 +174,7 @@ def _series(connection: Connection, run_id: str, where: str) -> defaultdict[int,
         except storage.DAMAGE as error:
             raise ValueError(f"the series {name} of trial {number}: {error}") from None
         series[number].append(line)
-    ordered = {number: tuple(sorted(own, key=lambda line: _ORDER[line.metric])) for number, own in series.items()}
+    ordered = {number: tuple(sorted(lines, key=lambda line: _ORDER[line.metric])) for number, lines in series.items()}
     return defaultdict(tuple, ordered)
 
 
@@ -191,7 +193,7 @@ def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, 
         except storage.DAMAGE as error:
             raise ValueError(f"the picture data {kind!r} of trial {number}: {error}") from None
         blobs[number].append(blob)
-    return defaultdict(tuple, {number: tuple(own) for number, own in blobs.items()})
+    return defaultdict(tuple, {number: tuple(packed) for number, packed in blobs.items()})
 
 
 def _unpacked(content: bytes, dtype: str) -> NDArray[Any]:

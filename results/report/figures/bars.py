@@ -145,8 +145,8 @@ def _waits(group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
     if not any(shares):
         return None
     total: Counter[str] = Counter()
-    for own in shares:
-        total.update(own)
+    for share in shares:
+        total.update(share)
     kinds = [name for name, _ in total.most_common() if name not in (_RUNNING, _CLIENT)]
     chosen, others = kinds[:_MOST_KINDS], kinds[_MOST_KINDS:]
     parts = [_part(_RUNNING, shares, [_RUNNING], PLAIN)]
@@ -154,7 +154,7 @@ def _waits(group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
     if others:
         parts.append(_part(_OTHERS, shares, others, KINDS[1], "///"))
     parts.append(_part(_CLIENT, shares, [_CLIENT], KINDS[0]))
-    waiting = [sum(own.get(name, 0.0) for name in kinds) if own else None for own in shares]
+    waiting = [sum(share.get(name, 0.0) for name in kinds) if share else None for share in shares]
     drawn = _FIGURE.draw(group, styles, prefix, parts, waiting, "waiting in the server", [])
     return replace(drawn, origin="Measured: samples of the server's list of connections.")
 
@@ -163,12 +163,13 @@ def _shares(arm: Arm) -> dict[str, float]:
     """The mean share of each kind of wait over blocks; empty without samples."""
     waits = [subject for subject in arm.readings if subject.kind == SubjectKind.WAIT]
     values = {subject.name: arm.values(Metric.WAITING, Subject.wait(subject.name)) for subject in waits}
-    blocks = {block for own in values.values() for block in own}  # a kind that no sample of a block shows has 0 there
-    return {name: sum(own.values()) / len(blocks) for name, own in values.items()}
+    # A kind that no sample of a block shows has 0 there.
+    count = len({block for by_block in values.values() for block in by_block})
+    return {name: sum(by_block.values()) / count for name, by_block in values.items()}
 
 
 def _part(name: str, shares: list[dict[str, float]], kinds: list[str], colour: str, hatch: str = "") -> BarPart:
-    lengths = [sum(own.get(kind, 0.0) for kind in kinds) if own else None for own in shares]
+    lengths = [sum(share.get(kind, 0.0) for kind in kinds) if share else None for share in shares]
     return BarPart(name, lengths, colour, hatch)
 
 

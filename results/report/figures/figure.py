@@ -118,7 +118,9 @@ def origin_note(group: Group, metrics: Sequence[Metric]) -> str:
             titles.setdefault(origin, []).append(metric.definition.title.lower())
     if len(titles) == 1:
         return next(iter(titles)).capitalize() + "."
-    return " ".join(f"{origin.capitalize()}: {listed(own)}." for origin, own in sorted(titles.items()))
+    return " ".join(
+        f"{origin.capitalize()}: {listed(metrics_of_origin)}." for origin, metrics_of_origin in sorted(titles.items())
+    )
 
 
 def missing(group: Group, metric: Metric) -> str:
@@ -139,8 +141,8 @@ def gaps(group: Group, metrics: Sequence[Metric]) -> str:
             some = () if len(names) == len(arms) else tuple(names)
             titles.setdefault((why, some), []).append(metric.definition.title.lower())
     return " ".join(
-        f"No {listed(own, last='or')}{f' for {listed(names)}' if names else ''}: {why}"
-        for (why, names), own in titles.items()
+        f"No {listed(absent, last='or')}{f' for {listed(names)}' if names else ''}: {why}"
+        for (why, names), absent in titles.items()
     )
 
 

@@ -106,7 +106,7 @@ def _densities(group: Group, styles: Styles, prefix: str) -> ReportFigure | None
 def _splits(group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
     names: list[str] = max((insertions(arm) for arm in group.arms), key=len, default=[])
     known = {arm.name: [splits_per_thousand(arm, name) for name in names] for arm in group.arms}
-    lines = {name: np.array(own, np.float64) for name, own in known.items() if own and None not in own}
+    lines = {name: np.array(splits, np.float64) for name, splits in known.items() if splits and None not in splits}
     return _along(_SPLITS, group, styles, prefix, names, lines) if len(names) > 1 and lines else None
 
 

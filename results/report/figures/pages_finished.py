@@ -145,7 +145,7 @@ Shares = tuple[NDArray[np.float64], float]
 def _fill_histogram(group: Group, styles: Styles, prefix: str) -> ReportFigure:
     title = "Fill of the leaf pages"
     unit = "share of the leaf pages by how full they are, %; further right is better"
-    shares = {arm.name: own for arm in group.arms if (own := _shares(arm))}
+    shares = {arm.name: fill for arm in group.arms if (fill := _shares(arm))}
     if not shares:
         return ReportFigure(
             prefix, title, unit, gaps(group, [Metric.LEAF_PAGES]) or "No trial stored the rows of its pages."
@@ -184,12 +184,12 @@ def _drawn(group: Group, arms: Sequence[Arm], shares: Mapping[str, Shares], styl
     )
     middles = (_EDGES[:-1] + _EDGES[1:]) / 2
     for arm, box in zip(arms, panels.boxes, strict=True):
-        own, mean = shares[arm.name]
-        tallest = float(own.max())
+        fill, mean = shares[arm.name]
+        tallest = float(fill.max())
         pale = {"alpha": 0.55} if _modelled(arm) else {}
-        box.columns(middles, own / tallest, _STEP * 0.86, facecolor=styles[arm.layout].colour, **pale)
+        box.columns(middles, fill / tallest, _STEP * 0.86, facecolor=styles[arm.layout].colour, **pale)
         box.upright(mean, INK, linestyle=(0, (1, 2)))
-        ((x, y),) = box.places(middles[[int(own.argmax())]], 1.0)
+        ((x, y),) = box.places(middles[[int(fill.argmax())]], 1.0)
         right = x < box.left + box.width / 2
         panels.canvas.text(
             x + (7 if right else -7),

@@ -45,9 +45,9 @@ def _remedies(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Repo
     """One figure for each database, server, payload and size with several writers and EF Core's keys among others."""
     figures = []
     for place, (_, part) in enumerate(groupby(sorted(groups, key=_work), _work), start=1):
-        own = list(part)
-        best = [pair for name in (BEFORE, *AFTER) if (pair := _best(own, name))]
-        several = any(trial.writers > 1 for group in own for trial in group.trials)
+        same_work = list(part)
+        best = [pair for name in (BEFORE, *AFTER) if (pair := _best(same_work, name))]
+        several = any(trial.writers > 1 for group in same_work for trial in group.trials)
         if several and len(best) > 1 and best[0][1].layout == BEFORE:
             figures.append(_figure(best, styles, f"{prefix}-{place}"))
     return figures

@@ -46,10 +46,7 @@ def _rows_a_second(arm: Arm, rows: int) -> Summary | None:
 
 def _sent(group: Group) -> int:
     """Rows that the insert time is of: without those that filled the table before."""
-    scenario = group.run.definition.get("scenario")
-    load = scenario.get("load") if isinstance(scenario, dict) else None
-    filled = float(load.get("filled", 0.0)) if isinstance(load, dict) else 0.0
-    return round(group.rows * (1 - filled))
+    return round(group.rows * (1 - float(group.run.part("scenario", "load").get("filled", 0.0))))
 
 
 _QUANTITIES: Final = (
@@ -72,7 +69,7 @@ _QUANTITIES: Final = (
         "Aborts by number of writers",
         "rollbacks in favour of other transactions, per 1,000 transactions, lower is better",
         "aborts per 1,000",
-        lambda arm, _: found if (found := arm.summary(Metric.ABORTS)) and found.high else None,
+        lambda arm, _: aborts if (aborts := arm.summary(Metric.ABORTS)) and aborts.high else None,
     ),
 )
 
@@ -82,9 +79,9 @@ def _saturation(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Re
     figures: list[ReportFigure | None] = []
     shown = sorted((group for group in groups if not group.modelled), key=lambda group: (*_work(group), group.writers))
     for place, (_, part) in enumerate(groupby(shown, _work), start=1):
-        own = list(part)
-        if len({group.writers for group in own}) > 2:
-            figures += [_figure(own, one, styles, f"{prefix}-{place}-{one.name}") for one in _QUANTITIES]
+        same_work = list(part)
+        if len({group.writers for group in same_work}) > 2:
+            figures += [_figure(same_work, one, styles, f"{prefix}-{place}-{one.name}") for one in _QUANTITIES]
     return [figure for figure in figures if figure]
 
 
@@ -95,20 +92,20 @@ def _work(group: Group) -> tuple[str, str, int, int, str]:
 def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix: str) -> ReportFigure | None:
     writers = [group.writers for group in groups]
     names = list(dict.fromkeys((arm.layout, arm.column) for group in groups for arm in group.arms))
-    found = {
+    summaries = {
         name: [
             next((quantity.of(arm, _sent(group)) for arm in group.arms if (arm.layout, arm.column) == name), None)
             for group in groups
         ]
         for name in names
     }
-    whole = [name for name in names if all(found[name])]
+    whole = [name for name in names if all(summaries[name])]
     if not whole:
         return None
     several = len({column for _, column in whole[1:]}) > 1
     curves = {}
     for layout, column in whole:
-        known = [summary for summary in found[layout, column] if summary]
+        known = [summary for summary in summaries[layout, column] if summary]
         curves[layout, column] = Curve(
             PlotRow(layout, column if several else "", styles[layout]),
             np.array([one.median for one in known]),
@@ -121,7 +118,7 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
     rows: list[tuple[Value, ...]] = [
         (layout, column, f"{number}", *cells(summary))
         for layout, column in names
-        for number, summary in zip(writers, found[layout, column], strict=True)
+        for number, summary in zip(writers, summaries[layout, column], strict=True)
     ]
     blocks = max(len(group.blocks) for group in groups)
     last = [(layout, curve.middle[-1]) for (layout, _), curve in curves.items()]

@@ -51,7 +51,7 @@ def _insert_time(group: Group, styles: Styles, prefix: str) -> ReportFigure:
         )
     arms = group.treatments
     ratios = {metric: [group.ratio(arm, metric) for arm in arms] for metric in metrics}
-    known = [summary for own in ratios.values() for summary in own if summary]
+    known = [summary for summaries in ratios.values() for summary in summaries if summary]
     if not known:
         return ReportFigure(prefix, title, unit, "No layout but the control has a successful trial here.")
     parts = statistics(known)

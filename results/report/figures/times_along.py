@@ -72,7 +72,7 @@ class _Quantity:
             if group.values(Metric.INSERT_SECONDS):
                 return ReportFigure(prefix, self.title, self.unit, "No trial recorded its insert time along the load.")
             return ReportFigure(prefix, self.title, self.unit, missing(group, Metric.INSERT_SECONDS))
-        points = min(len(line.x) for own in series.values() for line in own)
+        points = min(len(line.x) for lines in series.values() for line in lines)
         edges = np.linspace(0, group.rows, min(_MOST_PLACES, points) + 1)
         divisor, word = rows_unit(group.rows)
         curves = {}
@@ -144,20 +144,20 @@ def _cost_growth(group: Group, styles: Styles, prefix: str) -> ReportFigure:
         arm.name: np.array([interval_cost(line, edges) for line in insert_times(arm) if len(line.x) >= _INTERVALS])
         for arm in group.arms
     }
-    if not any(len(own) for own in costs.values()):
+    if not any(len(cost) for cost in costs.values()):
         if group.values(Metric.INSERT_SECONDS):
             return ReportFigure(prefix, title, unit, f"No trial recorded its insert time at {_INTERVALS} places.")
         return ReportFigure(prefix, title, unit, missing(group, Metric.INSERT_SECONDS))
     dots, ratios, knees = [], [], []
     rows: list[tuple[Value, ...]] = []
     for arm in group.arms:
-        own = costs[arm.name]
-        if not len(own):
+        by_block = costs[arm.name]
+        if not len(by_block):
             dots.append(Dot(None, text=placeholder(arm)))
             rows.append((arm.layout, arm.column, None, None, None, None))
             continue
-        grown = np.array([growth(cost) for cost in own])
-        place = knee(np.median(own, axis=0))
+        grown = np.array([growth(cost) for cost in by_block])
+        place = knee(np.median(by_block, axis=0))
         at = None if place is None else float(edges[place])
         middle, low, high = float(np.median(grown)), float(grown.min()), float(grown.max())
         dots.append(Dot(middle, low, high, ratio(middle)))

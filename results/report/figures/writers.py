@@ -28,7 +28,7 @@ from keybench.results.report.figures.figure import (
     named_rows,
     stored_blob,
 )
-from keybench.results.report.subject_tables import LAG_METRICS
+from keybench.results.report.tables import LAG_METRICS
 from keybench.results.store.blobs import POSITIONS, Blob
 from keybench.results.wording import plural
 

@@ -15,9 +15,8 @@ from keybench.results.analysis.group_comparison import judge
 from keybench.results.analysis.groups import Group, group_trials
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
-from keybench.results.report.answer.layout_table import layout_table
-from keybench.results.report.answer.pictures import pictures
-from keybench.results.report.answer.sentences import GroupAnswer, finding, headline, leading, what_ran
+from keybench.results.report.first_screen import layout_table, pictures
+from keybench.results.report.sentences import GroupAnswer, finding, headline, leading, what_ran
 from keybench.results.store.records import Trial
 from tests.results.conftest import START, a_run
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 
 from keybench.model.column import Pairing
 from keybench.results.analysis.groups import Group, group_trials
-from keybench.results.report.metric_tables import column_table, other_columns
+from keybench.results.report.tables import column_table, other_columns
 from keybench.results.store.records import Run
 from tests.results.conftest import a_run, trials
 

@@ -14,8 +14,7 @@ from keybench.errors import UsageError
 from keybench.results.bundle.writing import write_bundle
 from keybench.results.report.page import render
 from keybench.results.site.command import app
-from keybench.results.site.writing import published
-from keybench.results.site.writing import write_site
+from keybench.results.site.writing import published, write_site
 from tests.results.report.browser import CHROMIUM, WHY_NOT, evaluated
 from tests.results.report.page import Page
 

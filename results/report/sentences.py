@@ -185,9 +185,9 @@ def _by_time(decided: Sequence[GroupAnswer]) -> str:
         for judged in one.judgement.treatments if one.judgement else ():
             verdicts.setdefault(judged.arm.layout, []).append(judged.verdict)
             ratios.setdefault(judged.arm.layout, []).append(judged.ratio.median)
-    everywhere = {name: own for name, own in verdicts.items() if len(own) == len(decided)}
-    cheap = [name for name, own in everywhere.items() if set(own) <= _CHEAP]
-    dear = [name for name, own in everywhere.items() if set(own) == {"slower"}]
+    everywhere = {name: judged for name, judged in verdicts.items() if len(judged) == len(decided)}
+    cheap = [name for name, judged in everywhere.items() if set(judged) <= _CHEAP]
+    dear = [name for name, judged in everywhere.items() if set(judged) == {"slower"}]
     clauses = []
     if cheap:
         named = sorted(cheap, key=lambda name: median(ratios[name]))
@@ -203,7 +203,7 @@ def _by_time(decided: Sequence[GroupAnswer]) -> str:
 
 def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
     shares: Mapping[str, list[float]] = _by_layout(indexed, lambda one: one.group)
-    whole = {name: own for name, own in shares.items() if len(own) == len(indexed)}
+    whole = {name: ratios for name, ratios in shares.items() if len(ratios) == len(indexed)}
     modelled = all(one.group.modelled for one in indexed)
     where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
     undecided = "" if modelled else "; which layout is faster is not decided"
