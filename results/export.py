@@ -107,10 +107,5 @@ def _write_parquet(rows: list[dict[str, Any]], output: Path, *, points: bool) ->
         table.to_parquet(part, index=False)
 
 
-def main() -> None:
-    """Runs the command and ends the process."""
-    cli.run(app)
-
-
 if __name__ == "__main__":
-    main()
+    cli.run(app)

@@ -1,6 +1,7 @@
 """`python -m results.check`: the same as `keybench check`."""
 
-from keybench.results.check.command import main
+from keybench import cli
+from keybench.results.check.command import app
 
 if __name__ == "__main__":
-    main()
+    cli.run(app)

@@ -139,8 +139,3 @@ def _append(path: Path, text: str) -> None:
             out.write(text)
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror}): give --summary another file.") from None
-
-
-def main() -> None:
-    """Runs the command and ends the process."""
-    cli.run(app)

@@ -1,6 +1,7 @@
 """`python -m results.compare`: the same as `keybench compare`."""
 
-from keybench.results.compare.command import main
+from keybench import cli
+from keybench.results.compare.command import app
 
 if __name__ == "__main__":
-    main()
+    cli.run(app)

@@ -153,8 +153,3 @@ def _metrics(text: str) -> tuple[Metric, ...]:
         if name not in known:
             raise unknown_name("metric", name, [*known, "all"])
     return tuple(metric for metric in Metric if metric in names)
-
-
-def main() -> None:
-    """Runs the command and ends the process."""
-    cli.run(app)

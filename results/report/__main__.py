@@ -1,6 +1,7 @@
 """`python -m results.report`: the same as `keybench report`."""
 
-from keybench.results.report.command import main
+from keybench import cli
+from keybench.results.report.command import app
 
 if __name__ == "__main__":
-    main()
+    cli.run(app)

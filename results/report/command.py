@@ -36,8 +36,3 @@ def report(
     gc.disable()
     with Store.open(results, write=False) as store:
         sys.stdout.write(f"{write_report(store, run, output)}\n")
-
-
-def main() -> None:
-    """Runs the command and ends the process."""
-    cli.run(app)

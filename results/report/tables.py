@@ -212,50 +212,6 @@ _PHASE_METRICS: Final = (
     Metric.LOG_BYTES,
     Metric.PHASE_SECONDS,
 )
-_MOST_PHASES: Final = 40
-
-
-@dataclass(frozen=True)
-class PhaseTable:
-    """A row for each arm and phase: `arms` and every column's cells have the same length."""
-
-    arms: tuple[Arm, ...]
-    columns: tuple[TableColumn, ...]
-
-    @property
-    def folded(self) -> bool:
-        """Whether the table is so long that a reader must open it."""
-        return len(self.arms) > _MOST_PHASES
-
-
-def phase_table(group: Group) -> PhaseTable | None:
-    """None for a group whose index has no past."""
-    rows = [(arm, name) for arm in group.arms for name in phases_of(arm)]
-    if not rows:
-        return None
-    columns = [TableColumn("Phase", "", tuple(TableCell(name) for _, name in rows))]
-    for metric in _PHASE_METRICS:
-        for kind in (SubjectKind.PHASE, SubjectKind.MODEL_PHASE):
-            known = [after_phase(arm, metric, name, kind) for arm, name in rows]
-            if any(known):
-                columns.append(_phase_column(metric, kind, known, rows))
-    return PhaseTable(tuple(arm for arm, _ in rows), tuple(columns))
-
-
-def _phase_column(
-    metric: Metric, kind: SubjectKind, known: Sequence[Summary | None], rows: Sequence[tuple[Arm, str]]
-) -> TableColumn:
-    """One metric after each phase; the model's has a title of its own."""
-    title, unit = heading(metric)
-    places = 1 if metric.definition.is_percentage else min(2, decimals([one.median for one in known if one]))
-    cells = []
-    for (arm, name), one in zip(rows, known, strict=True):
-        origins = {reading.origin for reading in arm.by_block(metric, Subject(kind, name)).values()}
-        mark = MARKS[origins.pop()] if len(origins) == 1 else ""
-        cells.append(TableCell(number(one.median, places), mark=mark) if one else TableCell("–"))
-    return TableColumn(f"{title}, model" if kind == SubjectKind.MODEL_PHASE else title, unit, tuple(cells))
-
-
 LAG_METRICS: Final = (
     Metric.LAGGING_INSERTS,
     Metric.LAG_ROWS_P50,
@@ -266,40 +222,61 @@ LAG_METRICS: Final = (
     Metric.LAG_LEAVES_P95,
     Metric.DEEP_INSERTS,
 )
-_MOST_OPEN: Final = 60
 
 
 @dataclass(frozen=True)
-class WriterTable:
-    """A row for each arm and writer: `arms` and every column's cells have the same length."""
+class SubjectTable:
+    """A row for each arm and each of its phases or writers: `arms` and every column's cells have the same length."""
 
     arms: tuple[Arm, ...]
     columns: tuple[TableColumn, ...]
+    most_open: int
+    """A longer table is folded: a reader must open it."""
 
     @property
     def folded(self) -> bool:
-        """Whether the table is so long that a reader must open it."""
-        return len(self.arms) > _MOST_OPEN
+        """Whether a reader must open it."""
+        return len(self.arms) > self.most_open
 
 
-def writer_table(group: Group) -> WriterTable | None:
-    """None if no writer has readings of its own: there is only one, or the trials have no positions."""
+def phase_table(group: Group) -> SubjectTable | None:
+    """The index after each phase of its life, on the server and by the page model; None if it has no past."""
+    rows = [(arm, name) for arm in group.arms for name in phases_of(arm)]
+    return _subject_table("Phase", rows, _PHASE_METRICS, (SubjectKind.PHASE, SubjectKind.MODEL_PHASE), 40)
+
+
+def writer_table(group: Group) -> SubjectTable | None:
+    """How many of each writer's inserts lag, and how far.
+
+    None if no writer has readings of its own: there is only one, or the trials have no positions.
+    """
     writers = writers_of(group)
     rows = [(arm, writer) for arm in group.arms for writer in writers if summary_of(arm, LAG_METRICS[0], writer)]
+    return _subject_table("Writer", rows, LAG_METRICS, (SubjectKind.WRITER,), 60)
+
+
+def _subject_table(
+    title: str, rows: Sequence[tuple[Arm, str]], metrics: Sequence[Metric], kinds: Sequence[SubjectKind], most_open: int
+) -> SubjectTable | None:
+    """A column for each metric of each kind of subject that any row has; `rows` are arms and names of subjects."""
     if not rows:
         return None
-    known = {metric: [summary_of(arm, metric, writer) for arm, writer in rows] for metric in LAG_METRICS}
-    columns = [
-        TableColumn(*heading(metric), _writer_cells(metric, summaries))
-        for metric, summaries in known.items()
-        if any(summaries)
-    ]
-    names = TableColumn("Writer", "", tuple(TableCell(writer) for _, writer in rows))
-    return WriterTable(tuple(arm for arm, _ in rows), (names, *columns))
+    columns = [_subject_column(metric, kind, rows) for metric in metrics for kind in kinds]
+    names = TableColumn(title, "", tuple(TableCell(name) for _, name in rows))
+    return SubjectTable(tuple(arm for arm, _ in rows), (names, *filter(None, columns)), most_open)
 
 
-def _writer_cells(metric: Metric, known: Sequence[Summary | None]) -> tuple[TableCell, ...]:
-    places = 1 if metric.definition.is_percentage else min(2, decimals([one.median for one in known if one]))
-    return tuple(
-        TableCell(number(one.median, places), mark=MARKS["derived"]) if one else TableCell("–") for one in known
-    )
+def _subject_column(metric: Metric, kind: SubjectKind, rows: Sequence[tuple[Arm, str]]) -> TableColumn | None:
+    """One metric about each row's subject; None if no row has it. The page model's has a title of its own."""
+    summaries = [after_phase(arm, metric, name, kind) for arm, name in rows]
+    if not any(summaries):
+        return None
+    title, unit = heading(metric)
+    medians = [summary.median for summary in summaries if summary]
+    places = 1 if metric.definition.is_percentage else min(2, decimals(medians))
+    cells = []
+    for (arm, name), summary in zip(rows, summaries, strict=True):
+        origins = {reading.origin for reading in arm.by_block(metric, Subject(kind, name)).values()}
+        mark = MARKS[origins.pop()] if len(origins) == 1 else ""
+        cells.append(TableCell(number(summary.median, places), mark=mark) if summary else TableCell("–"))
+    return TableColumn(f"{title}, model" if kind == SubjectKind.MODEL_PHASE else title, unit, tuple(cells))

@@ -22,8 +22,7 @@ from keybench.results.report.sentences import GroupAnswer, headline, repeated, w
 from keybench.results.report.source import Download, PageSource, download
 from keybench.results.report.tables import (
     MetricTable,
-    PhaseTable,
-    WriterTable,
+    SubjectTable,
     column_table,
     metric_tables,
     phase_table,
@@ -124,8 +123,8 @@ class GroupView:
     verdict: list[str]
     figures: list[ReportFigure]
     tables: list[MetricTable]
-    writers: WriterTable | None
-    phases: PhaseTable | None
+    writers: SubjectTable | None
+    phases: SubjectTable | None
     notes: list[str]
     fidelity: list[Fidelity]
     successful: list[str]

@@ -71,8 +71,3 @@ def _verify(paths: list[Path]) -> None:
         sys.stdout.write(f"{path}: run {bundle.run.id}, {count:,} values; sums and schema fit\n")
     if wrong:
         raise UsageError("\n".join(wrong))
-
-
-def main() -> None:
-    """Runs the command and ends the process."""
-    cli.run(app)
