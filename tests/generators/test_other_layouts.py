@@ -63,11 +63,6 @@ def test_jhtodd_draws_ten_bytes_a_key_and_fixes_no_bit(name, opened) -> None:
     assert script.take(1, 1).tolist() == [[255]]
 
 
-@pytest.mark.parametrize("form", ["string", "binary", "end"])
-def test_zaabee_is_another_name_for_it(form) -> None:
-    assert layout(f"zaabee-{form}") is layout(f"jhtodd-{form}")
-
-
 # morris and efcore-sequential
 
 
@@ -178,13 +173,6 @@ def test_hotguid_counts_from_below_500000(script, first, opened) -> None:
 def test_hotguid_keeps_16_bits_of_the_process_id(pid, kept, opened) -> None:
     keys = opened("hotguid", [UNIX_EPOCH], process=Process("testhost", pid)).take(1)
     assert layout("hotguid").decode(keys).fields["pid"] == kept
-
-
-@pytest.mark.parametrize("shard", [-1, U32])
-def test_a_shard_beyond_32_bits_is_refused(shard) -> None:
-    with pytest.raises(UsageError) as refused:
-        replace(layout("hotguid"), shard=shard)
-    assert str(refused.value) == f"shard {shard} does not fit 32 bits: choose one from 0 to 4294967295."
 
 
 # bigint-identity

@@ -142,17 +142,3 @@ def test_only_six_bytes_of_the_base_guid_change(name, opened) -> None:
     kept = slice(6, 16) if name == "rt-comb-postgresql" else slice(0, 10)
     assert np.array_equal(keys.data[:, kept], base[:, kept])
     assert base[0, 0] == 128, "the provider's own GUIDs stay as they were"
-
-
-def test_scripted_guids_are_given_in_order(opened) -> None:
-    base = np.arange(64, dtype=np.uint8).reshape(4, 16)
-    stream = opened("rt-comb-sql", [UNIX_EPOCH] * 4, guids=ScriptedGuids(base))
-    rows = np.concatenate([stream.take(1).data, stream.take(3).data])
-    assert np.array_equal(rows[:, :10], base[:, :10])
-
-
-@pytest.mark.parametrize("name", [*UNIX_NAMES, "rt-comb-legacy"])
-def test_random_base_guids_are_of_version_4(name, opened) -> None:
-    data = opened(name, [UNIX_EPOCH] * 50).take(50).data
-    assert set(data[:, 6] >> 4) == {4}
-    assert set(data[:, 8] >> 6) == {2}

@@ -64,18 +64,6 @@ def test_only_contiguous_arrays_are_filled() -> None:
     assert entropy.take(1, 16).tobytes() == block_cipher(bytes(16), 1), "a refused request uses up nothing"
 
 
-def test_take_returns_a_new_array_of_its_shape() -> None:
-    entropy = AesEntropy(bytes(16))
-    first = entropy.take(3, 10)
-    assert first.shape == (3, 10)
-    assert first.dtype == np.uint8
-    kept = first.copy()
-    second = entropy.take(3, 10)
-    second[:] = 0
-    assert np.array_equal(first, kept)
-    assert entropy.take(0, 16).shape == (0, 16)
-
-
 @given(first=st.integers(0, 50), second=st.integers(1, 50))
 def test_a_pickled_source_continues_where_it_was(first, second) -> None:
     entropy = AesEntropy.seeded(7)
@@ -108,12 +96,6 @@ def test_a_partition_does_not_depend_on_the_position_of_the_whole() -> None:
     fresh, used = AesEntropy.seeded(3), AesEntropy.seeded(3)
     used.take(100, 16)
     assert fresh.partition(2, of=4).take(1, 16).tobytes() == used.partition(2, of=4).take(1, 16).tobytes()
-
-
-def test_bits_are_even() -> None:
-    ones = np.unpackbits(AesEntropy.seeded("even").take(10_000, 16), axis=1).mean(axis=0)
-    # Six standard deviations of a mean of 10,000 fair bits.
-    assert np.abs(ones - 0.5).max() < 0.03
 
 
 @given(shapes=SHAPES)
