@@ -127,7 +127,7 @@ class _LazyGroup(TyperGroup):
     """Lists commands by name and help, and imports the one that is used."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        if args[0] in FORMER and args[0] not in COMMANDS:
+        if args[0] in FORMER:
             raise UsageError(f"`keybench {args[0]}` has become `keybench {FORMER[args[0]]}`.")
         name, _, rest = super().resolve_command(ctx, args)  # ends with a usage error if there is no such command
         assert name is not None

@@ -32,9 +32,10 @@ def test_the_list_has_every_command_under_its_heading() -> None:
     assert done.returncode == 0
     assert all(f" {name} " in done.stdout for name in COMMANDS)
     assert re.findall(r"^╭─ (\w+) ", done.stdout, re.M) == ["Options", "Ask", "Measure", "Read", "Keep"]
+    assert len(COMMANDS) <= 12
 
 
-@pytest.mark.parametrize("name", FORMER.keys() - COMMANDS.keys())
+@pytest.mark.parametrize("name", FORMER)
 def test_the_former_name_of_a_command_names_the_new_one(name: str) -> None:
     done = keybench(name, "--json")
     assert (done.returncode, done.stdout) == (2, "")

@@ -10,7 +10,7 @@ from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, SubjectKind
-from keybench.runners.planning.server_choice import check_databases, check_servers
+from keybench.runners.planning.server_choice import check_load_path, check_path_on_servers
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import Target
 from keybench.runners.trials.contended import ContendedTrial
@@ -57,7 +57,7 @@ def test_a_trial_counts_aborts_and_samples_waits_and_locks(target: Target) -> No
 
 def test_engines_without_levels_are_refused_and_those_with_them_named() -> None:
     with pytest.raises(UsageError) as refused:
-        check_databases(SCENARIO, ["postgresql", "sqlite"])
+        check_load_path(SCENARIO, ["postgresql", "sqlite"])
     able = " and ".join(sorted(name for name, on in engines().items() if "serializable" in on.isolations))
     assert str(refused.value) == (
         'scenario look-up-then-insert has isolation = "serializable": keybench does not run SQLite\'s transactions so; '
@@ -67,7 +67,7 @@ def test_engines_without_levels_are_refused_and_those_with_them_named() -> None:
 
 def test_a_page_model_has_no_transactions() -> None:
     with pytest.raises(UsageError) as refused:
-        check_servers(SCENARIO, {"postgresql": "model"})
+        check_path_on_servers(SCENARIO, {"postgresql": "model"})
     assert str(refused.value) == (
         "scenario look-up-then-insert is about transactions, which a page model does not have: choose another --server."
     )
@@ -79,10 +79,19 @@ HEAD = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("watched = 5\n[after]\nreads = 1", "are for one table, a row a key, and nothing after the load"),
-        ("filled = 0.5\n[table]\nshards = 2", "no writer sends rows to table 2 of 2: give one the shard 1"),
+        (
+            "watched = 5\n[after]\nreads = 1",
+            "a scenario with isolation, look_up, filled or watched has no after: leave it out",
+        ),
+        (
+            "filled = 0.5\n[table]\nshards = 2",
+            "isolation, look_up, filled and watched are for one table with a row a key",
+        ),
         ('look_up = "key"\npath = "bulk"', "are for rows in order: leave out the path"),
-        ('look_up = "key"\n[before]\nlayout = "uuid-v4"\nshare = 0.5', "are for equal writers that are always busy"),
+        (
+            'look_up = "key"\n[before]\nlayout = "uuid-v4"\nshare = 0.5',
+            "with isolation, look_up, filled or watched has no before: leave it out",
+        ),
         ('isolation = "snapshot"', "Input should be 'read-committed', 'repeatable-read' or 'serializable'"),
         ("filled = 1.0", "Input should be less than 1"),
         ("watched = 201", "Input should be less than or equal to 200"),
