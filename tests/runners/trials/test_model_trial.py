@@ -150,12 +150,11 @@ def _table(name: str) -> Table:
     return Table("t", engine(name).column("bigint"), 0)
 
 
-def test_an_engine_without_a_model_says_so() -> None:
-    without = [on for on in engines().values() if not on.has_page_model]
-    assert without
-    for on in without:
-        with pytest.raises(UsageError, match=rf"^there is no page model of {on.title}, .* measure on a server\.$"):
-            resolve((on.name,), ("model",))
+def test_an_engine_without_a_model_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    on = engine("sqlite")
+    monkeypatch.setattr(type(on), "has_page_model", False)  # as an engine of another distribution may have none
+    with pytest.raises(UsageError, match=rf"^there is no page model of {on.title}, .* measure on a server\.$"):
+        resolve((on.name,), ("model",))
 
 
 def test_keys_that_servers_make_are_no_work_for_a_model(refused: Run, tmp_path: Path) -> None:
