@@ -148,16 +148,16 @@ def _deletions(answer: Answer) -> dict[str, Growth | None]:
     }
 
 
-def _today(found: Sequence[Candidate], existing: Existing | None) -> Candidate | None:
+def _today(choices: Sequence[Candidate], existing: Existing | None) -> Candidate | None:
     """The keys that the table has: in the named column, else in the one that people give them on that version."""
-    same = [one for one in found if existing and one.name == existing.layout]
+    same = [one for one in choices if existing and one.name == existing.layout]
     if existing and existing.column:
         same = [one for one in same if one.column.name == existing.column]
     usual = [one for one in same if one.label == one.name]
     return next(iter([*usual, *same]), None)
 
 
-def _forecasts(needs: Needs, found: Sequence[Candidate]) -> list[IndexForecast | str]:
+def _forecasts(needs: Needs, choices: Sequence[Candidate]) -> list[IndexForecast | str]:
     """One for each candidate, or why there is none: its keys may end before the table does."""
 
     def one(candidate: Candidate) -> IndexForecast | str:
@@ -168,15 +168,15 @@ def _forecasts(needs: Needs, found: Sequence[Candidate]) -> list[IndexForecast |
             return str(why)
 
     with ThreadPoolExecutor(_CORES) as pool:
-        return list(pool.map(one, found))
+        return list(pool.map(one, choices))
 
 
-def _contradiction(needs: Needs, found: Sequence[Candidate]) -> str:
+def _contradiction(needs: Needs, choices: Sequence[Candidate]) -> str:
     """Why no layout is left: what each condition alone leaves out, and which one to drop."""
     asked = " ".join(needs.conditions)
     lines = []
     for option in needs.conditions:
-        without = [one.name for one in found if set(one.missed_options) <= {option}]
+        without = [one.name for one in choices if set(one.missed_options) <= {option}]
         if without:
             lines.append(f"without {option}, {', '.join(f'`{name}`' for name in list(dict.fromkeys(without))[:3])}")
     advice = f"drop one: {'; '.join(lines)}." if lines else "drop two of them or more."

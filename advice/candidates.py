@@ -24,7 +24,7 @@ class Candidate:
     """One layout in one column."""
 
     on: Engine
-    made: Layout
+    layout: Layout
     column: Column
     """Sized for the layout's keys."""
     properties: Properties
@@ -36,12 +36,12 @@ class Candidate:
     @property
     def name(self) -> str:
         """The layout's name."""
-        return self.made.name
+        return self.layout.name
 
     @cached_property
     def label(self) -> str:
         """The layout, with its column if that is not the engine's own choice."""
-        native = self.on.default_column(self.made.kind, self.made.shared_bits()).name
+        native = self.on.default_column(self.layout.kind, self.layout.shared_bits()).name
         return self.name if self.column.name == native else f"{self.name} · {self.column.name}"
 
     @property
@@ -62,44 +62,48 @@ class Candidate:
 def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate]:
     """All layouts that people can get: by a well-kept library, from this server, or because the needs name them. Keys
     that the table has are among them, whoever makes them: counters of 32 bits, hi/lo, names."""
-    on, found = needs.on, []
+    on, chosen = needs.on, []
     by_server = {one.replica for one in on.server_keys}
     named = {CONTROL, RANDOM, *needs.layouts, *([needs.existing.layout] if needs.existing else [])}
-    for made in dict.fromkeys(layouts().values()):
-        if not (made.name in named or made.name in by_server or well_kept(made.name)):
+    for key_layout in dict.fromkeys(layouts().values()):
+        if not (key_layout.name in named or key_layout.name in by_server or well_kept(key_layout.name)):
             continue
-        for column in _columns(on, made, needs):
-            sized = column.sized(made.key_bytes)
-            facts = properties(on, needs.version, made, sized, needs.rows_per_second)
-            if not (facts.by_clients or facts.by_server or _there(needs, made, column)):
+        for column in _columns(on, key_layout, needs):
+            sized = column.sized(key_layout.key_bytes)
+            facts = properties(on, needs.version, key_layout, sized, needs.rows_per_second)
+            if not (facts.by_clients or facts.by_server or _there(needs, key_layout, column)):
                 continue
-            missed = _missed(needs, made, sized, facts)
-            found.append(Candidate(on, made, sized, facts, tuple(missed.values()), tuple(missed)))
-    return found
+            missed = _missed(needs, key_layout, sized, facts)
+            chosen.append(Candidate(on, key_layout, sized, facts, tuple(missed.values()), tuple(missed)))
+    return chosen
 
 
-def _columns(on: Engine, made: Layout, needs: Needs) -> Iterator[Column]:
+def _columns(on: Engine, key_layout: Layout, needs: Needs) -> Iterator[Column]:
     """Its default column, the one in whose order it ascends, and the server's own for such keys."""
-    if not any(made.kind in column.kinds for column in on.columns):
+    if not any(key_layout.kind in column.kinds for column in on.columns):
         return
-    pair = pairing(on, made)
-    names = [pair.default, pair.suited, *(one.column for one in on.server_keys if one.replica == made.name)]
-    if needs.type == "text" and made.kind == "uuid":
+    pair = pairing(on, key_layout)
+    names = [pair.default, pair.suited, *(one.column for one in on.server_keys if one.replica == key_layout.name)]
+    if needs.type == "text" and key_layout.kind == "uuid":
         names = [column.name for column in on.columns if column.form == "text" and "uuid" in column.kinds][:1]
-    if needs.existing and needs.existing.layout == made.name:
+    if needs.existing and needs.existing.layout == key_layout.name:
         names.append(needs.existing.column or pair.default)
     named = [on.column(name) for name in dict.fromkeys(filter(None, names))]
-    known = [column for column in named if can_hold(on, needs.version, column, made.name)]
+    known = [column for column in named if can_hold(on, needs.version, column, key_layout.name)]
     if named and not known:  # a version before the server's own type
-        other = (one for one in on.columns if one.form == "bytes" and not one.stands_in_for and made.kind in one.kinds)
-        known = [column for column in other if can_hold(on, needs.version, column, made.name)][:1]
+        other = (
+            one for one in on.columns if one.form == "bytes" and not one.stands_in_for and key_layout.kind in one.kinds
+        )
+        known = [column for column in other if can_hold(on, needs.version, column, key_layout.name)][:1]
     yield from known
 
 
-def _missed(needs: Needs, made: Layout, column: Column, facts: Properties) -> Mapping[str, str]:
+def _missed(needs: Needs, key_layout: Layout, column: Column, facts: Properties) -> Mapping[str, str]:
     """By option, why the keys do not do what it asks."""
     title = needs.on.title
-    served = "no version makes these keys" if not _ever(needs, made) else f"{title} {needs.version} does not make them"
+    served = (
+        "no version makes these keys" if not _ever(needs, key_layout) else f"{title} {needs.version} does not make them"
+    )
     tells = {told.split()[0] for told in facts.tells}
     checks: dict[str, tuple[bool, bool, str]] = {
         f"--type {needs.type}": (needs.type != "any", _type(column) == needs.type, f"it is {_A[_type(column)]}"),
@@ -128,10 +132,10 @@ def _missed(needs: Needs, made: Layout, column: Column, facts: Properties) -> Ma
     return {option: why for option, (asked, met, why) in checks.items() if asked and not met}
 
 
-def _there(needs: Needs, made: Layout, column: Column) -> bool:
+def _there(needs: Needs, key_layout: Layout, column: Column) -> bool:
     """Whether the table has such keys in that column, or in one that nobody named."""
     today = needs.existing
-    return today is not None and today.layout == made.name and today.column in ("", column.name)
+    return today is not None and today.layout == key_layout.name and today.column in ("", column.name)
 
 
 _A: Final = {"uuid": "a UUID", "text": "text", "integer": "an integer", "bytes": "a number of other bytes than 16"}
@@ -145,10 +149,10 @@ def _type(column: Column) -> str:
     return "uuid" if "uuid" in column.kinds else "bytes"
 
 
-def _ever(needs: Needs, made: Layout) -> bool:
+def _ever(needs: Needs, key_layout: Layout) -> bool:
     newest = max(needs.on.versions.values(), default=0)
     keys = needs.on.server_keys
-    return any(server_made(keys, made.name, needs.on.column(one.column), newest) for one in keys)
+    return any(server_made(keys, key_layout.name, needs.on.column(one.column), newest) for one in keys)
 
 
 def _list(told: tuple[str, ...]) -> str:

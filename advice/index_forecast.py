@@ -186,12 +186,12 @@ class _Index:
 
     def of_all_rows(self) -> IndexForecast:
         """From all rows, simulated."""
-        made = self.first_rows(self.growth.rows)
-        stats, kind = self.stats(made), self._kind("exact model")
+        rows = self.first_rows(self.growth.rows)
+        stats, kind = self.stats(rows), self._kind("exact model")
         pages = Figure.around(stats.leaf_pages, 0.0, kind)
         splits = Figure.around(stats.edge_splits + stats.interior_splits, 0.0, kind)
-        cost = row_cost.of_all(self.model, made, self.question.server, self.growth.rows_per_tx, kind)
-        return self._forecast(pages, splits, [stats], _lag(made.ranks, kind), cost)
+        cost = row_cost.of_all(self.model, rows, self.question.server, self.growth.rows_per_tx, kind)
+        return self._forecast(pages, splits, [stats], _lag(rows.ranks, kind), cost)
 
     def of_ascending_keys(self, first: Rows) -> IndexForecast:
         """Where each key is above all before it: any keys that ascend stand for these."""

@@ -31,20 +31,20 @@ def measured(results: str, on: Engine) -> Mapping[tuple[str, str], Measured]:
     """
     if "://" not in results and not Path(results).exists():
         return {}
-    found: dict[tuple[str, str], Measured] = {}
+    ratios: dict[tuple[str, str], Measured] = {}
     with Store.open(results, write=False) as store:
         for run in store.runs():
             for group in group_trials(run, store.trials(run.id), store.environments(run.id)):
                 if group.database == on.name and not group.modelled:
-                    found |= _of_group(group)
-    return found
+                    ratios |= _of_group(group)
+    return ratios
 
 
 def _of_group(group: Group) -> dict[tuple[str, str], Measured]:
-    metric, found = time_metric(group), {}
+    metric, ratios = time_metric(group), {}
     for arm in group.arms:
         ratio = group.ratio(arm, metric)
         if ratio and ratio.interval and arm.layout != CONTROL:
             figure = Figure(ratio.median, min(ratio.low, ratio.median), max(ratio.high, ratio.median), "measured")
-            found[arm.layout, arm.column] = Measured(figure, group.rows, ratio.blocks, group.run.id)
-    return found
+            ratios[arm.layout, arm.column] = Measured(figure, group.rows, ratio.blocks, group.run.id)
+    return ratios

@@ -102,10 +102,10 @@ class Needs:
 
 def count_of(text: str, option: str) -> int:
     """A number of rows: 1e9, 400M, 1.5B, 50_000_000. UsageError, which names the option, for another text."""
-    found = re.fullmatch(r"(\d[\d_,]*(?:\.\d+)?(?:e\d{1,2})?)\s*([kmb]?)", text.strip().lower())
-    if not found:
+    match = re.fullmatch(r"(\d[\d_,]*(?:\.\d+)?(?:e\d{1,2})?)\s*([kmb]?)", text.strip().lower())
+    if not match:
         raise UsageError(f"{option} {shortened(text)} is no number of rows: write it as 1e9, 400M or 50_000_000.")
-    rows = float(found[1].replace("_", "").replace(",", "")) * _UNITS[found[2]]
+    rows = float(match[1].replace("_", "").replace(",", "")) * _UNITS[match[2]]
     if not FEWEST_ROWS <= rows <= MOST_ROWS:
         raise UsageError(f"{option} {shortened(text)}: advice is for {FEWEST_ROWS:,} to {MOST_ROWS:,} rows.")
     return round(rows)
@@ -132,18 +132,18 @@ def existing_of(text: str, on: Engine, version: str) -> Existing:
     name, colon, rest = text.strip().partition(":")
     if not colon:
         raise UsageError(f"--existing {shortened(text)} has no number of rows: write it as uuid-v4:400M.")
-    made = layout(name)
+    chosen = layout(name)
     rows, _, column = rest.partition(":")
-    found = Existing(made.name, count_of(rows, "--existing"), column)
-    fits = [one.name for one in on.columns if made.kind in one.kinds and one.accepts_all(made.shared_bits())]
+    existing = Existing(chosen.name, count_of(rows, "--existing"), column)
+    fits = [one.name for one in on.columns if chosen.kind in one.kinds and one.accepts_all(chosen.shared_bits())]
     if column and column not in fits:
-        raise unknown_name(f"column of {on.title} for {made.name} keys", column, fits)
+        raise unknown_name(f"column of {on.title} for {chosen.name} keys", column, fits)
     if column:
         try:
-            create_table(on, version, on.column(column), made.name)
+            create_table(on, version, on.column(column), chosen.name)
         except UsageError as why:
             raise UsageError(f"--existing {shortened(text)} on {on.title} {version}: {why}") from None
-    return found
+    return existing
 
 
 def coming(rows: int, existing: Existing | None) -> int:
@@ -151,25 +151,25 @@ def coming(rows: int, existing: Existing | None) -> int:
     return max(rows - existing.rows, existing.rows // 10) if existing else rows
 
 
-def needs(given: Mapping[str, object]) -> Needs:
+def needs(values: Mapping[str, object]) -> Needs:
     """From the values of the options, by name. UsageError for what they cannot mean, with the next step."""
-    on, version = database_of(str(given["db"]))
+    on, version = database_of(str(values["db"]))
     if not on.has_page_model:
         raise on.without_page_model()
-    existing = existing_of(str(given["existing"]), on, version) if given["existing"] else None
-    rows = count_of(str(given["rows"]), "--rows")
+    existing = existing_of(str(values["existing"]), on, version) if values["existing"] else None
+    rows = count_of(str(values["rows"]), "--rows")
     if existing and existing.rows > rows:
         raise UsageError(
-            f"--rows {given['rows']} is fewer than the {existing.rows:,} that exist: --rows counts all rows at the "
+            f"--rows {values['rows']} is fewer than the {existing.rows:,} that exist: --rows counts all rows at the "
             "size that you plan for."
         )
-    rate = _number(given, "rows_per_second", 0.0) or coming(rows, existing) / YEAR
+    rate = _number(values, "rows_per_second", 0.0) or coming(rows, existing) / YEAR
     if (years := rows / rate / YEAR) > _MOST_YEARS:
         raise UsageError(
             f"{rows:,} rows take {years:,.0f} years at {digits(rate, 2)} a second: give --rows-per-second "
             f"{digits(1.05 * rows / YEAR / _MOST_YEARS, 2)} or more."
         )
-    retention = _number(given, "retention", 0.0) or None
+    retention = _number(values, "retention", 0.0) or None
     if retention:
         rows = max(FEWEST_ROWS, min(rows, round(rate * retention * 86_400)))
         if existing and existing.rows > rows:
@@ -177,40 +177,40 @@ def needs(given: Mapping[str, object]) -> Needs:
                 f"at {digits(rate, 3)} rows a second, --retention {digits(retention, 3)} keeps {rows:,} of the "
                 f"{existing.rows:,} rows that exist: give --existing the rows that stay, or a longer --retention."
             )
-    key_type, made_by = str(given["type"]), str(given["made_by"])
+    key_type, made_by = str(values["type"]), str(values["made_by"])
     for option, value, choices in (("--type", key_type, get_args(KeyType)), ("--made-by", made_by, get_args(MadeBy))):
         if value not in choices:
             raise unknown_name(option, value, choices)
-    names = (name.strip() for name in str(given["layout"]).split(","))
+    names = (name.strip() for name in str(values["layout"]).split(","))
     return Needs(
         on=on,
         version=version,
         rows=rows,
         rows_per_second=rate,
-        payload=int(_number(given, "payload", 0, 8_000)),
-        writers=int(_number(given, "writers", 1, 1_000)),
-        behind_seconds=_number(given, "behind", 0.0, 1e9),
-        restarts_per_day=_number(given, "restarts_per_day", 0.0),
-        ram=bytes_of(str(given["ram"]), "--ram"),
-        checkpoint=bytes_of(str(given["checkpoint"]), "--checkpoint") if given["checkpoint"] else None,
+        payload=int(_number(values, "payload", 0, 8_000)),
+        writers=int(_number(values, "writers", 1, 1_000)),
+        behind_seconds=_number(values, "behind", 0.0, 1e9),
+        restarts_per_day=_number(values, "restarts_per_day", 0.0),
+        ram=bytes_of(str(values["ram"]), "--ram"),
+        checkpoint=bytes_of(str(values["checkpoint"]), "--checkpoint") if values["checkpoint"] else None,
         retention_days=retention,
-        secondary=int(_number(given, "secondary", 0, 64)),
-        children=int(_number(given, "children", 0, 64)),
+        secondary=int(_number(values, "secondary", 0, 64)),
+        children=int(_number(values, "children", 0, 64)),
         type=key_type,  # type: ignore[arg-type]  # checked above
         made_by=made_by,  # type: ignore[arg-type]
-        sortable=bool(given["sortable"]),
-        unguessable=bool(given["unguessable"]),
-        hides_time=bool(given["hides_time"]),
-        hides_machine=bool(given["hides_machine"]),
-        merge=bool(given["merge"]),
-        spread=bool(given["spread"]),
+        sortable=bool(values["sortable"]),
+        unguessable=bool(values["unguessable"]),
+        hides_time=bool(values["hides_time"]),
+        hides_machine=bool(values["hides_machine"]),
+        merge=bool(values["merge"]),
+        spread=bool(values["spread"]),
         existing=existing,
         layouts=tuple(layout(name).name for name in names if name),
     )
 
 
-def _number(given: Mapping[str, object], name: str, least: float, most: float = 1e12) -> float:
-    value = given[name]
+def _number(values: Mapping[str, object], name: str, least: float, most: float = 1e12) -> float:
+    value = values[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         option = f"--{name.replace('_', '-')}"
         raise UsageError(f"{option} is {value!r}: give a number from {least:,.0f} to {most:,.0f}.")

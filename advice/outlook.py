@@ -36,8 +36,8 @@ def _bytes(answer: Answer, one: Option) -> float:
     """What a row to come adds to the index and the log, and what is read for it."""
     size = answer.ranking.best.forecast
     page_bytes = size.index_bytes.value / size.leaf_pages.value
-    found = answer.existing if one.name == "stay" and answer.existing else answer.ranking.best
-    reads = found.forecast.reads.value if found.forecast.reads else 0.0
+    side = answer.existing if one.name == "stay" and answer.existing else answer.ranking.best
+    reads = side.forecast.reads.value if side.forecast.reads else 0.0
     grown = (one.leaf_pages.value - one.before.value) / coming(answer.needs.rows, answer.needs.existing)
     return page_bytes * (grown + reads) + (one.log_bytes.value if one.log_bytes else 0.0)
 
@@ -57,11 +57,11 @@ def gain(answer: Answer) -> str:
             f"Rebuilt after the next {rows:,} rows, {answer.place} takes {_size(answer, later)} and old pages stay "
             f"full, where today's keys keep it at {_size(answer, stay)}{until and f'; until then {until}, {why}'}."
         )
-    found = _work(answer, switch.log_bytes, stay.log_bytes)
+    parts = _work(answer, switch.log_bytes, stay.log_bytes)
     if switch.splits.value * ALIKE < stay.splits.value:
-        found.append(f"splits {switch.splits.value:.1f} pages for 1,000 rows instead of {stay.splits.value:.1f}")
-    if found:
-        return f"Over the next {rows:,} rows each insert then {_and(found)}{_smaller(answer, switch, stay)}."
+        parts.append(f"splits {switch.splits.value:.1f} pages for 1,000 rows instead of {stay.splits.value:.1f}")
+    if parts:
+        return f"Over the next {rows:,} rows each insert then {_and(parts)}{_smaller(answer, switch, stay)}."
     return f"{answer.place.capitalize()} ends at {_size(answer, switch)} instead of {_size(answer, stay)}."
 
 
@@ -79,13 +79,13 @@ def cost(answer: Answer) -> str:
         return ""
     ways = {one.name: one for one in answer.options}
     stay, switch = ways["stay"], ways["switch"]
-    found = []
+    parts = []
     if pays_at_once(answer):
         if switch.splits.value > ALIKE * stay.splits.value and switch.splits.value >= _ONE_SPLIT:
-            found.append(f"{switch.splits.value:.1f} pages are split for 1,000 rows instead of {stay.splits.value:.1f}")
+            parts.append(f"{switch.splits.value:.1f} pages are split for 1,000 rows instead of {stay.splits.value:.1f}")
         if _pages(switch) > ALIKE * _pages(stay):
-            found.append(f"{answer.place} ends at {_size(answer, switch)} instead of {_size(answer, stay)}")
-        text = f"But new keys stand between old ones and split full pages in half: {_and(found)}." if found else ""
+            parts.append(f"{answer.place} ends at {_size(answer, switch)} instead of {_size(answer, stay)}")
+        text = f"But new keys stand between old ones and split full pages in half: {_and(parts)}." if parts else ""
     else:
         text = "These figures are bytes: inserts that go to few pages at a time can save time, too, so measure it."
     rebuilt = min((one for name, one in ways.items() if "rebuild" in name), key=_pages, default=None)
@@ -99,14 +99,14 @@ def cost(answer: Answer) -> str:
 
 def _converted(answer: Answer, convert: Option, rebuilt: Option, switch: Option) -> str:
     """Whether old rows should get new keys, too."""
-    found = []
+    parts = []
     if convert.splits.value < _ONE_SPLIT <= switch.splits.value:
-        found.append("end the splits")
+        parts.append("end the splits")
     if _pages(convert) * ALIKE < _pages(rebuilt):
-        found.append(f"bring {answer.place} to {_size(answer, convert)}")
-    if not found:
+        parts.append(f"bring {answer.place} to {_size(answer, convert)}")
+    if not parts:
         return " New keys for old rows would gain nothing more."
-    return f" New keys for old rows, too, would {_and(found)}; but everything that refers to them has to change."
+    return f" New keys for old rows, too, would {_and(parts)}; but everything that refers to them has to change."
 
 
 def deletions(answer: Answer) -> str:
@@ -120,11 +120,11 @@ def deletions(answer: Answer) -> str:
     parts: list[str] = []
     rows = 0
     for one in shown:
-        grown = answer.deletions[one.candidate.label]
-        assert grown
-        rows, name = grown.rows, f"`{one.candidate.name}`"
+        growth = answer.deletions[one.candidate.label]
+        assert growth
+        rows, name = growth.rows, f"`{one.candidate.name}`"
         subject = f"that of {name} keys" if parts else f"{answer.place} of {name} keys"
-        parts.append(f"{subject} {_changed(grown)}{_why(one, grown)}")
+        parts.append(f"{subject} {_changed(growth)}{_why(one, growth)}")
     sizes = f"up to {rows:,} rows" if rows < answer.needs.rows else f"{rows:,} rows"
     return (
         f"{text} As new rows take the place of the oldest, {'; '.join(parts)}. This is from a page model of {sizes}, "
@@ -132,8 +132,8 @@ def deletions(answer: Answer) -> str:
     )
 
 
-def _changed(grown: Growth) -> str:
-    low, high = round(grown.least), round(grown.most)
+def _changed(growth: Growth) -> str:
+    low, high = round(growth.least), round(growth.most)
     if low >= -_SAME and high <= _SAME:
         return "keeps its size"
     if low < 0 < high:
@@ -142,11 +142,11 @@ def _changed(grown: Growth) -> str:
     return f"{'grows' if high > 0 else 'shrinks'} by {by} %"
 
 
-def _why(one: Judged, grown: Growth) -> str:
-    if one.candidate.properties.ascends and grown.most <= _SAME:
+def _why(one: Judged, growth: Growth) -> str:
+    if one.candidate.properties.ascends and growth.most <= _SAME:
         return ", because whole pages get empty and are used again"
-    if not one.fits or one.candidate.made.order == "none":
-        return ", because deletions leave holes in all pages" if grown.least > _SAME else ""
+    if not one.fits or one.candidate.layout.order == "none":
+        return ", because deletions leave holes in all pages" if growth.least > _SAME else ""
     return ""
 
 
@@ -154,18 +154,18 @@ def _moved(answer: Answer, ways: Mapping[Name, Option], rows: int) -> str:
     """The column changes."""
     assert answer.existing
     old, best = answer.existing.candidate, answer.best
-    found = [f"{_size(answer, ways['stay'])} if nothing changes"]
+    parts = [f"{_size(answer, ways['stay'])} if nothing changes"]
     if "retype" in ways:
         new = f" and `{best.name}` for new rows" if best.name != old.name else ""
-        found.append(f"{_size(answer, ways['retype'])} with the old keys stored as {best.type_name}{new}")
+        parts.append(f"{_size(answer, ways['retype'])} with the old keys stored as {best.type_name}{new}")
     else:
-        found.append(f"{_size(answer, ways['convert'])} with new keys for all rows")
+        parts.append(f"{_size(answer, ways['convert'])} with new keys for all rows")
     if "switch" in ways:
-        found.append(f"{_size(answer, ways['switch'])} with `{best.name}` for new rows in today's {old.type_name}")
+        parts.append(f"{_size(answer, ways['switch'])} with `{best.name}` for new rows in today's {old.type_name}")
     last = ways.get("retype") or ways["convert"]
     work = _work(answer, last.log_bytes, ways["stay"].log_bytes)
     then = f"; in the second case each insert {_and(work)}" if work else ""
-    listed = f"{', '.join(found[:-1])}, and {found[-1]}"
+    listed = f"{', '.join(parts[:-1])}, and {parts[-1]}"
     return f"After {rows:,} more rows {answer.place} takes {listed}{then}."
 
 

@@ -63,28 +63,28 @@ class Properties:
         return self.server is not None or bool(self.default)
 
 
-def properties(on: Engine, version: str, made: Layout, column: Column, rows_per_second: float) -> Properties:
+def properties(on: Engine, version: str, key_layout: Layout, column: Column, rows_per_second: float) -> Properties:
     """Of one layout in one column of an engine of that version."""
-    facts = made.description
-    ascends = made.suits(column)
-    server = server_made(on.server_keys, made.name, column, on.versions.get(version, 0))
+    facts = key_layout.description
+    ascends = key_layout.suits(column)
+    server = server_made(on.server_keys, key_layout.name, column, on.versions.get(version, 0))
     return Properties(
         server=server,
-        default="" if server else default_of(on, version, column, made.name),
-        by_clients=facts.uniqueness != "plan" and not made.one_counter,
+        default="" if server else default_of(on, version, column, key_layout.name),
+        by_clients=facts.uniqueness != "plan" and not key_layout.one_counter,
         ascends=ascends,
         sortable=ascends and (facts.time is not None or (facts.within == "always" and facts.across == "always")),
-        random_bits=random_bits(made),
-        tells=_tells(made),
+        random_bits=random_bits(key_layout),
+        tells=_tells(key_layout),
         uniqueness=facts.uniqueness,
-        contention=_contention(made, column, rows_per_second),
+        contention=_contention(key_layout, column, rows_per_second),
     )
 
 
-def random_bits(made: Layout) -> float:
+def random_bits(key_layout: Layout) -> float:
     """Bits that are drawn for each key, and are parts of their own."""
-    facts = made.description
-    if made.kind != "text":
+    facts = key_layout.description
+    if key_layout.kind != "text":
         return float(facts.random_width)
     return sum(
         part.width * log2(len(facts.alphabets.get(part.letter, "") or "?"))
@@ -93,24 +93,24 @@ def random_bits(made: Layout) -> float:
     )
 
 
-def _tells(made: Layout) -> tuple[str, ...]:
-    facts = made.description
-    told = []
+def _tells(key_layout: Layout) -> tuple[str, ...]:
+    facts = key_layout.description
+    secrets = []
     if facts.time is not None:
-        told.append("when it was made")
+        secrets.append("when it was made")
     elif facts.counts_from_clock:
-        told.append("roughly when its process began")
+        secrets.append("roughly when its process began")
     if facts.uniqueness in _MAKERS:
-        told.append(_MAKERS[facts.uniqueness])
+        secrets.append(_MAKERS[facts.uniqueness])
     if facts.uniqueness == "plan" and facts.within == "always":
-        told.append("how many rows came before it")
-    return tuple(told)
+        secrets.append("how many rows came before it")
+    return tuple(secrets)
 
 
-def _contention(made: Layout, column: Column, rows_per_second: float) -> Contention:
-    if _hottest_share(made.name, column, rows_per_second) <= _SPREAD:
+def _contention(key_layout: Layout, column: Column, rows_per_second: float) -> Contention:
+    if _hottest_share(key_layout.name, column, rows_per_second) <= _SPREAD:
         return "many pages"
-    return "a page a writer" if made.description.across == "no" and not made.one_counter else "one page"
+    return "a page a writer" if key_layout.description.across == "no" and not key_layout.one_counter else "one page"
 
 
 @cache

@@ -41,7 +41,7 @@ class Judged:
     @property
     def fits(self) -> bool:
         """Whether the column compares keys as the layout does: keys with an order are not meant to come in none."""
-        return self.candidate.properties.ascends or self.candidate.made.order == "none"
+        return self.candidate.properties.ascends or self.candidate.layout.order == "none"
 
 
 @dataclass(frozen=True)
@@ -60,16 +60,18 @@ class Ranking:
     """What would move fewer bytes, is of the type and made by whom the needs say, and misses something else."""
 
 
-def judge(found: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Judged]:
+def judge(candidates: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Judged]:
     """What the rows of each candidate move.
 
     Log and reads that are unknown for some candidates and known for others count as the most of those that are known,
     so that nothing is recommended because little is known of it.
     """
-    logs = [of.log_bytes for _, of in found if of.log_bytes]
-    reads = [of.reads for _, of in found if of.reads]
+    logs = [of.log_bytes for _, of in candidates if of.log_bytes]
+    reads = [of.reads for _, of in candidates if of.reads]
     most_log, most_reads = (max(known, key=lambda one: one.value, default=None) for known in (logs, reads))
-    return [_judged(candidate, of, needs, of.log_bytes or most_log, of.reads or most_reads) for candidate, of in found]
+    return [
+        _judged(candidate, of, needs, of.log_bytes or most_log, of.reads or most_reads) for candidate, of in candidates
+    ]
 
 
 def _judged(
@@ -92,7 +94,7 @@ def _judged(
 
 
 def ranking(
-    found: Sequence[Judged],
+    judged: Sequence[Judged],
     made_by: MadeBy,
     languages: Callable[[str], int],
     today: Callable[[Candidate], bool] = lambda _: False,
@@ -100,7 +102,7 @@ def ranking(
     """None if no candidate meets the needs. Keys for which somebody has to number the writers are the best ones only
     if no others meet the needs. `languages`: how many have a well-kept library for a layout. `today`: whether the table
     has these keys; where they are as good as the best, they stay."""
-    ordered = sorted(found, key=lambda one: one.moved.value)
+    ordered = sorted(judged, key=lambda one: one.moved.value)
     meeting = [one for one in ordered if one.meets]
     if not meeting:
         return None
@@ -176,10 +178,10 @@ def _ease(one: Judged, languages: Callable[[str], int]) -> tuple[bool, bool, boo
     )
 
 
-def _easiest(found: Sequence[Judged], languages: Callable[[str], int]) -> Judged | None:
-    if not found:
+def _easiest(judged: Sequence[Judged], languages: Callable[[str], int]) -> Judged | None:
+    if not judged:
         return None
-    alike = [one for one in found if one.moved.value <= ALIKE * found[0].moved.value]
+    alike = [one for one in judged if one.moved.value <= ALIKE * judged[0].moved.value]
     return max(alike, key=lambda one: _ease(one, languages))
 
 

@@ -145,7 +145,7 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
     most = int(max(_RANDOM_ROWS, 2.2 * growth.rows * FEWEST_PAGES * size / server.cache_bytes))
     if most > _MOST_RANDOM_ROWS:
         return UNKNOWN
-    found = []
+    indexes = []
     for seed, n in enumerate([most] * _INDEXES + [most // 2]):
         ranks = random_ranks(n, seed)
         share = model.insert(ranks).leaf_pages / leaves.value
@@ -160,12 +160,12 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
             writers = (np.arange(n) % growth.writers).astype(np.int16)
             if _read_more(cost, _remembered(model, replace(load, writers=writers), replace(server, share=share))):
                 return UNKNOWN
-        found.append((_Along(cost, ends), share))
+        indexes.append((_Along(cost, ends), share))
     doublings = log2(growth.rows / most)
-    along = [one for one, _ in found]
+    along = [one for one, _ in indexes]
     reads = _from_smaller([one.reads for one in along], doublings, leaves.kind)
     knee = _from_smaller(
-        [None if one.knee is None else one.knee / share for one, share in found], doublings, leaves.kind
+        [None if one.knee is None else one.knee / share for one, share in indexes], doublings, leaves.kind
     )
     log_bytes = _from_smaller([one.log_bytes for one in along], doublings, leaves.kind)
     uncertain = leaves.half / leaves.value

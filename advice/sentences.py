@@ -93,7 +93,7 @@ def spread(answer: Answer) -> str:
 def holds(answer: Answer) -> str:
     """What a recommended key is."""
     best = answer.best
-    what = "a 64-bit number that counts rows" if best.name == CONTROL else best.made.summary
+    what = "a 64-bit number that counts rows" if best.name == CONTROL else best.layout.summary
     if best.properties.server:
         what = what.replace(", made by the client", "")
     tells = " and ".join(best.properties.tells)
@@ -158,9 +158,9 @@ def named(answer: Answer) -> list[str]:
     said = {one.candidate.label for one in (order.best, order.runner_up, order.spared, *order.avoid) if one}
     every = [one for one in (*order.meeting, *order.missing) if one.candidate.name in answer.needs.layouts]
     known = {one.candidate.name for one in every} | {label.split(" ")[0] for label, _ in answer.refused}
-    told = [_of_named(one, answer) for one in every if one.candidate.label not in said]
+    spoken = [_of_named(one, answer) for one in every if one.candidate.label not in said]
     nobody = f"no client can make it alone, and {answer.needs.on.title} does not make such keys"
-    return told + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in known]
+    return spoken + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in known]
 
 
 def _of_named(one: Judged, answer: Answer) -> str:
@@ -269,7 +269,7 @@ def _more(one: Judged, best: Judged, answer: Answer) -> str:
 
 
 def _trap(one: Candidate) -> str:
-    ordered = one.made.order != "none" and not one.properties.ascends
+    ordered = one.layout.order != "none" and not one.properties.ascends
     return f" A column of type {one.type_name} does not sort these keys by their time." if ordered else ""
 
 

@@ -85,9 +85,9 @@ def cells(answer: Answer) -> Cells:
     spoken_of = [answer.ranking.best, answer.ranking.runner_up, answer.existing, *answer.ranking.avoid]
     shown = sorted(answer.ranking.meeting, key=lambda one: one not in spoken_of)  # these name their rows
     shown.sort(key=lambda one: one is not answer.ranking.best)
-    told = {column: [tell(one) for one in shown] for column, tell in _COLUMNS.items()}
-    told[_TIME] = [_time(answer, one) for one in shown]
-    known = {column: texts for column, texts in told.items() if set(texts) != {UNKNOWN}}
+    texts_of = {column: [tell(one) for one in shown] for column, tell in _COLUMNS.items()}
+    texts_of[_TIME] = [_time(answer, one) for one in shown]
+    known = {column: texts for column, texts in texts_of.items() if set(texts) != {UNKNOWN}}
     groups: dict[tuple[str, ...], list[int]] = {}
     for i in range(len(shown)):
         groups.setdefault(tuple(texts[i] for column, texts in known.items() if column.figure), []).append(i)
@@ -139,8 +139,8 @@ def _count(figure: Figure | None) -> str:
 
 
 def _time(answer: Answer, one: Judged) -> str:
-    found = answer.measured.get((one.candidate.name, one.candidate.column.name))
-    return f"{found.ratio.value:.2f}× ({found.ratio.low:.2f}–{found.ratio.high:.2f})" if found else UNKNOWN
+    time = answer.measured.get((one.candidate.name, one.candidate.column.name))
+    return f"{time.ratio.value:.2f}× ({time.ratio.low:.2f}–{time.ratio.high:.2f})" if time else UNKNOWN
 
 
 def _rows(one: Judged) -> str:
