@@ -1,5 +1,5 @@
-"""Memory operations that numba lacks, for kernels: `memmove`, many times faster than a loop, `prefetch`, and arrays
-whose references are not counted."""
+"""What numba lacks, for kernels: `memmove`, many times faster than a loop, `prefetch`, arrays whose references are not
+counted, and `select`, which partitions in place (numba's `np.partition` copies)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from keybench.compiled import kernel
 
 
 def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
@@ -87,3 +89,33 @@ uncounted = cast("Callable[[T], T]", intrinsic(_uncounted))
 
 Only the caller's tuple keeps them in memory. Counting references takes longer than many short loops.
 """
+
+
+_SMALL = 12
+"""Items that are sorted by insertion."""
+
+
+@kernel
+def select(items: NDArray[Any], n: int, k: int) -> None:
+    """Moves the k lowest of the first n distinct items to the front; items[k] is then the lowest of the others."""
+    low, high = 0, n
+    while high - low > _SMALL:
+        a, b, c = items[low], items[(low + high) >> 1], items[high - 1]
+        pivot = max(min(a, b), min(max(a, b), c))
+        border = low
+        for i in range(low, high):  # without a branch on the comparison, which the processor could not predict
+            item = items[i]
+            items[i] = items[border]
+            items[border] = item
+            border += item < pivot
+        if k < border:
+            high = border
+        else:
+            low = border
+    for i in range(low + 1, high):
+        item = items[i]
+        j = i
+        while j > low and items[j - 1] > item:
+            items[j] = items[j - 1]
+            j -= 1
+        items[j] = item

@@ -1,65 +1,97 @@
-"""Ranks of keys: a page model works on integers 0 … n − 1 in place of keys."""
+"""Ranks of keys: a page model works on integers 0 … n − 1 in place of keys, and uses them as indices of arrays."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 
-_COMPILED_ROWS = 1 << 17
-"""From this number of rows on, compiled loops rank the keys; they are slow to load."""
+Words = NDArray[np.uint64]
 
 
-def ranked(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+def ranked(words: Words) -> NDArray[np.int64]:
     """Ranks of keys, int64 (n,): 0 for the smallest.
 
     `words`: their sort words, uint64 (n, w), from `byteorder.sort_words`. UsageError where two keys are the same.
-    """
-    if not len(words):
-        return np.empty(0, np.int64)
-    packed, places = _packed(words)
-    if len(words) >= _COMPILED_ROWS:
-        from keybench.pagemodels.radix_sort import ranks_of
 
-        if (compiled := ranks_of(words, packed, places)) is not None:
-            return compiled
-    order, tied = _nearly_ordered(packed, places)
+    What is sorted are single words: the leading bits that tell the keys apart, then the key's place in the last bits.
+    That takes half the time of sorting the places by the words. Keys that agree in the leading bits are sorted by all
+    of their words afterwards.
+    """
+    n = len(words)
+    if not n:
+        return np.empty(0, np.int64)
+    if (words[1:, 0] > words[:-1, 0]).all():
+        return np.arange(n)
+    places = np.uint64(max(1, (n - 1).bit_length()))
+    packed = _leading_bits(words, int(places)) >> places << places | np.arange(n, dtype=np.uint64)
+    packed.sort()
+    order = (packed & ((np.uint64(1) << places) - np.uint64(1))).astype(np.int64)
+    leading = packed >> places
+    tied = np.zeros(n, np.bool_)
+    tied[1:] = leading[1:] == leading[:-1]
+    tied[:-1] |= tied[1:]
     if tied.any():
         places_tied = order[tied]
         order[tied] = places_tied[np.lexsort(words[places_tied].T[::-1])]
         ordered = words[order[tied]]
         if bool((ordered[1:] == ordered[:-1]).all(axis=1).any()):
             raise UsageError("two of the keys are the same: a page model takes distinct keys only.")
-    ranks = np.empty(len(words), np.int64)
-    ranks[order] = np.arange(len(words), dtype=np.int64)
+    ranks = np.empty(n, np.int64)
+    ranks[order] = np.arange(n, dtype=np.int64)
     return ranks
 
 
-def _packed(words: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], int]:
-    """(the leading bits of each first word with its place in the last bits, sorted; bits of a place).
+def _leading_bits(words: Words, places: int) -> Words:
+    """(n,): the first words less the lowest one, without leading bits that are 0 in all of them.
 
-    To sort words that hold their place in the last bits takes half the time of sorting the places by the words.
+    If the first words are so near to one another that bits are left, those of the second words fill them.
     """
-    n = len(words)
-    if n >= _COMPILED_ROWS:
-        from keybench.pagemodels.radix_sort import packed_words
-
-        return packed_words(words)
-    firsts, places = words[:, 0], np.uint64(max(1, (n - 1).bit_length()))
-    lowest = firsts.min()
-    spare = np.uint64(64 - max(1, int(firsts.max() - lowest).bit_length()))
-    packed = (firsts - lowest) << spare >> places << places | np.arange(n, dtype=np.uint64)
-    packed.sort()
-    return packed, int(places)
+    firsts, spare = _without_leading_zeros(words[:, 0])
+    if words.shape[1] > 1 and spare > places:
+        seconds, _ = _without_leading_zeros(words[:, 1])
+        firsts |= seconds >> np.uint64(64 - spare)
+    return firsts
 
 
-def _nearly_ordered(packed: NDArray[np.uint64], places: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """(the places of packed words in order, except in runs of equal leading bits; whether each is in such a run)."""
-    n = len(packed)
-    order = (packed & np.uint64((1 << places) - 1)).astype(np.int64)
-    firsts = packed >> np.uint64(places)
-    tied = np.zeros(n, np.bool_)
-    tied[1:] = firsts[1:] == firsts[:-1]
-    tied[:-1] |= tied[1:]
-    return order, tied
+def _without_leading_zeros(words: Words) -> tuple[Words, int]:
+    """(the words less the lowest one, shifted left as far as no bit is lost; by how many bits)."""
+    lowest = words.min()
+    spare = 64 - max(1, int(words.max() - lowest).bit_length())
+    return (words - lowest) << np.uint64(spare), spare
+
+
+def require(ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> None:
+    """UsageError unless the ranks are a permutation and the checkpoints ascending numbers of rows (`PageModel.insert`).
+
+    Compiled loops use ranks as indices of arrays and do not check bounds.
+    """
+    n = len(ranks)
+    if not is_permutation(ranks):
+        raise UsageError(f"ranks of {n:,} rows must be 0 to {n - 1:,}, each once: make them with `ranked`.")
+    if any(a >= b for a, b in zip([0, *checkpoints], [*checkpoints, n + 1], strict=True)):
+        raise UsageError(f"checkpoints must ascend from 1 to {n:,}, the number of rows: leave out the others.")
+
+
+def is_permutation(numbers: NDArray[np.int64]) -> bool:
+    """Whether `numbers`, int64 (n,), are 0 … n − 1, each once."""
+    return bool(_is_among(numbers, len(numbers)).all())
+
+
+def chosen(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
+    """(keys,): whether each of so many keys is one of these. UsageError for ranks that are no keys, or come twice."""
+    is_chosen = _is_among(ranks, keys)
+    if int(np.count_nonzero(is_chosen)) != len(ranks):
+        raise UsageError(f"ranks of keys must be 0 to {keys - 1:,}, each at most once.")
+    return is_chosen
+
+
+def _is_among(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
+    """(keys,): whether each key is one of these; none if a rank is no key."""
+    is_among = np.zeros(keys, np.bool_)
+    if len(ranks) and int(ranks.min()) >= 0 and int(ranks.max()) < keys:
+        is_among[ranks] = True
+    return is_among

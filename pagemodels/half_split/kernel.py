@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.memory import prefetch, uncounted
-from keybench.pagemodels.quickselect import select
+from keybench.pagemodels.memory import prefetch, select, uncounted
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
 """Why a page exists: it is the first one, or a split of this kind made it."""

@@ -16,7 +16,7 @@ from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.tree import NO_SIZES, Level, build_branches, build_level, page_numbers
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.permutation import is_permutation, require
+from keybench.pagemodels.ranking import is_permutation, require
 
 Density = Callable[[int, int, int], float]
 """Density in % from (rows, size of their entries in the unit of the rule, leaf pages)."""
@@ -51,7 +51,7 @@ class SplitModel:
     ) -> PageStats:
         """`sizes` are by rank. `arrived[i]`: the size of the first i + 1 entries, if entries have different sizes."""
         n = len(ranks)
-        require(ranks, checkpoints, self.threads)
+        require(ranks, checkpoints)
         leaves = build_level(ranks, self.leaf, sizes, self.threads)
         levels = [leaves, *build_branches(leaves, self.branch)]
         noted = self._checkpoints(leaves, [*checkpoints, n], arrived)
@@ -118,7 +118,7 @@ class SizedSplitModel:
         if len(sizes) != len(ranks) or (len(sizes) and int(sizes.min()) < self.model.leaf.smallest):
             raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")
         by_rank = np.empty(len(ranks), np.uint16)
-        if is_permutation(ranks, self.model.threads):
+        if is_permutation(ranks):
             by_rank[ranks] = sizes
         return self.model._insert(ranks, checkpoints, by_rank, np.cumsum(sizes, dtype=np.int64))
 

@@ -1,29 +1,33 @@
 """The leaves of an index of InnoDB in memory: records by their place in a page's heap.
 
-Rules: docs/internals/innodb.md §1, §2. Only a split, and the rules of an almost full leaf, need the order of records;
-otherwise a row costs one write.
+Rules: docs/internals/innodb.md §1, §2. A leaf's records lie in the places of its heap in the order in which they came:
+row `page` of `heaps` has their ranks, and a freed place the number of the next free one. Only a split, and the rules of
+an almost full leaf, need the order of records; otherwise a row costs one write.
+
+Where records have different sizes, a place keeps its bytes: a shorter record that takes a freed place leaves the rest
+of it unused, which counts as garbage. Where all have one size, nothing is kept about the bytes of single places.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import inlined, kernel
 
 Ints = NDArray[Any]
 
-LOWER, UPPER, NEXT, PREVIOUS, PAGE, RECORDS, TOP, FREE, LAST, HIGHEST = range(10)
+LOWER, UPPER, NEXT, PREVIOUS, PAGE, RECORDS, TOP, FREE, LAST, HIGHEST, BYTES, GARBAGE = range(12)
 """Fields of a slot: its range of ranks, its neighbours (−1 none), its page; of that page the records, the places in its
-heap, the first free place (−1 none), the rank inserted last (−1 forgotten) and the highest rank."""
+heap, the first free place (−1 none), the rank inserted last (−1 forgotten) and the highest rank; where records differ
+in size, the end of its heap, and the bytes of the heap that hold no record."""
 _FIELDS = 16  # a cache line
 
 ROW, WHAT, KIND, FULL, SEPARATOR, WITHIN, OTHER, MOVED = range(8)
 """Fields of an event: the row, what it did, the kind of split, the page that was full, the key of the new node pointer,
-a key that still leads to the page whose node pointer changes, the other page, the records that moved to it by a split
-of records of one size."""
+a key that still leads to the page whose node pointer changes, the other page, the records that moved to it."""
 NEIGHBOUR, UP, DOWN = range(3)
 """The row went into the right neighbour; a new page took the upper part; a new page took the lower part."""
 INTO_LEFT, INTO_RIGHT, DISCARDED, ALONE, LAST_ONE, TRIED = range(3, 9)
@@ -34,9 +38,9 @@ APPEND, EDGE, INTERIOR = range(3)
 LEAVES, EVENTS, SHIFT = range(3)
 """Fields of `facts`: pages, events, log2 of the width of a cell."""
 SIZE, ROOM, SIXTEENTH, CLUSTERED, SHRINKS, SAFE = range(3, 9)
-"""Bytes of a record; bytes of a page for records and directory; a sixteenth of a page; whether that is kept free for
-updates; whether the heap shrinks when its topmost record is deleted (MariaDB); a number of records below which no rule
-refuses another."""
+"""Bytes of a record, or of the smallest one; bytes of a page for records and directory; a sixteenth of a page; whether
+that is kept free for updates; whether the heap shrinks when its topmost record is deleted (MariaDB); a number of
+records below which no rule refuses another."""
 IS_ROOT, GIVEN_BACK, SPARE = range(9, 12)
 """Whether the only leaf is the root; slots that were given back with their pages; the last one of them (−1 none), whose
 NEXT is the one before."""
@@ -49,21 +53,7 @@ _FILL = 0.62
 """Expected used share of a page. If it is less, memory grows on the way."""
 
 
-class AnyLeaves(Protocol):
-    """What leaves have whether their records are of one size or not; `Leaves` explains it."""
-
-    @property
-    def heaps(self) -> Ints: ...  # noqa: D102
-    @property
-    def slots(self) -> Ints: ...  # noqa: D102
-    @property
-    def cells(self) -> Ints: ...  # noqa: D102
-    @property
-    def events(self) -> Ints: ...  # noqa: D102
-    @property
-    def scratch(self) -> Ints: ...  # noqa: D102
-    @property
-    def facts(self) -> Ints: ...  # noqa: D102
+NO_SIZES = np.empty(0, np.uint16)
 
 
 class Leaves(NamedTuple):
@@ -78,9 +68,15 @@ class Leaves(NamedTuple):
     events: Ints
     """int64 (events, 8): by the names above."""
     scratch: Ints
-    """uint64 (places,)."""
+    """uint64 (places + 1,): records of a leaf that is being split, each a rank and its place in the heap."""
     facts: Ints
     """int64: by the names above."""
+    sizes: Ints
+    """uint16: bytes of the record of each rank; (0,) if all have one size."""
+    starts: Ints
+    """uint16 (pages, places): where each place begins in its heap; (0, places) if all records have one size."""
+    freed: Ints
+    """uint16 (pages, places): bytes of the record that was freed in each free place; likewise."""
 
 
 @kernel
@@ -89,15 +85,29 @@ def directory(records: int) -> int:
     return (2 * records + 3) // 4
 
 
-def new(size: int, page_bytes: int, room: int, rows: int, *, clustered: bool, shrinks: bool) -> Leaves:
-    """One empty leaf, and room for the leaves that so many rows usually need; `grow` makes room for more."""
+def new(
+    size: int,
+    page_bytes: int,
+    room: int,
+    rows: int,
+    sizes: NDArray[np.uint16] = NO_SIZES,
+    *,
+    clustered: bool,
+    shrinks: bool,
+) -> Leaves:
+    """One empty leaf, and room for the leaves that so many rows usually need; `grow` makes room for more.
+
+    `size`: bytes of a record. `sizes`: (rows,) by rank, where records differ; `size` is then that of the smallest.
+    """
     places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
-    pages = int(rows / (places * _FILL)) + 64
-    shift = max(0, (places // 12).bit_length() - 1)
-    safe = (room - page_bytes // 16 - 2 * size - 2) * 2 // (2 * size + 1) - 1
+    usual = max(1, room * rows // max(1, int(sizes.sum(dtype=np.int64)))) if len(sizes) else places
+    pages = int(rows / (usual * _FILL)) + 64
+    shift = max(0, (usual // 12).bit_length() - 1)
+    safe = 0 if len(sizes) else (room - page_bytes // 16 - 2 * size - 2) * 2 // (2 * size + 1) - 1
     facts = np.zeros(FACTS, np.int64)
     facts[[LEAVES, SHIFT, SIZE, ROOM, IS_ROOT, SPARE]] = 1, shift, size, room, 1, -1
     facts[[SIXTEENTH, CLUSTERED, SHRINKS, SAFE]] = page_bytes // 16, clustered, shrinks, safe
+    sized_pages = pages if len(sizes) else 0
     leaves = Leaves(
         np.empty((pages, places), np.uint32),
         np.empty((pages, _FIELDS), np.int32),
@@ -105,21 +115,41 @@ def new(size: int, page_bytes: int, room: int, rows: int, *, clustered: bool, sh
         np.empty((2 * pages, MOVED + 1), np.int64),
         np.empty(places + 1, np.uint64),
         facts,
+        sizes,
+        np.empty((sized_pages, places), np.uint16),
+        np.empty((sized_pages, places), np.uint16),
     )
-    leaves.slots[0, : HIGHEST + 1] = 0, rows, -1, -1, 0, 0, 0, -1, -1, -1
+    leaves.slots[0, : GARBAGE + 1] = 0, rows, -1, -1, 0, 0, 0, -1, -1, -1, 0, 0
     return leaves
 
 
 def grow(leaves: Leaves) -> None:
     """Room for more pages and events, in place."""
-    for array in (leaves.heaps, leaves.slots, leaves.events):
+    sized = (leaves.starts, leaves.freed) if len(leaves.sizes) else ()
+    for array in (leaves.heaps, leaves.slots, leaves.events, *sized):
         array.resize((int(len(array) * _GROWTH) + 16, *array.shape[1:]), refcheck=False)
 
 
+@inlined
+def size_of(leaves: Leaves, rank: int) -> int:
+    """Bytes of a record."""
+    return int(leaves.sizes[rank] if len(leaves.sizes) > 0 else leaves.facts[SIZE])
+
+
 @kernel
-def free_bytes(facts: Ints, records: int) -> int:
-    """Free bytes with so many records, after a directory for one more; negative if there are none."""
-    return int(facts[ROOM] - records * facts[SIZE] - directory(records + 1))
+def free_after_reorganisation(leaves: Leaves, slot: int) -> int:
+    """Bytes for one more record if the page is copied; 0 if there are none."""
+    slots, facts, n = leaves.slots, leaves.facts, leaves.slots[slot, RECORDS]
+    used = slots[slot, BYTES] - slots[slot, GARBAGE] if len(leaves.sizes) > 0 else n * facts[SIZE]
+    return max(0, int(facts[ROOM] - used - directory(n + 1)))
+
+
+@kernel
+def free_on_top(leaves: Leaves, slot: int) -> int:
+    """Bytes for one more record on top of the heap; 0 if there are none."""
+    slots, facts, top = leaves.slots, leaves.facts, leaves.slots[slot, TOP]
+    used = slots[slot, BYTES] if len(leaves.sizes) > 0 else top * facts[SIZE]
+    return max(0, int(facts[ROOM] - used - directory(top + 1)))
 
 
 @kernel
@@ -135,61 +165,122 @@ def adjacent(heap: Ints, top: int, one: int, other: int) -> bool:
 @kernel
 def is_full(leaves: Leaves, slot: int, rank: int) -> bool:
     """Whether a leaf takes no further record without a split."""
-    facts, slots = leaves.facts, leaves.slots
-    n, top, size = slots[slot, RECORDS], slots[slot, TOP], facts[SIZE]
-    free = max(0, free_bytes(facts, n))
+    facts, slots, size = leaves.facts, leaves.slots, size_of(leaves, rank)
+    n, free = slots[slot, RECORDS], free_after_reorganisation(leaves, slot)
     if free < size:
         return True
-    if top > n and free < facts[SIXTEENTH] // 2 and n > 1 and free_bytes(facts, top) < size:
+    crowded = slots[slot, TOP] > n or (len(leaves.sizes) > 0 and slots[slot, GARBAGE] > 0)
+    if crowded and free < facts[SIXTEENTH] // 2 and n > 1 and free_on_top(leaves, slot) < size:
         return True
     last = slots[slot, LAST]
     if not facts[CLUSTERED] or n < 2 or facts[SIXTEENTH] + size <= free or last < 0:
         return False
     if last == slots[slot, HIGHEST] and rank > last:
         return True
-    return adjacent(leaves.heaps[slots[slot, PAGE]], top, last, rank)
+    return adjacent(leaves.heaps[slots[slot, PAGE]], slots[slot, TOP], last, rank)
 
 
 @kernel
-def put(leaves: Leaves, slot: int, rank: int) -> None:
-    """Inserts a record into the place freed last, or on top of the heap."""
-    slots = leaves.slots
-    heap, place = leaves.heaps[slots[slot, PAGE]], slots[slot, FREE]
+def fits(leaves: Leaves, slot: int, rank: int) -> bool:
+    """Whether the place freed last or the top of the heap takes a record as the page is."""
+    slots, size, place = leaves.slots, size_of(leaves, rank), leaves.slots[slot, FREE]
+    if place >= 0 and (len(leaves.sizes) == 0 or leaves.freed[slots[slot, PAGE], place] >= size):
+        return True
+    return free_on_top(leaves, slot) >= size
+
+
+@inlined
+def put_of_one_size(leaves: Leaves, slot: int, rank: int) -> None:
+    """Inserts a record, where all have one size, into the place freed last, or on top of the heap."""
+    slots, heaps, page = leaves.slots, leaves.heaps, leaves.slots[slot, PAGE]
+    place = slots[slot, FREE]
     if place >= 0:
-        slots[slot, FREE] = np.int32(heap[place] ^ FREED) - 1
+        slots[slot, FREE] = np.int32(heaps[page, place] ^ FREED) - 1
     else:
         place = slots[slot, TOP]
-        slots[slot, TOP] += 1
-    heap[place] = rank
+        slots[slot, TOP] = place + 1
+    heaps[page, place] = rank
     slots[slot, RECORDS] += 1
     slots[slot, LAST] = rank
     slots[slot, HIGHEST] = max(slots[slot, HIGHEST], rank)
 
 
 @kernel
+def put(leaves: Leaves, slot: int, rank: int) -> bool:
+    """Inserts a record that fits; a page in which it does not is copied first. Returns whether it fits then."""
+    if len(leaves.sizes) == 0:
+        put_of_one_size(leaves, slot, rank)
+        return True
+    slots, size = leaves.slots, int(leaves.sizes[rank])
+    if not fits(leaves, slot, rank):
+        reorganise(leaves, slot)
+        slots[slot, LAST] = slots[slot, HIGHEST]  # copied one by one in key order
+        if not fits(leaves, slot, rank):
+            return False
+    page, place = slots[slot, PAGE], slots[slot, FREE]
+    heap = leaves.heaps[page]
+    if place >= 0 and leaves.freed[page, place] >= size:
+        slots[slot, FREE] = np.int32(heap[place] ^ FREED) - 1
+        slots[slot, GARBAGE] -= size
+    else:
+        place = slots[slot, TOP]
+        slots[slot, TOP] += 1
+        leaves.starts[page, place] = slots[slot, BYTES]
+        slots[slot, BYTES] += size
+    heap[place] = rank
+    slots[slot, RECORDS] += 1
+    slots[slot, LAST] = rank
+    slots[slot, HIGHEST] = max(slots[slot, HIGHEST], rank)
+    return True
+
+
+@kernel
 def release(leaves: Leaves, slot: int, place: int) -> None:
     """Adds a place at the head of the free places."""
-    slots = leaves.slots
-    leaves.heaps[slots[slot, PAGE], place] = FREED | np.uint32(slots[slot, FREE] + 1)
+    slots, page = leaves.slots, leaves.slots[slot, PAGE]
+    if len(leaves.sizes) > 0:
+        size = leaves.sizes[leaves.heaps[page, place]]
+        leaves.freed[page, place] = size
+        slots[slot, GARBAGE] += size
+    leaves.heaps[page, place] = FREED | np.uint32(slots[slot, FREE] + 1)
     slots[slot, FREE] = place
+
+
+@kernel
+def delete(leaves: Leaves, slot: int, place: int) -> None:
+    """Deletes a single record. In MariaDB the heap shrinks if the record was its topmost (page_mem_free)."""
+    slots, page = leaves.slots, leaves.slots[slot, PAGE]
+    if not leaves.facts[SHRINKS] or place != slots[slot, TOP] - 1:
+        release(leaves, slot, place)
+        return
+    if len(leaves.sizes) > 0:
+        unused = slots[slot, BYTES] - leaves.starts[page, place] - leaves.sizes[leaves.heaps[page, place]]
+        slots[slot, GARBAGE] -= unused
+        slots[slot, BYTES] = leaves.starts[page, place]
+    slots[slot, TOP] -= 1
 
 
 @kernel
 def reorganise(leaves: Leaves, slot: int) -> None:
     """Copies the records into a fresh page: the heap is then in key order, without free places."""
-    slots = leaves.slots
-    heap = leaves.heaps[slots[slot, PAGE]]
-    n = 0
+    slots, page = leaves.slots, leaves.slots[slot, PAGE]
+    heap, n = leaves.heaps[page], 0
     for i in range(slots[slot, TOP]):
         if heap[i] < FREED:
             heap[n] = heap[i]
             n += 1
     heap[:n].sort()
     slots[slot, TOP], slots[slot, FREE], slots[slot, LAST] = n, -1, -1
+    if len(leaves.sizes) > 0:
+        end = 0
+        for i in range(n):
+            leaves.starts[page, i] = end
+            end += leaves.sizes[heap[i]]
+        slots[slot, BYTES], slots[slot, GARBAGE] = end, 0
 
 
 @kernel
-def gather(leaves: AnyLeaves, slot: int, low: int, high: int) -> int:
+def gather(leaves: Leaves, slot: int, low: int, high: int) -> int:
     """Writes the records from `low` to below `high`, with their places, to `scratch`. Returns their number."""
     slots, scratch = leaves.slots, leaves.scratch
     heap = leaves.heaps[slots[slot, PAGE]]

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from keybench.compiled import kernel
 from keybench.pagemodels.innodb.leaf_memory import (
     APPEND,
+    BYTES,
     DOWN,
     EDGE,
     EVENTS,
     FREE,
     FREED,
     FULL,
+    GARBAGE,
     GIVEN_BACK,
     HIGHEST,
     INTERIOR,
@@ -37,39 +39,41 @@ from keybench.pagemodels.innodb.leaf_memory import (
     PAGE,
     PREVIOUS,
     RECORDS,
+    ROOM,
     ROW,
     SAFE,
     SEPARATOR,
     SHIFT,
-    SHRINKS,
-    SIZE,
     SPARE,
     TOP,
     UP,
     UPPER,
     WHAT,
     WITHIN,
-    AnyLeaves,
     Leaves,
     adjacent,
-    free_bytes,
+    delete,
+    directory,
+    fits,
     gather,
     is_full,
     place_of,
     put,
+    put_of_one_size,
     rank_of,
     release,
     reorganise,
 )
-from keybench.pagemodels.memory import uncounted
-from keybench.pagemodels.quickselect import select
+from keybench.pagemodels.memory import select, uncounted
 
 UNNOTED = np.empty(0, np.int32)
 """For `load`, if nobody wants to know which page each row went to."""
+_MARGIN = 8
+"""Pages and events that one row takes at most."""
 
 
 @kernel
-def assign(leaves: AnyLeaves, slot: int, low: int, high: int) -> None:
+def assign(leaves: Leaves, slot: int, low: int, high: int) -> None:
     """Writes the slot to the cells whose first rank is from `low` to below `high`."""
     shift = leaves.facts[SHIFT]
     width = (1 << shift) - 1
@@ -77,7 +81,7 @@ def assign(leaves: AnyLeaves, slot: int, low: int, high: int) -> None:
 
 
 @kernel
-def divide(leaves: AnyLeaves, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
+def divide(leaves: Leaves, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
     """A new, empty page takes one part of a leaf's range. Returns the slots of the old page and of the new one."""
     slots, facts = leaves.slots, leaves.facts
     other, page = facts[SPARE], facts[LEAVES]
@@ -96,6 +100,7 @@ def divide(leaves: AnyLeaves, slot: int, separator: int, new_is_left: bool) -> t
     slots[new, PAGE] = page
     slots[new, RECORDS] = slots[new, TOP] = 0
     slots[new, FREE] = slots[new, LAST] = slots[new, HIGHEST] = -1
+    slots[new, BYTES] = slots[new, GARBAGE] = 0
     slots[left, LOWER], slots[left, UPPER], slots[left, PREVIOUS], slots[left, NEXT] = lower, separator, before, right
     slots[right, LOWER], slots[right, UPPER], slots[right, PREVIOUS], slots[right, NEXT] = separator, upper, left, after
     if before >= 0:
@@ -110,7 +115,7 @@ def divide(leaves: AnyLeaves, slot: int, separator: int, new_is_left: bool) -> t
 
 
 @kernel
-def give(leaves: AnyLeaves, slot: int, right: int, border: int) -> tuple[int, int]:
+def give(leaves: Leaves, slot: int, right: int, border: int) -> tuple[int, int]:
     """The ranks from `border` on go from a leaf to its right neighbour. Returns the new slots of both."""
     slots = leaves.slots
     lower, old, upper = slots[slot, LOWER], slots[slot, UPPER], slots[right, UPPER]
@@ -132,7 +137,7 @@ def give(leaves: AnyLeaves, slot: int, right: int, border: int) -> tuple[int, in
 
 
 @kernel
-def note(leaves: AnyLeaves, row: int, what: int, kind: int, full: int, separator: int, within: int, other: int) -> None:
+def note(leaves: Leaves, row: int, what: int, kind: int, full: int, separator: int, within: int, other: int) -> None:
     """Records an event."""
     event = leaves.events[leaves.facts[EVENTS]]
     event[ROW], event[WHAT], event[KIND], event[FULL] = row, what, kind, full
@@ -142,81 +147,144 @@ def note(leaves: AnyLeaves, row: int, what: int, kind: int, full: int, separator
 
 @kernel
 def _split(leaves: Leaves, slot: int, rank: int, row: int) -> None:
-    """Inserts a record that `is_full` refused."""
+    """Inserts a record that `is_full` refused.
+
+    The first split of a page goes by the number of its records. If the new record still does not fit its half, as can
+    be where records differ in size, that is split again, by bytes (btr_page_get_split_rec).
+    """
     facts, slots, scratch = leaves.facts, leaves.slots, leaves.scratch
     if facts[IS_ROOT]:
         reorganise(leaves, slot)  # the root's records are copied to a page below it
         facts[IS_ROOT] = 0
-    right, n, page, last = slots[slot, NEXT], slots[slot, RECORDS], slots[slot, PAGE], slots[slot, LAST]
-    at_end = rank > slots[slot, HIGHEST]
-    if at_end and right >= 0 and (slots[right, FREE] >= 0 or free_bytes(facts, slots[right, TOP]) >= facts[SIZE]):
-        within = slots[right, LOWER]
-        slot, right = give(leaves, slot, right, rank)
-        put(leaves, right, rank)
-        note(leaves, row, NEIGHBOUR, 0, page, rank, within, slots[right, PAGE])
-        return
-    kind = INTERIOR if right >= 0 else APPEND if at_end else EDGE
-    heap, top = leaves.heaps[page], slots[slot, TOP]
-    beside = last >= 0 and ((at_end and last == slots[slot, HIGHEST]) or adjacent(heap, top, last, rank))
-    if beside and last > rank:
-        _split_down(leaves, slot, rank, row, kind)
-        return
-    highest = last
-    if not beside:
-        moved, kept = gather(leaves, slot, 0, int(FREED)), (n + 2) // 2 - 1
-        select(scratch, moved, kept)
-        highest = 0
-        for i in range(kept):
-            highest = max(highest, rank_of(scratch[i]))
-        first = kept
-    else:
-        moved, first = 0 if at_end else gather(leaves, slot, rank, int(FREED)), 0
-    scratch[first:moved].sort()
-    if beside and moved > 1:  # the next record stays
-        highest = rank_of(scratch[0])
-        first = 1
-    alone = beside and moved <= 1
-    pointer = rank if alone else rank_of(scratch[first])
-    slot, new = divide(leaves, slot, pointer, False)
-    target = leaves.heaps[slots[new, PAGE]]
-    count = moved - first
-    if count > 0:
-        for i in range(count):
-            target[i] = rank_of(scratch[first + i])
-        for i in range(moved - 1, first - 1, -1):
-            release(leaves, slot, place_of(scratch[i]))
-        slots[new, RECORDS] = slots[new, TOP] = count
-        slots[new, HIGHEST] = target[count - 1]
-        slots[slot, RECORDS] -= count
-        slots[slot, LAST], slots[slot, HIGHEST] = -1, highest
-    put(leaves, new if rank >= pointer else slot, rank)
-    note(leaves, row, UP, kind, page, pointer, rank, slots[new, PAGE])
-    leaves.events[facts[EVENTS] - 1, MOVED] = count
+    again = False
+    while True:
+        right, n, page, last = slots[slot, NEXT], slots[slot, RECORDS], slots[slot, PAGE], slots[slot, LAST]
+        at_end = rank > slots[slot, HIGHEST]
+        if at_end and right >= 0 and fits(leaves, right, rank):
+            within = slots[right, LOWER]
+            slot, right = give(leaves, slot, right, rank)
+            put(leaves, right, rank)
+            note(leaves, row, NEIGHBOUR, 0, page, rank, within, slots[right, PAGE])
+            return
+        kind = INTERIOR if right >= 0 else APPEND if at_end else EDGE
+        heap, top = leaves.heaps[page], slots[slot, TOP]
+        beside = last >= 0 and ((at_end and last == slots[slot, HIGHEST]) or adjacent(heap, top, last, rank))
+        if beside and not again and last > rank:
+            slot = _split_down(leaves, slot, rank, row, kind)
+        else:
+            count = gather(leaves, slot, 0, int(FREED))
+            first, pointer = (n + 2) // 2 - 1, -1
+            if again:
+                scratch[:count].sort()
+                first, pointer = _by_bytes(leaves, count, rank)
+            elif beside:
+                below = _below(leaves, count, rank)
+                first = below + 1  # the next record stays
+                if first >= count:  # or goes with the new one
+                    first, pointer = below, rank
+            slot = _split_up(leaves, slot, count, first, pointer, rank, row, kind)
+        if put(leaves, slot, rank):
+            return
+        again = True
 
 
 @kernel
-def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> None:
-    """The last insertion was the new record's successor: records below its predecessor move to a new left page."""
-    facts, slots, scratch, page = leaves.facts, leaves.slots, leaves.scratch, leaves.slots[slot, PAGE]
-    at = gather(leaves, slot, 0, rank)
-    scratch[:at].sort()
-    count = at - 1 if at > 1 else at
-    pointer = rank_of(scratch[count]) if at > 1 else int(slots[slot, LAST])
+def _below(leaves: Leaves, count: int, rank: int) -> int:
+    """How many of the records in `scratch` are below a rank."""
+    below = 0
+    for i in range(count):
+        below += rank_of(leaves.scratch[i]) < rank
+    return below
+
+
+@kernel
+def _by_bytes(leaves: Leaves, count: int, rank: int) -> tuple[int, int]:
+    """(the first record that moves up, its rank or else the new one's) so that both halves have about equal bytes.
+
+    The records in `scratch` are sorted.
+    """
+    sizes, scratch, at = leaves.sizes, leaves.scratch, _below(leaves, count, rank)
+    total = int(sizes[rank])
+    for i in range(count):
+        total += sizes[rank_of(scratch[i])]
+    half = (total + directory(count + 1)) // 2
+    used, taken = 0, 0
+    while True:  # the new record is number `at`
+        used += int(sizes[rank] if taken == at else sizes[rank_of(scratch[taken - (taken > at)])])
+        taken += 1
+        if used + directory(taken) >= half or taken == count + 1:
+            break
+    if used + directory(taken) > leaves.facts[ROOM] or taken == count + 1:
+        taken -= 1  # the last one goes to the upper half
+    if taken == at:
+        if at == 0:
+            return 0, rank_of(scratch[0])
+        return at, rank
+    first = taken - (taken > at)
+    return first, rank_of(scratch[first])
+
+
+@kernel
+def _split_up(leaves: Leaves, slot: int, count: int, first: int, pointer: int, rank: int, row: int, kind: int) -> int:
+    """Moves all but the `first` lowest of the records in `scratch` to a new right page. Returns the slot that the new
+    record belongs to.
+
+    `pointer`: the lowest rank of the new page; −1 for that of the first record that moves.
+    """
+    slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, PAGE]
+    if first < count:
+        select(scratch, count, first)
+        scratch[first:count].sort()
+        pointer = pointer if pointer >= 0 else rank_of(scratch[first])
+    highest = -1
+    for i in range(first):
+        highest = max(highest, rank_of(scratch[i]))
+    slot, new = divide(leaves, slot, pointer, False)
+    other, moved, end = slots[new, PAGE], count - first, 0
+    if moved > 0:
+        for i in range(moved):
+            one = rank_of(scratch[first + i])
+            leaves.heaps[other, i] = one
+            if len(leaves.sizes) > 0:
+                leaves.starts[other, i] = end
+                end += leaves.sizes[one]
+        for i in range(count - 1, first - 1, -1):
+            release(leaves, slot, place_of(scratch[i]))
+        slots[new, RECORDS] = slots[new, TOP] = moved
+        slots[new, BYTES] = end
+        slots[new, HIGHEST] = rank_of(scratch[count - 1])
+        slots[slot, RECORDS] -= moved
+        if first == 0:  # a page that loses all of its records is made anew
+            slots[slot, TOP] = slots[slot, BYTES] = slots[slot, GARBAGE] = 0
+            slots[slot, FREE] = -1
+        slots[slot, LAST], slots[slot, HIGHEST] = -1, highest
+    note(leaves, row, UP, kind, page, pointer, rank, other)
+    leaves.events[leaves.facts[EVENTS] - 1, MOVED] = moved
+    return int(new if rank >= pointer else slot)
+
+
+@kernel
+def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> int:
+    """The last insertion was the new record's successor: records below its predecessor move to a new left page.
+
+    Returns the slot that the new one belongs to.
+    """
+    slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, PAGE]
+    below = gather(leaves, slot, 0, rank)
+    scratch[:below].sort()
+    moved = below - 1 if below > 1 else below
+    pointer = rank_of(scratch[moved]) if below > 1 else int(slots[slot, LAST])
     slot, new = divide(leaves, slot, pointer, True)
-    for i in range(count):
+    for i in range(moved):
         put(leaves, new, rank_of(scratch[i]))
-    for i in range(count):
-        place = place_of(scratch[i])
-        if facts[SHRINKS] and place == slots[slot, TOP] - 1:
-            slots[slot, TOP] -= 1
-        else:
-            release(leaves, slot, place)
-    if count > 0:
-        slots[slot, RECORDS] -= count
+    for i in range(moved):
+        delete(leaves, slot, place_of(scratch[i]))
+    if moved > 0:
+        slots[slot, RECORDS] -= moved
         slots[slot, LAST] = -1
-    put(leaves, new if rank < pointer else slot, rank)
     note(leaves, row, DOWN, kind, page, pointer, rank, slots[new, PAGE])
-    leaves.events[facts[EVENTS] - 1, MOVED] = count
+    leaves.events[leaves.facts[EVENTS] - 1, MOVED] = moved
+    return int(new if rank < pointer else slot)
 
 
 @kernel
@@ -227,7 +295,7 @@ def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int, at: NDA
     −1 if a page was full: the row's event knows more.
     """
     leaves = uncounted(leaves)
-    heaps, slots, cells, facts = leaves.heaps, leaves.slots, leaves.cells, leaves.facts
+    slots, cells, facts, one_size = leaves.slots, leaves.cells, leaves.facts, len(leaves.sizes) == 0
     shift, safe, given = facts[SHIFT], facts[SAFE], len(ranks) > 0
     noted, first = len(at) > 0, end - len(at)
     for row in range(begin, end):
@@ -236,34 +304,28 @@ def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int, at: NDA
         while rank >= slots[slot, UPPER]:
             slot = int(slots[slot, NEXT])
         if slots[slot, RECORDS] >= safe and is_full(leaves, slot, rank):
-            if facts[LEAVES] == len(slots) or facts[EVENTS] == len(leaves.events):
+            if facts[LEAVES] + _MARGIN > len(slots) or facts[EVENTS] + _MARGIN > len(leaves.events):
                 return row
             _split(leaves, slot, rank, row)
             if noted:
                 at[row - first] = -1
             continue
-        page, place = slots[slot, PAGE], slots[slot, FREE]
         if noted:
-            at[row - first] = page
-        if place >= 0:
-            slots[slot, FREE] = np.int32(heaps[page, place] ^ FREED) - 1
+            at[row - first] = slots[slot, PAGE]
+        if one_size:
+            put_of_one_size(leaves, slot, rank)
         else:
-            place = slots[slot, TOP]
-            slots[slot, TOP] = place + 1
-        heaps[page, place] = rank
-        slots[slot, RECORDS] += 1
-        slots[slot, LAST] = rank
-        slots[slot, HIGHEST] = max(slots[slot, HIGHEST], rank)
+            put(leaves, slot, rank)
     return end
 
 
-def events_of(leaves: AnyLeaves) -> NDArray[np.int64]:
+def events_of(leaves: Leaves) -> NDArray[np.int64]:
     """All events in order of the rows: int64 (events, 8)."""
     return leaves.events[: leaves.facts[EVENTS]]
 
 
 @kernel
-def chain(leaves: AnyLeaves) -> NDArray[np.int64]:
+def chain(leaves: Leaves) -> NDArray[np.int64]:
     """The slots in key order: int64 (leaves,)."""
     slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)
     slot = leaves.cells[0]

@@ -40,11 +40,8 @@ from keybench.pagemodels.innodb.records import (
 from keybench.pagemodels.innodb.replay import follow_both
 from keybench.pagemodels.innodb.state import ClusteredState, Sizes
 from keybench.pagemodels.innodb.tablespace import SIZE, Space
-from keybench.pagemodels.innodb.varying import memory as varying_memory
-from keybench.pagemodels.innodb.varying import splits as varying_splits
-from keybench.pagemodels.innodb.varying.memory import VaryingLeaves
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.permutation import require
+from keybench.pagemodels.ranking import require
 
 _MOST_ROWS = 1 << 31
 
@@ -173,26 +170,23 @@ class InnodbModel:
         ]
         return self._stats(leaves, trees, space, noted)
 
-    def _loaded(self, ranks: NDArray[np.int64], rows: int) -> tuple[Leaves | VaryingLeaves, NDArray[np.uint16]]:
+    def _loaded(self, ranks: NDArray[np.int64], rows: int) -> tuple[Leaves, NDArray[np.uint16]]:
         """(the leaves after the last row, bytes of each record in order of arrival; none if all have one size)."""
         room = self.page_bytes - PAGE_HEADER
         shrinks = not self.mysql
         begin = 0
+        size, sizes, by_rank = self.leaf_bytes, leaf.NO_SIZES, leaf.NO_SIZES
         if self.most:
-            lengths = given_lengths(self.lengths, rows)
-            sizes = (self.leaf_bytes + payload_bytes(lengths, self.most)).astype(np.uint16)
+            sizes = (size + payload_bytes(given_lengths(self.lengths, rows), self.most)).astype(np.uint16)
             by_rank = sizes
             if len(ranks):
                 by_rank = np.empty_like(sizes)
                 by_rank[ranks] = sizes
-            varying = varying_memory.new(by_rank, self.page_bytes, room, shrinks=shrinks)
-            while (begin := varying_splits.load(varying, ranks, begin, rows)) < rows:
-                varying_memory.grow(varying)
-            return varying, sizes
-        leaves = leaf.new(self.leaf_bytes, self.page_bytes, room, rows, clustered=self.clustered, shrinks=shrinks)
+            size = int(sizes.min(initial=self.page_bytes))
+        leaves = leaf.new(size, self.page_bytes, room, rows, by_rank, clustered=self.clustered, shrinks=shrinks)
         while (begin := load(leaves, ranks, begin, rows, UNNOTED)) < rows:
             leaf.grow(leaves)
-        return leaves, np.empty(0, np.uint16)
+        return leaves, sizes
 
     def state(self, keys: int) -> IndexState:
         """An empty index, into which so many keys will come (`contract.KeepsState`). UsageError for other tables."""
@@ -227,12 +221,10 @@ class InnodbModel:
 
     def _garbage(self, slots: NDArray[np.int32]) -> int:
         if self.most:
-            return int(slots[:, varying_memory.GARBAGE].sum())
+            return int(slots[:, leaf.GARBAGE].sum())
         return int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()) * self.leaf_bytes
 
-    def _stats(
-        self, leaves: Leaves | VaryingLeaves, trees: Sequence[Tree], space: Space, noted: Sequence[Checkpoint]
-    ) -> InnodbStats:
+    def _stats(self, leaves: Leaves, trees: Sequence[Tree], space: Space, noted: Sequence[Checkpoint]) -> InnodbStats:
         facts, slots = trees[-1].facts, leaves.slots[chain(leaves)]
         return InnodbStats.from_chain(
             noted[-1],

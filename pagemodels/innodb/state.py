@@ -25,7 +25,7 @@ from keybench.pagemodels.innodb.replay import follow
 from keybench.pagemodels.innodb.server_pages import InnodbPages, fill_branches, fill_heaps, fill_space
 from keybench.pagemodels.innodb.sorted_build import build, records_of_full_page
 from keybench.pagemodels.page_stats import Checkpoint
-from keybench.pagemodels.permutation import chosen
+from keybench.pagemodels.ranking import chosen
 from keybench.pagemodels.server_pages import ServerPages
 
 Integers = NDArray[np.int64]

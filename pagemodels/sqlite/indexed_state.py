@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
-from keybench.pagemodels.permutation import chosen
+from keybench.pagemodels.ranking import chosen
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, holds

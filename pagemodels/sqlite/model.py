@@ -24,7 +24,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, given_lengths
 from keybench.pagemodels.costs.contract import Load, LoadCost, Server
 from keybench.pagemodels.foreign_key_index import repeated
-from keybench.pagemodels.permutation import require
+from keybench.pagemodels.ranking import require
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.cost.load import load_cost

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, kernel
-from keybench.pagemodels.memory import move, prefetch, uncounted
+from keybench.pagemodels.memory import move, prefetch, select, uncounted
 
 
 class Pair(NamedTuple):
@@ -52,9 +54,9 @@ def test_numbers_beside_arrays_stay_what_they_are() -> None:
 
 def test_only_tuples_with_arrays_are_uncounted() -> None:
     alone = kernel(lambda given: uncounted(given))
-    for given in (np.zeros(3), (1.0, 1), 5):
+    for argument in (np.zeros(3), (1.0, 1), 5):
         with pytest.raises(TypingError, match="uncounted takes a tuple with arrays"):
-            alone(given)
+            alone(argument)
 
 
 @pytest.mark.parametrize(("to", "begin", "count"), [(0, 3, 4), (3, 0, 4), (2, 2, 3), (1, 0, 0)])
@@ -88,3 +90,18 @@ def test_prefetching_changes_nothing_even_outside_of_the_array(
     assert "llvm.prefetch" in fetched.inspect_llvm(fetched.signatures[0])
     with pytest.raises(TypingError, match="prefetch takes an array without gaps"):
         fetched(array[::2], 0)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 400), st.integers(0, 2**32 - 1), st.data())
+def test_the_lowest_items_come_first(n: int, seed: int, data: st.DataObject) -> None:
+    k = data.draw(st.integers(0, n))
+    for kind in (np.int32, np.uint64):
+        items = np.random.default_rng(seed).permutation(n + 5).astype(kind)
+        wanted = np.sort(items[:n])
+        rest = items[n:].copy()
+        select(items, n, k)
+        assert sorted(items[:k].tolist()) == wanted[:k].tolist()
+        assert sorted(items[k:n].tolist()) == wanted[k:].tolist()
+        assert k == n or items[k] == wanted[k]
+        assert np.array_equal(items[n:], rest)

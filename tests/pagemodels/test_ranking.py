@@ -3,8 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.pagemodels.ranking import ranked
+from keybench.model.table import Table
+from keybench.pagemodels.ranking import is_permutation, ranked
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**64 - 1)), unique=True, max_size=50))
@@ -27,7 +29,7 @@ def test_words_that_are_near_each_other_are_ranked_too(near: list[int], shift: i
 
 @pytest.mark.parametrize("tied", [0, 0.05, 3])
 @pytest.mark.parametrize("ascending", [False, True])
-def test_many_keys_are_ranked_by_compiled_loops_alike(tied: float, ascending: bool) -> None:
+def test_many_keys_are_ranked_alike(tied: float, ascending: bool) -> None:
     draw = np.random.default_rng(5)
     words = draw.integers(0, 1 << 64, (1 << 17, 2), np.uint64)
     words[: int(1000 * tied), 0] = words[0, 0]
@@ -53,9 +55,7 @@ def test_many_keys_with_one_first_word_are_ranked_whatever_its_highest_bit(first
 @pytest.mark.parametrize("firsts", [1, 3, 1 << 20, 1 << 47, 1 << 62])
 @pytest.mark.parametrize("seconds", [2, 1 << 21, 1 << 64])
 @pytest.mark.parametrize("from_", [0, 2**63 - 1, 2**64 - 1])
-def test_many_keys_whose_first_words_are_near_each_other_are_ranked_by_both(
-    firsts: int, seconds: int, from_: int
-) -> None:
+def test_many_keys_whose_first_words_are_near_each_other_are_ranked(firsts: int, seconds: int, from_: int) -> None:
     """As those of processes that count from the same moment on, and put random numbers behind."""
     draw = np.random.default_rng(7)
     n = 1 << 17
@@ -88,3 +88,43 @@ def test_duplicate_keys_are_refused() -> None:
 def test_words_that_differ_only_behind_the_first_are_ranked_too(keys: list[bytes]) -> None:
     data = np.frombuffer(b"".join(b"\0" * 8 + key for key in keys), ">u8").reshape(-1, 3).astype(np.uint64)
     assert ranked(data).tolist() == [sorted(keys).index(key) for key in keys]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 63, 64, 65, 1000])
+def test_each_number_once_in_any_sequence(n: int) -> None:
+    numbers = np.random.default_rng(1).permutation(n)
+    assert is_permutation(numbers)
+    for wrong in (-1, n, n + 64, -(2**62)):
+        for place in {0, n // 2, n - 1} if n else ():
+            other = numbers.copy()
+            other[place] = wrong
+            assert not is_permutation(other)
+
+
+@pytest.mark.parametrize("places", [(0, 1), (0, 999), (400, 700), (998, 999)])
+def test_a_number_twice_in_one_part_or_in_two(places: tuple[int, int]) -> None:
+    numbers = np.random.default_rng(1).permutation(1000)
+    numbers[places[1]] = numbers[places[0]]
+    assert not is_permutation(numbers)
+
+
+@pytest.mark.parametrize("name", [name for name, on in engines().items() if on.has_page_model])
+@pytest.mark.parametrize("ranks", [[0, 2], [0, 0], [-1, 0], [1]])
+def test_every_page_model_refuses_ranks_that_are_no_permutation(name: str, ranks: list[int]) -> None:
+    on = engine(name)
+    for role in ("clustered", "nonclustered"):
+        model = on.page_model(Table("t", on.default_column("uuid"), 0, role))
+        with pytest.raises(UsageError) as refused:
+            model.insert(np.array(ranks, np.int64))
+        n = len(ranks)
+        said = f"ranks of {n} rows must be 0 to {n - 1}, each once: make them with `ranked`."
+        assert str(refused.value) == said
+        with pytest.raises(UsageError, match=r"^checkpoints must ascend from 1 to 3, the number of rows: leave out "):
+            model.insert(np.arange(3), [4])
+
+
+def test_integers_of_sqlite_need_one_size_each() -> None:
+    on = engine("sqlite")
+    model = on.page_model(Table("t", on.default_column("int"), 0, "clustered"))
+    with pytest.raises(UsageError, match=r"^one size for each row is needed: make them with `sizes`\.$"):
+        model.insert(np.arange(3), sizes=np.ones(2, np.uint16))

@@ -23,7 +23,7 @@ from keybench.pagemodels.innodb.leaf_splits import events_of, load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
 from keybench.pagemodels.innodb.records import PAGE_HEADER, key_bytes
-from keybench.pagemodels.permutation import require
+from keybench.pagemodels.ranking import require
 
 Integers = NDArray[np.int64]
 

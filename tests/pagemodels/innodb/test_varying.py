@@ -13,9 +13,9 @@ from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.innodb import leaf_memory
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.innodb.records import payload_bytes
-from keybench.pagemodels.innodb.varying import memory as varying_memory
 from keybench.pagemodels.predict import predict
 
 
@@ -52,9 +52,9 @@ def test_memory_may_grow_at_any_row(stream: str, monkeypatch: pytest.MonkeyPatch
     payload = PayloadLengths(0, 7000, "zipfian")
     lengths = payload.of((3,), np.arange(6000))
     wanted, grown = modelled(payload, 6000, stream, lengths, "clustered"), []
-    monkeypatch.setattr(varying_memory, "_FILL", 1e9)
-    grow = varying_memory.grow
-    monkeypatch.setattr(varying_memory, "grow", lambda leaves: (grown.append(len(leaves.slots)), grow(leaves)))
+    monkeypatch.setattr(leaf_memory, "_FILL", 1e9)
+    grow = leaf_memory.grow
+    monkeypatch.setattr(leaf_memory, "grow", lambda leaves: (grown.append(len(leaves.slots)), grow(leaves)))
     assert_same(modelled(payload, 6000, stream, lengths, "clustered"), wanted)
     assert len(grown) > 3
 

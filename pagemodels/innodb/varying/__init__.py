@@ -1,1 +1,0 @@
-"""Leaves whose records are of different sizes."""
