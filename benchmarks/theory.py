@@ -22,8 +22,7 @@ from keybench.pagemodels.contract import IndexState, KeepsState
 from keybench.pagemodels.half_split.page_deletion import PageDeletion, drop_empty
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.sorted_build import SortedBuild
-from keybench.pagemodels.half_split.state import Rules
-from keybench.pagemodels.half_split.stateful import StatefulSplitModel
+from keybench.pagemodels.half_split.state import Rules, StatefulSplitModel
 from keybench.pagemodels.page_stats import PageStats
 
 Ranks = NDArray[np.int64]

@@ -18,7 +18,7 @@ from keybench.compiled import kernel
 from keybench.pagemodels.costs.contract import Load, LoadCost, LookUps, Pages, Server
 from keybench.pagemodels.costs.look_ups import look_ups
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry, borders, leaves_touched, part_of, touched
-from keybench.pagemodels.half_split.stateful import StatefulSplitModel
+from keybench.pagemodels.half_split.state import StatefulSplitModel
 from keybench.pagemodels.half_split.tree import Level, build_branches, noted_level
 
 Integers = NDArray[np.int64]

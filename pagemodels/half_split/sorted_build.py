@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keybench.pagemodels.half_split.contents import fill, pages_needed
+from keybench.pagemodels.half_split.contents import States, fill, pages_needed
 from keybench.pagemodels.half_split.kernel import FIRST
-from keybench.pagemodels.half_split.keys import States
 from keybench.pagemodels.half_split.leaf_range import LeafRange
 from keybench.pagemodels.half_split.pages import Integers, Pages, level_of
 from keybench.pagemodels.half_split.rule import Rule

@@ -14,19 +14,60 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
+from keybench.pagemodels.contract import IndexState
 from keybench.pagemodels.half_split import kernel as split_kernel
-from keybench.pagemodels.half_split.contents import sweep, sweep_of
-from keybench.pagemodels.half_split.from_pages import levels_of
-from keybench.pagemodels.half_split.kernel import APPEND, EDGE, FIRST, INTERIOR, USED_SLOTS
-from keybench.pagemodels.half_split.keys import ABSENT, DELETED, PRESENT, States, change, forget
+from keybench.pagemodels.half_split.contents import ABSENT, DELETED, PRESENT, States, change, forget, sweep, sweep_of
+from keybench.pagemodels.half_split.kernel import APPEND, EDGE, FIRST, INTERIOR, USED, USED_SLOTS
 from keybench.pagemodels.half_split.leaf_range import LeafRange
-from keybench.pagemodels.half_split.model import SplitModel
+from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.page_deletion import Kept, PageDeletion
 from keybench.pagemodels.half_split.pages import Integers, Pages, above, level_of, pages_of
+from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.sorted_build import SortedBuild
 from keybench.pagemodels.half_split.tree import NO_SIZES, Sizes
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.server_pages import ServerPages
+
+
+def levels_of(
+    keys: int,
+    leaf: Rule,
+    branch: Rule,
+    present: Integers,
+    sizes: Sizes,
+    pages: ServerPages,
+    borders: Integers | None,
+) -> list[LeafRange]:
+    """The levels of an index with these pages; `present`: the ranks of its rows, ascending.
+
+    `borders`: those of all leaves but the first; if None, a leaf's first row counts as its border.
+    """
+    pages.require(len(present))
+    levels: list[LeafRange] = []
+    entries, rule = present, leaf
+    for level in pages.levels:
+        ends = np.cumsum(level.entries)
+        lowers = _lowers(entries, ends - level.entries, level.entries > 0)
+        if borders is not None and not levels:
+            lowers[1:] = borders
+        if (np.diff(lowers) <= 0).any():
+            raise UsageError("no row can come to some leaves of the index: let the server clean up, and read it again.")
+        kinds = np.full(len(lowers), FIRST, np.int8)
+        made = level_of(keys, rule, Pages(lowers, -1 - level.numbers, kinds, ends, entries.astype(np.int32)))
+        if len(sizes) and not levels:
+            used = np.append(0, np.cumsum(sizes[present], dtype=np.int64))
+            made.leaves.slots[: len(ends), USED] = used[ends] - used[ends - level.entries]
+        levels.append(made)
+        entries, rule = lowers, branch
+    return levels
+
+
+def _lowers(entries: Integers, starts: Integers, filled: NDArray[np.bool_]) -> Integers:
+    """The first entry of each page; of one without entries, the place behind the last entry before it."""
+    lowers = np.where(filled, np.append(entries, 0)[starts], np.append(-1, entries)[starts] + 1)
+    lowers[0] = 0
+    return lowers
+
 
 _NO_NUMBERS: Mapping[int, int] = {}
 _FEW = 64
@@ -227,3 +268,29 @@ class SplitState:
         for height, level in enumerate(self._levels):
             own = together[1] == height
             level.leaves.births[together[2, own]] = -1 - numbers[own]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatefulSplitModel(SplitModel):
+    """One index whose entries are all of one size; a `KeepsState`."""
+
+    rules: Rules
+    kind: type[SplitState] = SplitState
+    """What does to an index what the rules say."""
+
+    def state(self, keys: int) -> IndexState:
+        """An empty index, into which so many keys will come."""
+        return self.kind(self, self.rules, keys)
+
+
+@dataclass(frozen=True)
+class StatefulSizedSplitModel(SizedSplitModel):
+    """One index whose entries have the size that they need; a `KeepsSizedState`."""
+
+    model: StatefulSplitModel
+
+    def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
+        """An empty index, into which entries of these sizes will come, by rank: (keys,)."""
+        if len(sizes) and int(sizes.min()) < self.model.leaf.smallest:
+            raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")
+        return self.model.kind(self.model, self.model.rules, len(sizes), sizes)

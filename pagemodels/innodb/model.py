@@ -25,6 +25,7 @@ from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGE
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, Leaves
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, chain, events_of, load
+from keybench.pagemodels.innodb.node_pointers import follow_both
 from keybench.pagemodels.innodb.records import (
     MERGE_THRESHOLD,
     PAGE_BYTES,
@@ -37,7 +38,6 @@ from keybench.pagemodels.innodb.records import (
     payload_bytes,
     row_records,
 )
-from keybench.pagemodels.innodb.replay import follow_both
 from keybench.pagemodels.innodb.state import ClusteredState, Sizes
 from keybench.pagemodels.innodb.tablespace import SIZE, Space
 from keybench.pagemodels.page_stats import Checkpoint, PageStats

@@ -15,9 +15,11 @@ from keybench.pagemodels.innodb.branch_memory import (
     HEIGHT,
     LEFT,
     LEVEL,
+    MARGIN,
     MERGES,
     MINIMUM,
     NUMBER,
+    PAGES,
     PENDING,
     RECORDS,
     RIGHT,
@@ -46,11 +48,14 @@ from keybench.pagemodels.innodb.branch_splits import (
     RELEASE,
     REMOVE_FIRST,
     defer,
+    enter,
     is_full,
     split,
 )
+from keybench.pagemodels.innodb.leaf_memory import DOWN, ROW, WHAT
 from keybench.pagemodels.innodb.segments import release
-from keybench.pagemodels.innodb.tablespace import Space, reserve_one
+from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, Space, reserve_one
+from keybench.pagemodels.memory import uncounted
 
 
 @kernel
@@ -239,3 +244,48 @@ def _empty(tree: Tree, space: Space, page: int) -> int:
     tree.leaves[page] = tree.state[facts[ROOT], NUMBER]
     facts[ROOT], facts[HEIGHT] = -1, 0
     return 0
+
+
+_HIGHEST = 1 << 62
+
+
+@kernel
+def _has_room(tree: Tree, space: Space) -> bool:
+    return bool(
+        tree.facts[PAGES] + MARGIN < len(tree.state)
+        and space.facts[LIMIT] // space.facts[EXTENT] + MARGIN < len(space.extents)
+    )
+
+
+@kernel
+def follow(tree: Tree, space: Space, events: Ints, begin: int, end: int) -> int:
+    """Replays the events from `begin` on, of rows before `end`, or until memory must grow. Returns the next event."""
+    for at in range(begin, len(events)):
+        if events[at, ROW] >= end or not _has_room(tree, space):
+            return at
+        if events[at, WHAT] > DOWN:
+            apply_pending(tree, space, leave(tree, space, events[at]))
+            continue
+        first = at == 0 or events[at - 1, ROW] < events[at, ROW]
+        apply_pending(tree, space, enter(tree, space, events[at], first))
+    return len(events)
+
+
+@kernel
+def follow_both(
+    table: Tree, index: Tree, space: Space, rows: Ints, entries: Ints, done: int, begin: int
+) -> tuple[int, int]:
+    """As `follow`, for an index beside a table, into which each row goes first. Returns the next event of either."""
+    table, index, space = uncounted(table), uncounted(index), uncounted(space)
+    while begin < len(entries):
+        row = entries[begin, ROW]
+        done = follow(table, space, rows, done, row + 1)
+        if done < len(rows) and rows[done, ROW] <= row:
+            break
+        reached = follow(index, space, entries, begin, row + 1)
+        if reached == begin:
+            break
+        begin = reached
+    if begin == len(entries):
+        done = follow(table, space, rows, done, _HIGHEST)
+    return done, begin

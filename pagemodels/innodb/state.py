@@ -20,8 +20,8 @@ from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.leaf_deletion import purge
 from keybench.pagemodels.innodb.leaf_memory import Leaves
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, chain, events_of, load
+from keybench.pagemodels.innodb.node_pointers import follow
 from keybench.pagemodels.innodb.records import PAGE_HEADER
-from keybench.pagemodels.innodb.replay import follow
 from keybench.pagemodels.innodb.server_pages import InnodbPages, fill_branches, fill_heaps, fill_space
 from keybench.pagemodels.innodb.sorted_build import build, records_of_full_page
 from keybench.pagemodels.page_stats import Checkpoint

@@ -32,8 +32,7 @@ from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.page_deletion import KEEP_EMPTY, PageDeletion, drop_empty
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.sorted_build import SortedBuild
-from keybench.pagemodels.half_split.state import Rules
-from keybench.pagemodels.half_split.stateful import StatefulSizedSplitModel, StatefulSplitModel
+from keybench.pagemodels.half_split.state import Rules, StatefulSizedSplitModel, StatefulSplitModel
 from keybench.pagemodels.mssql import records as rows
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 

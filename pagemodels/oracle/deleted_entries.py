@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.half_split.contents import sweep_leaf
+from keybench.pagemodels.half_split.contents import DELETED, PRESENT, States, sweep_leaf
 from keybench.pagemodels.half_split.kernel import (
     COUNT,
     LAST,
@@ -26,7 +26,6 @@ from keybench.pagemodels.half_split.kernel import (
     Rules,
     split,
 )
-from keybench.pagemodels.half_split.keys import DELETED, PRESENT, States
 from keybench.pagemodels.memory import uncounted
 
 

@@ -32,8 +32,7 @@ from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.page_deletion import KEEP_EMPTY
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.sorted_build import SortedBuild
-from keybench.pagemodels.half_split.state import Rules
-from keybench.pagemodels.half_split.stateful import StatefulSizedSplitModel, StatefulSplitModel
+from keybench.pagemodels.half_split.state import Rules, StatefulSizedSplitModel, StatefulSplitModel
 from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.oracle.state import OracleState
 

@@ -18,7 +18,9 @@ and 18, take branch pages, and `nonadjacent`, which depends on them, as an appro
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
@@ -26,6 +28,7 @@ from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.page_deletion import PageDeletion
 from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split.sorted_build import SortedBuild
 from keybench.pagemodels.half_split.state import Rules
 from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
 from keybench.pagemodels.postgresql.cost.log_records import log_sizes
@@ -39,8 +42,34 @@ from keybench.pagemodels.postgresql.records import (
     entry_bytes,
     heap_row_bytes,
 )
-from keybench.pagemodels.postgresql.sorted_build import BRANCH_FILLFACTOR, FILLFACTORS, sorted_build
 from keybench.pagemodels.postgresql.split_point import HEAP_TID, between_keys, split_rule
+
+BRANCH_FILLFACTOR = 70
+FILLFACTORS = range(10, 101)
+
+
+def sorted_build(item: int, first_of_branch: int, rule: Callable[[int], Rule]) -> SortedBuild:
+    """For items of so many bytes with their line pointers; the first one of a branch page has no key.
+
+    `rule`: how leaves split with a fill factor. It is the index's own, so it holds for later splits at the right edge
+    too.
+    """
+    branch = _kept(item, first_of_branch, 0, BRANCH_FILLFACTOR)
+    return SortedBuild(partial(_kept, item, item, HEAP_TID), lambda _fill: branch, rule, overlap=1)
+
+
+def _kept(item: int, first: int, reserve: int, fill: int) -> int:
+    """Items that stay on a full page. UsageError for a fill factor that PostgreSQL does not take."""
+    if fill not in FILLFACTORS:
+        raise UsageError(f"an index's fillfactor is between 10 and 100, not {fill}: the default is 90.")
+    wanted = PAGE_BYTES * (100 - fill) // 100
+    items = 2
+    while True:
+        free = PAGE_BYTES - PAGE_OVERHEAD - 2 * LINE_POINTER - first - (items - 1) * item  # the high key's pointer too
+        if free < wanted or free < item - LINE_POINTER + reserve:
+            return items - 1
+        items += 1
+
 
 _TRUNCATED = 8 + LINE_POINTER
 """The first entry of a branch page keeps no key."""

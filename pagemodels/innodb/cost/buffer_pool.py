@@ -139,18 +139,20 @@ def _free(pool: Pool, frame: int) -> None:
 
 
 @kernel
-def walk(pool: Pool) -> None:
-    """One walk of the page cleaner (buf_flush_LRU). What it writes can be freed by the next one."""
+def evict_from_tail(pool: Pool) -> None:
+    """One walk of the page cleaner, from the list's tail to its head (buf_flush_LRU): it frees clean pages and writes
+    changed ones, until enough frames are free. What it writes can be freed by the next walk, when the write is done."""
     frames, state = pool.frames, pool.state
     writes, frame = 0, state[TAIL]
     while frame >= 0 and state[LENGTH] > state[LEAST] and state[FREE] < state[DEPTH]:
-        before = frames[frame, BEFORE]
+        before = frames[frame, BEFORE]  # read first: a freed frame's BEFORE becomes its link in the list of free frames
         if not frames[frame, CHANGED]:
             _free(pool, frame)
         elif writes == state[WRITES]:
             break
         else:
             page = frames[frame, PAGE]
+            # Pages are numbered by kind (others, branch pages, leaves), so two comparisons give the kind.
             state[WRITTEN + (page >= state[FIRST_BRANCH]) + (page >= state[FIRST_LEAF])] += 1
             frames[frame, CHANGED] = 0
             frames[frame, DONE] = state[NOW] + (writes // state[BATCH] + 1) * state[BATCH_TIME]
@@ -176,7 +178,7 @@ def is_short(pool: Pool) -> bool:
 def clean(pool: Pool) -> None:
     """Lets the page cleaner walk if there is need and its last writes are done."""
     if pool.state[NOW] >= pool.state[CLEANED] and is_short(pool):
-        walk(pool)
+        evict_from_tail(pool)
 
 
 @kernel
@@ -185,7 +187,7 @@ def _take(pool: Pool) -> int:
     frames, state = pool.frames, pool.state
     while state[FREE] == 0:
         state[NOW] = max(state[NOW], state[CLEANED])
-        walk(pool)
+        evict_from_tail(pool)
     frame = state[NEXT_FREE]
     state[NEXT_FREE] = frames[frame, BEFORE]
     state[FREE] -= 1

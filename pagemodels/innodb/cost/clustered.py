@@ -11,19 +11,81 @@ from numpy.typing import NDArray
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, LookUps, Pages, Server
+from keybench.pagemodels.costs.look_ups import newest_and_window
 from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
 from keybench.pagemodels.innodb.branch_splits import start
-from keybench.pagemodels.innodb.cost import buffer_pool, idle
+from keybench.pagemodels.innodb.cost import buffer_pool
+from keybench.pagemodels.innodb.cost.buffer_pool import evict_from_tail
 from keybench.pagemodels.innodb.cost.load import FIELDS, PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, replay
-from keybench.pagemodels.innodb.cost.look_ups import look_ups
-from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_LEAF, LEAF, OTHER
+from keybench.pagemodels.innodb.cost.page_list import (
+    BRANCH,
+    CHANGED,
+    CLEANED,
+    DEPTH,
+    FIRST_LEAF,
+    FREE,
+    LEAF,
+    LEAST,
+    LENGTH,
+    NOW,
+    OTHER,
+    SHORT,
+    Pool,
+)
 from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
-from keybench.pagemodels.innodb.leaf_memory import LEAVES, Leaves
-from keybench.pagemodels.innodb.leaf_splits import events_of, load
+from keybench.pagemodels.innodb.leaf_memory import LEAVES, LOWER, PAGE, UPPER, Leaves
+from keybench.pagemodels.innodb.leaf_splits import chain, events_of, load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
 from keybench.pagemodels.innodb.records import PAGE_HEADER, key_bytes
 from keybench.pagemodels.ranking import require
+
+
+def look_ups(leaves: Leaves, ranks: NDArray[np.int64], present: NDArray[np.bool_]) -> LookUps:
+    """What a look-up of each row reads, from whether each leaf is in the pool; all rows have come.
+
+    A consistent read visits a neighbour of the row's leaf where the row is at its border (row_search_mvcc): of a leaf's
+    first row the left one, since the search goes by PAGE_CUR_L in branch pages; of its last row the right one, since
+    with ROW_SEL_EXACT the server fetches the next row ahead, and only then sees that the key is another.
+    """
+    slots = leaves.slots[chain(leaves)]
+    first, end = slots[:, LOWER].astype(np.int64), slots[:, UPPER].astype(np.int64)
+    absent = ~present[slots[:, PAGE]]
+    at = np.repeat(np.arange(len(slots), dtype=np.int32), end - first)  # of each rank
+    reads = absent[at].astype(np.int8)
+    reads[first[1:]] += absent[:-1]
+    reads[end[:-1] - 1] += absent[1:]
+    newest, window = newest_and_window(len(ranks))
+    wanted = np.zeros(len(slots), np.bool_)
+    of_window = ranks[window]
+    for rank in (of_window, np.maximum(of_window - 1, 0), np.minimum(of_window + 1, len(ranks) - 1)):
+        wanted[at[rank]] = True
+    return LookUps(
+        any_row=float(reads.mean()),
+        newest=float(reads[ranks[newest]].mean()),
+        window=float((absent & wanted).sum()) / len(of_window),
+    )
+
+
+def oldest_change(pool: Pool) -> int:
+    """The time of the oldest change that is not written yet (buf_pool_t::get_oldest_modification); now if there is
+    none."""
+    changed = pool.frames[:, CHANGED]
+    return int(changed[changed > 0].min(initial=pool.state[NOW] + 1)) - 1
+
+
+def rest(pool: Pool, *, flushes: bool) -> None:
+    """The page cleaner walks on until it has no need to.
+
+    While adaptive flushing writes the oldest changes, each round ends with a walk, needed or not: LRU_flush in
+    buf_flush_page_cleaner.
+    """
+    state = pool.state
+    enough, least = (state[DEPTH], state[LEAST]) if flushes else (state[DEPTH] // 2, state[SHORT])
+    while state[FREE] < enough and state[LENGTH] > least:
+        state[NOW] = max(state[NOW], state[CLEANED])
+        evict_from_tail(pool)
+
 
 Integers = NDArray[np.int64]
 
@@ -147,9 +209,9 @@ class _Simulated:
         """What look-ups read after `run`, once the page cleaner has nothing more to do. Purge's last reads, of what was
         committed in the load's last second, are left out."""
         total = np.cumsum(log.bytes)
-        begin = np.interp(idle.oldest_change(self._pool), [0, *self._plan.times], [0, *total])
+        begin = np.interp(oldest_change(self._pool), [0, *self._plan.times], [0, *total])
         most = (server.checkpoint_bytes or CAPACITY) * server.share * _FLUSHES_FROM
-        idle.rest(self._pool, flushes=bool(total[-1] - begin > most))  # af_needed_for_redo
+        rest(self._pool, flushes=bool(total[-1] - begin > most))  # af_needed_for_redo
         first = int(self._pool.state[FIRST_LEAF])
         places = self._pool.places[first : first + int(self.leaves.facts[LEAVES])]
         return look_ups(self.leaves, self._ranks, places >= 0)

@@ -28,7 +28,7 @@ from keybench.pagemodels.innodb.cost.buffer_pool import (
 from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_BRANCH, FIRST_LEAF, LEAF, NOW, OTHER, WRITTEN, Pool
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
 from keybench.pagemodels.innodb.leaf_memory import OTHER as NEW
-from keybench.pagemodels.innodb.replay import follow
+from keybench.pagemodels.innodb.node_pointers import follow
 from keybench.pagemodels.innodb.tablespace import Space
 from keybench.pagemodels.memory import uncounted
 

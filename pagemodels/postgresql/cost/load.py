@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from keybench.pagemodels.costs.contract import Counts, Load, LoadCost, Log, LookUps, Pages, Server
 from keybench.pagemodels.costs.look_ups import look_ups
 from keybench.pagemodels.costs.touches import NONE, ancestry, borders, leaves_touched, touched
-from keybench.pagemodels.half_split.stateful import StatefulSplitModel
+from keybench.pagemodels.half_split.state import StatefulSplitModel
 from keybench.pagemodels.half_split.tree import Level
 from keybench.pagemodels.postgresql.cost import checkpoints, clock_sweep
 from keybench.pagemodels.postgresql.cost.changes import (

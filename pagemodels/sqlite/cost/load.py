@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, Log, LookUps, Pages, Server
+from keybench.pagemodels.costs.look_ups import look_ups
 from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.cost.after_load import after_load
 from keybench.pagemodels.sqlite.cost.page_cache import (
     CHECKPOINTS,
     COPIED,
     FRAMES,
     PAGE_OVERHEAD,
+    Pager,
     costs,
     grow,
     new,
+    present,
 )
 from keybench.pagemodels.sqlite.cost.replay import replay, rows_of
-from keybench.pagemodels.sqlite.free_list import END, Ints, lengthen
+from keybench.pagemodels.sqlite.free_list import END, lengthen
 from keybench.pagemodels.sqlite.load import load, load_beside
 from keybench.pagemodels.sqlite.trace import NO_TRACE, clear, new_trace
-from keybench.pagemodels.sqlite.tree import MOST_PAGES, PAGES, Tree
+from keybench.pagemodels.sqlite.tree import CELLS, MOST_PAGES, NUMBER, PAGES, ROWS_IN_LEAVES, Ints, Tree, chain
 
 _ROWS = 1 << 11
 """Rows whose touches are kept at a time: so few that they stay in the processor's cache until they are read again."""
@@ -77,3 +79,31 @@ def _grow(tree: Tree) -> None:
     if tree.facts[PAGES] >= tree.facts[MOST_PAGES]:
         trees.grow(tree)
     tree.trace.resize(2 * len(tree.trace), refcheck=False)
+
+
+def after_load(pager: Pager, tree: Tree, table: Tree | None, given: Load) -> LookUps | None:
+    """What look-ups read of the leaves of the key's b-tree, and of the table's if the row is there.
+
+    None for several writers, of whom the last one alone has a cache that is valid, and for rows with overflow pages,
+    which a look-up reads too.
+    """
+    if not given.look_ups or not len(given.ranks):
+        return None
+    several = given.writers is not None and len(np.unique(given.writers)) > 1
+    if several or any(len(each.overflow) for each in (tree, table) if each is not None):
+        return None
+    leaf, here = leaf_of_each(tree)[given.ranks], present(pager)
+    return look_ups(leaf, here) if table is None else look_ups(leaf, here, leaf_of_each(table), here)
+
+
+def leaf_of_each(tree: Tree) -> Ints:
+    """The number of the leaf at which a look-up of each rank ends: (rows,).
+
+    A row in a branch page has the leaf on its left: a look-up takes an entry that is equal for a greater one (vdbe.c,
+    OP_SeekGE: default_rc), goes down to that leaf, and comes back by sqlite3BtreeNext.
+    """
+    leaves = tree.leaves[chain(tree)]
+    rows = leaves[:, CELLS].astype(np.int64)
+    if not tree.facts[ROWS_IN_LEAVES]:
+        rows[:-1] += 1
+    return np.repeat(leaves[:, NUMBER], rows)

@@ -24,7 +24,7 @@ from keybench.pagemodels.contract import SizedByValue
 from keybench.pagemodels.costs.contract import Load, LoadCost, LookUps, PredictsCost, Server
 from keybench.pagemodels.costs.look_ups import look_ups
 from keybench.pagemodels.ranking import ranked
-from keybench.pagemodels.sqlite.cost import after_load
+from keybench.pagemodels.sqlite.cost import load as cost_of_load
 from keybench.runners.planning.key_sources import key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.scenarios.files import load_scenario
@@ -254,7 +254,7 @@ def test_look_ups_after_the_load(
         asked.append(given)
         return look_ups(*given)
 
-    monkeypatch.setattr(after_load, "look_ups", spied)
+    monkeypatch.setattr(cost_of_load, "look_ups", spied)
     table = bench.table("binary16", payload, "clustered" if key == "clustered" else "nonclustered")
     rows, few, kib = of_one(stream, 600_000), 100, 16384 if payload else 8192
     n, figures = len(rows.keys), modelled(table, rows, kib).look_ups

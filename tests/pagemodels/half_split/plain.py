@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from keybench.pagemodels.half_split.kernel import ALONE
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.stateful import StatefulSplitModel
+from keybench.pagemodels.half_split.state import StatefulSplitModel
 
 
 @dataclass(eq=False)

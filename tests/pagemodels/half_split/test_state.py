@@ -17,8 +17,7 @@ from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, KeepsSizedState, KeepsState
 from keybench.pagemodels.half_split.kernel import COUNT
-from keybench.pagemodels.half_split.state import SplitState
-from keybench.pagemodels.half_split.stateful import StatefulSizedSplitModel, StatefulSplitModel
+from keybench.pagemodels.half_split.state import SplitState, StatefulSizedSplitModel, StatefulSplitModel
 from tests.pagemodels.half_split.plain import Plain, PlainOracle, PlainSqlServer
 
 MSSQL, ORACLE = engine("mssql"), engine("oracle")

@@ -16,8 +16,8 @@ from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, LookUps, PredictsCost, Server
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
-from keybench.pagemodels.innodb.cost import buffer_pool, idle
-from keybench.pagemodels.innodb.cost.look_ups import look_ups
+from keybench.pagemodels.innodb.cost import buffer_pool, clustered
+from keybench.pagemodels.innodb.cost.clustered import look_ups
 from keybench.pagemodels.innodb.cost.page_list import (
     BATCH,
     BATCH_TIME,
@@ -76,7 +76,7 @@ def test_the_pool_is_the_plain_one(
         plain.clean()
     same(pool, plain)
     for flushes in (False, True):
-        idle.rest(pool, flushes=flushes)
+        clustered.rest(pool, flushes=flushes)
         plain.rest(flushes=flushes)
         same(pool, plain)
 
@@ -87,7 +87,7 @@ def same(pool: Pool, plain: PlainPool) -> None:
     assert (state[LENGTH], state[FREE], state[FREED]) == (len(plain.pages), plain.free, plain.freed)
     assert (state[NOW], state[WRITTEN:].sum(), state[OLDER]) == (plain.now, plain.written, plain.old_pages)
     oldest = min((page.changed_at for page in plain.pages if page.changed), default=plain.now)
-    assert idle.oldest_change(pool) == oldest
+    assert clustered.oldest_change(pool) == oldest
     there = {page.number: page.old for page in plain.pages if page.number >= 0}
     assert set(np.flatnonzero(pool.places >= 0).tolist()) == set(there)
     for page, old in there.items():

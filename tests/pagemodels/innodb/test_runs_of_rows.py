@@ -17,7 +17,7 @@ from keybench.pagemodels.innodb.cost.load import ROWS, _make_branches, advance
 from keybench.pagemodels.innodb.cost.page_list import OTHER
 from keybench.pagemodels.innodb.leaf_memory import ROW, grow
 from keybench.pagemodels.innodb.leaf_splits import events_of, load
-from keybench.pagemodels.innodb.replay import follow
+from keybench.pagemodels.innodb.node_pointers import follow
 
 
 def bursts(n: int) -> streams.Numbers:

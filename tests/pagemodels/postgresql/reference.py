@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import insort
 from dataclasses import dataclass, field
 
-from keybench.pagemodels.half_split.stateful import StatefulSplitModel
+from keybench.pagemodels.half_split.state import StatefulSplitModel
 
 SPACE = 8192 - 24 - 16
 

@@ -11,7 +11,7 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsState
-from keybench.pagemodels.half_split.stateful import StatefulSplitModel
+from keybench.pagemodels.half_split.state import StatefulSplitModel
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.server_pages import Level, ServerPages
 from tests.pagemodels.postgresql.reference import Reference

@@ -24,7 +24,7 @@ from keybench.pagemodels.predict import predict
 from keybench.pagemodels.ranking import ranked
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.cost.after_load import leaf_of_each
+from keybench.pagemodels.sqlite.cost.load import leaf_of_each
 from keybench.pagemodels.sqlite.free_list import new_file
 from keybench.pagemodels.sqlite.load import load
 from tests.pagemodels.sqlite.reference import File, Tree
