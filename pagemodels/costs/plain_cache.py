@@ -19,7 +19,7 @@ from keybench.pagemodels.costs.contract import Load, LoadCost, LookUps, Pages, S
 from keybench.pagemodels.costs.look_ups import look_ups
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry, borders, leaves_touched, part_of, touched
 from keybench.pagemodels.half_split.state import StatefulSplitModel
-from keybench.pagemodels.half_split.tree import Level, build_branches, noted_level
+from keybench.pagemodels.half_split.tree import TreeLevel, build_branches, noted_level
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
@@ -91,7 +91,7 @@ def with_plain_cache(model: StatefulSplitModel, table_rows: int) -> PlainCacheMo
     return PlainCacheModel(**{field.name: getattr(model, field.name) for field in fields(model)}, table_rows=table_rows)
 
 
-def _look_ups(level: Level, ranks: Integers, cache: _Cache) -> LookUps:
+def _look_ups(level: TreeLevel, ranks: Integers, cache: _Cache) -> LookUps:
     """What look-ups of whole rows read after the load."""
     leaf = np.repeat(np.arange(len(level), dtype=np.int32), level.rows)[ranks]
     present = cache.state != _ABSENT

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
-from keybench.pagemodels.half_split.tree import Level
+from keybench.pagemodels.half_split.tree import TreeLevel
 
 Integers = NDArray[np.int64]
 Pages = NDArray[np.int32]
@@ -50,7 +50,7 @@ class Ancestry(NamedTuple):
     """All pages but the first, the oldest first."""
 
 
-def ancestry(level: Level) -> Ancestry:
+def ancestry(level: TreeLevel) -> Ancestry:
     """Of a level whose new pages always take the upper entries."""
     births = level.births
     made = np.argsort(births, kind="stable")[1:].astype(np.int32)
@@ -86,7 +86,7 @@ class Borders(NamedTuple):
     """A cell is 1 << shift ranks wide: about half a page, so that no search is needed."""
 
 
-def borders(level: Level) -> Borders:
+def borders(level: TreeLevel) -> Borders:
     """Of a level with entries."""
     uppers = np.cumsum(level.rows)
     shift = max(0, int(uppers[-1] // (2 * len(level))).bit_length() - 1)
@@ -107,7 +107,7 @@ def touched(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: int
         at[i] = page
 
 
-def leaves_touched(level: Level, chunk: int = 1 << 15) -> Iterator[tuple[int, Pages]]:
+def leaves_touched(level: TreeLevel, chunk: int = 1 << 15) -> Iterator[tuple[int, Pages]]:
     """(a row, the leaf into which it goes and those of rows that follow, by their places in key order), some rows at a
     time. Of a `noted_level`."""
     noted, places = level.noted, level.places

@@ -61,7 +61,7 @@ class Leaves(NamedTuple):
     """A cell is 1 << shift ranks wide."""
 
 
-class Rules(NamedTuple):
+class SplitRules(NamedTuple):
     """When a leaf is full and how it splits; `rule.Rule` explains each."""
 
     room: int
@@ -116,7 +116,9 @@ def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int
 
 
 @kernel
-def split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int, new: int) -> None:
+def split(
+    leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int, new: int
+) -> None:
     """Splits the leaf in `slot`, which has no room for `rank`. The new page takes the upper part, in a free slot."""
     cells, slots, births, kinds = leaves.cells, leaves.slots, leaves.births, leaves.kinds
     content, state, scratch = leaves.content, leaves.state, leaves.scratch
@@ -194,7 +196,7 @@ def split(leaves: Leaves, rules: Rules, sizes: NDArray[np.uint16], slot: int, ra
 @kernel
 def insert(
     leaves: Leaves,
-    rules: Rules,
+    rules: SplitRules,
     sizes: NDArray[np.uint16],
     ranks: NDArray[Any],
     times: NDArray[np.int32],

@@ -14,7 +14,7 @@ from keybench.model.keys import Keys
 from keybench.pagemodels.contract import given_lengths
 from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.tree import NO_SIZES, Level, build_branches, build_level, page_numbers
+from keybench.pagemodels.half_split.tree import NO_SIZES, TreeLevel, build_branches, build_level, page_numbers
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import is_permutation, require
 
@@ -65,7 +65,7 @@ class SplitModel:
         )
 
     def _checkpoints(
-        self, leaves: Level, checkpoints: Sequence[int], arrived: NDArray[np.int64] | None
+        self, leaves: TreeLevel, checkpoints: Sequence[int], arrived: NDArray[np.int64] | None
     ) -> tuple[Checkpoint, ...]:
         births = {kind: np.sort(leaves.births[leaves.kinds == kind]) for kind in (APPEND, EDGE, INTERIOR)}
         noted = []

@@ -17,7 +17,7 @@ from keybench.pagemodels.half_split.rule import Rule
 Integers = NDArray[np.int64]
 
 
-class Pages(NamedTuple):
+class LevelPages(NamedTuple):
     """The pages of one level in key order: (pages,) each."""
 
     lowers: Integers
@@ -30,21 +30,21 @@ class Pages(NamedTuple):
     """All entries, page after page: the lower borders of the pages below."""
 
 
-def pages_of(level: LeafRange) -> Pages:
+def pages_of(level: LeafRange) -> LevelPages:
     """The pages of a level without their entries, which `above` finds again."""
     order, leaves = level.order(), level.leaves
     lowers, none = leaves.slots[order, LOWER].astype(np.int64), np.empty(0, np.int32)
-    return Pages(lowers, leaves.births[order], leaves.kinds[order], np.zeros(len(order), np.int64), none)
+    return LevelPages(lowers, leaves.births[order], leaves.kinds[order], np.zeros(len(order), np.int64), none)
 
 
-def above(pages: Pages, kept: Kept, below: Integers) -> Pages:
+def above(pages: LevelPages, kept: Kept, below: Integers) -> LevelPages:
     """Those of the pages that are kept, over pages with these lower borders."""
     places, lowers = kept
     ends = np.append(np.searchsorted(below, lowers[1:]), len(below))
-    return Pages(lowers, pages.births[places], pages.kinds[places], ends, below.astype(np.int32))
+    return LevelPages(lowers, pages.births[places], pages.kinds[places], ends, below.astype(np.int32))
 
 
-def level_of(keys: int, rule: Rule, pages: Pages) -> LeafRange:
+def level_of(keys: int, rule: Rule, pages: LevelPages) -> LeafRange:
     """A level of these pages, with room for some more."""
     n = len(pages.lowers)
     new = LeafRange.of_all(keys, rule, n + n // 4 + 16)

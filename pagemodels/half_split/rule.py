@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keybench.pagemodels.half_split.kernel import ALONE, Rules
+from keybench.pagemodels.half_split.kernel import ALONE, SplitRules
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Rule:
         """Maximum entries of a page."""
         return max(self.room, self.room_last) // self.smallest
 
-    def compiled(self) -> Rules:
+    def compiled(self) -> SplitRules:
         """As the kernel takes it."""
         choices = np.zeros((3, max(map(len, self.choices), default=0)), np.int64)
         for kind, given in enumerate(self.choices):
             choices[kind, : len(given)] = given
         keep = np.array([self.keep_append, self.keep_edge, self.keep_interior], np.int64)
-        return Rules(self.room, self.room_last, keep, self.share, self.at_insertion, self.together, choices)
+        return SplitRules(self.room, self.room_last, keep, self.share, self.at_insertion, self.together, choices)

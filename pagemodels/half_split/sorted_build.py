@@ -10,7 +10,7 @@ import numpy as np
 from keybench.pagemodels.half_split.contents import States, fill, pages_needed
 from keybench.pagemodels.half_split.kernel import FIRST
 from keybench.pagemodels.half_split.leaf_range import LeafRange
-from keybench.pagemodels.half_split.pages import Integers, Pages, level_of
+from keybench.pagemodels.half_split.pages import Integers, LevelPages, level_of
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.tree import Sizes
 
@@ -52,7 +52,9 @@ class SortedBuild:
             births = begun[starts + self.overlap * (starts > 0)]
             lowers = entries[starts]
             ends = np.append(starts[1:], len(entries))
-            above.append(Pages(lowers, births, np.full(len(starts), FIRST, np.int8), ends, entries.astype(np.int32)))
+            above.append(
+                LevelPages(lowers, births, np.full(len(starts), FIRST, np.int8), ends, entries.astype(np.int32))
+            )
             all_births.append(births)
         numbers = _numbers(all_births)
         leaves.leaves.births[:pages] = -1 - numbers[0]

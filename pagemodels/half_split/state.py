@@ -21,7 +21,7 @@ from keybench.pagemodels.half_split.kernel import APPEND, EDGE, FIRST, INTERIOR,
 from keybench.pagemodels.half_split.leaf_range import LeafRange
 from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.page_deletion import Kept, PageDeletion
-from keybench.pagemodels.half_split.pages import Integers, Pages, above, level_of, pages_of
+from keybench.pagemodels.half_split.pages import Integers, LevelPages, above, level_of, pages_of
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.sorted_build import SortedBuild
 from keybench.pagemodels.half_split.tree import NO_SIZES, Sizes
@@ -53,7 +53,7 @@ def levels_of(
         if (np.diff(lowers) <= 0).any():
             raise UsageError("no row can come to some leaves of the index: let the server clean up, and read it again.")
         kinds = np.full(len(lowers), FIRST, np.int8)
-        made = level_of(keys, rule, Pages(lowers, -1 - level.numbers, kinds, ends, entries.astype(np.int32)))
+        made = level_of(keys, rule, LevelPages(lowers, -1 - level.numbers, kinds, ends, entries.astype(np.int32)))
         if len(sizes) and not levels:
             used = np.append(0, np.cumsum(sizes[present], dtype=np.int64))
             made.leaves.slots[: len(ends), USED] = used[ends] - used[ends - level.entries]
@@ -219,7 +219,7 @@ class SplitState:
     def _no_keys(self) -> UsageError:
         return UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
 
-    def _keep_above(self, branches: Sequence[Pages], kept: Sequence[Kept], below: Integers) -> None:
+    def _keep_above(self, branches: Sequence[LevelPages], kept: Sequence[Kept], below: Integers) -> None:
         """Keeps these pages of the branch levels, over leaves with these lower borders."""
         for height, (pages, own) in enumerate(zip(branches, kept, strict=True), start=1):
             self._levels[height] = level_of(self._keys, self._model.branch, above(pages, own, below))
@@ -235,7 +235,7 @@ class SplitState:
                 return
             new = new[np.argsort(births[new], kind="stable")]
             if height + 1 == len(self._levels):
-                root = Pages(
+                root = LevelPages(
                     np.zeros(1, np.int64),
                     births[new[:1]].copy(),
                     np.full(1, FIRST, np.int8),

@@ -29,7 +29,7 @@ NO_SIZES: Sizes = np.empty(0, np.uint16)
 
 
 @dataclass(frozen=True)
-class Level:
+class TreeLevel:
     """The pages of one level of an index, in key order: (pages,) each."""
 
     births: NDArray[np.int64]
@@ -63,7 +63,7 @@ def _divided(whole: LeafRange, rule: Rule, threads: int) -> list[LeafRange]:
     return [whole.part(part, rule) for part in parts]
 
 
-def _level(ranges: Sequence[LeafRange]) -> Level:
+def _level(ranges: Sequence[LeafRange]) -> TreeLevel:
     """The pages of successive ranges."""
     births, kinds, rows = [], [], []
     for part in ranges:
@@ -71,10 +71,10 @@ def _level(ranges: Sequence[LeafRange]) -> Level:
         births.append(part.leaves.births[order])
         kinds.append(part.leaves.kinds[order])
         rows.append(part.leaves.slots[order, kernel.COUNT].astype(np.int64))
-    return Level(np.concatenate(births), np.concatenate(kinds), np.concatenate(rows))
+    return TreeLevel(np.concatenate(births), np.concatenate(kinds), np.concatenate(rows))
 
 
-def noted_level(ranks: NDArray[np.int64], rule: Rule) -> Level:
+def noted_level(ranks: NDArray[np.int64], rule: Rule) -> TreeLevel:
     """As `build_level`, and notes where each row goes."""
     whole = _whole(ranks, rule)
     whole.noted = np.empty(len(ranks), np.int32)
@@ -91,7 +91,7 @@ def _whole(ranks: NDArray[np.int64], rule: Rule) -> LeafRange:
     return LeafRange.whole(n, rule)
 
 
-def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, threads: int = 1) -> Level:
+def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, threads: int = 1) -> TreeLevel:
     """One level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival.
 
     `sizes`: uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. The level is
@@ -113,7 +113,7 @@ def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, t
     return _level([whole])
 
 
-def build_branches(leaves: Level, rule: Rule) -> list[Level]:
+def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
     """The levels above the leaves, up to the root. Births are rows, like those of the leaves."""
     above, below = [], leaves
     while len(below) > 1:
@@ -126,7 +126,7 @@ def build_branches(leaves: Level, rule: Rule) -> list[Level]:
     return above
 
 
-def page_numbers(levels: Sequence[Level]) -> NDArray[np.int64]:
+def page_numbers(levels: Sequence[TreeLevel]) -> NDArray[np.int64]:
     """The page numbers of the lowest level, in key order. Each new page gets the next number.
 
     If one row makes several pages, the lowest level comes first.

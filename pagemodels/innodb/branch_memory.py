@@ -47,7 +47,7 @@ _FILL = 0.5
 _GROWTH = 1.25
 
 
-class Tree(NamedTuple):
+class BranchTree(NamedTuple):
     """The state of the branch pages of one index, and the numbers of its leaves."""
 
     keys: Ints
@@ -64,7 +64,7 @@ class Tree(NamedTuple):
     """int64: by the names above."""
 
 
-def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool, sparse: int) -> Tree:
+def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool, sparse: int) -> BranchTree:
     """No branch pages yet, but room for those that so many leaves usually need; `grow` makes room for more."""
     room = page_bytes - PAGE_HEADER
     places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
@@ -80,7 +80,7 @@ def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool,
         sparse,
     )
     pages = int(leaves / (places * _FILL)) + 2 * MARGIN
-    return Tree(
+    return BranchTree(
         np.empty(pages * places, np.int64),
         np.empty(pages * places, np.uint16),
         np.empty(pages * places, np.int32),
@@ -90,7 +90,7 @@ def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool,
     )
 
 
-def grow(tree: Tree) -> None:
+def grow(tree: BranchTree) -> None:
     """Room for more pages, in place."""
     pages = int(len(tree.state) * _GROWTH)
     for array in (tree.keys, tree.places, tree.children):
@@ -99,14 +99,14 @@ def grow(tree: Tree) -> None:
 
 
 @kernel
-def free_bytes(tree: Tree, records: int, more: int) -> int:
+def free_bytes(tree: BranchTree, records: int, more: int) -> int:
     """Free bytes of a page with so many records, after a directory for `more` of them; negative if there are none."""
     facts = tree.facts
     return int(facts[ROOM] - records * facts[SIZE] - directory(records + more))
 
 
 @kernel
-def last_not_above(tree: Tree, page: int, key: int) -> int:
+def last_not_above(tree: BranchTree, page: int, key: int) -> int:
     """Place of the last node pointer whose key is not above this one."""
     keys, base, n = tree.keys, tree.state[page, BASE], tree.state[page, RECORDS]
     begin = base
@@ -118,7 +118,7 @@ def last_not_above(tree: Tree, page: int, key: int) -> int:
 
 
 @kernel
-def position(tree: Tree, page: int, key: int) -> int:
+def position(tree: BranchTree, page: int, key: int) -> int:
     """Number of records in a page with a lower key."""
     keys, base, n = tree.keys, tree.state[page, BASE], tree.state[page, RECORDS]
     at = 0
@@ -132,7 +132,7 @@ def position(tree: Tree, page: int, key: int) -> int:
 
 
 @kernel
-def put(tree: Tree, page: int, at: int, key: int, child: int) -> None:
+def put(tree: BranchTree, page: int, at: int, key: int, child: int) -> None:
     """Inserts a record before the one at `at`."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
     n, base = state[page, RECORDS], state[page, BASE]
@@ -153,7 +153,7 @@ def put(tree: Tree, page: int, at: int, key: int, child: int) -> None:
 
 
 @kernel
-def remove(tree: Tree, page: int, at: int, number: int) -> None:
+def remove(tree: BranchTree, page: int, at: int, number: int) -> None:
     """Deletes `number` records from the one at `at` on, one by one."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
     n, base, capacity = state[page, RECORDS], state[page, BASE], tree.facts[PLACES]
@@ -173,7 +173,7 @@ def remove(tree: Tree, page: int, at: int, number: int) -> None:
 
 
 @kernel
-def reorganise(tree: Tree, page: int) -> None:
+def reorganise(tree: BranchTree, page: int) -> None:
     """Copies the records into a fresh page: the heap is then in key order, without free places."""
     state = tree.state
     base = state[page, BASE]
@@ -183,7 +183,7 @@ def reorganise(tree: Tree, page: int) -> None:
 
 
 @kernel
-def move_end(tree: Tree, page: int, first: int, target: int) -> None:
+def move_end(tree: BranchTree, page: int, first: int, target: int) -> None:
     """Moves the records from `first` on to an empty page. In the old one, the first of them is the first free place."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
     n, base, capacity = state[page, RECORDS], state[page, BASE], tree.facts[PLACES]
@@ -199,7 +199,7 @@ def move_end(tree: Tree, page: int, first: int, target: int) -> None:
 
 
 @kernel
-def link(tree: Tree, page: int, left: int, right: int) -> None:
+def link(tree: BranchTree, page: int, left: int, right: int) -> None:
     """Puts a page between two neighbours, either of which may be missing (−1)."""
     state = tree.state
     state[page, LEFT], state[page, RIGHT] = left, right
@@ -210,7 +210,7 @@ def link(tree: Tree, page: int, left: int, right: int) -> None:
 
 
 @kernel
-def unlink(tree: Tree, page: int) -> None:
+def unlink(tree: BranchTree, page: int) -> None:
     """Takes a page out of the chain of its level."""
     left, right = tree.state[page, LEFT], tree.state[page, RIGHT]
     if left >= 0:
@@ -220,7 +220,7 @@ def unlink(tree: Tree, page: int) -> None:
 
 
 @kernel
-def find(tree: Tree, key: int, level: int) -> int:
+def find(tree: BranchTree, key: int, level: int) -> int:
     """The page of a level that a key belongs to."""
     page = tree.facts[ROOT]
     while tree.state[page, LEVEL] > level:
@@ -229,7 +229,7 @@ def find(tree: Tree, key: int, level: int) -> int:
 
 
 @inlined
-def find_way(tree: Tree, key: int, way: Ints) -> tuple[int, int, int]:
+def find_way(tree: BranchTree, key: int, way: Ints) -> tuple[int, int, int]:
     """Writes the branch pages on the way to a key, from the root. Returns their number, and from which key on up to
     which other one the way is the same."""
     page, low, high, n = tree.facts[ROOT], int64(-1), int64(_ABOVE_ALL), 0
@@ -248,7 +248,7 @@ def find_way(tree: Tree, key: int, way: Ints) -> tuple[int, int, int]:
 
 
 @kernel
-def lead_to(tree: Tree, father: int, old: int, new: int) -> None:
+def lead_to(tree: BranchTree, father: int, old: int, new: int) -> None:
     """Redirects the node pointer that leads to one page to another."""
     begin = tree.state[father, BASE]
     for i in range(begin, begin + tree.state[father, RECORDS]):

@@ -30,8 +30,8 @@ from keybench.pagemodels.innodb.branch_memory import (
     SEGMENT,
     SIZE,
     TOP,
+    BranchTree,
     Ints,
-    Tree,
     find,
     free_bytes,
     lead_to,
@@ -42,13 +42,13 @@ from keybench.pagemodels.innodb.branch_memory import (
     reorganise,
 )
 from keybench.pagemodels.innodb.segments import allocate, single
-from keybench.pagemodels.innodb.tablespace import MYSQL, Space, reserve
+from keybench.pagemodels.innodb.tablespace import MYSQL, Tablespace, reserve
 
 PUT, DELETE, REMOVE_FIRST, MERGE, LIFT, RELEASE = range(6)
 
 
 @kernel
-def new_page(tree: Tree, level: int, number: int) -> int:
+def new_page(tree: BranchTree, level: int, number: int) -> int:
     """A new page of a level, with its number in the file."""
     facts, state = tree.facts, tree.state
     page = facts[PAGES]
@@ -60,7 +60,7 @@ def new_page(tree: Tree, level: int, number: int) -> int:
 
 
 @kernel
-def start(tree: Tree, space: Space) -> None:
+def start(tree: BranchTree, space: Tablespace) -> None:
     """An empty index: one leaf, the root, in a page of the branch segment."""
     tree.leaves[0] = single(space, tree.facts[SEGMENT], 0)
     if space.facts[MYSQL]:  # which makes room for the segment of the leaves, although it is empty
@@ -68,7 +68,7 @@ def start(tree: Tree, space: Space) -> None:
 
 
 @kernel
-def enter(tree: Tree, space: Space, event: Ints, first: bool) -> int:
+def enter(tree: BranchTree, space: Tablespace, event: Ints, first: bool) -> int:
     """Applies an event of a full leaf (`leaf_splits.py`). Returns the length of the list of pending changes.
 
     `first`: whether it is the row's first event. The next ones of the same row belong to the same attempt.
@@ -98,7 +98,7 @@ def enter(tree: Tree, space: Space, event: Ints, first: bool) -> int:
 
 
 @kernel
-def is_full(tree: Tree, page: int) -> bool:
+def is_full(tree: BranchTree, page: int) -> bool:
     """Whether a page takes no further record without a split."""
     state, size = tree.state, tree.facts[SIZE]
     n = state[page, RECORDS]
@@ -110,7 +110,7 @@ def is_full(tree: Tree, page: int) -> bool:
 
 
 @kernel
-def defer(tree: Tree, pending: int, what: int, level: int, one: int, other: int, held: int) -> int:
+def defer(tree: BranchTree, pending: int, what: int, level: int, one: int, other: int, held: int) -> int:
     """Adds a change to the list of pending changes, inside `held` insertions. Returns the list's new length."""
     at, facts = PENDING + 5 * pending, tree.facts
     facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4] = what, level, one, other, held
@@ -118,12 +118,12 @@ def defer(tree: Tree, pending: int, what: int, level: int, one: int, other: int,
 
 
 @kernel
-def _allocate(tree: Tree, space: Space, level: int, hint: int, direction: int) -> int:
+def _allocate(tree: BranchTree, space: Tablespace, level: int, hint: int, direction: int) -> int:
     return allocate(space, tree.facts[SEGMENT] + (1 if level == 0 else 0), hint, direction)
 
 
 @kernel
-def _raise_root(tree: Tree, space: Space) -> None:
+def _raise_root(tree: BranchTree, space: Tablespace) -> None:
     """Copies the root's records to a new page below it.
 
     Here the old page takes the new page number instead, and a new page takes the root's.
@@ -138,7 +138,9 @@ def _raise_root(tree: Tree, space: Space) -> None:
 
 
 @kernel
-def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pending: int, held: int) -> int:
+def split(
+    tree: BranchTree, space: Tablespace, page: int, at: int, key: int, child: int, pending: int, held: int
+) -> int:
     """Inserts a record that `is_full` refused. Returns the new length of the list of pending changes."""
     reserve(space, held)
     state, keys, facts = tree.state, tree.keys, tree.facts
@@ -174,7 +176,9 @@ def split(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pe
 
 
 @kernel
-def _split_down(tree: Tree, space: Space, page: int, at: int, key: int, child: int, pending: int, held: int) -> int:
+def _split_down(
+    tree: BranchTree, space: Tablespace, page: int, at: int, key: int, child: int, pending: int, held: int
+) -> int:
     """Moves the records below the new one's predecessor to a new left page, which gets the old page's node pointer."""
     state, keys = tree.state, tree.keys
     level, base = state[page, LEVEL], state[page, BASE]

@@ -38,7 +38,7 @@ from keybench.pagemodels.innodb.leaf_memory import (
     TOP,
     TRIED,
     UPPER,
-    Leaves,
+    LeafPages,
     directory,
     gather,
     put,
@@ -51,7 +51,7 @@ from keybench.pagemodels.memory import uncounted
 
 
 @kernel
-def _remove(leaves: Leaves, slot: int, rank: int) -> None:
+def _remove(leaves: LeafPages, slot: int, rank: int) -> None:
     """Removes a record. In MariaDB the heap shrinks if it was the topmost (page_mem_free)."""
     slots, facts = leaves.slots, leaves.facts
     heap, wanted, place = leaves.heaps[slots[slot, PAGE]], np.uint32(rank), np.uint32(0)
@@ -72,7 +72,7 @@ def _remove(leaves: Leaves, slot: int, rank: int) -> None:
 
 
 @kernel
-def empty(leaves: Leaves, slot: int) -> None:
+def empty(leaves: LeafPages, slot: int) -> None:
     """Takes all records out of the root (btr_page_empty)."""
     slots = leaves.slots
     slots[slot, RECORDS] = slots[slot, TOP] = 0
@@ -80,7 +80,7 @@ def empty(leaves: Leaves, slot: int) -> None:
 
 
 @kernel
-def _takes(leaves: Leaves, slot: int, records: int) -> bool:
+def _takes(leaves: LeafPages, slot: int, records: int) -> bool:
     """Whether a leaf takes so many records more. It is reorganised if its free places are in the way."""
     if slot < 0:
         return False
@@ -95,7 +95,7 @@ def _takes(leaves: Leaves, slot: int, records: int) -> bool:
 
 
 @kernel
-def _absorb(leaves: Leaves, slot: int, other: int) -> None:
+def _absorb(leaves: LeafPages, slot: int, other: int) -> None:
     """A leaf's range goes to its neighbour `other`, and its slot and page are free for later ones.
 
     The wider of both ranges keeps its slot, so that few cells change.
@@ -126,7 +126,7 @@ def _absorb(leaves: Leaves, slot: int, other: int) -> None:
 
 
 @kernel
-def _shrink(leaves: Leaves, slot: int, rank: int, row: int, sparse: int, small: bool) -> bool:
+def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, small: bool) -> bool:
     """Removes a record of a leaf that may have few of them then. Returns whether the level may have one leaf left."""
     slots, facts, scratch = leaves.slots, leaves.facts, leaves.scratch
     left, right, page = slots[slot, PREVIOUS], slots[slot, NEXT], slots[slot, PAGE]
@@ -164,7 +164,7 @@ def _shrink(leaves: Leaves, slot: int, rank: int, row: int, sparse: int, small: 
 
 
 @kernel
-def purge(leaves: Leaves, sparse: int, small: bool, ranks: NDArray[np.int64], begin: int, end: int) -> int:
+def purge(leaves: LeafPages, sparse: int, small: bool, ranks: NDArray[np.int64], begin: int, end: int) -> int:
     """Removes records from `begin` until `end`, or until events must be applied. Returns the row to go on from.
 
     `sparse`: bytes of records below which a leaf may be merged. `small`: whether the file is shorter than an extent, so

@@ -56,7 +56,7 @@ _FILL = 0.62
 NO_SIZES = np.empty(0, np.uint16)
 
 
-class Leaves(NamedTuple):
+class LeafPages(NamedTuple):
     """The state of the leaves of one index."""
 
     heaps: Ints
@@ -94,7 +94,7 @@ def new(
     *,
     clustered: bool,
     shrinks: bool,
-) -> Leaves:
+) -> LeafPages:
     """One empty leaf, and room for the leaves that so many rows usually need; `grow` makes room for more.
 
     `size`: bytes of a record. `sizes`: (rows,) by rank, where records differ; `size` is then that of the smallest.
@@ -108,7 +108,7 @@ def new(
     facts[[LEAVES, SHIFT, SIZE, ROOM, IS_ROOT, SPARE]] = 1, shift, size, room, 1, -1
     facts[[SIXTEENTH, CLUSTERED, SHRINKS, SAFE]] = page_bytes // 16, clustered, shrinks, safe
     sized_pages = pages if len(sizes) else 0
-    leaves = Leaves(
+    leaves = LeafPages(
         np.empty((pages, places), np.uint32),
         np.empty((pages, _FIELDS), np.int32),
         np.zeros((max(rows, 1) - 1 >> shift) + 1, np.int32),
@@ -123,7 +123,7 @@ def new(
     return leaves
 
 
-def grow(leaves: Leaves) -> None:
+def grow(leaves: LeafPages) -> None:
     """Room for more pages and events, in place."""
     sized = (leaves.starts, leaves.freed) if len(leaves.sizes) else ()
     for array in (leaves.heaps, leaves.slots, leaves.events, *sized):
@@ -131,13 +131,13 @@ def grow(leaves: Leaves) -> None:
 
 
 @inlined
-def size_of(leaves: Leaves, rank: int) -> int:
+def size_of(leaves: LeafPages, rank: int) -> int:
     """Bytes of a record."""
     return int(leaves.sizes[rank] if len(leaves.sizes) > 0 else leaves.facts[SIZE])
 
 
 @kernel
-def free_after_reorganisation(leaves: Leaves, slot: int) -> int:
+def free_after_reorganisation(leaves: LeafPages, slot: int) -> int:
     """Bytes for one more record if the page is copied; 0 if there are none."""
     slots, facts, n = leaves.slots, leaves.facts, leaves.slots[slot, RECORDS]
     used = slots[slot, BYTES] - slots[slot, GARBAGE] if len(leaves.sizes) > 0 else n * facts[SIZE]
@@ -145,7 +145,7 @@ def free_after_reorganisation(leaves: Leaves, slot: int) -> int:
 
 
 @kernel
-def free_on_top(leaves: Leaves, slot: int) -> int:
+def free_on_top(leaves: LeafPages, slot: int) -> int:
     """Bytes for one more record on top of the heap; 0 if there are none."""
     slots, facts, top = leaves.slots, leaves.facts, leaves.slots[slot, TOP]
     used = slots[slot, BYTES] if len(leaves.sizes) > 0 else top * facts[SIZE]
@@ -163,7 +163,7 @@ def adjacent(heap: Ints, top: int, one: int, other: int) -> bool:
 
 
 @kernel
-def is_full(leaves: Leaves, slot: int, rank: int) -> bool:
+def is_full(leaves: LeafPages, slot: int, rank: int) -> bool:
     """Whether a leaf takes no further record without a split."""
     facts, slots, size = leaves.facts, leaves.slots, size_of(leaves, rank)
     n, free = slots[slot, RECORDS], free_after_reorganisation(leaves, slot)
@@ -181,7 +181,7 @@ def is_full(leaves: Leaves, slot: int, rank: int) -> bool:
 
 
 @kernel
-def fits(leaves: Leaves, slot: int, rank: int) -> bool:
+def fits(leaves: LeafPages, slot: int, rank: int) -> bool:
     """Whether the place freed last or the top of the heap takes a record as the page is."""
     slots, size, place = leaves.slots, size_of(leaves, rank), leaves.slots[slot, FREE]
     if place >= 0 and (len(leaves.sizes) == 0 or leaves.freed[slots[slot, PAGE], place] >= size):
@@ -190,7 +190,7 @@ def fits(leaves: Leaves, slot: int, rank: int) -> bool:
 
 
 @inlined
-def put_of_one_size(leaves: Leaves, slot: int, rank: int) -> None:
+def put_of_one_size(leaves: LeafPages, slot: int, rank: int) -> None:
     """Inserts a record, where all have one size, into the place freed last, or on top of the heap."""
     slots, heaps, page = leaves.slots, leaves.heaps, leaves.slots[slot, PAGE]
     place = slots[slot, FREE]
@@ -206,7 +206,7 @@ def put_of_one_size(leaves: Leaves, slot: int, rank: int) -> None:
 
 
 @kernel
-def put(leaves: Leaves, slot: int, rank: int) -> bool:
+def put(leaves: LeafPages, slot: int, rank: int) -> bool:
     """Inserts a record that fits; a page in which it does not is copied first. Returns whether it fits then."""
     if len(leaves.sizes) == 0:
         put_of_one_size(leaves, slot, rank)
@@ -235,7 +235,7 @@ def put(leaves: Leaves, slot: int, rank: int) -> bool:
 
 
 @kernel
-def release(leaves: Leaves, slot: int, place: int) -> None:
+def release(leaves: LeafPages, slot: int, place: int) -> None:
     """Adds a place at the head of the free places."""
     slots, page = leaves.slots, leaves.slots[slot, PAGE]
     if len(leaves.sizes) > 0:
@@ -247,7 +247,7 @@ def release(leaves: Leaves, slot: int, place: int) -> None:
 
 
 @kernel
-def delete(leaves: Leaves, slot: int, place: int) -> None:
+def delete(leaves: LeafPages, slot: int, place: int) -> None:
     """Deletes a single record. In MariaDB the heap shrinks if the record was its topmost (page_mem_free)."""
     slots, page = leaves.slots, leaves.slots[slot, PAGE]
     if not leaves.facts[SHRINKS] or place != slots[slot, TOP] - 1:
@@ -261,7 +261,7 @@ def delete(leaves: Leaves, slot: int, place: int) -> None:
 
 
 @kernel
-def reorganise(leaves: Leaves, slot: int) -> None:
+def reorganise(leaves: LeafPages, slot: int) -> None:
     """Copies the records into a fresh page: the heap is then in key order, without free places."""
     slots, page = leaves.slots, leaves.slots[slot, PAGE]
     heap, n = leaves.heaps[page], 0
@@ -280,7 +280,7 @@ def reorganise(leaves: Leaves, slot: int) -> None:
 
 
 @kernel
-def gather(leaves: Leaves, slot: int, low: int, high: int) -> int:
+def gather(leaves: LeafPages, slot: int, low: int, high: int) -> int:
     """Writes the records from `low` to below `high`, with their places, to `scratch`. Returns their number."""
     slots, scratch = leaves.slots, leaves.scratch
     heap = leaves.heaps[slots[slot, PAGE]]

@@ -50,7 +50,7 @@ from keybench.pagemodels.innodb.leaf_memory import (
     UPPER,
     WHAT,
     WITHIN,
-    Leaves,
+    LeafPages,
     adjacent,
     delete,
     directory,
@@ -73,7 +73,7 @@ _MARGIN = 8
 
 
 @kernel
-def assign(leaves: Leaves, slot: int, low: int, high: int) -> None:
+def assign(leaves: LeafPages, slot: int, low: int, high: int) -> None:
     """Writes the slot to the cells whose first rank is from `low` to below `high`."""
     shift = leaves.facts[SHIFT]
     width = (1 << shift) - 1
@@ -81,7 +81,7 @@ def assign(leaves: Leaves, slot: int, low: int, high: int) -> None:
 
 
 @kernel
-def divide(leaves: Leaves, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
+def divide(leaves: LeafPages, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
     """A new, empty page takes one part of a leaf's range. Returns the slots of the old page and of the new one."""
     slots, facts = leaves.slots, leaves.facts
     other, page = facts[SPARE], facts[LEAVES]
@@ -115,7 +115,7 @@ def divide(leaves: Leaves, slot: int, separator: int, new_is_left: bool) -> tupl
 
 
 @kernel
-def give(leaves: Leaves, slot: int, right: int, border: int) -> tuple[int, int]:
+def give(leaves: LeafPages, slot: int, right: int, border: int) -> tuple[int, int]:
     """The ranks from `border` on go from a leaf to its right neighbour. Returns the new slots of both."""
     slots = leaves.slots
     lower, old, upper = slots[slot, LOWER], slots[slot, UPPER], slots[right, UPPER]
@@ -137,7 +137,7 @@ def give(leaves: Leaves, slot: int, right: int, border: int) -> tuple[int, int]:
 
 
 @kernel
-def note(leaves: Leaves, row: int, what: int, kind: int, full: int, separator: int, within: int, other: int) -> None:
+def note(leaves: LeafPages, row: int, what: int, kind: int, full: int, separator: int, within: int, other: int) -> None:
     """Records an event."""
     event = leaves.events[leaves.facts[EVENTS]]
     event[ROW], event[WHAT], event[KIND], event[FULL] = row, what, kind, full
@@ -146,7 +146,7 @@ def note(leaves: Leaves, row: int, what: int, kind: int, full: int, separator: i
 
 
 @kernel
-def _split(leaves: Leaves, slot: int, rank: int, row: int) -> None:
+def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
     """Inserts a record that `is_full` refused.
 
     The first split of a page goes by the number of its records. If the new record still does not fit its half, as can
@@ -189,7 +189,7 @@ def _split(leaves: Leaves, slot: int, rank: int, row: int) -> None:
 
 
 @kernel
-def _below(leaves: Leaves, count: int, rank: int) -> int:
+def _below(leaves: LeafPages, count: int, rank: int) -> int:
     """How many of the records in `scratch` are below a rank."""
     below = 0
     for i in range(count):
@@ -198,7 +198,7 @@ def _below(leaves: Leaves, count: int, rank: int) -> int:
 
 
 @kernel
-def _by_bytes(leaves: Leaves, count: int, rank: int) -> tuple[int, int]:
+def _by_bytes(leaves: LeafPages, count: int, rank: int) -> tuple[int, int]:
     """(the first record that moves up, its rank or else the new one's) so that both halves have about equal bytes.
 
     The records in `scratch` are sorted.
@@ -225,7 +225,9 @@ def _by_bytes(leaves: Leaves, count: int, rank: int) -> tuple[int, int]:
 
 
 @kernel
-def _split_up(leaves: Leaves, slot: int, count: int, first: int, pointer: int, rank: int, row: int, kind: int) -> int:
+def _split_up(
+    leaves: LeafPages, slot: int, count: int, first: int, pointer: int, rank: int, row: int, kind: int
+) -> int:
     """Moves all but the `first` lowest of the records in `scratch` to a new right page. Returns the slot that the new
     record belongs to.
 
@@ -264,7 +266,7 @@ def _split_up(leaves: Leaves, slot: int, count: int, first: int, pointer: int, r
 
 
 @kernel
-def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> int:
+def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) -> int:
     """The last insertion was the new record's successor: records below its predecessor move to a new left page.
 
     Returns the slot that the new one belongs to.
@@ -288,7 +290,7 @@ def _split_down(leaves: Leaves, slot: int, rank: int, row: int, kind: int) -> in
 
 
 @kernel
-def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int, at: NDArray[np.int32]) -> int:
+def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, at: NDArray[np.int32]) -> int:
     """Inserts rows from `begin` until `end`, or until memory must grow. Returns the row to go on from.
 
     Without ranks, keys are in order of arrival. Writes to the end of `at`, if it is not empty, the page of each row;
@@ -319,13 +321,13 @@ def load(leaves: Leaves, ranks: NDArray[np.int64], begin: int, end: int, at: NDA
     return end
 
 
-def events_of(leaves: Leaves) -> NDArray[np.int64]:
+def events_of(leaves: LeafPages) -> NDArray[np.int64]:
     """All events in order of the rows: int64 (events, 8)."""
     return leaves.events[: leaves.facts[EVENTS]]
 
 
 @kernel
-def chain(leaves: Leaves) -> NDArray[np.int64]:
+def chain(leaves: LeafPages) -> NDArray[np.int64]:
     """The slots in key order: int64 (leaves,)."""
     slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)
     slot = leaves.cells[0]

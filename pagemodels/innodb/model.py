@@ -21,9 +21,9 @@ from keybench.pagemodels.foreign_key_index import Repeated
 from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, Tree
+from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, BranchTree
 from keybench.pagemodels.innodb.branch_splits import start
-from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, Leaves
+from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, chain, events_of, load
 from keybench.pagemodels.innodb.node_pointers import follow_both
 from keybench.pagemodels.innodb.records import (
@@ -38,8 +38,8 @@ from keybench.pagemodels.innodb.records import (
     payload_bytes,
     row_records,
 )
-from keybench.pagemodels.innodb.state import ClusteredState, Sizes
-from keybench.pagemodels.innodb.tablespace import SIZE, Space
+from keybench.pagemodels.innodb.state import ClusteredState, RecordSizes
+from keybench.pagemodels.innodb.tablespace import SIZE, Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import require
 
@@ -170,7 +170,7 @@ class InnodbModel:
         ]
         return self._stats(leaves, trees, space, noted)
 
-    def _loaded(self, ranks: NDArray[np.int64], rows: int) -> tuple[Leaves, NDArray[np.uint16]]:
+    def _loaded(self, ranks: NDArray[np.int64], rows: int) -> tuple[LeafPages, NDArray[np.uint16]]:
         """(the leaves after the last row, bytes of each record in order of arrival; none if all have one size)."""
         room = self.page_bytes - PAGE_HEADER
         shrinks = not self.mysql
@@ -201,7 +201,7 @@ class InnodbModel:
                 "on a server."
             )
         sparse = self.page_bytes * self.merge_threshold // 100
-        return InnodbState(Sizes(self.leaf_bytes, self.branch_bytes, self.page_bytes, sparse, self.mysql), keys)
+        return InnodbState(RecordSizes(self.leaf_bytes, self.branch_bytes, self.page_bytes, sparse, self.mysql), keys)
 
     def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
         """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
@@ -224,7 +224,9 @@ class InnodbModel:
             return int(slots[:, leaf.GARBAGE].sum())
         return int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()) * self.leaf_bytes
 
-    def _stats(self, leaves: Leaves, trees: Sequence[Tree], space: Space, noted: Sequence[Checkpoint]) -> InnodbStats:
+    def _stats(
+        self, leaves: LeafPages, trees: Sequence[BranchTree], space: Tablespace, noted: Sequence[Checkpoint]
+    ) -> InnodbStats:
         facts, slots = trees[-1].facts, leaves.slots[chain(leaves)]
         return InnodbStats.from_chain(
             noted[-1],

@@ -29,8 +29,8 @@ from keybench.pagemodels.innodb.branch_memory import (
     SIZE,
     SPARSE,
     TOP,
+    BranchTree,
     Ints,
-    Tree,
     find,
     free_bytes,
     lead_to,
@@ -54,12 +54,12 @@ from keybench.pagemodels.innodb.branch_splits import (
 )
 from keybench.pagemodels.innodb.leaf_memory import DOWN, ROW, WHAT
 from keybench.pagemodels.innodb.segments import release
-from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, Space, reserve_one
+from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, Tablespace, reserve_one
 from keybench.pagemodels.memory import uncounted
 
 
 @kernel
-def apply_pending(tree: Tree, space: Space, pending: int) -> None:
+def apply_pending(tree: BranchTree, space: Tablespace, pending: int) -> None:
     """Does the pending changes, and those that they add."""
     while pending > 0:
         pending -= 1
@@ -87,7 +87,7 @@ def apply_pending(tree: Tree, space: Space, pending: int) -> None:
 
 
 @kernel
-def _delete(tree: Tree, page: int, child: int, pending: int, held: int) -> int:
+def _delete(tree: BranchTree, page: int, child: int, pending: int, held: int) -> int:
     """Deletes the node pointer to a child, the last one if there are two."""
     state, keys = tree.state, tree.keys
     level = state[page, LEVEL]
@@ -110,7 +110,7 @@ def _delete(tree: Tree, page: int, child: int, pending: int, held: int) -> int:
 
 
 @kernel
-def _discard(tree: Tree, page: int, pending: int, held: int) -> int:
+def _discard(tree: BranchTree, page: int, pending: int, held: int) -> int:
     """Gives back a page whose only node pointer goes.
 
     In MariaDB its neighbour goes up if the root then has no other child (btr_discard_page).
@@ -128,7 +128,7 @@ def _discard(tree: Tree, page: int, pending: int, held: int) -> int:
 
 
 @kernel
-def _fits(tree: Tree, page: int, sibling: int) -> bool:
+def _fits(tree: BranchTree, page: int, sibling: int) -> bool:
     """Whether a page's records fit its sibling, which is reorganised if its free places are in the way."""
     if sibling < 0:
         return False
@@ -143,7 +143,7 @@ def _fits(tree: Tree, page: int, sibling: int) -> bool:
 
 
 @kernel
-def _lift(tree: Tree, page: int, pending: int, held: int) -> int:
+def _lift(tree: BranchTree, page: int, pending: int, held: int) -> int:
     """Moves the records of a level's only page into its father. Here the page takes the father's place instead."""
     state, root, level = tree.state, tree.facts[ROOT], tree.state[page, LEVEL]
     father = find(tree, MINIMUM, level + 1)
@@ -165,7 +165,7 @@ def _lift(tree: Tree, page: int, pending: int, held: int) -> int:
 
 
 @kernel
-def _lift_leaf(tree: Tree, page: int) -> int:
+def _lift_leaf(tree: BranchTree, page: int) -> int:
     """Moves the records of the only leaf into the root, which is its father. Returns the list's new length."""
     number, root = tree.leaves[page], tree.facts[ROOT]
     tree.leaves[page] = tree.state[root, NUMBER]
@@ -175,7 +175,7 @@ def _lift_leaf(tree: Tree, page: int) -> int:
 
 
 @kernel
-def _merge(tree: Tree, page: int, pending: int, held: int) -> int:
+def _merge(tree: BranchTree, page: int, pending: int, held: int) -> int:
     """Merges a page with few records with its left, or else its right sibling, if the records fit there."""
     state, keys, children = tree.state, tree.keys, tree.children
     level, left, right, n = state[page, LEVEL], state[page, LEFT], state[page, RIGHT], state[page, RECORDS]
@@ -208,7 +208,7 @@ def _merge(tree: Tree, page: int, pending: int, held: int) -> int:
 
 
 @kernel
-def leave(tree: Tree, space: Space, event: Ints) -> int:
+def leave(tree: BranchTree, space: Tablespace, event: Ints) -> int:
     """Applies an event of a purged leaf (`leaf_deletion.py`). Returns the length of the list of pending changes."""
     reserve_one(space, True)
     facts, what, page, other = tree.facts, event[leaf.WHAT], event[leaf.FULL], event[leaf.OTHER]
@@ -234,7 +234,7 @@ def leave(tree: Tree, space: Space, event: Ints) -> int:
 
 
 @kernel
-def _empty(tree: Tree, space: Space, page: int) -> int:
+def _empty(tree: BranchTree, space: Tablespace, page: int) -> int:
     """Gives back all pages below the root, which becomes the only, empty leaf (btr_discard_only_page_on_level)."""
     facts = tree.facts
     release(space, facts[SEGMENT] + 1, tree.leaves[page])
@@ -250,7 +250,7 @@ _HIGHEST = 1 << 62
 
 
 @kernel
-def _has_room(tree: Tree, space: Space) -> bool:
+def _has_room(tree: BranchTree, space: Tablespace) -> bool:
     return bool(
         tree.facts[PAGES] + MARGIN < len(tree.state)
         and space.facts[LIMIT] // space.facts[EXTENT] + MARGIN < len(space.extents)
@@ -258,7 +258,7 @@ def _has_room(tree: Tree, space: Space) -> bool:
 
 
 @kernel
-def follow(tree: Tree, space: Space, events: Ints, begin: int, end: int) -> int:
+def follow(tree: BranchTree, space: Tablespace, events: Ints, begin: int, end: int) -> int:
     """Replays the events from `begin` on, of rows before `end`, or until memory must grow. Returns the next event."""
     for at in range(begin, len(events)):
         if events[at, ROW] >= end or not _has_room(tree, space):
@@ -273,7 +273,7 @@ def follow(tree: Tree, space: Space, events: Ints, begin: int, end: int) -> int:
 
 @kernel
 def follow_both(
-    table: Tree, index: Tree, space: Space, rows: Ints, entries: Ints, done: int, begin: int
+    table: BranchTree, index: BranchTree, space: Tablespace, rows: Ints, entries: Ints, done: int, begin: int
 ) -> tuple[int, int]:
     """As `follow`, for an index beside a table, into which each row goes first. Returns the next event of either."""
     table, index, space = uncounted(table), uncounted(index), uncounted(space)

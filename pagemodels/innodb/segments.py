@@ -28,7 +28,7 @@ from keybench.pagemodels.innodb.tablespace import (
     SIZE,
     USED,
     WORD,
-    Space,
+    Tablespace,
     append,
     first,
     has_descriptors,
@@ -40,7 +40,7 @@ from keybench.pagemodels.innodb.tablespace import (
 
 
 @kernel
-def _assign(space: Space, segment: int, extent: int) -> None:
+def _assign(space: Tablespace, segment: int, extent: int) -> None:
     """Gives an extent that is in no list to a segment.
 
     The source also adds the extents behind it to a large segment, but only if that has no empty extent, which is never
@@ -51,7 +51,7 @@ def _assign(space: Space, segment: int, extent: int) -> None:
 
 
 @kernel
-def _next_extent(space: Space, segment: int) -> int:
+def _next_extent(space: Tablespace, segment: int) -> int:
     """An extent for the segment: an empty one of its own, else a leased one (MySQL), else a new one."""
     if length(space, 2 * segment) == 0:
         leased = last(space, FRAGMENTS)
@@ -66,13 +66,13 @@ def _next_extent(space: Space, segment: int) -> int:
 
 
 @kernel
-def _is_leasable(space: Space, extent: int) -> bool:
+def _is_leasable(space: Tablespace, extent: int) -> bool:
     """Whether only the two descriptor pages of an extent are used (xdes_is_leasable). The first extent is not."""
     return bool(extent > 0 and has_descriptors(space, extent) and space.extents[extent, COUNT] == DESCRIPTORS)
 
 
 @kernel
-def _unused(space: Space, extent: int, offset: int) -> int:
+def _unused(space: Tablespace, extent: int, offset: int) -> int:
     """The first unused page of an extent, at or after an offset, else before it."""
     pages = space.facts[EXTENT]
     for step in range(pages):
@@ -83,7 +83,7 @@ def _unused(space: Space, extent: int, offset: int) -> int:
 
 
 @kernel
-def _use(space: Space, page: int) -> None:
+def _use(space: Tablespace, page: int) -> None:
     """Sets the bit of a page."""
     extent, at = page // space.facts[EXTENT], page % space.facts[EXTENT]
     space.extents[extent, USED + at // WORD] |= ONE << (at % WORD)
@@ -91,7 +91,7 @@ def _use(space: Space, page: int) -> None:
 
 
 @kernel
-def _mark(space: Space, segment: int, page: int) -> int:
+def _mark(space: Tablespace, segment: int, page: int) -> int:
     """Uses a page of the segment's own extent."""
     facts, pages = space.facts, space.facts[EXTENT]
     extent = page // pages
@@ -108,7 +108,7 @@ def _mark(space: Space, segment: int, page: int) -> int:
 
 
 @kernel
-def single(space: Space, segment: int, hint: int) -> int:
+def single(space: Tablespace, segment: int, hint: int) -> int:
     """A single page of a shared extent: the hint's extent if it is shared, else the first, else a new one.
 
     In a new one, MariaDB takes the page at the hint's place in its extent, and MySQL the first.
@@ -133,7 +133,7 @@ def single(space: Space, segment: int, hint: int) -> int:
 
 
 @kernel
-def allocate(space: Space, segment: int, hint: int, direction: int) -> int:
+def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     """A page for a segment; `direction` is 1 for a page to the right, −1 to the left, 0 for neither."""
     facts, pages = space.facts, space.facts[EXTENT]
     partial, of_segment = 2 * segment + 1, SEGMENTS + 3 * segment
@@ -168,7 +168,7 @@ def allocate(space: Space, segment: int, hint: int, direction: int) -> int:
 
 
 @kernel
-def release(space: Space, segment: int, page: int) -> None:
+def release(space: Tablespace, segment: int, page: int) -> None:
     """Gives a page back. An extent without used pages goes to the end of the free ones."""
     facts, pages = space.facts, space.facts[EXTENT]
     extent, at = page // pages, page % pages

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.branch_memory import Tree
-from keybench.pagemodels.innodb.leaf_memory import FREED, Leaves
-from keybench.pagemodels.innodb.tablespace import Space
+from keybench.pagemodels.innodb.branch_memory import BranchTree
+from keybench.pagemodels.innodb.leaf_memory import FREED, LeafPages
+from keybench.pagemodels.innodb.tablespace import Tablespace
 from keybench.pagemodels.server_pages import ServerPages
 
 Integers = NDArray[np.int64]
@@ -60,7 +60,7 @@ class InnodbPages(ServerPages):
     extents: Extents | None = None
 
 
-def fill_heaps(leaves: Leaves, heaps: Heaps, entries: Integers, ranks: Integers) -> None:
+def fill_heaps(leaves: LeafPages, heaps: Heaps, entries: Integers, ranks: Integers) -> None:
     """Puts these ranks, ascending, into the places of the leaves, whose slots are in key order."""
     counts = entries
     owners = np.repeat(np.arange(len(counts)), counts)
@@ -76,7 +76,7 @@ def fill_heaps(leaves: Leaves, heaps: Heaps, entries: Integers, ranks: Integers)
             leaves.heaps[page, place] = FREED | np.uint32(following + 1)
 
 
-def fill_branches(tree: Tree, found: InnodbPages, lowers: Integers) -> None:
+def fill_branches(tree: BranchTree, found: InnodbPages, lowers: Integers) -> None:
     """Makes the branch pages over leaves with these lowest ranks."""
     capacity, facts = int(tree.facts[pages.PLACES]), tree.facts
     keys, children = np.append(pages.MINIMUM, lowers[1:] + 1), np.arange(len(lowers))
@@ -108,7 +108,7 @@ def fill_branches(tree: Tree, found: InnodbPages, lowers: Integers) -> None:
     facts[[pages.ROOT, pages.HEIGHT, pages.PAGES]] = page - 1, len(found.levels) - 1, page
 
 
-def fill_space(space: Space, found: Extents) -> None:
+def fill_space(space: Tablespace, found: Extents) -> None:
     """Makes the file."""
     facts, extent = space.facts, int(space.facts[spaces.EXTENT])
     spaces.remove(space, spaces.FRAGMENTS, 0)

@@ -24,7 +24,7 @@ from keybench.pagemodels.innodb.branch_memory import (
     ROOT,
     SEGMENT,
     SHRINKS,
-    Tree,
+    BranchTree,
     link,
     put,
 )
@@ -32,7 +32,7 @@ from keybench.pagemodels.innodb.branch_splits import new_page
 from keybench.pagemodels.innodb.leaf_memory import directory
 from keybench.pagemodels.innodb.records import FILL_FACTORS, require_fill_factor
 from keybench.pagemodels.innodb.segments import allocate, release
-from keybench.pagemodels.innodb.tablespace import MYSQL, Space, reserve_one
+from keybench.pagemodels.innodb.tablespace import MYSQL, Tablespace, reserve_one
 
 _LEVELS = 64
 _FEWEST = 2
@@ -53,7 +53,7 @@ def records_of_full_page(size: int, page_bytes: int, room: int, fill: int) -> in
 
 
 @kernel
-def _begin(tree: Tree, space: Space, level: int) -> int:
+def _begin(tree: BranchTree, space: Tablespace, level: int) -> int:
     """The number of a new page."""
     if space.facts[MYSQL]:
         reserve_one(space, False)
@@ -61,7 +61,9 @@ def _begin(tree: Tree, space: Space, level: int) -> int:
 
 
 @kernel
-def _add(tree: Tree, space: Space, filling: NDArray[Any], keep: int, level: int, key: int, child: int) -> None:
+def _add(
+    tree: BranchTree, space: Tablespace, filling: NDArray[Any], keep: int, level: int, key: int, child: int
+) -> None:
     """Adds a node pointer to a level, and those of pages that this finishes to the levels above."""
     state = tree.state
     while True:
@@ -80,7 +82,7 @@ def _add(tree: Tree, space: Space, filling: NDArray[Any], keep: int, level: int,
 
 
 @kernel
-def build(tree: Tree, space: Space, lowers: NDArray[np.int64], keep: int) -> None:
+def build(tree: BranchTree, space: Tablespace, lowers: NDArray[np.int64], keep: int) -> None:
     """Builds the branch pages over leaves with these lowest ranks, (leaves,), and numbers all pages.
 
     The file and the root, which is leaf 0, are there already; `keep`: node pointers on a full page.

@@ -18,7 +18,7 @@ from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.leaf_deletion import purge
-from keybench.pagemodels.innodb.leaf_memory import Leaves
+from keybench.pagemodels.innodb.leaf_memory import LeafPages
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, chain, events_of, load
 from keybench.pagemodels.innodb.node_pointers import follow
 from keybench.pagemodels.innodb.records import PAGE_HEADER
@@ -35,7 +35,7 @@ _ALL_ROWS = 1 << 62
 
 
 @dataclass(frozen=True)
-class Sizes:
+class RecordSizes:
     """What the rules depend on, in bytes."""
 
     leaf: int
@@ -54,7 +54,7 @@ class Sizes:
 class ClusteredState:
     """One clustered index of keys whose records have one size. `keys`: how many ever come, each below that rank."""
 
-    def __init__(self, sizes: Sizes, keys: int) -> None:
+    def __init__(self, sizes: RecordSizes, keys: int) -> None:
         if keys >= _MOST_ROWS:
             raise UsageError(f"the page model of InnoDB takes fewer than {_MOST_ROWS:,} rows, not {keys:,}.")
         self._sizes, self._keys = sizes, keys
@@ -162,11 +162,11 @@ class ClusteredState:
     def _own_counters(self) -> Integers:
         return self._tree.facts[[branch.ATTEMPTS, branch.NEIGHBOURS, branch.MERGES]]
 
-    def _empty_leaf(self) -> Leaves:
+    def _empty_leaf(self) -> LeafPages:
         sizes = self._sizes
         return leaf.new(sizes.leaf, sizes.page, sizes.room, self._keys, clustered=True, shrinks=not sizes.mysql)
 
-    def _begin(self, leaves: Leaves, lowers: Integers, keep: int = 0) -> None:
+    def _begin(self, leaves: LeafPages, lowers: Integers, keep: int = 0) -> None:
         """A new file for these leaves; `keep`: node pointers on a full branch page."""
         sizes, n = self._sizes, len(lowers)
         self._leaves = leaves
@@ -201,7 +201,7 @@ class ClusteredState:
         leaves.heaps[full : full + 1, : len(entries) - full * keep] = entries[full * keep :]
         self._begin(leaves, lowers, keep_above)
 
-    def _chain(self, lowers: Integers, counts: Integers, highest: Integers) -> Leaves:
+    def _chain(self, lowers: Integers, counts: Integers, highest: Integers) -> LeafPages:
         """Leaves in key order with so many records each, whose heaps are still empty."""
         n, leaves = len(lowers), self._empty_leaf()
         while len(leaves.slots) < n + n // 4:

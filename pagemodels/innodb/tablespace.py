@@ -44,7 +44,7 @@ FREE, FRAGMENTS = 0, 1  # lists; a segment s has 2 s for its empty extents and 2
 _HEAD, _TAIL, _LENGTH = 0, 1, 2
 
 
-class Space(NamedTuple):
+class Tablespace(NamedTuple):
     """The state of one tablespace; extents are numbered by their place in the file."""
 
     extents: Ints
@@ -58,13 +58,13 @@ def extent_pages(page_bytes: int) -> int:
     return max(_FEWEST, _EXTENT_BYTES // max(page_bytes, _SMALLEST_PAGE))
 
 
-def new(extents: int, page_bytes: int, *, mysql: bool) -> Space:
+def new(extents: int, page_bytes: int, *, mysql: bool) -> Tablespace:
     """A new file with its header, bitmap and inode page used, for segments 1 to 4; room for `extents`.
 
     MySQL's also has the root of the dictionary's index.
     """
     pages = extent_pages(page_bytes)
-    space = Space(np.zeros((extents, USED + pages // WORD), np.int64), np.zeros(64, np.int64))
+    space = Tablespace(np.zeros((extents, USED + pages // WORD), np.int64), np.zeros(64, np.int64))
     facts, used = space.facts, 4 if mysql else 3
     facts[[SIZE, LIMIT, EXTENT, MYSQL]] = _FIRST_MYSQL if mysql else _FIRST_MARIADB, pages, pages, mysql
     # The physical page size, in bytes, is also a number of pages in the source, for both of these.
@@ -76,37 +76,37 @@ def new(extents: int, page_bytes: int, *, mysql: bool) -> Space:
     return space
 
 
-def grow(space: Space) -> None:
+def grow(space: Tablespace) -> None:
     """Room for twice the extents, in place."""
     space.extents.resize((2 * len(space.extents), space.extents.shape[1]), refcheck=False)
 
 
 @kernel
-def length(space: Space, which: int) -> int:
+def length(space: Tablespace, which: int) -> int:
     """Extents in a list."""
     return int(space.facts[_LISTS + 3 * which + _LENGTH])
 
 
 @kernel
-def first(space: Space, which: int) -> int:
+def first(space: Tablespace, which: int) -> int:
     """The first extent of a list; −1 if it is empty."""
     return int(space.facts[_LISTS + 3 * which + _HEAD])
 
 
 @kernel
-def last(space: Space, which: int) -> int:
+def last(space: Tablespace, which: int) -> int:
     """The last extent of a list; −1 if it is empty."""
     return int(space.facts[_LISTS + 3 * which + _TAIL])
 
 
 @kernel
-def has_descriptors(space: Space, extent: int) -> bool:
+def has_descriptors(space: Tablespace, extent: int) -> bool:
     """Whether the first two pages of an extent are a descriptor page and a bitmap."""
     return bool(extent % space.facts[_DESCRIBED] == 0)
 
 
 @kernel
-def append(space: Space, which: int, extent: int) -> None:
+def append(space: Tablespace, which: int, extent: int) -> None:
     """Puts an extent at a list's end."""
     space.extents[extent, PREVIOUS], space.extents[extent, NEXT] = space.facts[_LISTS + 3 * which + _TAIL], -1
     if space.facts[_LISTS + 3 * which + _TAIL] >= 0:
@@ -118,7 +118,7 @@ def append(space: Space, which: int, extent: int) -> None:
 
 
 @kernel
-def remove(space: Space, which: int, extent: int) -> None:
+def remove(space: Tablespace, which: int, extent: int) -> None:
     """Takes an extent out of a list."""
     before, after = space.extents[extent, PREVIOUS], space.extents[extent, NEXT]
     if before >= 0:
@@ -133,7 +133,7 @@ def remove(space: Space, which: int, extent: int) -> None:
 
 
 @kernel
-def _extend(space: Space) -> None:
+def _extend(space: Tablespace) -> None:
     """Grows the file by an extent, or by four where it is large; a small one to a whole extent first."""
     facts = space.facts
     facts[SIZE] = max(facts[SIZE], facts[EXTENT])
@@ -141,7 +141,7 @@ def _extend(space: Space) -> None:
 
 
 @kernel
-def reserve(space: Space, held: int) -> None:
+def reserve(space: Tablespace, held: int) -> None:
     """Grows the file until enough extents are free: each insertion that may split asks for this first.
 
     It goes on inside `held` other insertions, one on each level below, which hold what they reserved.
@@ -150,13 +150,13 @@ def reserve(space: Space, held: int) -> None:
 
 
 @kernel
-def reserve_one(space: Space, cleaning: bool) -> None:
+def reserve_one(space: Tablespace, cleaning: bool) -> None:
     """As `reserve`, for one extent. A deletion (`cleaning`) may use the last ones, MySQL's sorted build may not."""
     _reserve(space, 1, 0, not cleaning)
 
 
 @kernel
-def _reserve(space: Space, wanted: int, held: int, spares: bool) -> None:
+def _reserve(space: Tablespace, wanted: int, held: int, spares: bool) -> None:
     """Grows the file until so many extents are free, besides those held, and those spared for other uses.
 
     A file below one extent grows by pages, so that two are free.
@@ -178,7 +178,7 @@ def _reserve(space: Space, wanted: int, held: int, spares: bool) -> None:
 
 
 @kernel
-def _initialise(space: Space) -> None:
+def _initialise(space: Tablespace) -> None:
     """Adds up to four extents to the list of free ones. Those that hold descriptors are shared."""
     facts, pages = space.facts, space.facts[EXTENT]
     if facts[SIZE] < facts[LIMIT] + _ADDED_AT_ONCE * pages:
@@ -197,12 +197,12 @@ def _initialise(space: Space) -> None:
 
 
 @kernel
-def _is_free(space: Space, extent: int) -> bool:
+def _is_free(space: Tablespace, extent: int) -> bool:
     return bool(extent * space.facts[EXTENT] < space.facts[LIMIT] and space.extents[extent, OWNER] == NOBODY)
 
 
 @kernel
-def take(space: Space, hint: int) -> int:
+def take(space: Tablespace, hint: int) -> int:
     """Takes the hint's extent from the list of free ones if it is free, else the first free one."""
     extent = hint // space.facts[EXTENT]
     if not _is_free(space, extent):

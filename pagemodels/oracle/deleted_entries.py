@@ -23,7 +23,7 @@ from keybench.pagemodels.half_split.kernel import (
     USED,
     USED_SLOTS,
     Leaves,
-    Rules,
+    SplitRules,
     split,
 )
 from keybench.pagemodels.memory import uncounted
@@ -95,7 +95,7 @@ def sweep_awaiting(leaves: Leaves, sizes: NDArray[np.uint16], states: States, de
 @kernel
 def insert(
     leaves: Leaves,
-    rules: Rules,
+    rules: SplitRules,
     sizes: NDArray[np.uint16],
     states: States,
     deleted: NDArray[np.int32],

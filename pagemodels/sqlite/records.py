@@ -95,7 +95,7 @@ def text_bytes(widths: Integers) -> Integers:
     return widths + varint_bytes(13 + 2 * widths)
 
 
-class Cells(NamedTuple):
+class StoredCells(NamedTuple):
     """Records as they are stored: (n,) each, or (1,) if all are alike."""
 
     sizes: Sizes
@@ -105,7 +105,7 @@ class Cells(NamedTuple):
     """Overflow pages of each record."""
 
 
-def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -> Cells:
+def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -> StoredCells:
     """Records of so many bytes in a b-tree.
 
     `table`: whether it is a rowid table, whose leaves take longer records than the pages of an index.
@@ -113,12 +113,12 @@ def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -
     most = page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
     length = 1 + (records >= 1 << 7).astype(np.uint16) + (records >= 1 << 14) + (records >= 1 << 21)
     if int(records.max(initial=0)) <= most:
-        return Cells(records.astype(np.uint16) + length, np.zeros(1, np.uint16))
+        return StoredCells(records.astype(np.uint16) + length, np.zeros(1, np.uint16))
     least, per_page, size = (page_bytes - 12) * 32 // 255 - 23, page_bytes - 4, records.astype(np.int64)
     local = least + (size - least) % per_page
     local = np.where(size <= most, size, np.where(local <= most, local, least))
     pages = -(-(size - local) // per_page)
-    return Cells((length + local + _PAGE_NUMBER * (pages > 0)).astype(np.uint16), pages.astype(np.uint16))
+    return StoredCells((length + local + _PAGE_NUMBER * (pages > 0)).astype(np.uint16), pages.astype(np.uint16))
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:

@@ -46,7 +46,7 @@ from keybench.pagemodels.innodb.cost.page_list import (
     WRITES,
     WRITTEN,
     YOUNG,
-    Pool,
+    BufferPool,
     insert,
     remove,
 )
@@ -81,9 +81,9 @@ def frames_of(cache_bytes: int, page_bytes: int) -> int:
     return int(cache_bytes // _EXTENT * (_EXTENT // page_bytes - control) + max(0, rest - control))
 
 
-def new(frames: int, others: int, branches: int, leaves: int, share: float = 1) -> Pool:
+def new(frames: int, others: int, branches: int, leaves: int, share: float = 1) -> BufferPool:
     """A pool that holds a new server's catalogue, for so many pages of each kind; perhaps a share of a larger one."""
-    pool = Pool(
+    pool = BufferPool(
         np.full(others + branches + leaves, NOWHERE, np.int32),
         np.zeros((frames, DONE + 1), np.int64),
         np.zeros(WRITTEN + 3, np.int64),
@@ -104,7 +104,7 @@ def new(frames: int, others: int, branches: int, leaves: int, share: float = 1) 
     return pool
 
 
-def restart(pool: Pool, share: float) -> None:
+def restart(pool: BufferPool, share: float) -> None:
     """The server stops, which writes all changed pages, and starts again."""
     changed = pool.frames[pool.frames[:, CHANGED] > 0, PAGE]
     kinds = np.searchsorted(pool.state[[FIRST_BRANCH, FIRST_LEAF]], changed, side="right")
@@ -113,7 +113,7 @@ def restart(pool: Pool, share: float) -> None:
     _start(pool, share)
 
 
-def _start(pool: Pool, share: float) -> None:
+def _start(pool: BufferPool, share: float) -> None:
     """Only a new server's catalogue is in the pool."""
     frames, state = len(pool.frames), pool.state
     pool.frames[:] = 0
@@ -128,7 +128,7 @@ def _start(pool: Pool, share: float) -> None:
 
 
 @kernel
-def _free(pool: Pool, frame: int) -> None:
+def _free(pool: BufferPool, frame: int) -> None:
     remove(pool, frame)
     frames, state = pool.frames, pool.state
     if frames[frame, PAGE] >= 0:
@@ -139,7 +139,7 @@ def _free(pool: Pool, frame: int) -> None:
 
 
 @kernel
-def evict_from_tail(pool: Pool) -> None:
+def evict_from_tail(pool: BufferPool) -> None:
     """One walk of the page cleaner, from the list's tail to its head (buf_flush_LRU): it frees clean pages and writes
     changed ones, until enough frames are free. What it writes can be freed by the next walk, when the write is done."""
     frames, state = pool.frames, pool.state
@@ -168,21 +168,21 @@ def evict_from_tail(pool: Pool) -> None:
 
 
 @inlined
-def is_short(pool: Pool) -> bool:
+def is_short(pool: BufferPool) -> bool:
     """Whether the page cleaner has to find free pages."""
     state = pool.state
     return bool(state[FREE] < state[DEPTH] // 2 and state[LENGTH] > state[SHORT])
 
 
 @inlined
-def clean(pool: Pool) -> None:
+def clean(pool: BufferPool) -> None:
     """Lets the page cleaner walk if there is need and its last writes are done."""
     if pool.state[NOW] >= pool.state[CLEANED] and is_short(pool):
         evict_from_tail(pool)
 
 
 @kernel
-def _take(pool: Pool) -> int:
+def _take(pool: BufferPool) -> int:
     """A free frame (buf_LRU_get_free_block)."""
     frames, state = pool.frames, pool.state
     while state[FREE] == 0:
@@ -197,7 +197,7 @@ def _take(pool: Pool) -> int:
 
 
 @kernel
-def create(pool: Pool, page: int) -> None:
+def create(pool: BufferPool, page: int) -> None:
     """Puts a new page into a frame; into its old one if it was there before it was dropped (buf_page_create)."""
     frames, frame = pool.frames, np.int64(pool.places[page])
     if frame >= 0:
@@ -214,14 +214,14 @@ def create(pool: Pool, page: int) -> None:
 
 
 @kernel
-def drop(pool: Pool, page: int) -> None:
+def drop(pool: BufferPool, page: int) -> None:
     """A page is freed in its file: it need not be written (buf_pool_t::release_freed_page)."""
     if pool.places[page] >= 0:
         pool.frames[pool.places[page], CHANGED] = 0
 
 
 @kernel
-def _read(pool: Pool, page: int, changes: bool) -> int:
+def _read(pool: BufferPool, page: int, changes: bool) -> int:
     state, frames = pool.state, pool.frames
     state[NOW] += state[READ_TIME]
     frame = _take(pool)
@@ -234,13 +234,13 @@ def _read(pool: Pool, page: int, changes: bool) -> int:
 
 
 @kernel
-def _to_head(pool: Pool, frame: int) -> None:
+def _to_head(pool: BufferPool, frame: int) -> None:
     remove(pool, frame)
     insert(pool, frame, NOWHERE)
 
 
 @inlined
-def touch(pool: Pool, page: int, changes: bool) -> int:
+def touch(pool: BufferPool, page: int, changes: bool) -> int:
     """As `use`, in the middle of a loop."""
     state, frames, frame = pool.state, pool.frames, int64(pool.places[page])
     if frame < 0:
@@ -260,13 +260,13 @@ def touch(pool: Pool, page: int, changes: bool) -> int:
 
 
 @kernel
-def use(pool: Pool, page: int, changes: bool) -> int:
+def use(pool: BufferPool, page: int, changes: bool) -> int:
     """Uses a page and perhaps changes it, when its last write is done. Returns 1 if it had to be read."""
     return touch(pool, page, changes)
 
 
 @inlined
-def at_rest(pool: Pool, page: int, changes: bool) -> int:
+def at_rest(pool: BufferPool, page: int, changes: bool) -> int:
     """The time from which on such a use of a page may do anything that its last one has not done, if nothing else
     happens: 0 if it may now."""
     state, frames, frame = pool.state, pool.frames, int64(pool.places[page])
@@ -280,7 +280,7 @@ def at_rest(pool: Pool, page: int, changes: bool) -> int:
 
 
 @inlined
-def cleaner_at_rest(pool: Pool) -> int:
+def cleaner_at_rest(pool: BufferPool) -> int:
     """The time until which `clean` does nothing, if nothing else happens."""
     state = pool.state
     return int(state[CLEANED] if is_short(pool) else NEVER)

@@ -30,10 +30,10 @@ from keybench.pagemodels.innodb.cost.page_list import (
     NOW,
     OTHER,
     SHORT,
-    Pool,
+    BufferPool,
 )
 from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
-from keybench.pagemodels.innodb.leaf_memory import LEAVES, LOWER, PAGE, UPPER, Leaves
+from keybench.pagemodels.innodb.leaf_memory import LEAVES, LOWER, PAGE, UPPER, LeafPages
 from keybench.pagemodels.innodb.leaf_splits import chain, events_of, load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
@@ -41,7 +41,7 @@ from keybench.pagemodels.innodb.records import PAGE_HEADER, key_bytes
 from keybench.pagemodels.ranking import require
 
 
-def look_ups(leaves: Leaves, ranks: NDArray[np.int64], present: NDArray[np.bool_]) -> LookUps:
+def look_ups(leaves: LeafPages, ranks: NDArray[np.int64], present: NDArray[np.bool_]) -> LookUps:
     """What a look-up of each row reads, from whether each leaf is in the pool; all rows have come.
 
     A consistent read visits a neighbour of the row's leaf where the row is at its border (row_search_mvcc): of a leaf's
@@ -67,14 +67,14 @@ def look_ups(leaves: Leaves, ranks: NDArray[np.int64], present: NDArray[np.bool_
     )
 
 
-def oldest_change(pool: Pool) -> int:
+def oldest_change(pool: BufferPool) -> int:
     """The time of the oldest change that is not written yet (buf_pool_t::get_oldest_modification); now if there is
     none."""
     changed = pool.frames[:, CHANGED]
     return int(changed[changed > 0].min(initial=pool.state[NOW] + 1)) - 1
 
 
-def rest(pool: Pool, *, flushes: bool) -> None:
+def rest(pool: BufferPool, *, flushes: bool) -> None:
     """The page cleaner walks on until it has no need to.
 
     While adaptive flushing writes the oldest changes, each round ends with a walk, needed or not: LRU_flush in
@@ -156,7 +156,7 @@ class _Simulated:
         self._ranks, n = np.ascontiguousarray(rows.ranks, np.int64), len(rows.ranks)
         self._ends = np.asarray(rows.ends, np.int64)
         size = model.page_bytes
-        self.leaves: Leaves = leaf_memory.new(
+        self.leaves: LeafPages = leaf_memory.new(
             model.leaf_bytes, size, size - PAGE_HEADER, n, clustered=True, shrinks=True
         )
         pages = len(self.leaves.slots)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs.touches import part_of
-from keybench.pagemodels.innodb.branch_memory import PAGES, Tree, find_way
+from keybench.pagemodels.innodb.branch_memory import PAGES, BranchTree, find_way
 from keybench.pagemodels.innodb.cost.buffer_pool import (
     at_rest,
     clean,
@@ -25,11 +25,20 @@ from keybench.pagemodels.innodb.cost.buffer_pool import (
     touch,
     use,
 )
-from keybench.pagemodels.innodb.cost.page_list import BRANCH, FIRST_BRANCH, FIRST_LEAF, LEAF, NOW, OTHER, WRITTEN, Pool
+from keybench.pagemodels.innodb.cost.page_list import (
+    BRANCH,
+    FIRST_BRANCH,
+    FIRST_LEAF,
+    LEAF,
+    NOW,
+    OTHER,
+    WRITTEN,
+    BufferPool,
+)
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
 from keybench.pagemodels.innodb.leaf_memory import OTHER as NEW
 from keybench.pagemodels.innodb.node_pointers import follow
-from keybench.pagemodels.innodb.tablespace import Space
+from keybench.pagemodels.innodb.tablespace import Tablespace
 from keybench.pagemodels.memory import uncounted
 
 Integers = NDArray[np.int64]
@@ -79,7 +88,7 @@ class Plan(NamedTuple):
 
 
 @kernel
-def _new_in_file(pool: Pool, plan: Plan, file: int) -> int:
+def _new_in_file(pool: BufferPool, plan: Plan, file: int) -> int:
     """Uses the pages of a file that know of a new one."""
     if plan.undo_pages == 0:
         return 0
@@ -101,7 +110,7 @@ def _new_undo_page(plan: Plan, transaction: int, number: int) -> int:
 
 
 @kernel
-def _begin_undo_page(pool: Pool, plan: Plan, transaction: int, number: int) -> int:
+def _begin_undo_page(pool: BufferPool, plan: Plan, transaction: int, number: int) -> int:
     """A transaction's next undo page. Returns pages read."""
     reads = use(pool, _HEADERS + transaction % SEGMENTS, number == 0)
     if plan.undo_pages == 1 and transaction >= SEGMENTS:  # the segment's own is used again (TRX_UNDO_CACHED)
@@ -113,7 +122,7 @@ def _begin_undo_page(pool: Pool, plan: Plan, transaction: int, number: int) -> i
 
 
 @kernel
-def _commit(pool: Pool, plan: Plan, transaction: int) -> int:
+def _commit(pool: BufferPool, plan: Plan, transaction: int) -> int:
     """Adds a transaction to the history: to a list that links it with the segment's last one (flst_add_first)."""
     reads = use(pool, _HEADERS + transaction % SEGMENTS, True)
     if transaction - SEGMENTS >= plan.state[PURGED]:
@@ -122,7 +131,7 @@ def _commit(pool: Pool, plan: Plan, transaction: int) -> int:
 
 
 @kernel
-def _purge(pool: Pool, plan: Plan) -> int:
+def _purge(pool: BufferPool, plan: Plan) -> int:
     """Reads the undo logs of what was committed, and frees them. It works while rows go on: that takes no time."""
     now, reads, state = pool.state[NOW], 0, plan.state
     for transaction in range(state[PURGED], state[COMMITTED]):
@@ -152,7 +161,7 @@ def _purge(pool: Pool, plan: Plan) -> int:
 
 
 @kernel
-def _make_room(pool: Pool, plan: Plan, event: Integers, reads: Integers) -> None:
+def _make_room(pool: BufferPool, plan: Plan, event: Integers, reads: Integers) -> None:
     """Uses the leaves that a full one concerns, and makes a new one."""
     left, right, full, new, what = plan.left, plan.right, event[FULL], event[NEW], event[WHAT]
     neighbours = left[full], right[full]
@@ -174,7 +183,7 @@ def _make_room(pool: Pool, plan: Plan, event: Integers, reads: Integers) -> None
 
 
 @kernel
-def _make_branches(pool: Pool, plan: Plan, made: int, pages: int) -> int:
+def _make_branches(pool: BufferPool, plan: Plan, made: int, pages: int) -> int:
     """Makes the branch pages from the `made`-th on. Returns pages read."""
     reads = 0
     for page in range(made, pages):
@@ -184,7 +193,7 @@ def _make_branches(pool: Pool, plan: Plan, made: int, pages: int) -> int:
 
 
 @inlined
-def _rest(pool: Pool, plan: Plan, way: Integers, height: int, leaf: int, undo: int) -> int:
+def _rest(pool: BufferPool, plan: Plan, way: Integers, height: int, leaf: int, undo: int) -> int:
     """After how many more rows like the last one anything may happen but that time passes."""
     until = min(cleaner_at_rest(pool), at_rest(pool, pool.state[FIRST_LEAF] + leaf, True))
     for level in range(height):
@@ -196,9 +205,18 @@ def _rest(pool: Pool, plan: Plan, way: Integers, height: int, leaf: int, undo: i
 
 @kernel
 def advance(
-    pool: Pool, plan: Plan, tree: Tree, events: Integers, event: int, at: NDArray[np.int32], begin: int, stop: int,
-    parts: Integers, reads: Integers, written: Integers,
-) -> None:  # fmt: skip
+    pool: BufferPool,
+    plan: Plan,
+    tree: BranchTree,
+    events: Integers,
+    event: int,
+    at: NDArray[np.int32],
+    begin: int,
+    stop: int,
+    parts: Integers,
+    reads: Integers,
+    written: Integers,
+) -> None:
     """The rows until `stop`, with the events of those that did not fit, from that event on.
 
     `at`: the leaves of the rows from `begin` on. `parts`: rows after which each part of the load ends; `reads` and
@@ -268,9 +286,17 @@ def advance(
 
 @kernel
 def replay(
-    pool: Pool, plan: Plan, tree: Tree, space: Space, events: Integers, at: NDArray[np.int32], end: int,
-    parts: Integers, reads: Integers, written: Integers,
-) -> bool:  # fmt: skip
+    pool: BufferPool,
+    plan: Plan,
+    tree: BranchTree,
+    space: Tablespace,
+    events: Integers,
+    at: NDArray[np.int32],
+    end: int,
+    parts: Integers,
+    reads: Integers,
+    written: Integers,
+) -> bool:
     """The rows until `end`, whose leaves `at` has, and their events: see `advance`. Returns whether all are done: else
     tree and space must grow.
 

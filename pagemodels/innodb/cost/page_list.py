@@ -42,7 +42,7 @@ frame); the time of its first change that is not written yet, + 1 (0: none); whe
 at the head; when it was first used (0: not yet); when its last write is done."""
 
 
-class Pool(NamedTuple):
+class BufferPool(NamedTuple):
     """So many frames, and where each page is."""
 
     places: NDArray[np.int32]
@@ -54,7 +54,7 @@ class Pool(NamedTuple):
 
 
 @kernel
-def _adjust(pool: Pool) -> None:
+def _adjust(pool: BufferPool) -> None:
     """Moves the midpoint so that the old part keeps its share (buf_LRU_old_adjust_len)."""
     frames, state = pool.frames, pool.state
     length = state[LENGTH]
@@ -70,7 +70,7 @@ def _adjust(pool: Pool) -> None:
 
 
 @kernel
-def insert(pool: Pool, frame: int, before: int) -> None:
+def insert(pool: BufferPool, frame: int, before: int) -> None:
     """Puts a frame behind another one, or −1: at the head."""
     frames, state = pool.frames, pool.state
     after = frames[before, AFTER] if before >= 0 else state[HEAD]
@@ -96,7 +96,7 @@ def insert(pool: Pool, frame: int, before: int) -> None:
 
 
 @kernel
-def remove(pool: Pool, frame: int) -> None:
+def remove(pool: BufferPool, frame: int) -> None:
     """Takes a frame out of the list (buf_LRU_remove_block)."""
     frames, state = pool.frames, pool.state
     before, after = frames[frame, BEFORE], frames[frame, AFTER]

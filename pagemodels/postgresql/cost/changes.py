@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined
 from keybench.pagemodels.postgresql.cost.checkpoints import REDO, Checkpoints
-from keybench.pagemodels.postgresql.cost.clock_sweep import DIRTY, Pool
+from keybench.pagemodels.postgresql.cost.clock_sweep import DIRTY, SharedBuffers
 from keybench.pagemodels.postgresql.cost.log_records import IMAGE
 
 Counts = NDArray[np.int64]
@@ -18,14 +18,14 @@ FIELDS = 10
 
 
 @inlined
-def note(pool: Pool, page: int, place: int) -> None:
+def note(pool: SharedBuffers, page: int, place: int) -> None:
     """Notes that a page changed."""
     pool.changed[page] = place
     pool.dirty[pool.buffers[page]] |= DIRTY
 
 
 @inlined
-def whole(pool: Pool, checkpoints: Checkpoints, page: int) -> bool:
+def whole(pool: SharedBuffers, checkpoints: Checkpoints, page: int) -> bool:
     """Whether the log takes the page as a whole."""
     return bool(pool.changed[page] <= checkpoints.state[REDO])
 

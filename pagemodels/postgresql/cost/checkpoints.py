@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
-from keybench.pagemodels.postgresql.cost.clock_sweep import CALM, DIRTY, FLUSHED, INSERTED, NEEDED, Pool, write
+from keybench.pagemodels.postgresql.cost.clock_sweep import CALM, DIRTY, FLUSHED, INSERTED, NEEDED, SharedBuffers, write
 from keybench.pagemodels.postgresql.cost.log_records import CHECKPOINT
 
 SEGMENT_BYTES = 16 << 20
@@ -80,7 +80,7 @@ def places(usable_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @inlined
-def append(pool: Pool, size: int) -> int:
+def append(pool: SharedBuffers, size: int) -> int:
     """Adds a record to the log. Returns the place after it."""
     pool.state[INSERTED] += (size + 7) & ~7
     place: int = pool.state[INSERTED]
@@ -111,7 +111,7 @@ def _sort(queue: NDArray[np.int32], files: NDArray[np.int64], pages: NDArray[np.
 
 
 @kernel
-def begin(checkpoints: Checkpoints, pool: Pool) -> None:
+def begin(checkpoints: Checkpoints, pool: SharedBuffers) -> None:
     """Begins a checkpoint."""
     state, n = checkpoints.state, 0
     at = pool.state[INSERTED]
@@ -131,7 +131,7 @@ def begin(checkpoints: Checkpoints, pool: Pool) -> None:
 
 
 @kernel
-def _write_next(checkpoints: Checkpoints, pool: Pool) -> None:
+def _write_next(checkpoints: Checkpoints, pool: SharedBuffers) -> None:
     """Writes the next page of the queue unless somebody else has done so."""
     buffer = checkpoints.queue[checkpoints.state[DONE]]
     if pool.dirty[buffer] & NEEDED:
@@ -141,7 +141,7 @@ def _write_next(checkpoints: Checkpoints, pool: Pool) -> None:
 
 
 @kernel
-def finish(checkpoints: Checkpoints, pool: Pool) -> None:
+def finish(checkpoints: Checkpoints, pool: SharedBuffers) -> None:
     """Writes what a checkpoint has yet to write."""
     while checkpoints.state[DONE] < checkpoints.state[QUEUED]:
         _write_next(checkpoints, pool)
@@ -149,7 +149,7 @@ def finish(checkpoints: Checkpoints, pool: Pool) -> None:
 
 
 @kernel
-def go_on(checkpoints: Checkpoints, pool: Pool) -> None:
+def go_on(checkpoints: Checkpoints, pool: SharedBuffers) -> None:
     """Writes what is due at this place of the log; begins a checkpoint if it is time."""
     state = checkpoints.state
     while state[DUE] <= pool.state[INSERTED]:
@@ -164,14 +164,14 @@ def go_on(checkpoints: Checkpoints, pool: Pool) -> None:
 
 
 @inlined
-def is_due(checkpoints: Checkpoints, pool: Pool) -> bool:
+def is_due(checkpoints: Checkpoints, pool: SharedBuffers) -> bool:
     """Whether `go_on` has anything to do."""
     state = checkpoints.state
     return bool(state[DUE] <= pool.state[INSERTED] or (state[TRIGGER] <= pool.state[FLUSHED] and state[DUE] == NEVER))
 
 
 @inlined
-def due(checkpoints: Checkpoints, pool: Pool) -> int:
+def due(checkpoints: Checkpoints, pool: SharedBuffers) -> int:
     """The place of the log from which on `is_due`, if the log is not written up to a later place in between."""
     state = checkpoints.state
     return int64(0) if state[TRIGGER] <= pool.state[FLUSHED] and state[DUE] == NEVER else int64(state[DUE])

@@ -40,7 +40,7 @@ _FULL = Word(0x7F7F7F7F7F7F7F7F)
 _HIGH = Word(0x8080808080808080)
 
 
-class Pool(NamedTuple):
+class SharedBuffers(NamedTuple):
     """So many buffers, and where each page is."""
 
     buffers: NDArray[np.int64]
@@ -67,10 +67,10 @@ class Pool(NamedTuple):
     up to which the log is written; the number of the time of calm, from 1."""
 
 
-def new(buffers: int, pages: int, first_branch: int, first_heap: int) -> Pool:
+def new(buffers: int, pages: int, first_branch: int, first_heap: int) -> SharedBuffers:
     """An empty pool for pages 0 … `pages` − 1."""
     of_pages = np.tile(np.array([NOWHERE, 0], np.int64), (pages, 1))
-    pool = Pool(
+    pool = SharedBuffers(
         of_pages[:, 0],
         np.full(buffers, NOWHERE, np.int32),
         np.zeros(-(-buffers // 8), np.uint64),
@@ -88,7 +88,7 @@ def new(buffers: int, pages: int, first_branch: int, first_heap: int) -> Pool:
 
 
 @kernel
-def _mark_end(pool: Pool) -> None:
+def _mark_end(pool: SharedBuffers) -> None:
     """Makes the bytes behind the last count so large that the hand passes them."""
     own = len(pool.pages) & 7
     if own > 0:
@@ -96,7 +96,7 @@ def _mark_end(pool: Pool) -> None:
 
 
 @kernel
-def clear(pool: Pool) -> None:
+def clear(pool: SharedBuffers) -> None:
     """Takes all pages out, without writing any."""
     pool.buffers[:] = NOWHERE
     pool.pages[:] = NOWHERE
@@ -108,13 +108,13 @@ def clear(pool: Pool) -> None:
 
 
 @inlined
-def count_of(pool: Pool, buffer: int) -> int:
+def count_of(pool: SharedBuffers, buffer: int) -> int:
     """A buffer's usage count."""
     return int64(pool.counts[buffer >> 3] >> Word((buffer & 7) << 3) & _COUNT)
 
 
 @inlined
-def write(pool: Pool, buffer: int) -> None:
+def write(pool: SharedBuffers, buffer: int) -> None:
     """Writes the page in a buffer, and the log before it."""
     page = pool.pages[buffer]
     kind = LEAF if page < pool.firsts[0] else BRANCH if page < pool.firsts[1] else HEAP
@@ -125,13 +125,13 @@ def write(pool: Pool, buffer: int) -> None:
 
 
 @inlined
-def _begin_count(pool: Pool, buffer: int) -> None:
+def _begin_count(pool: SharedBuffers, buffer: int) -> None:
     place = Word((buffer & 7) << 3)
     pool.counts[buffer >> 3] = pool.counts[buffer >> 3] & ~(_COUNT << place) | _ONE << place
 
 
 @inlined
-def _victim(pool: Pool) -> int:
+def _victim(pool: SharedBuffers) -> int:
     """A buffer for another page, with the count 1."""
     counts, state = pool.counts, pool.state
     if state[TAKEN] < len(pool.pages):
@@ -161,7 +161,7 @@ def _victim(pool: Pool) -> int:
 
 
 @inlined
-def _put(pool: Pool, page: int, buffer: int) -> None:
+def _put(pool: SharedBuffers, page: int, buffer: int) -> None:
     """Replaces the page in a buffer."""
     if pool.dirty[buffer]:
         write(pool, buffer)
@@ -171,19 +171,19 @@ def _put(pool: Pool, page: int, buffer: int) -> None:
 
 
 @kernel
-def bring(pool: Pool, page: int) -> None:
+def bring(pool: SharedBuffers, page: int) -> None:
     """Puts a page that is in no buffer into one: it is read, or it is new."""
     _put(pool, page, _victim(pool))
 
 
 @inlined
-def bring_here(pool: Pool, page: int) -> None:
+def bring_here(pool: SharedBuffers, page: int) -> None:
     """The same, in the middle of a loop."""
     _put(pool, page, _victim(pool))
 
 
 @kernel
-def bring_in_turn(pool: Pool, page: int, ring: NDArray[np.int32]) -> None:
+def bring_in_turn(pool: SharedBuffers, page: int, ring: NDArray[np.int32]) -> None:
     """The same for a bulk load. `ring`: (1 + buffers,), the place of the buffer taken last, then the buffers or −1."""
     size = len(ring) - 1
     at = ring[0] % size + 1
@@ -196,7 +196,7 @@ def bring_in_turn(pool: Pool, page: int, ring: NDArray[np.int32]) -> None:
 
 
 @inlined
-def use_buffer(pool: Pool, buffer: int) -> int:
+def use_buffer(pool: SharedBuffers, buffer: int) -> int:
     """Uses the page in a buffer. Returns its count."""
     count = count_of(pool, buffer)
     if count < MOST:
@@ -206,7 +206,7 @@ def use_buffer(pool: Pool, buffer: int) -> int:
 
 
 @inlined
-def use(pool: Pool, page: int) -> int:
+def use(pool: SharedBuffers, page: int) -> int:
     """Uses a page. Returns 1 if it had to be read."""
     buffer = pool.buffers[page]
     if buffer == NOWHERE:
@@ -217,7 +217,7 @@ def use(pool: Pool, page: int) -> int:
 
 
 @inlined
-def use_again(pool: Pool, page: int, times: int) -> None:
+def use_again(pool: SharedBuffers, page: int, times: int) -> None:
     """Uses a page that is in a buffer so many times more."""
     buffer = pool.buffers[page]
     count = count_of(pool, buffer)
@@ -225,14 +225,14 @@ def use_again(pool: Pool, page: int, times: int) -> None:
 
 
 @inlined
-def at_most(pool: Pool, page: int) -> bool:
+def at_most(pool: SharedBuffers, page: int) -> bool:
     """Whether a page is in a buffer and has the highest count."""
     buffer = pool.buffers[page]
     return buffer != NOWHERE and count_of(pool, buffer) == MOST
 
 
 @kernel
-def use_in_turn(pool: Pool, page: int, ring: NDArray[np.int32]) -> int:
+def use_in_turn(pool: SharedBuffers, page: int, ring: NDArray[np.int32]) -> int:
     """Uses a page for a bulk load. Returns 1 if it had to be read."""
     buffer = pool.buffers[page]
     if buffer == NOWHERE:

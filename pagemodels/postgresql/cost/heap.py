@@ -12,8 +12,16 @@ from keybench.compiled import kernel
 from keybench.pagemodels.costs.touches import NONE
 from keybench.pagemodels.postgresql.cost.changes import READ, Counts, image_of, note, whole
 from keybench.pagemodels.postgresql.cost.checkpoints import Checkpoints, append
-from keybench.pagemodels.postgresql.cost.clock_sweep import HEAP, NOWHERE, Pool, bring, bring_in_turn, use, use_in_turn
-from keybench.pagemodels.postgresql.cost.log_records import IMAGE, Sizes, heap_image, row_record, rows_record
+from keybench.pagemodels.postgresql.cost.clock_sweep import (
+    HEAP,
+    NOWHERE,
+    SharedBuffers,
+    bring,
+    bring_in_turn,
+    use,
+    use_in_turn,
+)
+from keybench.pagemodels.postgresql.cost.log_records import IMAGE, LogSizes, heap_image, row_record, rows_record
 from keybench.pagemodels.postgresql.cost.trees import Integers, Places
 
 
@@ -84,11 +92,11 @@ def begin_copy(backends: Backends, writer: int) -> None:
 
 @kernel
 def to_heap(
-    pool: Pool,
+    pool: SharedBuffers,
     checkpoints: Checkpoints,
     first: int,
     backends: Backends,
-    sizes: Sizes,
+    sizes: LogSizes,
     heap_rows: int,
     writer: int,
     n: int,

@@ -19,7 +19,7 @@ from keybench.pagemodels.costs.contract import Counts, Load, LoadCost, Log, Look
 from keybench.pagemodels.costs.look_ups import look_ups
 from keybench.pagemodels.costs.touches import NONE, ancestry, borders, leaves_touched, touched
 from keybench.pagemodels.half_split.state import StatefulSplitModel
-from keybench.pagemodels.half_split.tree import Level
+from keybench.pagemodels.half_split.tree import TreeLevel
 from keybench.pagemodels.postgresql.cost import checkpoints, clock_sweep
 from keybench.pagemodels.postgresql.cost.changes import (
     BYTES,
@@ -30,9 +30,9 @@ from keybench.pagemodels.postgresql.cost.changes import (
     READ,
     WRITTEN,
 )
-from keybench.pagemodels.postgresql.cost.clock_sweep import Pool
+from keybench.pagemodels.postgresql.cost.clock_sweep import SharedBuffers
 from keybench.pagemodels.postgresql.cost.heap import Backends
-from keybench.pagemodels.postgresql.cost.log_records import Sizes
+from keybench.pagemodels.postgresql.cost.log_records import LogSizes
 from keybench.pagemodels.postgresql.cost.rows import begin, insert
 from keybench.pagemodels.postgresql.cost.trees import index
 from keybench.pagemodels.postgresql.records import PAGE_BYTES
@@ -49,7 +49,7 @@ class HeapIndexModel(StatefulSplitModel):
 
     heap_rows: int
     """Rows that fit a page of the heap."""
-    log_sizes: Sizes
+    log_sizes: LogSizes
     """Of what the log says of the table's rows and entries."""
     copy_rows: int
     """Rows that COPY adds to the heap at a time."""
@@ -128,7 +128,7 @@ def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -
 
 
 def _look_ups(
-    load: Load, level: Level, writers: NDArray[np.int16], backends: Backends, pool: Pool, first_heap: int
+    load: Load, level: TreeLevel, writers: NDArray[np.int16], backends: Backends, pool: SharedBuffers, first_heap: int
 ) -> LookUps | None:
     """With shared buffers as they are after the last row."""
     if not (load.look_ups and (n := len(load.ranks))):

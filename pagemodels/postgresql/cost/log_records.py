@@ -46,7 +46,7 @@ FIRST_ENTRY = 8
 """The first entry of a branch page has no key."""
 
 
-class Sizes(NamedTuple):
+class LogSizes(NamedTuple):
     """Bytes of what one table's records are about."""
 
     entry: int
@@ -59,14 +59,14 @@ class Sizes(NamedTuple):
     """The last row of a record, which is not aligned."""
 
 
-def log_sizes(column: Column, payload: int, *, dated: bool) -> Sizes:
+def log_sizes(column: Column, payload: int, *, dated: bool) -> LogSizes:
     """Of a table's rows and of the entries of its key's index."""
     row = 7 + 1 + row_data_bytes(column, payload, dated=dated)  # xl_multi_insert_tuple; all after 23 bytes of header
-    return Sizes(entry_bytes(column), heap_row_bytes(column, payload, dated=dated), row + row % 2, row)
+    return LogSizes(entry_bytes(column), heap_row_bytes(column, payload, dated=dated), row + row % 2, row)
 
 
 @inlined
-def rows_record(sizes: Sizes, rows: int, makes_page: bool, whole: bool) -> int:
+def rows_record(sizes: LogSizes, rows: int, makes_page: bool, whole: bool) -> int:
     """Rows that go to one page of the heap (xl_heap_multi_insert), without the page as a whole."""
     own = 4 + (0 if makes_page else 2 * rows)
     about = IMAGE if whole else (rows - 1) * sizes.logged_row + sizes.last_row
@@ -74,25 +74,25 @@ def rows_record(sizes: Sizes, rows: int, makes_page: bool, whole: bool) -> int:
 
 
 @inlined
-def row_record(sizes: Sizes, whole: bool) -> int:
+def row_record(sizes: LogSizes, whole: bool) -> int:
     """A row that is inserted alone (xl_heap_insert; its header, xl_heap_header, is 2 bytes shorter than COPY's)."""
     return HEADER + FIRST_PAGE + _DATA + 3 + (IMAGE if whole else sizes.last_row - 2)
 
 
 @inlined
-def heap_image(sizes: Sizes, rows: int) -> int:
+def heap_image(sizes: LogSizes, rows: int) -> int:
     """A page of the heap as a whole."""
     return HEAP_OVERHEAD + rows * sizes.row
 
 
 @inlined
-def leaf_image(sizes: Sizes, entries: int, last: bool) -> int:
+def leaf_image(sizes: LogSizes, entries: int, last: bool) -> int:
     """A leaf as a whole; all but the last have a high key."""
     return PAGE_OVERHEAD + (entries if last else entries + 1) * (sizes.entry + LINE_POINTER)
 
 
 @inlined
-def branch_image(sizes: Sizes, children: int, last: bool) -> int:
+def branch_image(sizes: LogSizes, children: int, last: bool) -> int:
     """A branch page as a whole."""
     size = leaf_image(sizes, children, last) - (sizes.entry - FIRST_ENTRY)
     return size if size < PAGE_BYTES else PAGE_BYTES

@@ -19,7 +19,7 @@ from keybench.pagemodels.postgresql.cost.clock_sweep import (
     LEAF,
     MOST,
     NOWHERE,
-    Pool,
+    SharedBuffers,
     at_most,
     bring,
     bring_here,
@@ -29,9 +29,9 @@ from keybench.pagemodels.postgresql.cost.clock_sweep import (
     use_buffer,
 )
 from keybench.pagemodels.postgresql.cost.heap import Backends, begin_copy, to_heap
-from keybench.pagemodels.postgresql.cost.log_records import COMMIT, FIRST_LEAF, INSERT, Sizes, leaf_image
+from keybench.pagemodels.postgresql.cost.log_records import COMMIT, FIRST_LEAF, INSERT, LogSizes, leaf_image
 from keybench.pagemodels.postgresql.cost.splits import split_leaf, traced
-from keybench.pagemodels.postgresql.cost.trees import LAST, MADE, Index, Integers, Places, Tree
+from keybench.pagemodels.postgresql.cost.trees import LAST, MADE, HeapIndex, IndexLevel, Integers, Places
 
 Writers = NDArray[np.int16]
 
@@ -44,14 +44,14 @@ which the server is restarted, or −1; rows after which the log is written even
 
 
 @kernel
-def begin(pool: Pool) -> None:
+def begin(pool: SharedBuffers) -> None:
     """The root as an empty leaf."""
     bring(pool, 0)
     note(pool, 0, append(pool, FIRST_LEAF))
 
 
 @kernel
-def _restart(pool: Pool, checkpoints: Checkpoints, backends: Backends) -> None:
+def _restart(pool: SharedBuffers, checkpoints: Checkpoints, backends: Backends) -> None:
     """Empties the cache after a last checkpoint."""
     finish(checkpoints, pool)
     begin_checkpoint(checkpoints, pool)
@@ -62,22 +62,29 @@ def _restart(pool: Pool, checkpoints: Checkpoints, backends: Backends) -> None:
 
 
 @inlined
-def _is_deep(branches: Tree, row: int) -> bool:
+def _is_deep(branches: IndexLevel, row: int) -> bool:
     """Whether a branch page is on the way to a leaf."""
     return len(branches.births) > 0 and bool(branches.births[0] < row)
 
 
 @inlined
-def _is_tall(branches: Tree, row: int) -> bool:
+def _is_tall(branches: IndexLevel, row: int) -> bool:
     """Whether another page above it is too."""
     return len(branches.made) > 0 and bool(branches.births[branches.made[0]] < row)
 
 
 @kernel
 def _split(
-    pool: Pool, checkpoints: Checkpoints, index: Index, backends: Backends, sizes: Sizes, row: int, goes_to: int,
-    writer: int, counts: Counts,
-) -> None:  # fmt: skip
+    pool: SharedBuffers,
+    checkpoints: Checkpoints,
+    index: HeapIndex,
+    backends: Backends,
+    sizes: LogSizes,
+    row: int,
+    goes_to: int,
+    writer: int,
+    counts: Counts,
+) -> None:
     """A row that splits its leaf."""
     leaves, branches = index.leaves, index.branches
     leaf = leaves.origins[leaves.made[leaves.state[MADE]]]
@@ -94,9 +101,20 @@ def _split(
 
 @inlined
 def _repeat(
-    pool: Pool, checkpoints: Checkpoints, leaves: Tree, size: int, first: int, row: int, until: int, at: Places,
-    writers: Writers, writer: int, leaf: int, branch: int, root: int,
-) -> int:  # fmt: skip
+    pool: SharedBuffers,
+    checkpoints: Checkpoints,
+    leaves: IndexLevel,
+    size: int,
+    first: int,
+    row: int,
+    until: int,
+    at: Places,
+    writers: Writers,
+    writer: int,
+    leaf: int,
+    branch: int,
+    root: int,
+) -> int:
     """Enters rows from `row` on that go where the row before went. Returns their number. `branch`, `root`: the pages on
     their way to the leaf, or −1."""
     if (branch != NONE and pool.buffers[branch] == NOWHERE) or (root != NONE and pool.buffers[root] == NOWHERE):
@@ -120,13 +138,13 @@ def _repeat(
 
 @inlined
 def _fill(
-    pool: Pool,
+    pool: SharedBuffers,
     checkpoints: Checkpoints,
-    index: Index,
-    leaves: Tree,
-    branches: Tree,
+    index: HeapIndex,
+    leaves: IndexLevel,
+    branches: IndexLevel,
     backends: Backends,
-    sizes: Sizes,
+    sizes: LogSizes,
     first: int,
     row: int,
     until: int,
@@ -214,11 +232,11 @@ def _fill(
 
 @kernel
 def insert(
-    pool: Pool,
+    pool: SharedBuffers,
     checkpoints: Checkpoints,
-    index: Index,
+    index: HeapIndex,
     backends: Backends,
-    sizes: Sizes,
+    sizes: LogSizes,
     work: Integers,
     first: int,
     at: Places,

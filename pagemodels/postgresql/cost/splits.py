@@ -9,22 +9,22 @@ from keybench.compiled import inlined, kernel
 from keybench.pagemodels.costs.touches import NONE
 from keybench.pagemodels.postgresql.cost.changes import READ, Counts, image_of, note, whole
 from keybench.pagemodels.postgresql.cost.checkpoints import Checkpoints, append
-from keybench.pagemodels.postgresql.cost.clock_sweep import BRANCH, CALM, LEAF, Pool, bring, use
+from keybench.pagemodels.postgresql.cost.clock_sweep import BRANCH, CALM, LEAF, SharedBuffers, bring, use
 from keybench.pagemodels.postgresql.cost.log_records import (
     FIRST_ENTRY,
     INSERT,
     NEW_ROOT,
     NEXT_PAGE,
     SPLIT,
-    Sizes,
+    LogSizes,
     branch_image,
     leaf_image,
 )
-from keybench.pagemodels.postgresql.cost.trees import LAST, MADE, Index, Tree
+from keybench.pagemodels.postgresql.cost.trees import LAST, MADE, HeapIndex, IndexLevel
 
 
 @inlined
-def traced(tree: Tree, page: int, row: int) -> int:
+def traced(tree: IndexLevel, page: int, row: int) -> int:
     """Where a page's entries were before that row: the page itself, or the one from which it came."""
     while tree.births[page] >= row and tree.origins[page] != NONE:
         page = tree.origins[page]
@@ -32,7 +32,7 @@ def traced(tree: Tree, page: int, row: int) -> int:
 
 
 @kernel
-def _split(tree: Tree, page: int) -> int:
+def _split(tree: IndexLevel, page: int) -> int:
     """Makes the next page of a level. Returns how many entries it has."""
     origin = tree.origins[page]
     entries: int = tree.entries[origin] + 1 - tree.kept[page]
@@ -45,7 +45,13 @@ def _split(tree: Tree, page: int) -> int:
 
 @kernel
 def _to_parent(
-    pool: Pool, checkpoints: Checkpoints, index: Index, sizes: Sizes, leaf: int, row: int, counts: Counts
+    pool: SharedBuffers,
+    checkpoints: Checkpoints,
+    index: HeapIndex,
+    sizes: LogSizes,
+    leaf: int,
+    row: int,
+    counts: Counts,
 ) -> None:
     """The link to a leaf that `row` made, in the branch page above."""
     branches, first = index.branches, index.first_branch
@@ -101,7 +107,13 @@ def _to_parent(
 
 @kernel
 def split_leaf(
-    pool: Pool, checkpoints: Checkpoints, index: Index, sizes: Sizes, goes_to: int, row: int, counts: Counts
+    pool: SharedBuffers,
+    checkpoints: Checkpoints,
+    index: HeapIndex,
+    sizes: LogSizes,
+    goes_to: int,
+    row: int,
+    counts: Counts,
 ) -> None:
     """A row's entry splits its leaf, which was used already."""
     leaves = index.leaves

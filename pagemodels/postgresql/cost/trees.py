@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.tree import Level, build_branches, noted_level
+from keybench.pagemodels.half_split.tree import TreeLevel, build_branches, noted_level
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
 
 
-class Tree(NamedTuple):
+class IndexLevel(NamedTuple):
     """A level of the index: its pages in key order, and how many entries each has now."""
 
     births: Integers
@@ -34,11 +34,11 @@ class Tree(NamedTuple):
 MADE, LAST = range(2)
 
 
-class Index(NamedTuple):
+class HeapIndex(NamedTuple):
     """Both levels, and where all pages have their numbers: leaves, branch pages, the pages above them as one, heap."""
 
-    leaves: Tree
-    branches: Tree
+    leaves: IndexLevel
+    branches: IndexLevel
     parents: Places
     """(leaves,): the branch page that has each leaf in the end; empty if there is none."""
     ways: Places
@@ -50,14 +50,14 @@ class Index(NamedTuple):
     first_heap: int
 
 
-def _tree(pages: Ancestry, level: Level | None, rule: Rule) -> Tree:
+def _tree(pages: Ancestry, level: TreeLevel | None, rule: Rule) -> IndexLevel:
     kept = np.empty(0, np.int64)
     if level is not None:
         kept = np.array([0, rule.keep_append, rule.keep_edge, rule.keep_interior], np.int64)[level.kinds + 1]
-    return Tree(*pages, kept, np.zeros(len(pages.births), np.int32), np.zeros(2, np.int64))
+    return IndexLevel(*pages, kept, np.zeros(len(pages.births), np.int32), np.zeros(2, np.int64))
 
 
-def index(ranks: Integers, leaf: Rule, branch: Rule) -> tuple[Index, Level, Integers]:
+def index(ranks: Integers, leaf: Rule, branch: Rule) -> tuple[HeapIndex, TreeLevel, Integers]:
     """(the index before its first row, its leaves in the end, the place of each page in its file by page number)."""
     level = noted_level(ranks, leaf)
     above = build_branches(level, branch)
@@ -67,7 +67,7 @@ def index(ranks: Integers, leaf: Rule, branch: Rule) -> tuple[Index, Level, Inte
     parents = np.empty(0, np.int32)
     if above:
         parents = np.searchsorted(np.cumsum(above[0].rows), np.arange(len(level)), side="right").astype(np.int32)
-    built = Index(
+    built = HeapIndex(
         _tree(leaves, level, leaf),
         _tree(branches, above[0] if above else None, branch),
         parents,

@@ -41,7 +41,7 @@ _IN_TX, _LAST_WRITER, _PART = range(3)
 NOBODY = -1
 
 
-class Rows(NamedTuple):
+class SentRows(NamedTuple):
     """Whose rows come when."""
 
     ends: Integers
@@ -55,9 +55,9 @@ class Rows(NamedTuple):
     """(3,): rows of the transaction so far, the writer of the last one, and the part of the load."""
 
 
-def rows_of(ends: Integers, writers: NDArray[np.int16], rows_per_tx: int, restart: int | None) -> Rows:
+def rows_of(ends: Integers, writers: NDArray[np.int16], rows_per_tx: int, restart: int | None) -> SentRows:
     """Before the first row."""
-    return Rows(ends, writers, rows_per_tx, -1 if restart is None else restart, np.array([0, NOBODY, 0]))
+    return SentRows(ends, writers, rows_per_tx, -1 if restart is None else restart, np.array([0, NOBODY, 0]))
 
 
 @inlined
@@ -161,7 +161,7 @@ def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_tabl
 
 
 @kernel
-def replay(pager: Pager, rows: Rows, trace: Ints, table: Ints, first: int, end: int) -> None:
+def replay(pager: Pager, rows: SentRows, trace: Ints, table: Ints, first: int, end: int) -> None:
     """Replays the records of rows `first` … `end` − 1 of the key's b-tree, and of the table beside it.
 
     `table`: the trace of that table, (0,) if there is none.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from keybench.pagemodels.costs.touches import NONE, ancestry, borders, leaves_touched, touched
 from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.tree import Level, noted_level
+from keybench.pagemodels.half_split.tree import TreeLevel, noted_level
 
 RULE = Rule(room=6, room_last=7, keep_append=6, keep_edge=6, keep_interior=4)
 
@@ -77,5 +77,5 @@ def test_every_row_touches_the_page_that_it_would_find(n: int, seed: int, runs: 
 
 
 def test_one_page_has_no_ancestry() -> None:
-    pages = ancestry(Level(np.array([-1]), np.zeros(1, np.int8), np.array([3])))
+    pages = ancestry(TreeLevel(np.array([-1]), np.zeros(1, np.int8), np.array([3])))
     assert (pages.origins.tolist(), pages.neighbours.tolist(), pages.made.tolist()) == ([NONE], [NONE], [])

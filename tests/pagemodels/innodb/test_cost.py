@@ -32,7 +32,7 @@ from keybench.pagemodels.innodb.cost.page_list import (
     SHORT,
     WRITES,
     WRITTEN,
-    Pool,
+    BufferPool,
 )
 from keybench.pagemodels.innodb.leaf_memory import FREED as FREE_PLACE
 from keybench.pagemodels.innodb.leaf_memory import LEAVES, PAGE, TOP, grow
@@ -81,7 +81,7 @@ def test_the_pool_is_the_plain_one(
         same(pool, plain)
 
 
-def same(pool: Pool, plain: PlainPool) -> None:
+def same(pool: BufferPool, plain: PlainPool) -> None:
     """Asserts that both pools are in the same state, with the same pages."""
     state = pool.state
     assert (state[LENGTH], state[FREE], state[FREED]) == (len(plain.pages), plain.free, plain.freed)
