@@ -1,14 +1,149 @@
-"""An Oracle index with a past: deleted entries go when their leaf is needed (`deleted_entries`), not by themselves."""
+"""An Oracle index with a past: deleted entries go when their leaf is needed, not by themselves.
+
+An entry that comes into a leaf removes all deleted entries of that leaf first (R. Foote, "Deleted Index Entries Part
+II", 2008). A leaf that has only deleted entries stays in the tree, but is on the freelist: the next split takes it as
+its new block ("Part IV"; T. Kyte, "Expert Oracle Database Architecture"). Which one is taken first is not documented;
+here it is the one with the lowest number.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from keybench.pagemodels.half_split.kernel import COUNT, LOWER, USED_SLOTS
+from keybench.compiled import kernel
+from keybench.pagemodels.half_split.contents import DELETED, PRESENT, States, sweep_leaf
+from keybench.pagemodels.half_split.kernel import (
+    COUNT,
+    LAST,
+    LOWER,
+    NEXT,
+    PREVIOUS,
+    UPPER,
+    USED,
+    USED_SLOTS,
+    Leaves,
+    SplitRules,
+    split,
+)
 from keybench.pagemodels.half_split.page_deletion import parents_of
 from keybench.pagemodels.half_split.pages import Integers, pages_of
 from keybench.pagemodels.half_split.state import SplitState
-from keybench.pagemodels.oracle import deleted_entries
+from keybench.pagemodels.memory import uncounted
+
+
+@kernel
+def deleted_entries(leaves: Leaves, states: States, deleted: NDArray[np.int32]) -> None:
+    """Counts the deleted entries of each slot."""
+    for slot in range(leaves.state[USED_SLOTS]):
+        deleted[slot] = 0
+        for i in range(leaves.slots[slot, COUNT]):
+            deleted[slot] += states[leaves.content[slot, i]] == DELETED
+
+
+@kernel
+def _unlink(leaves: Leaves, slot: int) -> None:
+    """Takes a leaf out of the chain. Its left neighbour takes over its range; if it has none, the right one does."""
+    cells, slots, state = leaves.cells, leaves.slots, leaves.state
+    before, after = slots[slot, PREVIOUS], slots[slot, NEXT]
+    lower, upper = slots[slot, LOWER], slots[slot, UPPER]
+    if after >= 0:
+        slots[after, PREVIOUS] = before
+    if before >= 0:
+        owner = before
+        slots[before, NEXT], slots[before, UPPER] = after, upper
+    else:
+        owner = after
+        slots[after, LOWER] = lower
+    if state[LAST] == slot:
+        state[LAST] = before
+    width = (1 << leaves.shift) - 1
+    for cell in range((lower + width) >> leaves.shift, min((upper + width) >> leaves.shift, len(cells))):
+        cells[cell] = owner
+
+
+@kernel
+def sweep_reached(
+    leaves: Leaves, sizes: NDArray[np.uint16], states: States, deleted: NDArray[np.int32], ranks: NDArray[np.int64]
+) -> None:
+    """Removes the deleted entries of all leaves into which these ranks go."""
+    cells, slots = leaves.cells, leaves.slots
+    for rank in ranks:
+        slot = int(cells[(rank - leaves.low) >> leaves.shift])
+        while rank >= slots[slot, UPPER]:
+            slot = int(slots[slot, NEXT])
+        if deleted[slot]:
+            sweep_leaf(leaves, sizes, states, slot)
+            deleted[slot] = 0
+
+
+@kernel
+def sweep_awaiting(leaves: Leaves, sizes: NDArray[np.uint16], states: States, deleted: NDArray[np.int32]) -> None:
+    """Removes the deleted entries of all leaves to which keys belong that are present but have no entry yet.
+
+    For many ranks this is faster than `sweep_reached`, as it goes through the keys in order.
+    """
+    slots = leaves.slots
+    for slot in range(leaves.state[USED_SLOTS]):
+        if not deleted[slot]:
+            continue
+        awaited = deleted[slot] - slots[slot, COUNT]
+        for rank in range(slots[slot, LOWER], slots[slot, UPPER]):
+            awaited += states[rank] == PRESENT
+        if awaited:
+            sweep_leaf(leaves, sizes, states, slot)
+            deleted[slot] = 0
+
+
+@kernel
+def insert(
+    leaves: Leaves,
+    rules: SplitRules,
+    sizes: NDArray[np.uint16],
+    states: States,
+    deleted: NDArray[np.int32],
+    empty: NDArray[np.int64],
+    ranks: NDArray[np.int64],
+    taken: NDArray[np.int64],
+) -> int:
+    """Inserts ranks in order of arrival until a split finds no leaf to take. Returns how many.
+
+    `deleted`: deleted entries of each slot. `empty`: slots that had no others, in the order in which they are taken.
+    `taken[0]` has the place of the next one and how many were taken; `taken[j]` has, of the j-th, the row of arrival
+    at which it was taken, and what it had in `births`.
+    """
+    leaves, rules = uncounted(leaves), uncounted(rules)
+    cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
+    for i in range(len(ranks)):
+        rank = ranks[i]
+        slot = int(cells[(rank - leaves.low) >> leaves.shift])
+        while rank >= slots[slot, UPPER]:
+            slot = int(slots[slot, NEXT])
+        if deleted[slot]:
+            sweep_leaf(leaves, sizes, states, slot)
+            deleted[slot] = 0
+        used = slots[slot, USED] + (int(sizes[rank]) if len(sizes) else 1)
+        if used <= (rules.room_last if slot == state[LAST] else rules.room):
+            content[slot, slots[slot, COUNT]] = rank
+            slots[slot, COUNT] += 1
+            slots[slot, USED] = used
+            continue
+        new = -1
+        while new < 0 and taken[0, 0] < len(empty):
+            candidate = empty[taken[0, 0]]
+            taken[0, 0] += 1
+            if deleted[candidate] and deleted[candidate] == slots[candidate, COUNT]:
+                new = candidate
+        if new < 0:
+            return i
+        sweep_leaf(leaves, sizes, states, new)
+        deleted[new] = 0
+        taken[0, 1] += 1
+        taken[taken[0, 1], 0], taken[taken[0, 1], 1] = i, leaves.births[new]
+        _unlink(leaves, new)
+        split(leaves, rules, sizes, slot, rank, i, new)
+    return len(ranks)
+
 
 _FEW = 16
 """To find the leaves of one in so many of all keys is faster than to go through all of them."""
@@ -36,7 +171,7 @@ class OracleState(SplitState):
         """Inserts into the leaves. Returns (row, birth) of each leaf that was taken for a split: (leaves, 2)."""
         level = self._levels[0]
         deleted = np.zeros(len(level.leaves.slots), np.int32)
-        deleted_entries.deleted_entries(level.leaves, self._states, deleted)
+        deleted_entries(level.leaves, self._states, deleted)
         empty = np.flatnonzero((deleted > 0) & (deleted == level.leaves.slots[:, COUNT]))
         empty = empty[empty < level.leaves.state[USED_SLOTS]]
         empty = empty[np.argsort(-1 - level.leaves.births[empty])]
@@ -45,12 +180,12 @@ class OracleState(SplitState):
         done = 0
         if len(empty):
             given = self._sizes, self._states, deleted
-            done = deleted_entries.insert(level.leaves, level.rules, *given, empty, ranks, taken)
+            done = insert(level.leaves, level.rules, *given, empty, ranks, taken)
         left = ranks[done:]
         if len(left) < self._keys // _FEW:
-            deleted_entries.sweep_reached(level.leaves, self._sizes, self._states, deleted, left)
+            sweep_reached(level.leaves, self._sizes, self._states, deleted, left)
         else:
-            deleted_entries.sweep_awaiting(level.leaves, self._sizes, self._states, deleted)
+            sweep_awaiting(level.leaves, self._sizes, self._states, deleted)
         self._deleted = int(deleted[: level.leaves.state[USED_SLOTS]].sum())
         level.insert_from(done, ranks, self._sizes)
         return taken[1 : 1 + taken[0, 1]]

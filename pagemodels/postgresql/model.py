@@ -14,6 +14,10 @@ Branch pages follow the same rule with a fill factor of 70 and a first entry wit
 equally good, and the server takes the one that its sorting routine puts first (`qsort.py`). This too equalled live
 servers wherever it was compared, but it is a property of the routine and no rule of nbtree: on versions other than 15
 and 18, take branch pages, and `nonadjacent`, which depends on them, as an approximation within 1 %.
+
+CREATE INDEX and REINDEX finish a page when less than the fill factor's share of it is free, or when the next item would
+not fit (nbtsort.c, _bt_buildadd). The item that came last then becomes its high key and the first item of the next
+page. Branch pages are filled to 70 %.
 """
 
 from __future__ import annotations

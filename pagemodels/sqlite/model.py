@@ -29,9 +29,8 @@ from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.cost.load import load_cost
 from keybench.pagemodels.sqlite.free_list import lengthen, new_file
-from keybench.pagemodels.sqlite.indexed_state import IndexedState
 from keybench.pagemodels.sqlite.load import load, load_beside
-from keybench.pagemodels.sqlite.state import SqliteStats, TreeState, noted, stats
+from keybench.pagemodels.sqlite.state import IndexedState, SqliteStats, TreeState, noted, stats
 from keybench.pagemodels.sqlite.tree import Tree
 
 Ranks = NDArray[np.int64]

@@ -8,18 +8,108 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.compiled import kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import chosen
 from keybench.pagemodels.server_pages import ServerPages
+from keybench.pagemodels.sqlite import free_list
+from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.bitmaps import ARRIVED
-from keybench.pagemodels.sqlite.erase import erase
-from keybench.pagemodels.sqlite.free_list import Ints, lengthen, new_file
-from keybench.pagemodels.sqlite.from_pages import fill_tree
-from keybench.pagemodels.sqlite.load import load
+from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, Marks, add, holds
+from keybench.pagemodels.sqlite.free_list import lengthen, new_file
+from keybench.pagemodels.sqlite.load import erase, erase_beside, load, load_beside
 from keybench.pagemodels.sqlite.records import require_fill
-from keybench.pagemodels.sqlite.tree import BULK, CELLS, LARGEST, NUMBER, ROWS_IN_LEAVES, USED, WORDS, Tree, chain
+from keybench.pagemodels.sqlite.tree import (
+    BULK,
+    CELLS,
+    LARGEST,
+    NUMBER,
+    PARENT,
+    ROWS_IN_LEAVES,
+    UPPER,
+    USED,
+    WORDS,
+    Ints,
+    Tree,
+    chain,
+)
+
+Integers = NDArray[np.int64]
+Ranks = NDArray[np.int64]
+Sizes = NDArray[np.uint16]
+
+
+def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, borders: Integers | None) -> None:
+    """Gives an empty b-tree these pages; `present`: the ranks of its rows, ascending.
+
+    `borders`: of a rowid table, the lowest rank that goes to each leaf but the first. If None, a divider counts as the
+    last row on its left, as it is unless that row was deleted. UsageError for pages that do not belong to these rows.
+    """
+    facts, level = tree.facts, pages.levels[0]
+    n, rows_in_leaves = len(level.numbers), bool(facts[trees.ROWS_IN_LEAVES])
+    pages.require(len(present) - (0 if rows_in_leaves else n - 1))
+    ends = np.cumsum(level.entries + (not rows_in_leaves))
+    uppers = np.append(present[ends[:-1] - 1], facts[trees.LAST])
+    if rows_in_leaves and borders is not None:
+        uppers[:-1] = borders - 1
+    slots = uppers >> facts[trees.SHIFT]
+    if (np.diff(slots) <= 0).any():
+        raise UsageError("leaves of this b-tree have fewer rows than SQLite leaves there: VACUUM it first.")
+    bytes_before = np.append(0, np.cumsum(_leaf_bytes(tree, present)))
+    starts = np.append(0, ends[:-1])
+    tree.leaves[slots, USED] = bytes_before[starts + level.entries] - bytes_before[starts]
+    tree.leaves[slots, CELLS], tree.leaves[slots, NUMBER] = level.entries, level.numbers
+    tree.leaves[slots, PARENT] = -1
+    _mark(tree.marks, int(facts[trees.WORDS]), ARRIVED, present)
+    _mark(tree.marks, int(facts[trees.WORDS]), BORDERS, uppers)
+    facts[trees.LEAVES], facts[trees.LARGEST] = n, present.max(initial=-1)
+    _add_branches(tree, pages, uppers, slots)
+    file[free_list.END] = pages.next_page - 1
+    for page in pages.free.tolist():
+        free_list.lengthen(file)
+        free_list.give_back(file, page, file[free_list.FREE])
+
+
+def _add_branches(tree: Tree, pages: ServerPages, uppers: Integers, slots: Integers) -> None:
+    children, places, below = uppers, slots, tree.leaves
+    for level in pages.levels[1:]:
+        while tree.facts[trees.PAGES] + len(level.numbers) > tree.facts[trees.MOST_PAGES]:
+            trees.grow(tree)
+        if below is not tree.leaves:
+            below = tree.branches  # `grow` may have moved it
+        made, begin = np.empty(len(level.numbers), np.int64), 0
+        for i, (number, count) in enumerate(zip(level.numbers.tolist(), level.entries.tolist(), strict=True)):
+            page, end = trees.new_branch(tree, number), begin + count
+            place = trees.children_of(tree, page)
+            tree.children[place : place + count] = children[begin:end]
+            tree.branches[page, USED] = _divider_bytes(tree, uppers[begin : end - 1]).sum()
+            tree.branches[page, CELLS], tree.branches[page, UPPER] = count - 1, uppers[end - 1]
+            tree.branches[page, PARENT] = -1
+            below[places[begin:end], PARENT] = page
+            made[i], begin = page, end
+        uppers = uppers[np.cumsum(level.entries) - 1]
+        children, places, below = made, made, tree.branches
+
+
+def _leaf_bytes(tree: Tree, keys: Integers) -> Integers:
+    """As `trees.cell_bytes`."""
+    raw = tree.sizes[keys] if len(tree.sizes) > 1 else np.full(len(keys), tree.sizes[0])
+    return np.maximum(raw.astype(np.int64), 4) + 2
+
+
+def _divider_bytes(tree: Tree, keys: Integers) -> Integers:
+    """As `trees.cell_bytes`."""
+    if len(tree.dividers):
+        return tree.dividers[keys].astype(np.int64) + 2
+    raw = tree.sizes[keys] if len(tree.sizes) > 1 else np.full(len(keys), tree.sizes[0])
+    return raw.astype(np.int64) + 6
+
+
+@kernel
+def _mark(marks: Marks, first: int, which: int, ranks: Integers) -> None:
+    for rank in ranks:
+        add(marks, first, which, rank)
 
 
 @dataclass(frozen=True)
@@ -57,7 +147,6 @@ def stats(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_others: 
     )
 
 
-Ranks = NDArray[np.int64]
 _SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]
 
 
@@ -149,3 +238,93 @@ class TreeState(State):
         tree.facts[_SPLITS] = self._tree.facts[_SPLITS]
         fill_tree(tree, file, np.flatnonzero(chosen(ranks, self._keys)), pages, borders)
         self._tree, self._file = tree, file
+
+
+_ROWIDS = 2
+"""Rowids for each key that ever comes: a key that comes again gets another one."""
+_NO_RANKS = np.empty(0, np.int64)
+
+
+class IndexedState(State):
+    """The index. A row's rowid is the highest one in the table plus one, so its size depends on when the row came."""
+
+    def __init__(self, rows: Sizes, entries: Sizes, page_bytes: int, keys: int) -> None:
+        """`rows`: bytes of each row's cell in the table without its rowid, by the key's rank: (keys,) or (1,).
+        `entries`: those of its record in the index, likewise."""
+        self._rows, self._entries = np.broadcast_to(rows, keys), np.broadcast_to(entries, keys)
+        self._numbers = np.zeros(keys, np.int64)
+        """(keys,): the rowid of each key that is there, less one: its rank in the table."""
+        most = _ROWIDS * keys
+        varints = cells.varint_bytes(np.arange(1, most + 1))
+        row_sizes = _bounded(most, int(rows.min()) + 1, int(rows.max()) + int(varints.max(initial=1)))
+        last = int(cells.integer_bytes(np.array([most]))[0])
+        bounds = np.array([entries.min(), entries.max() + last])
+        stored = cells.stored(bounds, page_bytes, table=False).sizes
+        entry_sizes = _bounded(keys, int(stored[0]), int(stored[1]))
+        dividers = (4 + varints).astype(np.uint16)
+
+        def table() -> Tree:
+            return trees.new(_NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, most))
+
+        def index() -> Tree:
+            return trees.new(_NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
+
+        self._empty_table: Callable[[], Tree] = table
+        super().__init__(index, page_bytes, keys)
+
+    def build(self, ranks: Ranks, fill: int) -> None:
+        """Replaces both b-trees by those that VACUUM makes of these keys, which came in this order."""
+        there = chosen(ranks, self._keys)
+        cells.require_fill(fill)
+        self._number(ranks, 0)
+        self._replace(np.flatnonzero(there), fill)
+
+    def _begun(self) -> tuple[Tree, Ints]:
+        self._table, tree, file = self._empty_table(), self._empty(), new_file(self._page_bytes)
+        for each in (self._table, tree):
+            trees.start(each, file)
+        return tree, file
+
+    def _fill(self, ranks: Ranks) -> None:
+        rows, file = np.sort(self._numbers[ranks]), self._file
+        self._each(lambda begin, end: load(self._table, file, rows, begin, end, True), len(rows))
+        super()._fill(ranks)
+
+    def _load(self, ranks: Ranks) -> None:
+        rows, begin, reached = self._number(ranks, int(self._table.facts[LARGEST]) + 1), 0, 0
+        while True:
+            begin, reached = load_beside(self._table, self._tree, self._file, rows, ranks, begin, len(rows), reached)
+            if begin == reached == len(rows):
+                return
+            self._grow()
+
+    def _erase(self, ranks: Ranks) -> None:
+        rows, table = self._numbers[ranks], self._table
+        self._each(lambda begin, end: erase_beside(table, self._tree, self._file, rows, ranks, begin, end), len(rows))
+        words = np.flatnonzero(table.marks[2 * int(table.facts[WORDS]) + ARRIVED :: 2])
+        last = 64 * int(words.max(initial=-1)) + 63
+        while last >= 0 and not holds(table.marks, int(table.facts[WORDS]), ARRIVED, last):
+            last -= 1
+        table.facts[LARGEST] = last
+
+    def _number(self, ranks: Ranks, first: int) -> Ranks:
+        """Gives keys their places in the table, from `first` on, and their sizes."""
+        rows = np.arange(first, first + len(ranks))
+        if first + len(ranks) > _ROWIDS * self._keys:
+            raise UsageError("too many keys came again for this state: make one for more keys.")
+        self._numbers[ranks] = rows
+        self._table.sizes[rows] = self._rows[ranks] + cells.varint_bytes(rows + 1)
+        entries = self._entries[ranks] + cells.integer_bytes(rows + 1)
+        self._tree.sizes[ranks] = cells.stored(entries, self._page_bytes, table=False).sizes
+        return rows
+
+    def _grow(self) -> None:
+        super()._grow()
+        trees.grow(self._table)
+
+
+def _bounded(n: int, least: int, most: int) -> Sizes:
+    """Sizes of n cells, not known yet, and behind them the bounds from which `trees.new` decides how pages are kept."""
+    sizes = np.full(n + 2, most, np.uint16)
+    sizes[n] = least
+    return sizes

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.postgresql.cost.clock_sweep import CALM, DIRTY, FLUSHED, INSERTED, NEEDED, SharedBuffers, write
-from keybench.pagemodels.postgresql.cost.log_records import CHECKPOINT
+from keybench.pagemodels.postgresql.cost.log_records import CHECKPOINT, IMAGE
 
 SEGMENT_BYTES = 16 << 20
 TARGET = 0.9
@@ -175,3 +175,31 @@ def due(checkpoints: Checkpoints, pool: SharedBuffers) -> int:
     """The place of the log from which on `is_due`, if the log is not written up to a later place in between."""
     state = checkpoints.state
     return int64(0) if state[TRIGGER] <= pool.state[FLUSHED] and state[DUE] == NEVER else int64(state[DUE])
+
+
+Counts = NDArray[np.int64]
+
+READ, WRITTEN, IMAGES, IMAGE_BYTES, BYTES, CHECKPOINTS = 0, 3, 6, 7, 8, 9
+"""Fields of what is counted; pages read and written take three each, by kind."""
+FIELDS = 10
+
+
+@inlined
+def note(pool: SharedBuffers, page: int, place: int) -> None:
+    """Notes that a page changed."""
+    pool.changed[page] = place
+    pool.dirty[pool.buffers[page]] |= DIRTY
+
+
+@inlined
+def whole(pool: SharedBuffers, checkpoints: Checkpoints, page: int) -> bool:
+    """Whether the log takes the page as a whole."""
+    return bool(pool.changed[page] <= checkpoints.state[REDO])
+
+
+@inlined
+def image_of(counts: Counts, size: int) -> int:
+    """Counts a page as a whole. Returns what it adds to its record."""
+    counts[IMAGES] += 1
+    counts[IMAGE_BYTES] += size
+    return IMAGE + size

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.pagemodels.costs.touches import NONE
-from keybench.pagemodels.postgresql.cost.changes import READ, Counts, image_of, note, whole
-from keybench.pagemodels.postgresql.cost.checkpoints import Checkpoints, append
+from keybench.pagemodels.postgresql.cost.checkpoints import READ, Checkpoints, Counts, append, image_of, note, whole
 from keybench.pagemodels.postgresql.cost.clock_sweep import (
     HEAP,
     NOWHERE,

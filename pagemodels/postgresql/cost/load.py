@@ -21,7 +21,7 @@ from keybench.pagemodels.costs.touches import NONE, ancestry, borders, leaves_to
 from keybench.pagemodels.half_split.state import StatefulSplitModel
 from keybench.pagemodels.half_split.tree import TreeLevel
 from keybench.pagemodels.postgresql.cost import checkpoints, clock_sweep
-from keybench.pagemodels.postgresql.cost.changes import (
+from keybench.pagemodels.postgresql.cost.checkpoints import (
     BYTES,
     CHECKPOINTS,
     FIELDS,

@@ -8,8 +8,23 @@ from numpy.typing import NDArray
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs.touches import NONE, part_of
 from keybench.pagemodels.memory import prefetch, uncounted
-from keybench.pagemodels.postgresql.cost.changes import BYTES, CHECKPOINTS, READ, WRITTEN, Counts, image_of, note, whole
-from keybench.pagemodels.postgresql.cost.checkpoints import BEGUN, Checkpoints, append, due, finish, go_on, is_due
+from keybench.pagemodels.postgresql.cost.checkpoints import (
+    BEGUN,
+    BYTES,
+    CHECKPOINTS,
+    READ,
+    WRITTEN,
+    Checkpoints,
+    Counts,
+    append,
+    due,
+    finish,
+    go_on,
+    image_of,
+    is_due,
+    note,
+    whole,
+)
 from keybench.pagemodels.postgresql.cost.checkpoints import begin as begin_checkpoint
 from keybench.pagemodels.postgresql.cost.clock_sweep import (
     BRANCH,

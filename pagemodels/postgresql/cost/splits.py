@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from keybench.compiled import inlined, kernel
 from keybench.pagemodels.costs.touches import NONE
-from keybench.pagemodels.postgresql.cost.changes import READ, Counts, image_of, note, whole
-from keybench.pagemodels.postgresql.cost.checkpoints import Checkpoints, append
+from keybench.pagemodels.postgresql.cost.checkpoints import READ, Checkpoints, Counts, append, image_of, note, whole
 from keybench.pagemodels.postgresql.cost.clock_sweep import BRANCH, CALM, LEAF, SharedBuffers, bring, use
 from keybench.pagemodels.postgresql.cost.log_records import (
     FIRST_ENTRY,

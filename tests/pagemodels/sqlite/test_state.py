@@ -19,8 +19,7 @@ from keybench.pagemodels.server_pages import Level, ServerPages
 from keybench.pagemodels.sqlite import free_list
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.indexed_state import IndexedState
-from keybench.pagemodels.sqlite.state import State, TreeState
+from keybench.pagemodels.sqlite.state import IndexedState, State, TreeState
 from tests.pagemodels.sqlite.reference import File, Page, Tree
 
 Ranks = NDArray[np.int64]

@@ -15,7 +15,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, Server
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.postgresql.cost import checkpoints
-from keybench.pagemodels.postgresql.cost.changes import BYTES
+from keybench.pagemodels.postgresql.cost.checkpoints import BYTES
 from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits, counted, limits
 from tests.pagemodels.postgresql.cost.reference import Reference
 
