@@ -195,11 +195,11 @@ class MySqlSession(Session):
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
         """The keys as literals. The first time, the optimiser's statistics are gathered."""
-        if not self._analysed:
-            with connection.server_errors(self._title):
-                self._connection.autocommit(True)
+        with connection.server_errors(self._title):
+            self._connection.autocommit(True)  # LOAD DATA turned it off, and deletions would not be committed
+            if not self._analysed:
                 self._connection.run(f"ANALYZE TABLE {ddl.name(self._table)}")
-            self._analysed = True
+                self._analysed = True
         return [literal.tobytes() for literal in load_data.literals(self._table.column, keys)]
 
     def find(self, key: object) -> int:
