@@ -21,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
+from keybench.databases.hosting.keeper_processes import Spec
 from keybench.errors import EnvironmentMissing
 from keybench.locked_folder import PREFIX, base_directory
 
@@ -28,11 +29,11 @@ if sys.platform != "win32":
     import pwd
 
     from keybench.databases.hosting import folder_keeper
-    from keybench.databases.hosting.keeper_processes import Spec
 
 _SOCKET_LIMIT = 100
 _SOCKET_NAME = "/.s.PGSQL.00000.lock"
 _STOP_SECONDS = 30.0
+_DEATH_SIGNAL = signal.SIGTERM if sys.platform == "win32" else signal.SIGQUIT
 
 
 def server_user() -> str | None:
@@ -110,16 +111,20 @@ class PrivateFolder:
         environment: Mapping[str, str] | None = None,
         installation: Path | None = None,
     ) -> None:
-        self._engine = engine
-        self._setup = setup
-        self._server = server
-        self._files = dict(files or {})
-        self._stop_signal = stop_signal
-        self._restart_signal = restart_signal
-        self._death_signal = parent_death_signal
-        self._user = (run_as or server_user()) if server and os.geteuid() == 0 else None
-        self._environment = dict(environment or {})
-        self._installation = installation
+        self._spec = Spec(
+            engine=engine,
+            base="",
+            runner=os.getpid(),
+            setup=setup,
+            server=server,
+            files=dict(files or {}),
+            stop_signal=stop_signal,
+            restart_signal=restart_signal,
+            death_signal=parent_death_signal or _DEATH_SIGNAL,
+            user=(run_as or server_user()) if server and os.geteuid() == 0 else None,
+            environment=dict(environment or {}),
+            installation=str(installation) if installation else None,
+        )
         self._keeper: subprocess.Popen[bytes] | None = None
         self._state = _State()
 
@@ -133,7 +138,7 @@ class PrivateFolder:
     @property
     def installation(self) -> Path | None:
         """The directory of the server's programs: the given one, or its copy in the folder."""
-        return self._state.installation or self._installation
+        return self._state.installation or (Path(self._spec.installation) if self._spec.installation else None)
 
     @property
     def server_pid(self) -> int | None:
@@ -148,25 +153,12 @@ class PrivateFolder:
         base = base_directory()
         self._state = _State()
         if sys.platform == "win32":
-            self._state.folder = Path(tempfile.mkdtemp(prefix=f"keybench-{self._engine}-", dir=base))
+            self._state.folder = Path(tempfile.mkdtemp(prefix=f"keybench-{self._spec.engine}-", dir=base))
             self._state.started = True
             atexit.register(self.stop)
             return self
         self._check(base)
-        spec = Spec(
-            engine=self._engine,
-            base=str(base),
-            runner=os.getpid(),
-            setup=self._setup,
-            server=self._server,
-            files=self._files,
-            stop_signal=self._stop_signal,
-            restart_signal=self._restart_signal,
-            death_signal=self._death_signal or signal.SIGQUIT,
-            user=self._user,
-            environment=self._environment,
-            installation=str(self._installation) if self._installation else None,
-        )
+        spec = self._spec._replace(base=str(base), runner=os.getpid())
         deadline = time.monotonic() + timeout
         self._keeper = subprocess.Popen(
             [sys.executable, "-P", "-m", folder_keeper.__name__],
@@ -242,8 +234,8 @@ class PrivateFolder:
             raise EnvironmentMissing(
                 f"the directory {base} for private servers is not there: create it or set KEYBENCH_TMP."
             )
-        socket = f"{base}/{PREFIX}{self._engine}-00000000{_SOCKET_NAME}"
-        if self._server and len(os.fsencode(socket)) >= _SOCKET_LIMIT:
+        socket = f"{base}/{PREFIX}{self._spec.engine}-00000000{_SOCKET_NAME}"
+        if self._spec.server and len(os.fsencode(socket)) >= _SOCKET_LIMIT:
             raise EnvironmentMissing(
                 f"the directory {base} is too long for a server's socket, whose path must stay below {_SOCKET_LIMIT} "
                 "characters: set KEYBENCH_TMP to a shorter one, such as /tmp."
@@ -252,7 +244,8 @@ class PrivateFolder:
     def _explain(self, problem: str) -> str:
         text = self.log_tail()
         lines = f" The end of its log:\n{text}" if text else ""
-        return f"the private {self._engine} server {problem.rstrip('.')}.{lines}\nFix that, or choose another --server."
+        server = f"the private {self._spec.engine} server"
+        return f"{server} {problem.rstrip('.')}.{lines}\nFix that, or choose another --server."
 
     def _write(self, line: bytes) -> None:
         stream = self._keeper.stdin if self._keeper else None

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
-from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import QuestionLoad
-from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
+from keybench.databases.contract.roles import Address, OwnedSchema, Settings
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import questions as ask
-from keybench.databases.core.coordination import CoordinationTable
-from keybench.databases.hosting.container import KIND
+from keybench.databases.core.functions import scripts
+from keybench.databases.core.server_engine import Part, ServerEngine
 from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour, number
 from keybench.databases.mysql.settings import configured, model_parameters
@@ -45,7 +44,7 @@ _QUESTIONS = (
 
 
 @dataclass(frozen=True)
-class MySqlEngine(Engine):
+class MySqlEngine(ServerEngine):
     """The engine of one flavour.
 
     A clustered key is the primary key, so the table is the key's b-tree. A nonclustered key has a unique secondary
@@ -65,6 +64,13 @@ class MySqlEngine(Engine):
             title=flavour.title,
             columns=flavour.columns,
             servers=("container", "local"),
+            parts={
+                "admin": "admin:MySqlAdmin",
+                "session": "session:MySqlSession",
+                "owned_schema": "owned_schema:Database",
+                "container": "container:container_server",
+                "local": "local:LocalServer",
+            },
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
             server_keys=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
@@ -90,27 +96,16 @@ class MySqlEngine(Engine):
         """Why this kind of private server cannot be started here; empty where it can."""
         return local.missing(self.flavour, server)
 
-    def provision(self, server: str, settings: Settings) -> Provision:
-        """A private server, or the one at a URL; a password in the URL is moved to the environment at once."""
-        if "://" in server:
-            from keybench.databases.hosting.url_server import UrlServer
-            from keybench.databases.mysql.owned_schema import Database
-            from keybench.databases.mysql.url import address_of
+    def part(self, part: Part) -> Any:
+        """The class, or function, that makes the part; it knows the flavour."""
+        made = super().part(part)
+        return partial(made, self.flavour) if part in ("container", "local") else made
 
-            return UrlServer(partial(Database, address_of(self.flavour, server)))
-        if server == KIND:
-            from keybench.databases.mysql.container import container_server
+    def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:  # noqa: ARG002 (none is a user's to choose)
+        """The address of a mysql:// or mariadb:// URL."""
+        from keybench.databases.mysql.url import address_of
 
-            return container_server(self.flavour, settings)
-        from keybench.databases.mysql.local import LocalServer
-
-        return LocalServer(self.flavour, server, settings)
-
-    def admin(self, address: Address) -> Admin:
-        """A new administrative connection."""
-        from keybench.databases.mysql.admin import MySqlAdmin
-
-        return MySqlAdmin(address)
+        return address_of(self.flavour, url)
 
     def inspector(self, target: str) -> Inspector:
         """A read-only connection to the server of a URL, of either flavour, as both have mysql:// URLs."""
@@ -121,18 +116,6 @@ class MySqlEngine(Engine):
             return MySqlInspector(*any_database(self.flavour, target))
         except OtherFlavour as other:
             return MySqlInspector(*any_database(other.actual, target))
-
-    def session(self, address: Address, table: Table) -> Session:
-        """A new loading connection."""
-        from keybench.databases.mysql.session import MySqlSession
-
-        return MySqlSession(address, table)
-
-    def coordination_table(self, address: Address) -> CoordinationTable:
-        """A new connection to the coordination table of writers on many machines."""
-        from keybench.databases.mysql.coordination import coordination_table
-
-        return coordination_table(address)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
@@ -145,8 +128,8 @@ class MySqlEngine(Engine):
 
         try:
             return Database(address_of(self.flavour, url))
-        except OtherFlavour as error:
-            return Database(address_of(error.actual, url))
+        except OtherFlavour as other:
+            return Database(address_of(other.actual, url))
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The index that holds the key: clustered, or secondary beside a table by row id or date.
@@ -161,9 +144,7 @@ class MySqlEngine(Engine):
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, written for both flavours, and those of this flavour alone."""
-        from keybench.databases.core.functions import scripts
-
-        return {**scripts("keybench.databases.mysql"), **scripts(f"keybench.databases.{self.name}")}
+        return {**super().functions(), **scripts(f"keybench.databases.{self.name}")}
 
     def statements(self) -> WritesStatements:
         """What users are told to run."""

@@ -13,6 +13,7 @@ from typing import Any
 import pymysql
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.mysql.connection import Queries, place, server_errors
 from keybench.databases.mysql.ddl import COMMENT, SCHEMA
@@ -22,6 +23,13 @@ LOCK = "keybench"
 MARK = "made_by_keybench"
 """The table whose comment says that keybench made the database."""
 MARK_COMMENT = "keybench made this database, and removes it"
+
+_BOARD = f"`{SCHEMA}`.`{TABLE}`"
+_CREATE_BOARD = (
+    f"CREATE TABLE IF NOT EXISTS {_BOARD} ({', '.join(f'{column} bigint NOT NULL' for column in COLUMNS)}, "
+    f"PRIMARY KEY ({', '.join(COLUMNS[:2])})) ENGINE = MEMORY COMMENT = '{COMMENT}'"
+)
+"""The coordination table is in memory: InnoDB does not log its changes."""
 
 _IDLE_SECONDS = 31_536_000
 _TABLES = (
@@ -123,3 +131,15 @@ class Database:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+def coordination_table(address: Address) -> CoordinationTable:
+    """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
+    server = Queries(address)
+
+    def run(statement: str, values: Values) -> Rows:
+        text, parameters = positional(statement, values, "%s")
+        rows, count = server.run(text, parameters)
+        return rows if text.startswith("SELECT") else [(count,)]
+
+    return CoordinationTable(Dialect(_BOARD, (_CREATE_BOARD,), (f"DROP TABLE IF EXISTS {_BOARD}",), run, server.close))
