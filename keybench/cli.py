@@ -102,7 +102,8 @@ COMMANDS: Final = {
     "doctor": Command(
         "Keep",
         "keybench.runners.doctor",
-        "Show what can run on this machine (databases, kinds of server, drivers, disk, memory) and how to get the rest.",
+        "Show what can run on this machine (databases, kinds of server, drivers, disk, memory) and how to get the "
+        "rest.",
     ),
     "clean": Command(
         "Keep",

@@ -28,8 +28,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     A call from another kernel passes signed integers as int64, and literals without their values (`_of_few_types`).
 
-    The machine code is cached (`_directory`; if that cannot be written, in the user's cache directory), so that a second
-    process starts at once. The function releases the interpreter lock and does not check indices. Tests do that
+    The machine code is cached (`_directory`; if that cannot be written, in the user's cache directory), so that a
+    second process starts at once. The function releases the interpreter lock and does not check indices. Tests do that
     (`NUMBA_BOUNDSCHECK=1`).
     """
     compiled: Callable[P, R] = _of_few_types(

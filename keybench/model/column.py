@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
+
 from keybench.model import byteorder
 from keybench.model.byteorder import FixedBits
 from keybench.model.keys import Keys, Kind, Order
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 Form = Literal["bytes", "text", "int"]
 EncodedKeys: TypeAlias = NDArray[np.uint8] | NDArray[np.int64]

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
-from typing import Literal
-from enum import StrEnum
-from typing import Self
+from enum import Enum, StrEnum
 from functools import partial
-from typing import Final
+from typing import Final, Literal, Self
 
 Direction = Literal["lower", "higher", "neither"]
 

@@ -107,8 +107,12 @@ BULK: Final = LoadPath(
     environment={"load_path": "bulk, sorted by the server"},
     label="; loaded in bulk, which sorts: splits are not those of rows in order of arrival",
     latency_note="Transactions are bulk calls.",
-    no_prediction="No prediction: rows were loaded in bulk, which the server sorts, and a page model inserts row by row.",
-    no_position="Rows were loaded in bulk, which the server sorts: their order of arrival does not say where a key goes.",
+    no_prediction=(
+        "No prediction: rows were loaded in bulk, which the server sorts, and a page model inserts row by row."
+    ),
+    no_position=(
+        "Rows were loaded in bulk, which the server sorts: their order of arrival does not say where a key goes."
+    ),
     no_claim="Rows were loaded in bulk, which sorts them.",
     refuses_model="a page model inserts row by row: choose another --server.",
     refuses_server_keys="it loads in bulk, which sends every column",

@@ -6,11 +6,8 @@ declarations. If a server cannot give a metric, the reading is absent and says w
 
 from __future__ import annotations
 
-from keybench.model import contention
-from keybench.model.definition import Theme
-from keybench.model import definition
-from keybench.model.definition import Declared
-from keybench.model.definition import DEEP_LEAVES, FRONT_ROWS, HIGHEST, P95, REPLACED, WINDOW_ROWS
+from keybench.model import contention, definition
+from keybench.model.definition import DEEP_LEAVES, FRONT_ROWS, HIGHEST, P95, REPLACED, WINDOW_ROWS, Declared, Theme
 
 __all__ = ["DEEP_LEAVES", "FRONT_ROWS", "WINDOW_ROWS", "Metric", "of_theme"]
 
@@ -38,8 +35,12 @@ class Metric(Declared):
     TX_P50_MS = "tx_p50_ms", definition.time(
         "Transaction time, median", "ms", "lower", "Half the transactions took no longer.",
     )
-    TX_P95_MS = "tx_p95_ms", definition.time("Transaction time, p95", "ms", "lower", "95 % of transactions took no longer.")
-    TX_P99_MS = "tx_p99_ms", definition.time("Transaction time, p99", "ms", "lower", "99 % of transactions took no longer.")
+    TX_P95_MS = "tx_p95_ms", definition.time(
+        "Transaction time, p95", "ms", "lower", "95 % of transactions took no longer.",
+    )
+    TX_P99_MS = "tx_p99_ms", definition.time(
+        "Transaction time, p99", "ms", "lower", "99 % of transactions took no longer.",
+    )
     TX_MAX_MS = "tx_max_ms", definition.time("Transaction time, longest", "ms", "lower", "The longest transaction.")
     CLIENT_CPU_SHARE = "client_cpu_share", definition.time(
         "Client CPU", "% of wall time", "lower",
@@ -48,7 +49,9 @@ class Metric(Declared):
     )
     CLOCKS_APART_MS = "clocks_apart_ms", contention.CLOCKS_APART_MS
     LEAF_PAGES = "leaf_pages", definition.pages("Leaf pages", "pages", "lower", "Leaf pages of the key's index.")
-    BRANCH_PAGES = "branch_pages", definition.pages("Branch pages", "pages", "lower", "Non-leaf pages of the key's index.")
+    BRANCH_PAGES = "branch_pages", definition.pages(
+        "Branch pages", "pages", "lower", "Non-leaf pages of the key's index.",
+    )
     LEAF_DENSITY = "leaf_density", definition.pages(
         "Leaf density", "%", "higher",
         "Used share of the leaf pages' item space, as the engine defines it.",
@@ -163,7 +166,9 @@ class Metric(Declared):
     REFILL_SECONDS = "refill_seconds", definition.afterwards(
         "Refill", "s", "lower", "Time to insert rows after the deletion."
     )
-    PHASE_ROWS = "phase_rows", definition.phase("Rows of the phase", "rows", "neither", "Rows that it inserts or deletes.")
+    PHASE_ROWS = "phase_rows", definition.phase(
+        "Rows of the phase", "rows", "neither", "Rows that it inserts or deletes.",
+    )
     PHASE_SECONDS = "phase_seconds", definition.phase(
         "Time of the phase", "s", "lower", "Time of one phase of an index's life."
     )

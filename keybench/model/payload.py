@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-import numpy as np
-from numpy.typing import NDArray
-from dataclasses import dataclass
 from math import ceil
 from typing import Final, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 _DISTINCT_ROWS = 4096
 _DRAWN_ROWS = 64
