@@ -64,8 +64,8 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (keys
     for name, repeated in times.items():
         seconds = median(repeated)
         yield f"  {name:<32} {1e-6 / seconds:7.1f} M/s  {1e9 * seconds:7.1f} ns   {memcpy / seconds:6.3f} × memcpy"
-    for name, seconds in one_by_one.items():
-        yield f"  {name:<32} {1e9 * median(seconds):7.0f} ns, called one by one"
+    for name, calls in one_by_one.items():
+        yield f"  {name:<32} {1e9 * median(calls):7.0f} ns, called one by one"
     factor = median(one_by_one["uuid_utils.uuid4()"]) / median(times["uuid-v4"])
     yield f"  uuid-v4 in bulk ÷ uuid_utils.uuid4() one by one: {factor:.1f} ×   target ≥ {_SINGLE_FACTOR:g}"
     single = median(one_by_one["uuid.uuid4()"]) / median(one_by_one['new("uuid-v7")'])
