@@ -174,9 +174,9 @@ class Engine(ABC):
 
         Raises UsageError if there is no column for that kind.
         """
-        own = [column for column in self.columns if kind in column.kinds and not column.stands_in_for]
-        if not own:
+        candidates = [column for column in self.columns if kind in column.kinds and not column.stands_in_for]
+        if not candidates:
             raise UsageError(f"{self.name} has no column for {kind} keys.")
-        accepting = [column for column in own if bits is None or column.accepts_all(bits)] or own
+        accepting = [column for column in candidates if bits is None or column.accepts_all(bits)] or candidates
         native = [column for column in accepting if column.native] or accepting[:1]
         return native[0] if bits is None else min(native, key=lambda column: column.width)

@@ -102,11 +102,11 @@ class ArraySession(Session):
     ) -> list[ArrayBatch]:
         self.begin()
         rows = self._rows(keys, n, payload, start)
-        each = self._table.children if self._table.parent else 0
+        children = self._table.children if self._table.parent else 0
         transactions = (rows[first : first + rows_per_tx] for first in range(0, n, rows_per_tx))
         return [
-            ArrayBatch(_arrays(some), len(some), _arrays([row for row in some for _ in range(each)]))
-            for some in transactions
+            ArrayBatch(_arrays(parents), len(parents), _arrays([row for row in parents for _ in range(children)]))
+            for parents in transactions
         ]
 
     def _rows(self, keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:

@@ -103,7 +103,7 @@ def in_transactions(session: Session, style: TransactionStyle) -> RetriedTransac
 
 def together(all_writers: Sequence[Rollbacks | None]) -> Rollbacks | None:
     """The rollbacks of all writers; None if no writer can tell."""
-    known = [one for one in all_writers if one]
-    if not known:
+    rollbacks = [one for one in all_writers if one]
+    if not rollbacks:
         return None
-    return Rollbacks(np.concatenate([one.retries for one in known]), sum(one.deadlocks for one in known))
+    return Rollbacks(np.concatenate([one.retries for one in rollbacks]), sum(one.deadlocks for one in rollbacks))

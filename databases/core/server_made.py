@@ -56,8 +56,12 @@ def server_made(keys: Sequence[ServerKeys], name: str, column: Column, version: 
 
     `keys` are the engine's; `version` is written as theirs are.
     """
-    for each in keys:
-        fits = each.column == column.name and each.min_version <= version and each.replica in layouts()
-        if fits and alike(each.replica, name):
-            return each
+    for server_keys in keys:
+        fits = (
+            server_keys.column == column.name
+            and server_keys.min_version <= version
+            and server_keys.replica in layouts()
+        )
+        if fits and alike(server_keys.replica, name):
+            return server_keys
     return None

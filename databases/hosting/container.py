@@ -76,7 +76,7 @@ class ContainerServer(Provision):
         bounds: dict[str, Any] = dict(limits(self._settings.container))
         with restored("DOCKER_HOST"):  # testcontainers also changes it
             os.environ["DOCKER_HOST"] = docker_daemon.address()  # the address may come from a Docker context
-            made = DockerContainer(
+            container = DockerContainer(
                 self.image,
                 docker_client_kw={"version": api_version},
                 name=self.name,
@@ -85,10 +85,10 @@ class ContainerServer(Provision):
                 healthcheck=dict(health_check(recipe)),
                 **bounds,
             )
-        made.with_command(list(recipe.command))
-        made.ports.clear()
-        made.ports[f"{recipe.port}/tcp"] = ("127.0.0.1",)  # type: ignore[assignment]  # docker-py: any port of this address
-        return made
+        container.with_command(list(recipe.command))
+        container.ports.clear()
+        container.ports[f"{recipe.port}/tcp"] = ("127.0.0.1",)  # type: ignore[assignment]  # docker-py: any port of this address
+        return container
 
     def start(self) -> Address:
         """Pulls the image if it is not here, starts the container, and waits until the server answers."""
@@ -281,10 +281,10 @@ class ContainerServer(Provision):
         return f"{self._settings.container.memory_bytes / GIB:g} GiB"
 
     def _remove(self) -> None:
-        made, self._container = self._container, None
-        if made is None:
+        container, self._container = self._container, None
+        if container is None:
             return
-        made.get_docker_client().client.close()
+        container.get_docker_client().client.close()
         end = container_reaper.leave  # an interrupted request may still create the container
         with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
             end = container_reaper.stop if docker_api.remove(self.name) or not self._asked else end

@@ -62,8 +62,8 @@ def containers() -> Sequence[Container]:
     with _answer("GET", f"/containers/json?{query}") as response:
         if response.status != http.HTTPStatus.OK:
             raise _refused(response)
-        listed = json.loads(response.read())
-    ours = [Container(each["Names"][0].lstrip("/"), each["Image"], each["Labels"]) for each in listed]
+        entries = json.loads(response.read())
+    ours = [Container(each["Names"][0].lstrip("/"), each["Image"], each["Labels"]) for each in entries]
     return sorted(ours, key=lambda each: each.name)
 
 

@@ -39,12 +39,12 @@ class MySqlAdmin(Queries, Admin):
 
     def sessions_left(self) -> int:
         """Connections that the server's limit and this user's limit leave."""
-        own, limit, of_user = self.rows(
+        connections, limit, user_limit = self.rows(
             "SELECT (SELECT count(*) FROM information_schema.processlist WHERE user = "
             "substring_index(current_user(), '@', 1)), @@max_connections, @@max_user_connections"
         )[0]
         left = int(limit) - self.status("Threads_connected")
-        return max(0, min(left, int(of_user) - int(own)) if of_user else left)
+        return max(0, min(left, int(user_limit) - int(connections)) if user_limit else left)
 
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""

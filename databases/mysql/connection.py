@@ -45,18 +45,18 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
     def reach(self) -> None:
         """Connects. The driver alone would leave the socket open where nothing answers, and would wait for ever for a
         server that accepts the connection and stays silent."""
-        own = None
+        wire = None
         if self.unix_socket:
-            own = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
-                own.settimeout(CONNECT_SECONDS)
-                own.connect(self.unix_socket)
+                wire.settimeout(CONNECT_SECONDS)
+                wire.connect(self.unix_socket)
             except BaseException:
-                own.close()
+                wire.close()
                 raise
             self._secure = True  # a socket file is private: passwords may be sent as they are over TLS
         self._read_timeout = CONNECT_SECONDS
-        self.connect(own)
+        self.connect(wire)
         self._read_timeout = None
         self._logged_in = True
 
@@ -174,8 +174,8 @@ class Queries:
 
 def place(address: Address) -> str:
     """Where the server is, for messages: no user, no password."""
-    given = address.parameters
-    return given.get("unix_socket") or f"{given.get('host', 'localhost')}:{given.get('port', '3306')}"
+    parameters = address.parameters
+    return parameters.get("unix_socket") or f"{parameters.get('host', 'localhost')}:{parameters.get('port', '3306')}"
 
 
 def error_text(error: Exception) -> str:
@@ -214,7 +214,7 @@ def connect(address: Address) -> Connection:
         given["port"] = int(given["port"])
     if "data" in address.parameters:
         given["ssl_disabled"] = True  # a private server's own socket; reading the system's certificates takes 20 ms
-    wanted = flavour_named(address.engine)
+    flavour = flavour_named(address.engine)
     try:
         connection = Connection(
             **given,
@@ -230,12 +230,12 @@ def connect(address: Address) -> Connection:
     except (pymysql.Error, OSError, RuntimeError, ValueError) as error:
         # RuntimeError: a login method that needs more packages. ValueError: a host that is no name of a host
         to_check = "host, port, user and password"
-        problem = unreachable(address, wanted.title, place(address), error_text(error), to_check)
+        problem = unreachable(address, flavour.title, place(address), error_text(error), to_check)
     else:
         try:
-            require(wanted, connection.get_server_info())
-            with server_errors(wanted.title):
-                for statement in wanted.session:
+            require(flavour, connection.get_server_info())
+            with server_errors(flavour.title):
+                for statement in flavour.session:
                     connection.run(statement)
         except BaseException:
             connection.close()

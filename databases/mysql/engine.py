@@ -98,8 +98,8 @@ class MySqlEngine(ServerEngine):
 
     def part(self, part: Part) -> Any:
         """The class, or function, that makes the part; it knows the flavour."""
-        made = super().part(part)
-        return partial(made, self.flavour) if part in ("container", "local") else made
+        factory = super().part(part)
+        return partial(factory, self.flavour) if part in ("container", "local") else factory
 
     def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:  # noqa: ARG002 (none is a user's to choose)
         """The address of a mysql:// or mariadb:// URL."""

@@ -90,16 +90,16 @@ MYSQL = (
 
 def check(flavour: Flavour, table: Table, version: str) -> None:
     """ServerError where a server of that version cannot make the table's keys; UsageError where no server could."""
-    made = table.server_keys
-    if made is None:
+    keys = table.server_keys
+    if keys is None:
         return
-    if made.declaration == "AUTO_INCREMENT" and table.key != "clustered":
+    if keys.declaration == "AUTO_INCREMENT" and table.key != "clustered":
         raise UsageError(
-            f"{flavour.title} makes {made.name} keys only where the key is the table's primary key, because a table "
+            f"{flavour.title} makes {keys.name} keys only where the key is the table's primary key, because a table "
             'has only one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
         )
-    if number(version) < made.min_version:
+    if number(version) < keys.min_version:
         raise ServerError(
-            f"{made.name} keys are made by {flavour.title} {shown(made.min_version)} and newer, and this server is "
+            f"{keys.name} keys are made by {flavour.title} {shown(keys.min_version)} and newer, and this server is "
             f"{shown(number(version))}: choose a newer --server, or the client's layout of the same kind."
         )

@@ -58,8 +58,8 @@ def _version(program: str) -> str:
 
 def program(flavour: Flavour) -> Path | None:
     """The server program of that flavour, by the version that it reports: a `mysqld` may be MariaDB's."""
-    chosen = installations.chosen(flavour.name)
-    folders = (str(chosen),) if chosen else (None, *_FOLDERS)  # None: those of PATH
+    chosen_folder = installations.chosen(flavour.name)
+    folders = (str(chosen_folder),) if chosen_folder else (None, *_FOLDERS)  # None: those of PATH
     for name in flavour.programs:
         for path in (shutil.which(name, path=folder) for folder in folders):
             if path and (version := _version(path)) and flavour_of(version) is flavour:
@@ -124,6 +124,26 @@ def _copyable(flavour: Flavour, server: Path) -> Path | None:
     return next((home for home in homes if server.is_relative_to(home)), None)
 
 
+def _setup(flavour: Flavour, server: str, installation: Path | None, values: Mapping[str, str]) -> list[str]:
+    """The command that makes the data directory of a server with these settings."""
+    page_size = values["innodb_page_size"]
+    if flavour.name == "mariadb":
+        maker = installer()
+        return [
+            f"{{installation}}/bin/{maker.name}" if installation and maker else str(maker),
+            "--no-defaults",
+            "--datadir={folder}/data",
+            f"--innodb-page-size={page_size}",
+            "--auth-root-authentication-method=normal",  # no password: only this user can open the socket's folder
+            "--skip-test-db",
+            "--skip-name-resolve",
+        ]
+    if installation and page_size == _PREPARED_PAGES and (installation / _PREPARED).is_dir():
+        return ["cp", "--recursive", "{installation}/" + _PREPARED, "{folder}/data"]
+    made_with = _options({name: values[name] for name in _FROM_THE_START})
+    return [server, "--no-defaults", "--initialize-insecure", "--datadir={folder}/data", *made_with, *_WITHOUT_KEYS]
+
+
 class LocalServer(PrivateServer):
     """A server of kind `local` with the given settings."""
 
@@ -133,39 +153,22 @@ class LocalServer(PrivateServer):
             raise (UsageError if kind != "local" else EnvironmentMissing)(reason)
         self._flavour = flavour
         self._settings = settings
-        found = program(flavour)
-        assert found  # else it would be missing
-        installation = _copyable(flavour, found)
-        server = f"{{installation}}/bin/{found.name}" if installation else str(found)
-        page_size = settings.values["innodb_page_size"]
+        server_program = program(flavour)
+        assert server_program  # else it would be missing
+        installation = _copyable(flavour, server_program)
+        server = f"{{installation}}/bin/{server_program.name}" if installation else str(server_program)
         without = _WITHOUT_KEYS if flavour.name == "mysql" else ()
-        if flavour.name == "mariadb":
-            maker = installer()
-            setup = [
-                f"{{installation}}/bin/{maker.name}" if installation and maker else str(maker),
-                "--no-defaults",
-                "--datadir={folder}/data",
-                f"--innodb-page-size={page_size}",
-                "--auth-root-authentication-method=normal",  # no password: only this user can open the socket's folder
-                "--skip-test-db",
-                "--skip-name-resolve",
-            ]
-        elif installation and page_size == _PREPARED_PAGES and (installation / _PREPARED).is_dir():
-            setup = ["cp", "--recursive", "{installation}/" + _PREPARED, "{folder}/data"]
-        else:
-            setup = [server, "--no-defaults", "--initialize-insecure", "--datadir={folder}/data"]
-            setup += _options({name: settings.values[name] for name in _FROM_THE_START}) + list(without)
         options = _options({**settings.values, **_OWN_SETTINGS})
-        kept = PrivateFolder(
+        folder = PrivateFolder(
             flavour.name,
-            setup=[setup],
+            setup=[_setup(flavour, server, installation, settings.values)],
             server=[server, "--no-defaults", "--skip-log-bin", *options, *without],
             installation=installation,
             stop_signal=signal.SIGKILL,  # at once: its files are deleted next
             parent_death_signal=signal.SIGKILL,
             run_as=account(),
         )
-        super().__init__(flavour.title, kept, timeout)
+        super().__init__(flavour.title, folder, timeout)
 
     def prepare(self) -> Address:
         """Makes the database of the trials."""

@@ -179,8 +179,8 @@ def _array(table: Table, values: Sequence[object]) -> EncodedKeys:
         return np.array(values, np.int64)
     text = table.column.form == "text"
     width = table.column.width
-    wanted = str if text else bytes
-    if not all(isinstance(value, wanted) and len(value) == width for value in values):
-        raise ServerError(f"SQLite: keys in the table are not {wanted.__name__} of length {width}. Report this.")
+    kind = str if text else bytes
+    if not all(isinstance(value, kind) and len(value) == width for value in values):
+        raise ServerError(f"SQLite: keys in the table are not {kind.__name__} of length {width}. Report this.")
     joined = "".join(values).encode("ascii") if text else b"".join(values)  # type: ignore[arg-type]
     return np.frombuffer(joined, np.uint8).reshape(-1, width)

@@ -52,15 +52,15 @@ class Advised:
 
     def version(self, given: str) -> int:
         """A version as one number; UsageError for what is none, or too old."""
-        of = self.flavour
-        named = given or _NEWEST[of.name]
-        found = number(f"{named}.99" if named.count(".") == 1 else named)  # of a series, its newest
-        if not re.match(r"\d+\.\d+(\.|-|$)", named) or found < number(_OLDEST[of.name]):
+        flavour = self.flavour
+        text = given or _NEWEST[flavour.name]
+        version = number(f"{text}.99" if text.count(".") == 1 else text)  # of a series, its newest
+        if not re.match(r"\d+\.\d+(\.|-|$)", text) or version < number(_OLDEST[flavour.name]):
             raise UsageError(
-                f"{of.title} {given!r} is unknown: name a version from {_OLDEST[of.name]} on, for example "
-                f"{_NEWEST[of.name]}."
+                f"{flavour.title} {given!r} is unknown: name a version from {_OLDEST[flavour.name]} on, for example "
+                f"{_NEWEST[flavour.name]}."
             )
-        return found
+        return version
 
     def _confirmed(self, version: int) -> bool:
         return version >= _RUN["mysql"] if self.flavour is MYSQL else version < _RUN["mariadb"]
@@ -79,19 +79,21 @@ class Advised:
             raise UsageError("MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version.")
         if table.by_clients:
             return "", BY_CLIENTS
-        made = server_made(keys.MYSQL if self.flavour is MYSQL else keys.MARIADB, table.layout, column, version)
-        if made:
-            own = "" if made.replica == table.layout else f" Its keys are of the layout {made.replica}."
-            note = "The server numbers the rows." if "AUTO" in made.declaration else f"{_BY_SERVER}{own}"
-            return made.declaration, note
+        server_keys = server_made(keys.MYSQL if self.flavour is MYSQL else keys.MARIADB, table.layout, column, version)
+        if server_keys:
+            caveat = (
+                "" if server_keys.replica == table.layout else f" Its keys are of the layout {server_keys.replica}."
+            )
+            note = "The server numbers the rows." if "AUTO" in server_keys.declaration else f"{_BY_SERVER}{caveat}"
+            return server_keys.declaration, note
         if version < (UUID_TO_BIN if self.flavour is MYSQL else _RANDOM_BYTES):
             return "", "The application makes the keys: this version of the server has no function for them."
         digits = self._expression(table)
         if not digits:
             return "", "The application makes the keys: the server has no function for them."
-        own = "All rows of one statement share one time." if _MILLISECONDS in digits else ""
+        caveat = "All rows of one statement share one time." if _MILLISECONDS in digits else ""
         declaration = f"DEFAULT ({digits})" if column.sql_type == "uuid" else f"DEFAULT (UNHEX({digits}))"
-        return declaration, f"{_BY_SERVER} {own} Log rows, not statements (binlog_format = ROW).".replace("  ", " ")
+        return declaration, f"{_BY_SERVER} {caveat} Log rows, not statements (binlog_format = ROW).".replace("  ", " ")
 
     def _expression(self, table: KeyedTable) -> str:
         name, column = table.layout, table.column.name
@@ -158,7 +160,7 @@ class Advised:
         name, confirmed = _quoted(table.name), self._confirmed(self.version(table.version))
         page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
         old, new = sql_type(table.column), sql_type(into.column)
-        listed = [
+        statements = [
             Statement(
                 f"ALTER TABLE {name} ADD COLUMN id_new {new}", "", confirmed, page, "For a moment: no row is read."
             ),
@@ -187,5 +189,5 @@ class Advised:
         ]
         if declaration and "AUTO" not in declaration:
             sql = f"ALTER TABLE {name} ALTER COLUMN id SET {declaration}"
-            listed.append(Statement(sql, note, confirmed, page, "For a moment: no row is read."))
-        return listed
+            statements.append(Statement(sql, note, confirmed, page, "For a moment: no row is read."))
+        return statements

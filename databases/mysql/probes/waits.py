@@ -29,12 +29,12 @@ class WaitSampler:
 
     def sample(self) -> None:
         """Counts the connections by stage."""
-        found = self._server.rows(
+        counts = self._server.rows(
             "SELECT CASE WHEN command = 'Sleep' THEN 'client' WHEN coalesce(state, '') = '' THEN 'running' "  # noqa: S608
             "ELSE lower(state) END, count(*) FROM information_schema.processlist "
             f"WHERE id NOT IN ({self._standing}) AND command <> 'Daemon' GROUP BY 1"
         )
-        self._samples.add((name, number) for name, number in found)
+        self._samples.add((name, number) for name, number in counts)
 
     def readings(self) -> Iterable[Reading]:
         """The share of each stage."""

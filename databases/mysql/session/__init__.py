@@ -163,10 +163,10 @@ class MySqlSession(Session):
 
     def _number(self, table: Table, rows: int) -> bytes:
         """The number of the prepared INSERT of that many rows."""
-        known = self._prepared.get((table.name, rows))
-        if known is None:
-            known = self._prepared[table.name, rows] = self._connection.statement(packets.insert(table, rows))
-        return known
+        number = self._prepared.get((table.name, rows))
+        if number is None:
+            number = self._prepared[table.name, rows] = self._connection.statement(packets.insert(table, rows))
+        return number
 
     def isolate(self, isolation: Isolation | None) -> None:
         """Chooses the level. Rows are sent by statements that leave the transaction open, so not by LOAD DATA."""

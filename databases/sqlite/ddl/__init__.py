@@ -70,8 +70,8 @@ class Statements:
         """Inserts one row: created (only by date), key (unless SQLite makes it), payload (if there is one)."""
         if self.table.server_keys:
             return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
-        given = ["?"] * (self.table.by_date + 1 + bool(self.table.payload))
-        return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(given)})'  # noqa: S608
+        marks = ["?"] * (self.table.by_date + 1 + bool(self.table.payload))
+        return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(marks)})'  # noqa: S608
 
     @property
     def find(self) -> str:

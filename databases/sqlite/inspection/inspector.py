@@ -110,18 +110,18 @@ class SqliteInspector:
 
     def tables(self) -> Sequence[TableHere]:
         """All tables and views, the largest first."""
-        found = []
+        tables = []
         for name, (kind, _, root, _) in self._schema.items():
             if name.startswith("sqlite_") or kind == "index":
                 continue
             if kind == "view":
-                found.append(TableHere("", name, "view", refused="a view has no keys of its own: name its tables."))
+                tables.append(TableHere("", name, "view", refused="a view has no keys of its own: name its tables."))
             elif not root:
-                found.append(TableHere("", name, "other", refused="a virtual table stores its rows elsewhere."))
+                tables.append(TableHere("", name, "other", refused="a virtual table stores its rows elsewhere."))
             else:
                 tree = sampled_tree(self._file, root, _FEW, np.random.default_rng(root))
-                found.append(TableHere("", name, bytes=round(tree.total * self._file.page_bytes)))
-        return sorted(found, key=lambda one: -(one.bytes or 0))
+                tables.append(TableHere("", name, bytes=round(tree.total * self._file.page_bytes)))
+        return sorted(tables, key=lambda one: -(one.bytes or 0))
 
     def details(self, table: TableHere) -> TableHere:
         """The rows by the leaves of the table, and the bytes of their records.

@@ -44,8 +44,8 @@ class ColumnFacts:
         """An SQL expression for the bytes of a value."""
         name = quoted(self.name)
         if self.width is None:
-            own = f"if(length({name}) < 128, 1, 2)" if self.long else "1"
-            return f"coalesce(length({name}) + {own}, 0)"
+            length_bytes = f"if(length({name}) < 128, 1, 2)" if self.long else "1"
+            return f"coalesce(length({name}) + {length_bytes}, 0)"
         return f"if({name} IS NULL, 0, {self.width})" if self.nullable else str(self.width)
 
 
@@ -73,21 +73,21 @@ def quoted(name: str) -> str:
 
 def tables(server: Queries, database: str) -> tuple[list[TableHere], dict[str, Facts]]:
     """All tables of one database, or of all, the largest first, with their partitions."""
-    chosen = "table_schema = %s" if database else f"table_schema NOT IN {_SYSTEM}"
-    given = [database] if database else []
-    found, facts = [], {}
+    condition = "table_schema = %s" if database else f"table_schema NOT IN {_SYSTEM}"
+    values = [database] if database else []
+    listed, facts = [], {}
     parts: dict[tuple[str, str], list[tuple[str, float, int, int]]] = {}
     for schema, name, part, rows, data, index in server.rows(
         "SELECT table_schema, table_name, partition_name, table_rows, data_length, index_length "  # noqa: S608 (constants)
-        f"FROM information_schema.partitions WHERE {chosen} AND partition_name IS NOT NULL "
+        f"FROM information_schema.partitions WHERE {condition} AND partition_name IS NOT NULL "
         "ORDER BY partition_ordinal_position",
-        given,
+        values,
     ):
         parts.setdefault((schema, name), []).append((str(part), float(rows or 0), int(data or 0), int(index or 0)))
     for schema, name, kind, engine, rows, data, index in server.rows(
         "SELECT table_schema, table_name, table_type, engine, table_rows, data_length, index_length "  # noqa: S608
-        f"FROM information_schema.tables WHERE {chosen} ORDER BY data_length + index_length DESC, 1, 2",
-        given,
+        f"FROM information_schema.tables WHERE {condition} ORDER BY data_length + index_length DESC, 1, 2",
+        values,
     ):
         divided = parts.get((schema, name), [])
         refused = (
@@ -99,21 +99,21 @@ def tables(server: Queries, database: str) -> tuple[list[TableHere], dict[str, F
             str(schema), str(name), "view" if "VIEW" in kind else "partitioned table" if divided else "table",
             rows=None if rows is None else float(rows), bytes=int(data or 0) + int(index or 0), refused=refused,
         )  # fmt: skip
-        found.append(table)
+        listed.append(table)
         facts[table.full_name] = Facts(str(schema), str(name), "", str(engine), int(data or 0))
         for part, part_rows, part_data, part_index in divided:
-            one = TableHere(
+            partition_here = TableHere(
                 str(schema), f"{name} PARTITION ({part})", "table", table.full_name, rows=part_rows,
                 bytes=part_data + part_index, refused=refused,
             )  # fmt: skip
-            found.append(one)
-            facts[one.full_name] = Facts(str(schema), str(name), part, str(engine), part_data)
-    return found, facts
+            listed.append(partition_here)
+            facts[partition_here.full_name] = Facts(str(schema), str(name), part, str(engine), part_data)
+    return listed, facts
 
 
 def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
     """The columns of a table by name, in its order."""
-    found = {}
+    by_name = {}
     for name, kind, sql_type, nullable, extra, most, charset, precision, scale, fraction in server.rows(
         "SELECT c.column_name, c.data_type, c.column_type, c.is_nullable, c.extra, c.character_octet_length, "
         "c.character_set_name, c.numeric_precision, c.numeric_scale, c.datetime_precision "
@@ -124,10 +124,10 @@ def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
             continue
         width = _width(str(kind), most, charset, precision, scale, int(fraction or 0))
         long = width is None and int(most or 0) > _SHORT
-        found[str(name)] = ColumnFacts(
+        by_name[str(name)] = ColumnFacts(
             str(name), str(kind), str(sql_type), nullable == "YES", "auto_increment" in str(extra), width, long
         )
-    return found
+    return by_name
 
 
 def _width(
@@ -161,18 +161,18 @@ def indexes(server: Queries, at: Facts, known: dict[str, ColumnFacts]) -> list[I
         [at.schema, at.table],
     ):
         listed.setdefault(str(name), (not int(repeats), [], str(method)))[1].append(str(column))
-    found = []
-    for name, (unique, own, method) in listed.items():
+    result = []
+    for name, (unique, columns, method) in listed.items():
         roles: list[Role] = ["primary key" if name == "PRIMARY" else "unique"] if unique else []
-        if any(own[: len(key)] == key for key in foreign.values()):
+        if any(columns[: len(key)] == key for key in foreign.values()):
             roles.append("foreign key")
-        column = known.get(own[0])
+        column = known.get(columns[0])
         if not roles or method != "BTREE" or column is None:
             continue
         order: Order = "mariadb" if column.kind == "uuid" else "rfc"
-        found.append(
+        result.append(
             IndexHere(
-                name, tuple(own), tuple(roles), column.sql_type, _FORMS.get(column.kind), order, name == "PRIMARY"
+                name, tuple(columns), tuple(roles), column.sql_type, _FORMS.get(column.kind), order, name == "PRIMARY"
             )
         )
-    return found
+    return result

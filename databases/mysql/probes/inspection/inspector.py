@@ -106,13 +106,13 @@ class MySqlInspector:
 
     def tables(self) -> Sequence[TableHere]:
         """All tables and views of the URL's database, or of all."""
-        found, self._facts = catalogue.tables(self._server, self._database)
-        return found
+        tables, self._facts = catalogue.tables(self._server, self._database)
+        return tables
 
     def details(self, table: TableHere) -> TableHere:
         """The rows, counted where the table is small, else InnoDB's estimate; and how many were inserted."""
         at = self._facts[table.full_name]
-        known = self._columns[table.full_name] = catalogue.columns(self._server, at)
+        columns = self._columns[table.full_name] = catalogue.columns(self._server, at)
         rows, origin = table.rows, "InnoDB's estimate"
         if at.data_bytes <= _COUNTED * self._page_bytes:
             rows, origin = float(self._server.value(f"SELECT count(*) FROM {at.from_sql}")), "counted"  # noqa: S608
@@ -124,7 +124,7 @@ class MySqlInspector:
                 [at.schema, at.table],
             )
             inserted = int(counted[0][0]) if counted else None
-        widths = " + ".join(each.bytes_sql for each in known.values())
+        widths = " + ".join(column.bytes_sql for column in columns.values())
         mean = self._server.value(
             f"SELECT avg(w) FROM (SELECT {widths} AS w FROM {at.from_sql} LIMIT {PAGES}) AS rows_of_some"  # noqa: S608
         )

@@ -115,17 +115,17 @@ def ranges(low: int, high: int, estimate: Callable[[int, int], float]) -> list[K
     """Up to `RANGES` ranges from `low` to `high`, of which none has many rows; `estimate` gives the rows of a range."""
     whole = KeyRange(low, high + 1, max(1.0, estimate(low, high + 1)))
     heap = [(-whole.rows, 0, whole)]
-    done: list[KeyRange] = []
-    made = 0
-    while heap and len(heap) + len(done) < RANGES:
+    narrow: list[KeyRange] = []
+    pushed = 0
+    while heap and len(heap) + len(narrow) < RANGES:
         _, _, part = heapq.heappop(heap)
         if part.high - part.low < 2:
-            done.append(part)
+            narrow.append(part)
             continue
         middle = (part.low + part.high) // 2
         for begin, end in ((part.low, middle), (middle, part.high)):
             rows = estimate(begin, end)
             if rows > 0:
-                made += 1
-                heapq.heappush(heap, (-rows, made, KeyRange(begin, end, rows)))
-    return [*done, *(part for _, _, part in heap)]
+                pushed += 1
+                heapq.heappush(heap, (-rows, pushed, KeyRange(begin, end, rows)))
+    return [*narrow, *(part for _, _, part in heap)]

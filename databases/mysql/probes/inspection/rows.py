@@ -38,17 +38,17 @@ class RowSampler:
         column = self.known[index.columns[0]]
         numbered = len(self.primary) == 1 and self.primary[0].numbered
         rows, weights = self._rows(table, index, column, numbered=numbered)
-        kept = [place for place, row in enumerate(rows) if row[1] is not None]
+        places = [place for place, row in enumerate(rows) if row[1] is not None]
         if numbered:
-            kept.sort(key=lambda place: int(rows[place][0]))
-        numbers = np.array([int(rows[place][0]) for place in kept], np.int64) if numbered else None
-        beside = numbers is not None and index.columns[0] != self.primary[0].name
+            places.sort(key=lambda place: int(rows[place][0]))
+        numbers = np.array([int(rows[place][0]) for place in places], np.int64) if numbered else None
+        is_beside = numbers is not None and index.columns[0] != self.primary[0].name
         sample = SampleHere(
-            _values([rows[place][1] for place in kept], index, column),
-            arrival=numbers.astype(np.float64) if numbers is not None and beside else None,
-            arrival_from="number of the row" if beside else "",
+            _values([rows[place][1] for place in places], index, column),
+            arrival=numbers.astype(np.float64) if numbers is not None and is_beside else None,
+            arrival_from="number of the row" if is_beside else "",
             after_the_one_before=np.diff(numbers, prepend=numbers[:1] - 2) == 1 if numbers is not None else None,
-            weights=np.array([weights[place] for place in kept]) if weights else None,
+            weights=np.array([weights[place] for place in places]) if weights else None,
             whole=len(rows) == table.rows,
             pages_read=len(rows),
             note="" if self.primary else "the first rows alone: the table has no primary key",
@@ -70,25 +70,27 @@ class RowSampler:
 
     def _record_sql(self, index: IndexHere) -> str:
         """An SQL expression for the bytes of a row's record in the index."""
-        known, primary = self.known, self.primary
-        own = list(known.values()) if index.is_table else [known[name] for name in index.columns if name in known]
+        by_name, primary = self.known, self.primary
+        columns = (
+            list(by_name.values()) if index.is_table else [by_name[name] for name in index.columns if name in by_name]
+        )
         if not index.is_table:
-            own += [column for column in primary if column.name not in index.columns]
-        nulls = -(-sum(column.nullable for column in own) // 8)
+            columns += [column for column in primary if column.name not in index.columns]
+        nulls = -(-sum(column.nullable for column in columns) // 8)
         fixed = _HEADER + nulls + (_HIDDEN if index.is_table else 0)
-        return " + ".join([str(fixed), *(column.bytes_sql for column in own)])
+        return " + ".join([str(fixed), *(column.bytes_sql for column in columns)])
 
-    def _at_even_steps(self, chosen: str, first: str, at: Facts) -> list[Row]:
+    def _at_even_steps(self, query: str, first: str, at: Facts) -> list[Row]:
         ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {at.from_sql}")  # noqa: S608
         rows: dict[int, Row] = {}
         for start in np.linspace(int(low), max(int(low), int(high) - _NEIGHBOURS), DIVES // _NEIGHBOURS * 4):
             for row in self.server.rows(
-                f"{chosen} WHERE {first} >= %s ORDER BY {first} LIMIT {_NEIGHBOURS}", [int(start)]
+                f"{query} WHERE {first} >= %s ORDER BY {first} LIMIT {_NEIGHBOURS}", [int(start)]
             ):
                 rows[int(row[0])] = row
         return list(rows.values())
 
-    def _by_key_space(self, chosen: str, column: ColumnFacts, first: str, at: Facts) -> tuple[list[Row], list[float]]:
+    def _by_key_space(self, query: str, column: ColumnFacts, first: str, at: Facts) -> tuple[list[Row], list[float]]:
         """(rows, how many rows each one stands for).
 
         Neighbours have the same leading bits, so each dive takes one row: not the first one, which is the least of
@@ -97,35 +99,35 @@ class RowSampler:
         ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {at.from_sql}")  # noqa: S608
         numbers = key_space.key_numbers(column.kind, low, high)
         if numbers is None:
-            return self.server.rows(f"{chosen} LIMIT {WHOLE}"), []
+            return self.server.rows(f"{query} LIMIT {WHOLE}"), []
         place = 8 if self.server.flavour is MARIADB else 9
         explain = "EXPLAIN" if self.server.flavour is MARIADB else "EXPLAIN FORMAT=TRADITIONAL"
         force = "FORCE INDEX (PRIMARY)" if self.server.flavour is MARIADB else ""  # MySQL would make no dives for it
 
         def estimate(begin: int, end: int) -> float:
-            found = self.server.rows(
+            plan = self.server.rows(
                 f"{explain} SELECT 1 FROM {at.from_sql} {force} WHERE {first} >= %s AND {first} < %s",  # noqa: S608
                 [numbers.value(begin), numbers.value(end)],
             )
-            return float(found[0][place] or 0) if found else 0.0
+            return float(plan[0][place] or 0) if plan else 0.0
 
         ranges = key_space.ranges(numbers.number(low), numbers.number(high), estimate)
-        total = sum(part.rows for part in ranges)
+        total = sum(key_range.rows for key_range in ranges)
         rng = np.random.default_rng(1)
         rows: list[Row] = []
         weights: list[float] = []
-        for part in ranges:
-            dives = max(1, round(DIVES * part.rows / total))
-            starts = sorted(part.low + int(rng.random() * (part.high - part.low)) for _ in range(dives))
-            met = {}
+        for key_range in ranges:
+            dives = max(1, round(DIVES * key_range.rows / total))
+            starts = sorted(key_range.low + int(rng.random() * (key_range.high - key_range.low)) for _ in range(dives))
+            by_key = {}
             for start in starts:
                 beyond = int(rng.integers(_NEIGHBOURS))
                 for row in self.server.rows(
-                    f"{chosen} WHERE {first} >= %s ORDER BY {first} LIMIT 1 OFFSET {beyond}", [numbers.value(start)]
+                    f"{query} WHERE {first} >= %s ORDER BY {first} LIMIT 1 OFFSET {beyond}", [numbers.value(start)]
                 ):
-                    met[str(row[0])] = row
-            rows += met.values()
-            weights += [part.rows / max(1, len(met))] * len(met)
+                    by_key[str(row[0])] = row
+            rows += by_key.values()
+            weights += [key_range.rows / max(1, len(by_key))] * len(by_key)
         return rows, weights
 
 
