@@ -278,12 +278,13 @@ class _Index:
         if sizes is not None:
             assert isinstance(self.model, SizedByValue)
             return self.model.insert(ranks, checkpoints, sizes=sizes)
-        if name not in self._known:
+        stats = self._known.get(name)  # once: another thread may put one out
+        if stats is None:
             assert not isinstance(self.model, SizedByValue)
-            self._known[name] = self.model.insert(ranks, checkpoints)
+            stats = self._known[name] = self.model.insert(ranks, checkpoints)
             if len(self._known) > 64:
                 self._known.popitem(last=False)
-        return self._known[name]
+        return stats
 
     def _kind(self, kind: Kind) -> Kind:
         return "unconfirmed model" if self.question.on.caveat else kind

@@ -60,6 +60,8 @@ def export(
       keybench export latest --bundle -o run.zip
     """
     if bundle:
+        if as_json or along or form != FileFormat.CSV:
+            raise UsageError("a bundle has one form: leave out --format, --json and --series.")
         sys.stdout.write(f"{_write_bundle(run, output, results)}\n")
         return
     form = FileFormat.JSON if as_json else form

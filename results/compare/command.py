@@ -79,6 +79,8 @@ def compare(
     form = Format.JSON if as_json else form
     names = run or []
     if claims:
+        if metric:
+            raise UsageError("each claim has its own metric: leave out --metric.")
         sys.stdout.write(_claims(names, form, results, everything=everything))
         return 0
     if everything:

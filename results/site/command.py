@@ -48,10 +48,7 @@ def site(
     if verify:
         _verify([Path(name) for name in run])
         return
-    from keybench.results.site.writing import (
-        published,
-        write_site,  # drawing takes a while to load
-    )
+    from keybench.results.site.writing import published, write_site  # drawing takes a while to load
 
     sys.stdout.write(f"{write_site(published(run, results, small=small), output)}\n")
 

@@ -107,7 +107,8 @@ def _open_postgresql(address: URL) -> Storage:
         engine = create_engine(address, pool_pre_ping=True, connect_args={"connect_timeout": 10})
     except (NoSuchModuleError, ImportError) as error:
         raise EnvironmentMissing(f"no PostgreSQL driver ({error}): pip install 'psycopg[binary]'.") from None
-    where = address.set(drivername="postgresql").render_as_string(hide_password=True)
+    # Without its options: a mistyped one may hold the password.
+    where = address.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
     return Storage(engine, where, tables.POSTGRESQL_SCHEMA)
 
 

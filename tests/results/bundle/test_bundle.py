@@ -266,6 +266,12 @@ def test_the_command_writes_the_file(fake_run, tmp_path, monkeypatch, capsys) ->
     assert read_bundle(tmp_path / "keybench-5ca1ab1e00.zip").run.id == "5ca1ab1e00"
 
 
+@pytest.mark.parametrize("option", [["--json"], ["--series"], ["--format", "parquet"]])
+def test_a_bundle_has_one_form(option: list[str]) -> None:
+    with pytest.raises(UsageError, match=r"^a bundle has one form: leave out --format, --json and --series\.$"):
+        get_command(app)(["latest", "--bundle", *option], standalone_mode=False)
+
+
 def test_a_run_without_trials_is_not_bundled(fake_run, tmp_path) -> None:
     store = fake_run(layouts=FEW, blocks=1, change=lambda trial: None)
     with pytest.raises(UsageError) as caught:

@@ -13,6 +13,7 @@ from math import isnan
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
@@ -444,3 +445,8 @@ def test_the_command(fake_run, tmp_path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{A}:layout=bigint-identity → {A}\n\nsqlite · embedded · 100 characters\n\nlayout ")
     assert "Insert time " in done.stdout
+
+
+def test_a_claim_has_its_own_metric() -> None:
+    with pytest.raises(UsageError, match=r"^each claim has its own metric: leave out --metric\.$"):
+        get_command(app)(["--claims", "--metric", "leaf_pages"], standalone_mode=False)

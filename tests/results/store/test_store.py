@@ -255,6 +255,13 @@ def test_a_server_that_does_not_answer_is_named_without_the_password() -> None:
     assert "s3cret" not in said
 
 
+@pytest.mark.parametrize("option", ["sslpassword", "pass"])
+def test_options_of_the_url_are_not_shown(option: str) -> None:
+    said = opening(f"postgresql://me@127.0.0.1:9/results?{option}=s3cret", write=True, kind=EnvironmentMissing)
+    assert said.startswith("the results database postgresql://me@127.0.0.1:9/results does not answer (")
+    assert "s3cret" not in said
+
+
 @pytest.mark.parametrize("write", [False, True])
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path, write: bool) -> None:
     file = tmp_path / "notes.txt"
