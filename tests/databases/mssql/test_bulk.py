@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from mssql_python.cursor import Cursor as RealCursor
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.mssql import connection, drivers
-from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
+from keybench.databases.mssql.drivers import MssqlPython
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
-from keybench.errors import ServerError, UsageError
-from keybench.model.keys import Keys
+from keybench.errors import ServerError
 from keybench.model.load_path import LoadsInBulk
 from keybench.model.payload import Payload
 from keybench.model.table import Table
@@ -48,29 +46,6 @@ def test_each_transaction_is_one_copy_of_all_its_rows(record: Record, address: A
     assert [row[1] for row in sent] == [row.tobytes().decode() for row in Payload(100).rows(7, 2500)]
 
 
-def test_preparing_leaves_no_transaction_open(record: Record, address: Address) -> None:
-    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
-    record.calls.clear()
-    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
-    assert record.calls == []
-    session.send(batch)
-    assert record.calls[0][3]["column_mappings"] == ["key"]
-    assert record.calls[0][2] == [(i,) for i in range(10)]
-
-
-def test_its_errors_show_the_servers_message(record: Record, address: Address) -> None:
-    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
-    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
-    record.refuse["bulkcopy"] = "Cannot insert duplicate key row in object 'keybench.rows'."
-    with pytest.raises(
-        ServerError, match=r"^SQL Server: Cannot insert duplicate key row in object 'keybench\.rows'\.$"
-    ):
-        session.send(batch)
-    record.refuse["bulkcopy"] = "The transaction log for database 'keybench' is full due to 'ACTIVE_TRANSACTION'."
-    with pytest.raises(ServerError, match=r"Make room on the server's disk .* or use fewer --rows\.$"):
-        session.send(batch)
-
-
 class Unconnected(RealCursor):
     """The real driver's cursor without the connection that it belongs to: bulk copy makes one of its own."""
 
@@ -89,15 +64,6 @@ def test_the_real_driver_accepts_the_call_and_its_error_is_a_server_error(addres
     cursor = Unconnected(connection.connection_string(here, "keybench"))
     with pytest.raises(ServerError, match=r"^SQL Server: Failed to connect to SQL Server: .*refused"):
         using.copy(cursor, "[keybench].[rows]", ["key"], [(1,)])
-
-
-@pytest.mark.parametrize("record", [PyOdbc.name], indirect=True)
-def test_pyodbcs_error_has_a_next_step(record: Record, address: Address) -> None:
-    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
-    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
-    with pytest.raises(UsageError) as refused:
-        session.send(batch)
-    assert str(refused.value) == NO_BULK
 
 
 @pytest.mark.usefixtures("environment")

@@ -70,19 +70,6 @@ def test_every_metric_is_read_or_explained(admin: MssqlAdmin, record: Record) ->
     assert not set(by_metric) & set(ENGINE.absent)
 
 
-def test_the_log_is_kept_from_before_the_first_row_until_it_was_read(admin: MssqlAdmin, record: Record) -> None:
-    record.calls.clear()
-    readings(admin, record)
-    events = [(call[0], call[1] if len(call) > 1 else "") for call in record.calls]
-    hold = events.index(("execute", "INSERT INTO [keybench].[keybench_hold] ([key]) VALUES (1)"))
-    assert events[hold - 1] == ("autocommit", False)
-    read = next(i for i, event in enumerate(events) if str(event[1]).startswith("SELECT [AllocUnitName]"))
-    assert [event for event in events[hold:read] if event[0] in {"commit", "rollback", "close"}] == []
-    assert [event[0] for event in events[read:] if event[0] in {"rollback", "close"}] == ["rollback", "close"]
-    (query,) = [call for call in record.calls if str(call[1:2]).find("LOP_DELETE_SPLIT") >= 0]
-    assert query[2] == ("00000023:00000108:0001",)
-
-
 def test_a_trial_that_failed_leaves_no_transaction_open(admin: MssqlAdmin, record: Record) -> None:
     for probe in admin.probes():
         probe.before(TABLE)
@@ -161,19 +148,6 @@ def test_stored_integers_and_texts_come_back_as_the_column_encodes_them(record: 
     record.answers["SELECT STRING_AGG(CAST([key] AS varchar(max))"] = [(on.encode(keys).tobytes().decode(),)]
     (stored,) = admin.stored_keys(Table("rows", on, 0))
     assert np.array_equal(stored, on.encode(keys))
-
-
-def test_the_order_of_a_heap_is_that_of_its_places(record: Record, address: Address) -> None:
-    on, keys = ENGINE.column("bigint"), Keys(np.arange(100), "int")
-    heap = Table("rows", on, 0, "nonclustered")
-    record.answers["SELECT CONVERT"] = [(f"{key:016X}",) for key in keys.data.tolist()[::-1]]
-    admin = MssqlAdmin(address)
-    assert np.array_equal(admin.arrived_keys(heap), keys.data[::-1])  # type: ignore[arg-type]
-    assert "fn_PhysLocCracker(%%physloc%%)" in record.statements()[-1]
-    (reading,) = admin.probes()[-1].after(heap)
-    assert reading.value == pytest.approx(-1)
-    (none,) = admin.probes()[-1].after(TABLE)
-    assert none.reason == "the table is its key's b-tree: there is no heap beside it."
 
 
 @pytest.mark.parametrize(

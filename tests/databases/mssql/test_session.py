@@ -12,7 +12,6 @@ import pytest
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.core import array_session
-from keybench.databases.mssql import keys
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError
@@ -87,58 +86,6 @@ def test_an_error_in_a_row_undoes_its_transaction_with_the_servers_message(recor
     with pytest.raises(ServerError, match=r"^SQL Server: Violation of PRIMARY KEY constraint 'rows_key'\.$"):
         session.send(batch)
     assert record.names()[-2:] == ["executemany", "rollback"]
-
-
-@pytest.mark.parametrize("made", keys.SERVER_KEYS, ids=lambda made: made.name)
-def test_rows_whose_keys_the_server_makes_are_sent_without_keys(record: Record, address: Address, made) -> None:
-    session = MssqlSession(address, Table("rows", ENGINE.column(made.column), 10, server_keys=made))
-    (batch,) = session.prepare_without_keys(Payload(10), 3, 5, 10)
-    assert session.send(batch) == 5
-    (call,) = [call for call in record.calls if call[0] == "executemany"]
-    assert call[1] == "INSERT INTO [keybench].[rows] (payload) VALUES (?)"
-    assert call[2] == [(row.tobytes().decode(),) for row in Payload(10).rows(3, 5)]
-
-
-def test_reads_and_deletions_compare_with_the_columns_own_type(record: Record, address: Address) -> None:
-    made = random(2500)
-    for name, cast in (
-        ("uniqueidentifier", "CAST(? AS uniqueidentifier)"),
-        ("binary16", "CAST(? AS binary(16))"),
-        ("char36", "CAST(? AS char(36))"),
-        ("bigint", "CAST(? AS bigint)"),
-    ):
-        column, of_column = taken_by(ENGINE.column(name), made)
-        session = MssqlSession(address, Table("rows", column, 10))
-        prepared = session.prepare_keys(of_column)
-        record.answers = {"SELECT [key], payload": [(1, "a"), (2, "b")]}
-        record.calls.clear()
-        assert session.find(prepared[0]) == 2
-        assert session.between(prepared[0], prepared[1]) == 2
-        assert session.delete(prepared) == 2  # the record says 1 a statement
-        texts = record.statements()
-        assert texts[0] == f"SELECT [key], payload FROM [keybench].[rows] WHERE [key] = {cast}"
-        assert texts[1] == f"SELECT [key], payload FROM [keybench].[rows] WHERE [key] BETWEEN {cast} AND {cast}"
-        assert [text.count("?") for text in texts[2:]] == [2000, 500]
-        assert [len(call[2]) for call in record.calls if call[0] == "execute"] == [1, 2, 2000, 500]
-        assert record.names()[-2:] == ["commit", "autocommit"]
-        assert session.delete([]) == 0
-
-
-def test_no_row_counts_are_returned_while_arrays_are_sent(record: Record, address: Address) -> None:
-    session = MssqlSession(address, Table("rows", ENGINE.column("uniqueidentifier"), 10))
-    (batch,) = session.prepare(random(2), Payload(10), 0, 2)
-    session.send(batch)
-    session.delete(session.prepare_keys(random(2)))
-    sent = record.statements()
-    assert sent.index("SET NOCOUNT ON") < sent.index(next(text for text in sent if text.startswith("INSERT")))
-    assert sent.index("SET NOCOUNT OFF") < sent.index(next(text for text in sent if text.startswith("DELETE")))
-
-
-def test_the_statistics_are_gathered_once_before_the_first_reads(record: Record, address: Address) -> None:
-    session = MssqlSession(address, Table("rows", ENGINE.column("uniqueidentifier"), 10))
-    session.prepare_keys(random(2))
-    session.prepare_keys(random(2))
-    assert record.statements().count("UPDATE STATISTICS [keybench].[rows]") == 1
 
 
 @pytest.mark.parametrize("record", ["mssql-python", "pyodbc"], indirect=True)

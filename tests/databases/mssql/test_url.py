@@ -13,7 +13,7 @@ from keybench.databases.mssql.connection import error_text
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.settings import options
 from keybench.databases.mssql.url import address_of
-from keybench.errors import EnvironmentMissing, ServerError, UsageError
+from keybench.errors import EnvironmentMissing, ServerError
 from tests.databases.failures import PASSWORD, QUOTED, failure, hidden
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_statements import ANSWERS
@@ -40,16 +40,6 @@ def test_urls_become_addresses() -> None:
     plain = address_of("sqlserver://h")
     assert (plain.secret, plain.parameters["port"], "database" in plain.parameters) == (None, "1433", False)
     assert "Trusted_Connection={yes}" in connection.connection_string(plain, "master")
-
-
-@pytest.mark.parametrize("wrong", [f"mssql://a:{PASSWORD}@[::1/x", "mssql://h:port", "mssql://"])
-def test_a_url_that_cannot_be_understood_is_not_repeated(wrong: str) -> None:
-    error = failure(ENGINE, wrong)
-    assert isinstance(error, UsageError)
-    assert str(error) == (
-        "the SQL Server URL cannot be understood: write mssql://user@host:1433/database, special characters in user "
-        "and password as %XX."
-    )
 
 
 def test_unknown_options_and_other_databases_are_refused() -> None:

@@ -211,10 +211,6 @@ def test_installing_again_changes_nothing(server) -> None:
     assert installed(server) == before
 
 
-def test_all_functions_are_installed(engine: MySqlEngine, server) -> None:
-    assert set(engine.functions()) < set(installed(server))
-
-
 @of_each("name", lambda of: ["", *of.functions()])
 def test_the_printed_script_is_installed_by_the_client(engine: MySqlEngine, address: Address, name: str) -> None:
     path = programs(address)

@@ -1,10 +1,8 @@
 """URLs of MySQL and MariaDB; the behaviour of all engines is in `test_guests.py`."""
 
 import socket
-import traceback
 from collections.abc import Iterator
 from contextlib import closing
-from urllib.parse import quote
 
 import pytest
 
@@ -15,20 +13,15 @@ from keybench.databases.mysql import connection
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.databases.mysql.url import address_of
-from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
+from keybench.errors import EnvironmentMissing, ServerError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
+from tests.databases.failures import PASSWORD, failure
 from tests.databases.mysql.conftest import measured
 from tests.databases.mysql.owner import Owner
 
-PASSWORD = "s3cret/hunter:2 %@x"
 SETTINGS = ENGINE.settings("durable", "small")
 pytestmark = pytest.mark.usefixtures("environment")
-
-
-def hidden(*shown: object) -> bool:
-    text = "\n".join(str(part) for part in shown)
-    return PASSWORD not in text and quote(PASSWORD, safe="") not in text
 
 
 def test_urls_become_addresses() -> None:
@@ -46,26 +39,21 @@ def test_urls_become_addresses() -> None:
     assert dict(address_of(MARIADB, "mysql://h").parameters) == {"host": "h", "port": "3306"}
 
 
-def failure(address: str, on: object = ENGINE) -> KeybenchError:
-    with pytest.raises(KeybenchError) as caught:
-        on.provision(address, SETTINGS).start()  # type: ignore[attr-defined]
-    assert hidden(*traceback.format_exception(caught.value))
-    return caught.value
-
-
 def test_a_silent_server_is_given_up(monkeypatch) -> None:
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        error = failure(f"mariadb://guest@127.0.0.1:{silent.getsockname()[1]}")
+        error = failure(ENGINE, f"mariadb://guest@127.0.0.1:{silent.getsockname()[1]}")
     assert isinstance(error, EnvironmentMissing)
     assert "timed out" in str(error)
 
 
 def test_unknown_options_and_other_databases_are_refused() -> None:
-    assert str(failure("mariadb://h?colour=red")).startswith("MariaDB URL: unknown option colour. Known: ssl_ca, ")
-    assert str(failure("mariadb://h/shop")) == (
+    assert str(failure(ENGINE, "mariadb://h?colour=red")).startswith(
+        "MariaDB URL: unknown option colour. Known: ssl_ca, "
+    )
+    assert str(failure(ENGINE, "mariadb://h/shop")) == (
         "MariaDB URL: keybench works in a database of its own, keybench: leave the one in the URL out."
     )
 
@@ -97,7 +85,7 @@ def test_a_url_server_gives_sizes_and_log_but_no_pages(guest: Owner) -> None:
 
 def test_a_mariadb_asked_for_as_mysql_is_not_recorded_as_mysql_but_cleaned(guest: Owner) -> None:
     url = guest.url(PASSWORD).replace("mariadb://", "mysql://")
-    error = failure(url, MYSQL)
+    error = failure(MYSQL, url)
     assert isinstance(error, EnvironmentMissing)
     assert str(error).startswith("this server is MariaDB (1")
     assert str(error).endswith(", not MySQL: use --db mariadb.")

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import inspect
 
-import numpy as np
 import oracledb
 import pytest
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
-from keybench.databases.oracle import session as load
 from keybench.databases.oracle.engine import ENGINE
-from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
-from keybench.errors import ServerError
-from keybench.model.keys import Keys
 from keybench.model.load_path import LoadsInBulk
 from keybench.model.payload import Payload
 from keybench.model.table import Table
@@ -44,28 +39,6 @@ def test_each_transaction_is_one_load_of_all_its_rows(record: Record, address: A
     wanted = encoded.tolist() if sized.form == "int" else [row.tobytes() for row in encoded]
     assert [row[0].encode() if isinstance(row[0], str) else row[0] for row in sent] == wanted
     assert [row[1] for row in sent] == [row.tobytes().decode() for row in Payload(100).rows(7, 2500)]
-
-
-def test_preparation_queries_the_schema_and_the_statistics(record: Record, address: Address) -> None:
-    record.answers["SELECT n.name"] = [(name, 10) for name in statistics.NAMES]
-    session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
-    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
-    assert record.statements() == [statistics.OF_SESSION, load.SCHEMA]
-    session.send(batch)
-    assert record.calls[-1] == ("direct_path_load", "KEYBENCH", '"rows"', ["KEY"], [(i,) for i in range(10)])
-    session.close()
-    assert statistics.KEEP in record.statements()
-
-
-def test_an_error_shows_the_servers_message(record: Record, address: Address) -> None:
-    session = OracleSession(address, Table("rows", ENGINE.column("number"), 0))
-    (batch,) = session.prepare_in_bulk(Keys(np.arange(10), "int"), Payload(0), 0, 100)
-    record.refuse["direct_path_load"] = "ORA-26026: unique index KEYBENCH.rows_key initially in unusable state"
-    with pytest.raises(ServerError, match=r"^Oracle: ORA-26026: unique index KEYBENCH\.rows_key initially in unusable"):
-        session.send(batch)
-    record.refuse["direct_path_load"] = "ORA-01653: unable to extend table by 128 in tablespace KEYBENCH"
-    with pytest.raises(ServerError, match=r"Make room on the server's disk"):
-        session.send(batch)
 
 
 def test_the_driver_has_direct_path_load() -> None:

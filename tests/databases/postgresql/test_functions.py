@@ -1,7 +1,6 @@
 """The SQL functions make and read the keys that the layouts of the same name make and read."""
 
 import subprocess
-import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -187,12 +186,6 @@ def test_the_printed_script_is_installed_by_psql(local: Address) -> None:
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "t\n")
     names = ", ".join(ENGINE.functions())
     subprocess.run([psql, "-XAtq", *where, "-c", f"DROP FUNCTION {names}"], check=True)
-
-
-def test_new_comb_is_fast_enough_for_a_default(server) -> None:
-    begin = time.monotonic()
-    server.value("SELECT count(new_comb()) FROM generate_series(1, 100000)")
-    assert time.monotonic() - begin < 5
 
 
 def test_rt_combs_keys_for_postgresql_are_uuidv7_but_for_the_version(embedded: Address) -> None:

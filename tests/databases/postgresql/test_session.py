@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.session.copy_text import key_text, pack
+from keybench.databases.postgresql.session.copy_text import pack
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload, PayloadLengths
@@ -32,17 +32,6 @@ def test_batches_hold_the_rows_in_order(n, width, payload, rows_per_tx) -> None:
     rows = [tuple(line.split(b"\t")) for batch in lines for line in batch[:-1]]
     assert [row[0] for row in rows] == [key.tobytes() for key in keys]
     assert [row[1:] for row in rows] == [((text.tobytes(),) if payload else ()) for text in texts]
-
-
-def test_a_batch_of_many_bytes_goes_in_parts() -> None:
-    (batch,) = pack(np.full((1000, 36), 97, np.uint8), np.full((1000, 100), 98, np.uint8), 1000)
-    assert [len(part) for part in batch.parts] == [32_768] * 4 + [1000 * 138 - 4 * 32_768]
-
-
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
-def test_integers_are_sent_as_decimals_of_one_width(values) -> None:
-    sent = key_text(ENGINE.column("bigint"), Keys(np.array(values, np.int64), "int"))
-    assert [int(row.tobytes()) for row in sent] == values
 
 
 def test_the_least_and_the_greatest_integer_arrive(admin) -> None:

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
-from keybench.databases.registry import engine
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import ServerError, UsageError
-from keybench.model.metric import Metric
 
 if TYPE_CHECKING:
     from conftest import Bench
-
-
-def test_the_registry_finds_it() -> None:
-    assert engine("sqlite") is ENGINE
-    assert ENGINE.servers == ("embedded",)
 
 
 def test_it_loads_without_apsw_and_says_what_is_missing() -> None:
@@ -163,27 +154,3 @@ def test_a_stored_key_of_another_form_is_an_error(bench: Bench) -> None:
     session.close()
     with pytest.raises(ServerError, match=r"^SQLite: keys in the table are not bytes of length 16\."):
         list(bench.admin.stored_keys(table))
-
-
-def test_an_address_is_picklable_and_works_in_another_process(bench: Bench) -> None:
-    table = bench.table("char36", 100)
-    bench.admin.create(table)
-    code = """
-import pickle, sys
-import numpy as np
-from keybench.databases.registry import engine
-from keybench.model.payload import Payload
-from keybench.model.keys import Keys
-address, table = pickle.load(sys.stdin.buffer)
-session = engine(address.engine).session(address, table)
-keys = Keys(np.arange(32000, dtype=">u8").reshape(-1, 2).view(np.uint8), "uuid")
-print(sum(session.send(batch) for batch in session.prepare(keys, Payload(100), 0, 1000)))
-session.close()
-"""
-    given = pickle.dumps((bench.address, table))
-    done = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, check=True)
-    assert done.stdout.strip() == b"16000"
-    assert len(np.concatenate(list(bench.admin.stored_keys(table)))) == 16000
-    (log,) = [probe for probe in bench.admin.probes() if Metric.LOG_BYTES in probe.supplies]
-    _, reading = log.after(table)
-    assert (reading.value or 0) > 16000 * 100

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from keybench.model.table import KeyRole
 
 N = 100_000
-FRAME = 4096 + 24
 
 
 def value(readings: dict[Metric, Reading], metric: Metric) -> float:
@@ -40,20 +39,6 @@ def test_ascending_keys_fill_leaves_to_87_percent_in_perfect_order(
     assert value(readings, Metric.LEAF_DENSITY) == pytest.approx(87.3, abs=0.2)
     assert value(readings, Metric.LEAF_FRAGMENTATION) == 0
     assert 0 < value(readings, Metric.LEAF_NONADJACENT) < 5
-
-
-def test_leaves_of_random_keys_are_dense_and_out_of_order(bench: Bench) -> None:
-    readings = bench.load(bench.table("binary16"), bench.keys["random"](200_000))
-    assert 88 < value(readings, Metric.LEAF_DENSITY) < 92
-    assert 28 < value(readings, Metric.LEAF_FRAGMENTATION) < 34
-    assert value(readings, Metric.LEAF_NONADJACENT) > 97
-
-
-def test_descending_keys_leave_half_empty_leaves_backwards(bench: Bench) -> None:
-    keys = bench.keys["ascending"](N)
-    readings = bench.load(bench.table("binary16"), keys[::-1])  # type: ignore[index]
-    assert 48 < value(readings, Metric.LEAF_DENSITY) < 51
-    assert value(readings, Metric.LEAF_FRAGMENTATION) > 99
 
 
 def test_an_appended_rowid_table_is_packed_full(bench: Bench) -> None:

@@ -41,12 +41,6 @@ def send_all(session: Session, batches: Sequence[object]) -> None:
         session.send(batch)
 
 
-def test_keys_are_read_back_in_slices(bench: Bench) -> None:
-    table = bench.table("binary16")
-    store(bench, table, bench.keys["random"](250_001), 50_000)
-    assert [len(part) for part in bench.admin.stored_keys(table)] == [100_000, 100_000, 50_001]
-
-
 @pytest.mark.parametrize("rows_per_tx", [7, 1001])
 def test_batches_hold_the_rows_asked_for_and_payloads_go_on_from_start(bench: Bench, rows_per_tx: int) -> None:
     table = bench.table("char36", 10)
@@ -124,11 +118,3 @@ def test_a_full_database_is_an_error_with_the_next_step(bench: Bench) -> None:
 def test_a_session_on_a_removed_table_is_an_error(bench: Bench) -> None:
     with pytest.raises(ServerError, match=r"^SQLite: unable to open database file: the table's file in .* is gone\."):
         bench.session(bench.table("binary16", name="never-made"))
-
-
-def test_closing_twice_is_harmless(bench: Bench) -> None:
-    table = bench.table("binary16")
-    bench.admin.create(table)
-    session = bench.session(table)
-    session.close()
-    session.close()

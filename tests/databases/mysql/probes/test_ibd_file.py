@@ -71,21 +71,6 @@ def test_with_payload_increasing_keys_fill_93_per_cent(engine, admin) -> None:
     assert figures[Metric.LOG_BYTES] == pytest.approx(a_row * ROWS, rel=0.03)
 
 
-@pytest.mark.parametrize("payload", [0, 100])
-def test_random_keys_fill_64_to_70_per_cent_and_split_everywhere(admin, payload) -> None:
-    figures = values(measured(admin, table(payload=payload), random(ROWS)))
-    assert 62 < figures[Metric.LEAF_DENSITY] < 72  # leaves split at about the same time: it swings as they fill
-    assert 45 < figures[Metric.LEAF_FRAGMENTATION] < 56
-    assert figures[Metric.LEAF_NONADJACENT] > 98
-    assert figures[Metric.SPLIT_COUNTER] >= figures[Metric.LEAF_PAGES] - 1 + figures[Metric.BRANCH_SPLITS]
-
-
-def test_lagging_generators_leave_leaves_a_third_full(admin) -> None:
-    figures = values(measured(admin, table(), lagging(ROWS)))
-    assert 33 < figures[Metric.LEAF_DENSITY] < 40  # docs/internals/innodb.md §9: 35.87
-    assert figures[Metric.LEAF_FRAGMENTATION] < 35
-
-
 @pytest.mark.parametrize("keys", [increasing(ROWS), random(ROWS), lagging(ROWS), descending(20_000), increasing(1)])
 @pytest.mark.parametrize("role", ["clustered", "nonclustered"])
 def test_the_file_agrees_with_the_servers_statistics(admin, keys, role) -> None:

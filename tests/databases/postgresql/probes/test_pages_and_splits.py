@@ -80,35 +80,6 @@ def test_increasing_keys_fill_leaves_to_ninety_per_cent_by_appends_alone(admin, 
     assert figures[Metric.INDEX_BYTES] == 8192 * (1 + leaf + figures[Metric.BRANCH_PAGES])
 
 
-def test_descending_keys_split_the_middle_of_the_leftmost_leaf(admin) -> None:
-    figures = values(measured(admin, table(), descending(ROWS)))
-    leaf = 1 + math.ceil((ROWS - 291) / 146)  # 145 of 291 entries stay, 146 go to the new page for good
-    assert abs(figures[Metric.LEAF_PAGES] - leaf) <= 1
-    assert figures[Metric.APPENDS] == 0
-    assert figures[Metric.EDGE_SPLITS] == 1
-    assert figures[Metric.INTERIOR_SPLITS] == figures[Metric.LEAF_PAGES] - 2
-    assert figures[Metric.LEAF_FRAGMENTATION] > 99
-    assert figures[Metric.HEAP_CORRELATION] == pytest.approx(-1, abs=1e-12)
-
-
-def test_random_keys_split_everywhere(admin) -> None:
-    figures = values(measured(admin, table(payload=100), random(ROWS)))
-    assert 64 < figures[Metric.LEAF_DENSITY] < 75  # all leaves split at about the same time, so it swings
-    assert 47 < figures[Metric.LEAF_FRAGMENTATION] < 53
-    assert figures[Metric.LEAF_NONADJACENT] > 99
-    assert sum(figures[metric] for metric in SPLITS) == figures[Metric.LEAF_PAGES] - 1
-    assert figures[Metric.INTERIOR_SPLITS] > 0.98 * figures[Metric.LEAF_PAGES]
-    assert abs(figures[Metric.HEAP_CORRELATION]) < 0.02
-
-
-def test_lagging_generators_append_and_split(admin) -> None:
-    figures = values(measured(admin, table(), lagging(ROWS)))
-    assert sum(figures[metric] for metric in SPLITS) == figures[Metric.LEAF_PAGES] - 1
-    assert figures[Metric.INTERIOR_SPLITS] > figures[Metric.APPENDS] > 50
-    assert figures[Metric.LEAF_DENSITY] == pytest.approx(69.5, abs=1.5)
-    assert figures[Metric.LEAF_FRAGMENTATION] == pytest.approx(44.5, abs=3)
-
-
 def test_the_log_grows_by_the_size_of_rows_and_their_entries(admin) -> None:
     figures = measured(admin, table(payload=100), increasing(ROWS))
     assert figures[Metric.LOG_BYTES].value == pytest.approx(203 * ROWS, rel=0.02)  # docs/internals/postgresql.md §8
