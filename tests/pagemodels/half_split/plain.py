@@ -1,4 +1,4 @@
-"""An index with a past in plain Python, for SQL Server and Oracle: pages of items, one operation after another.
+"""An index with a past in plain Python: pages of items, one operation after another. PostgreSQL's is built on it.
 
 Where a page splits, and how many entries a build leaves on a page, are the model's own numbers. What else happens to
 pages is written here again, from docs/internals.
@@ -30,7 +30,7 @@ class Plain:
     """One index; keys are ranks. `sizes`: of the entry of each key, if they differ."""
 
     def __init__(self, model: StatefulSplitModel, sizes: Sequence[int] = ()) -> None:
-        self.model, self.sizes = model, sizes
+        self.model, self.sizes, self.leaf = model, sizes, model.leaf
         self.dead: set[int] = set()
         self.splits = [0, 0, 0]
         self.begin()
@@ -66,7 +66,7 @@ class Plain:
         return max([1, *(k for k in range(1, len(items)) if self.used(items[:k], level) <= half)])
 
     def insert(self, key: int, level: int = 0) -> None:
-        pages, rule = self.levels[level], self.model.branch if level else self.model.leaf
+        pages, rule = self.levels[level], self.model.branch if level else self.leaf
         page = self.page_of(level, key)
         insort(page.items, key)
         if self.used(page.items, level) <= (rule.room_last if page is pages[-1] else rule.room):

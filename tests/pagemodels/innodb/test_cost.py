@@ -99,19 +99,6 @@ def test_a_pool_has_as_many_pages_as_the_server_says() -> None:
     assert {size: buffer_pool.frames_of(size << 20, 16384) for size in known} == known
 
 
-@pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %", "descending"])
-def test_each_row_is_noted_with_the_leaf_that_has_it(stream: str) -> None:
-    ranks = np.argsort(np.argsort(streams.STREAMS[stream](3000)))
-    leaves = new_leaves(300, 16384, 16252, len(ranks), clustered=True, shrinks=True)
-    at, full = np.empty(1, np.int32), 0
-    for row, rank in enumerate(ranks):
-        while load(leaves, ranks, row, row + 1, at) == row:
-            grow(leaves)
-        full += at[0] < 0
-        assert at[0] < 0 or rank in leaves.heaps[at[0]]
-    assert 0 < full < 200
-
-
 @pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %"])
 def test_a_look_up_visits_a_neighbour_from_the_border_of_a_leaf(stream: str) -> None:
     ranks = np.ascontiguousarray(np.argsort(np.argsort(streams.STREAMS[stream](3000))), np.int64)
