@@ -8,20 +8,15 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, ticks_of
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import layout
-from keybench.generators.core.process import Process
 from keybench.model.byteorder import rank
 from tests.generators.scripted import ScriptedEntropy
 
 KINDS = ["legacy", "v7", "v8time"]
 BITS = {"legacy": 24, "v7": 26, "v8time": 22}
 STARTS = {"legacy": 500_000, "v7": 512, "v8time": 500_000}
-V7_LAST = UNIX_EPOCH + (TICKS_PER_MS << 48) - 1
-QUIET = Process("host-0", 1)
-"""A machine whose name has a hash that does not look like the RFC variant."""
 
 NOW = ticks_of(datetime.fromisoformat("2026-11-20T00:00:00+00:00"))
 
@@ -129,18 +124,3 @@ def test_sql_servers_order_of_one_form_is_rfc_order_of_the_other(kind, opened) -
     for_sql = opened(f"buvinghausen-{kind}-sql", ticks).take(500)
     assert not np.array_equal(plain.data, for_sql.data)
     assert np.array_equal(rank(plain, "rfc"), rank(for_sql, "mssql"))
-
-
-@pytest.mark.parametrize(
-    ("name", "guid", "reason"),
-    [
-        ("legacy", "ffffffff-ffff-ffff-9e8c-06234507a126", "its time lies beyond the year 9999"),
-        ("v7", "017f22e2-79b0-4000-b1e7-c0ffee0badf0", "version and variant are not those of UUIDv7"),
-        ("v7-sql", "017f22e2-79b0-7000-b1e7-c0ffee0badf0", "version and variant are not those of UUIDv7"),
-        ("v8time", "8c122024-7e5c-76a0-87a1-224c08e62345", "version and variant are not those of UUIDv8"),
-        ("v8time-sql", "8c122024-7e5c-86a0-17a1-224c08e62345", "version and variant are not those of UUIDv8"),
-    ],
-)
-def test_keys_of_another_layout_are_refused_and_named_as_given(name, guid, reason, guids_of) -> None:
-    with pytest.raises(UsageError, match=f"^{guid} is no buvinghausen-{name} key: {reason}"):
-        layout(f"buvinghausen-{name}").decode(guids_of([guid]))

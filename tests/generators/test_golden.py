@@ -10,7 +10,6 @@ import pytest
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.core.instants import EPOCH_1900
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.generators.rt_comb.dates import SqlDates
@@ -111,11 +110,6 @@ def test_morris_sequence(vectors, opened) -> None:
         assert layout("morris").decode(stream.take(1)).ticks == vector["final_last"] + 1
 
 
-def test_morris_after_idling_is_one_key_late(opened) -> None:
-    stream = opened("morris", [2000, 2000, 2000, 5000, 5000], start=1000)
-    assert layout("morris").decode(stream.take(5)).ticks.tolist() == [1001, 2001, 2002, 2003, 5001]
-
-
 def test_efcore(vectors, opened) -> None:
     for vector in vectors("efcore_sequential"):
         counter = vector["inputs"]["counter_after_increment"]
@@ -169,25 +163,3 @@ def test_uuid_v7(vectors, opened) -> None:
         keys = opened("uuid-v7", [ticks], entropy=ScriptedEntropy(random)).take(1)
         check_bytes(vector, keys)
         assert layout("uuid-v7").decode(keys).ticks == ticks
-
-
-def test_uuid_v7_equals_dotnets(vectors, opened) -> None:
-    for vector in vectors("dotnet_v7"):
-        inputs = vector["inputs"]
-        entropy = ScriptedEntropy(UUID(inputs["base_guid"]).bytes)
-        keys = opened("uuid-v7", [inputs["ticks"]], entropy=entropy).take(1)
-        check_bytes(vector, keys)
-        milliseconds = vector["extracted"]["unix_ms"]
-        assert layout("uuid-v7").decode(keys).ticks == UNIX_EPOCH + milliseconds * TICKS_PER_MS
-
-
-def test_rt_combs_own_tests(opened) -> None:
-    """The orders that RT.Comb's test suite asserts, as the bytes that make them."""
-    day = 630_822_816_000_000_000
-    greatest = ScriptedGuids(np.frombuffer(UUID("7fffffff-7fff-7fff-ffff-ffffffffffff").bytes, np.uint8).reshape(1, 16))
-    empty = ScriptedGuids(np.zeros((1, 16), np.uint8))
-    first = opened("rt-comb-legacy", [day], guids=greatest).take(1)
-    second = opened("rt-comb-legacy", [day + 10 * TICKS_PER_MS], guids=empty).take(1)
-    assert first.data[0, 10:].tobytes().hex() == "8eac00000000"
-    assert second.data[0, 10:].tobytes().hex() == "8eac00000003"
-    assert (day - EPOCH_1900) // (86_400 * TICKS_PER_SECOND) == 0x8EAC

@@ -99,8 +99,3 @@ def test_a_value_that_does_not_fit_is_refused(field, value, message) -> None:
     with pytest.raises(UsageError) as refused:
         replace(layout(NAME), **{field: value})
     assert str(refused.value) == message
-
-
-def test_a_plain_uuid_v1_is_refused(guids_of) -> None:
-    with pytest.raises(UsageError, match=f"is no {NAME} key: version and variant are not those of a shuffled UUIDv1"):
-        layout(NAME).decode(guids_of(["c232ab00-9414-11ec-b3c8-9f6bdeced846"]))

@@ -111,23 +111,6 @@ def test_instants_that_datetime_cannot_hold_are_refused(name, ticks, shown, open
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "guid", "reason"),
-    [
-        ("rt-comb-sql", "00000000-0000-0000-0000-e677d21fdc00", "its time lies beyond the year 9999"),
-        ("rt-comb-postgresql", "ffffffff-ffff-0000-0000-000000000000", "its time lies beyond the year 9999"),
-        ("rt-comb-legacy", "00000000-0000-0000-0000-0000ffffffff", "its time component is negative"),
-        ("rt-comb-legacy", "00000000-0000-0000-0000-000080000000", "its time component is negative"),
-        ("rt-comb-legacy", "00000000-0000-0000-0000-0000018b8201", "its time component exceeds 24 hours"),
-    ],
-)
-def test_keys_that_the_original_cannot_read(name, guid, reason, guids_of) -> None:
-    readable = "00000000-0000-0000-0000-000000000000"
-    with pytest.raises(UsageError) as refused:
-        layout(name).decode(guids_of([readable, guid]))
-    assert str(refused.value) == f"{guid} is no {name} key: {reason}. Decode it as the layout that made it."
-
-
 def test_the_last_readable_values(guids_of) -> None:
     millisecond = layout("rt-comb-sql").decode(guids_of(["00000000-0000-0000-0000-e677d21fdbff"]))
     assert millisecond.ticks[0] == DATETIME_LAST - 9_999

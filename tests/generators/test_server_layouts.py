@@ -141,12 +141,6 @@ def test_a_server_equals_my_uuid_call_by_call(steps, opened) -> None:
     assert (decoded.fields["node"] == int.from_bytes(drawn[2:]) | 1 << 40).all()
 
 
-def test_a_key_that_is_not_reordered_is_refused(guids_of) -> None:
-    plain = "58e0a7d7-eebc-11d8-9669-0800200c9a66"
-    with pytest.raises(UsageError, match=f"^{plain} is no percona-ordered-uuid key: version and variant are not those"):
-        layout("percona-ordered-uuid").decode(guids_of([plain]))
-
-
 # Percona 2019
 
 

@@ -109,8 +109,3 @@ def test_a_sequence_that_overflows_in_the_last_millisecond_is_refused(opened) ->
         f"{NAME} keys end with 10889-08-02T05:31:50.6559999Z, and those made faster than the clock ticks have "
         "passed it: set the clock inside that range."
     )
-
-
-def test_uuidnext_refuses_other_versions(guids_of) -> None:
-    with pytest.raises(UsageError, match=f"is no {NAME} key: version and variant are not those of UUIDv8"):
-        layout(NAME).decode(guids_of(["00112233-4455-7677-8000-017f22e279b0"]))

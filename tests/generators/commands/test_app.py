@@ -223,14 +223,6 @@ def test_odds_as_text(chance, text) -> None:
     assert odds(chance) == text
 
 
-@pytest.mark.parametrize("columns", ["0", "1", "20"])
-@pytest.mark.parametrize("arguments", [["list"], ["decode", KEY], ["show", "uuid-v7"]])
-def test_a_terminal_of_one_column_gets_the_narrowest_screen(arguments, columns, command) -> None:
-    code, out, err = command(*arguments, width=int(columns))
-    assert (code, err) == (0, "")
-    assert len(out.splitlines()) < 2_000
-
-
 def test_help_names_every_order_and_imports_little() -> None:
     code = """
 import sys

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
@@ -48,23 +47,6 @@ def test_a_virtual_clock_ends_with_an_error() -> None:
     assert clock.read(2).tolist() == [3, 4], "a refused request uses up nothing"
 
 
-def test_odd_nanoseconds_go_with_their_readings() -> None:
-    clock = VirtualClock(np.arange(3), np.array([7, 8, 99]))
-    clock.read(1)
-    ticks, odd = clock.read_fine(2)
-    assert (ticks.tolist(), odd.tolist()) == ([1, 2], [8, 99])
-    assert VirtualClock(np.arange(3)).read_fine(3)[1].tolist() == [0, 0, 0]
-
-
-def test_now_uses_up_no_reading() -> None:
-    clock = VirtualClock(np.array([10, 20, 30]))
-    assert [clock.now(), clock.now()] == [10, 10]
-    assert clock.read(1).tolist() == [10]
-    assert clock.now() == 20
-    assert clock.read(2).tolist() == [20, 30]
-    assert clock.now() == 30
-
-
 def test_now_before_the_first_key_can_be_given() -> None:
     clock = VirtualClock(np.array([10, 20]), start=3)
     assert clock.now() == 3
@@ -76,12 +58,6 @@ def test_now_before_the_first_key_can_be_given() -> None:
 def test_now_of_an_empty_clock() -> None:
     with pytest.raises(LookupError, match=r"^the virtual clock holds no readings$"):
         VirtualClock(np.array([], np.int64)).now()
-
-
-def test_a_pickled_virtual_clock_continues_where_it_was() -> None:
-    clock = VirtualClock(np.arange(5), start=2)
-    clock.read(2)
-    assert pickle.loads(pickle.dumps(clock)).read(3).tolist() == [2, 3, 4]
 
 
 def test_the_system_clock_shows_the_current_time() -> None:

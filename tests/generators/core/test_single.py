@@ -30,7 +30,7 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.instants import DATETIME_LAST
 from keybench.generators.core.layout import layout, layouts
 from keybench.generators.core.process import Process
-from keybench.generators.core.single import MonotonicClock, objects, source
+from keybench.generators.core.single import MonotonicClock, source
 from keybench.model.keys import Keys
 
 ALL = {known.name: known for known in layouts().values()}
@@ -242,14 +242,6 @@ def test_a_source_makes_keys_of_any_year(year) -> None:
     make = source(known, Process("testhost", 74_565), VirtualClock(np.full(3, ticks)), AesEntropy.seeded(1))
     keys = np.frombuffer(b"".join(make().bytes for _ in range(3)), np.uint8).reshape(3, 16)
     assert known.decode(Keys(keys, "uuid")).ticks.tolist() == [ticks] * 3
-
-
-def test_objects_of_every_kind() -> None:
-    data = np.frombuffer(b"0123456789abcdef" * 2, np.uint8).reshape(2, 16)
-    assert objects(Keys(data, "uuid")) == [uuid.UUID(bytes=b"0123456789abcdef")] * 2
-    assert objects(Keys(data, "bytes")) == [b"0123456789abcdef"] * 2
-    assert objects(Keys(data, "text")) == ["0123456789abcdef"] * 2
-    assert objects(Keys(np.array([-1, 5]), "int")) == [-1, 5]
 
 
 def test_the_package_has_two_names_and_imports_nothing_for_its_modules() -> None:
