@@ -143,7 +143,7 @@ def _file_engine(path: Path, *, write: bool, busy: float = _BUSY_SECONDS) -> Eng
         connection.execute(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
         return connection
 
-    # One connection stays open: where locks belong to the process (`locking`), closing it would release the lock.
+    # One connection stays open: where locks belong to the process (`_try_lock`), closing it would release the lock.
     engine = create_engine(
         "sqlite://",
         creator=connect,

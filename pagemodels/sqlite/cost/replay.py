@@ -74,7 +74,7 @@ def _touch(pager: Pager, number: int) -> None:
 
 @inlined
 def _use_leaf(pager: Pager, number: int) -> None:
-    """As `touch`, and changes the page."""
+    """As `_touch`, and changes the page."""
     place = number + PLACES
     if not pager.pages[place, STATE] & CHANGED:
         pager.pages[place, STATE] |= CHANGED
@@ -91,7 +91,7 @@ def _just_drops(pager: Pager, number: int) -> bool:
 
 @inlined
 def _use_branch(pager: Pager, number: int) -> None:
-    """As `touch`, of a branch page that may have to be read, where `just_drops` is true."""
+    """As `_touch`, of a branch page that may have to be read, where `_just_drops` is true."""
     place = number + PLACES
     state = pager.pages[place, STATE]
     if state == 0:
@@ -106,7 +106,7 @@ def _use_branch(pager: Pager, number: int) -> None:
 
 @inlined
 def _read_leaf(pager: Pager, number: int) -> None:
-    """As `use_leaf`, of a leaf that may have to be read, after the pages above it, where `just_drops` is true."""
+    """As `_use_leaf`, of a leaf that may have to be read, after the pages above it, where `_just_drops` is true."""
     place = number + PLACES
     if pager.pages[place, STATE]:
         pager.pages[place, STATE] &= BITS  # its kind is `LEAF`
