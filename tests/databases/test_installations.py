@@ -38,15 +38,6 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "bin"
 
 
-@pytest.mark.parametrize(
-    "name", ["a" * 5000 + "/bin", "/" + "a" * 300 + "/bin", "two\nlines/bin", "\udc80/bin", ":/bin"]
-)
-@pytest.mark.parametrize(("on", "variable", "programs"), MISSING)
-def test_no_name_of_a_folder_is_too_odd_for_an_answer(monkeypatch, on, variable, programs, name) -> None:
-    monkeypatch.setenv(variable, name)
-    assert f"has no programs of a {programs}" in on.missing("local")
-
-
 @pytest.mark.parametrize(("on", "variable", "programs"), MISSING)
 def test_a_folder_without_the_programs_is_refused_although_another_version_is_installed(
     folder, on, variable, programs

@@ -9,7 +9,7 @@ from keybench.databases import mariadb, mysql
 from keybench.databases.mysql import ddl, keys
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
-from keybench.databases.mysql.flavour import MARIADB, MYSQL, number
+from keybench.databases.mysql.flavour import MYSQL, number
 from keybench.databases.mysql.session import MySqlSession, SendMethod
 from keybench.errors import ServerError, UsageError
 from keybench.model.byteorder import sort_words
@@ -134,13 +134,3 @@ def test_versions_as_numbers() -> None:
     assert number("11.8.2-MariaDB") == 110_802
     assert number("9.1") == 90_100
     assert number("unknown") == 0
-
-
-@pytest.mark.parametrize("flavour", [MARIADB, MYSQL], ids=["mariadb", "mysql"])
-def test_each_is_declared_on_a_column_of_its_flavour(flavour) -> None:
-    engine = mariadb.ENGINE if flavour is MARIADB else mysql.ENGINE
-    for made in engine.server_keys:
-        column = engine.column(made.column)
-        assert made.order in {"none", column.order}
-        statement = ddl.create(Table("t", column, 10, server_keys=made))
-        assert f"`key` {column.sql_type} NOT NULL {made.declaration}, payload" in statement

@@ -218,6 +218,9 @@ def test_all_methods_store_texts_of_different_lengths(admin, column, role, path)
         stored = admin.rows(f"SELECT payload FROM {ddl.name(each)} ORDER BY `key`")
         assert [text for (text,) in stored] == [text for text in texts for _ in range(each.children)]
         assert sum(map(len, admin.stored_keys(each))) == 250 * each.children
+    if role == "by-date":
+        moments = admin.rows(f"SELECT created FROM {ddl.name(on)} ORDER BY `key`")
+        assert [moment for (moment,) in moments] == Payload(600).moments(0, 250).tolist()
     admin.drop(on)
 
 
@@ -233,21 +236,3 @@ def test_settling_waits_until_deleted_rows_are_purged(engine, admin) -> None:
     admin.settle(on)
     left = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
     assert (admin.status("Innodb_history_list_length") if engine is MARIADB else admin.value(left)) == 0
-
-
-@of_each("path", methods)
-@pytest.mark.parametrize("column", ["binary16", "char36", "bigint"])
-def test_rows_by_date_and_children_by_each_method(admin, path, column) -> None:
-    """In rows of fixed width and in lines with tabs."""
-    on = ENGINE.column(column)
-    sized, keys = taken_by(on, increasing(250))
-    dated = Table("trial", sized, 10, "by-date")
-    admin.create(dated)
-    assert send(admin.address, dated, keys, path, 100) == 250
-    moments = admin.rows(f"SELECT created FROM {ddl.name(dated)} ORDER BY `key`")
-    assert [moment for (moment,) in moments] == Payload(10).moments(0, 250).tolist()
-    child = Table("trial", sized, 10, "fk", children=2)
-    admin.create(child)
-    assert send(admin.address, child, keys, path, 100) == 250
-    assert [sum(map(len, admin.stored_keys(each))) for each in child.family] == [250, 500]
-    admin.drop(child)

@@ -97,38 +97,6 @@ def test_a_cache_of_a_few_pages_is_refused() -> None:
     assert str(refused.value) == "a cache of 811,008 bytes has fewer than 100 pages: give it more memory."
 
 
-def test_nothing_is_read_while_all_pages_fit() -> None:
-    # 148 leaves and 163 pages of the heap, of which only the newest is used again
-    read = {pages: int(cost(30_000, Server(cache_bytes=pages * 8192)).read.all.sum()) for pages in (100, 400)}
-    assert read[100] > 1000
-    assert read[400] == 0
-
-
-def test_pages_are_written_by_checkpoints_alone_while_all_fit() -> None:
-    often, never = (
-        cost(300_000, Server(cache_bytes=64 << 20, checkpoint_bytes=size << 20), payload=100) for size in (32, 4096)
-    )
-    assert often.written is not None
-    assert never.written is not None
-    assert often.log is not None
-    assert often.log.checkpoints.sum() > 3
-    assert often.written.all.sum() > 5000
-    assert never.written.all.sum() == 0
-
-
-def test_without_full_page_writes_the_log_has_no_page_as_a_whole() -> None:
-    logs = [
-        cost(300_000, Server(cache_bytes=8 << 20, checkpoint_bytes=32 << 20, durable=durable), payload=100).log
-        for durable in (True, False)
-    ]
-    assert logs[0] is not None
-    assert logs[1] is not None
-    assert logs[0].images.sum() > 1000
-    assert logs[0].image_bytes.sum() > 1000 * 4000
-    assert logs[1].images.sum() == logs[1].image_bytes.sum() == 0
-    assert logs[1].bytes.sum() < logs[0].bytes.sum() - 0.8 * logs[0].image_bytes.sum()
-
-
 def test_with_compressed_images_only_reads_are_known() -> None:
     compressed = cost(60_000, Server(cache_bytes=100 * 8192, log_compression=True))
     assert compressed.read.all.sum() > 0

@@ -1,8 +1,6 @@
 """Private servers: found, started with the chosen settings, removed without a trace."""
 
-import os
 import pickle
-import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -79,24 +77,6 @@ def test_versions_are_those_of_server_driver_and_library(admin, address) -> None
     assert (address.server == "embedded") <= (admin.version // 10_000 == 18)
 
 
-def test_a_server_dies_with_its_killed_keeper_and_the_next_start_sweeps(base) -> None:
-    server = LocalServer(KIND, ENGINE.settings("durable", "small"))
-    folder = Path(server.start().parameters["host"])
-    (keeper,) = [line for line in base.processes() if "keybench.databases.hosting.folder_keeper" in line]
-    os.kill(int(keeper.split()[0]), signal.SIGKILL)
-    deadline = time.monotonic() + 5
-    while base.processes() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert base.processes() == []
-    assert not server.alive()
-    server.stop()
-    assert folder.exists()
-    server.start()
-    assert not folder.exists()
-    server.stop()
-    assert base.left() == []
-
-
 def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     wrong = ENGINE.settings("durable", "small")
     wrong = replace(wrong, values={**wrong.values, "shared_buffers": "several"})
@@ -106,12 +86,6 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     assert message.startswith("the private PostgreSQL server ended while it started. The end of its log:\n")
     assert 'invalid value for parameter "shared_buffers": "several"' in message
     assert message.endswith("\nFix that, or choose another --server.")
-    base.assert_nothing_left()
-
-
-def test_a_start_that_takes_too_long_is_given_up(base) -> None:
-    with pytest.raises(EnvironmentMissing, match=r"^the private postgresql server was not set up within 0\.3 s\."):
-        LocalServer(KIND, ENGINE.settings("durable", "small"), timeout=0.3).start()
     base.assert_nothing_left()
 
 

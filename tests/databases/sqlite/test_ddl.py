@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from keybench.databases.contract_suite.keys import taken_by
-from keybench.databases.sqlite.ddl import Statements, TableFiles
+from keybench.databases.sqlite.ddl import TableFiles
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.metric import Metric
 from keybench.model.table import Table
@@ -19,51 +19,6 @@ if TYPE_CHECKING:
     from conftest import Bench
 
     from keybench.model.table import KeyRole
-
-
-@pytest.mark.parametrize(
-    ("column", "payload", "key", "statements"),
-    [
-        (
-            "binary16",
-            100,
-            "clustered",
-            ('CREATE TABLE "rows" (key BLOB NOT NULL PRIMARY KEY, payload TEXT NOT NULL) WITHOUT ROWID',),
-        ),
-        ("integer", 0, "clustered", ('CREATE TABLE "rows" (key INTEGER NOT NULL PRIMARY KEY)',)),
-        ("bigint", 0, "clustered", ('CREATE TABLE "rows" (key BIGINT NOT NULL PRIMARY KEY) WITHOUT ROWID',)),
-        (
-            "char36",
-            1,
-            "nonclustered",
-            (
-                'CREATE TABLE "rows" (key TEXT NOT NULL, payload TEXT NOT NULL)',
-                'CREATE UNIQUE INDEX "rows_key" ON "rows" (key)',
-            ),
-        ),
-        (
-            "binary16",
-            1,
-            "by-date",
-            (
-                'CREATE TABLE "rows" (created INTEGER NOT NULL, key BLOB NOT NULL, payload TEXT NOT NULL, '
-                "PRIMARY KEY (created, key)) WITHOUT ROWID",
-                'CREATE UNIQUE INDEX "rows_key" ON "rows" (key)',
-            ),
-        ),
-        (
-            "integer",
-            0,
-            "fk",
-            (
-                'CREATE TABLE "rows" (key INTEGER NOT NULL)',
-                'CREATE INDEX "rows_key" ON "rows" (key)',
-            ),
-        ),
-    ],
-)
-def test_ddl(bench: Bench, column: str, payload: int, key: KeyRole, statements: tuple[str, ...]) -> None:
-    assert Statements(bench.table(column, payload, key)).create() == statements
 
 
 @pytest.mark.parametrize("key", ["clustered", "nonclustered"])

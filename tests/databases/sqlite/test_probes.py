@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from conftest import Bench
 
     from keybench.model.reading import Reading
-    from keybench.model.table import KeyRole
-
-N = 100_000
 
 
 def value(readings: dict[Metric, Reading], metric: Metric) -> float:
@@ -26,31 +23,6 @@ def value(readings: dict[Metric, Reading], metric: Metric) -> float:
     assert reading.origin == "measured"
     assert reading.value is not None
     return reading.value
-
-
-@pytest.mark.parametrize(
-    ("column", "payload", "key"),
-    [("binary16", 0, "clustered"), ("char36", 0, "clustered"), ("binary16", 100, "clustered")],
-)
-def test_ascending_keys_fill_leaves_to_87_percent_in_perfect_order(
-    bench: Bench, column: str, payload: int, key: KeyRole
-) -> None:
-    readings = bench.load(bench.table(column, payload, key), bench.keys["ascending"](N))
-    assert value(readings, Metric.LEAF_DENSITY) == pytest.approx(87.3, abs=0.2)
-    assert value(readings, Metric.LEAF_FRAGMENTATION) == 0
-    assert 0 < value(readings, Metric.LEAF_NONADJACENT) < 5
-
-
-def test_an_appended_rowid_table_is_packed_full(bench: Bench) -> None:
-    readings = bench.load(bench.table("integer", 100), bench.keys["integers"](N))
-    assert value(readings, Metric.LEAF_PAGES) == -(-N // 37)  # 37 cells of 108 to 110 bytes go into 4,088
-    assert value(readings, Metric.LEAF_FRAGMENTATION) == 0
-
-
-def test_the_columns_order_counts_and_not_the_keys_own_order(bench: Bench) -> None:
-    keys = bench.keys["ascending"](20_000)
-    assert value(bench.load(bench.table("binary16"), keys), Metric.LEAF_FRAGMENTATION) == 0
-    assert value(bench.load(bench.table("binary16-mssql"), keys), Metric.LEAF_FRAGMENTATION) > 25
 
 
 def test_pages_and_sizes_add_up_to_the_file(bench: Bench) -> None:
@@ -129,17 +101,6 @@ def test_log_bytes_are_absent_if_the_counters_do_not_show_them(bench: Bench) -> 
     assert [reading.reason for reading in log.after(table)] == [missing, missing]
     session.close()
     assert [reading.origin for reading in log.after(table)] == ["measured", "measured"]
-
-
-def test_reading_writes_no_count(bench: Bench) -> None:
-    table = bench.table("binary16")
-    bench.load(table, bench.keys["random"](1000))
-    files = bench.admin._files(table.name)  # type: ignore[attr-defined]
-    before = files.counters()
-    session = bench.session(table)
-    session.find(bytes(16))
-    session.close()
-    assert files.counters() == before != []
 
 
 def test_probing_changes_nothing(bench: Bench) -> None:

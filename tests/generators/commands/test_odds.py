@@ -77,15 +77,6 @@ def test_of_many_random_values_as_many_fit_as_the_odds_say(name, drawn) -> None:
         )
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if KNOWN[name].kind != "text"])
-def test_the_share_of_a_million_random_values_that_have_the_fixed_bits(name) -> None:
-    known = KNOWN[name]
-    data = random_bytes(known.description.width // 8)
-    mask, bits = (np.packbits(part) for part in known.description.fixed())
-    expected = fixed_share(known) * MILLION
-    assert abs((data & mask == bits).all(axis=1).sum() - expected) <= 5 * np.sqrt(expected) + 1
-
-
 @pytest.mark.parametrize(
     ("name", "share"),
     [("nanoid", 1), ("pushid", 1), ("xid-text", 0.5**20), ("ulid-text", 0.5**25), ("tsid-text", 0.5**12),

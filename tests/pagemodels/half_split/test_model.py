@@ -235,12 +235,6 @@ def test_rows_sorted_by_groups_of_leaves_make_the_same_pages(stream: str, monkey
         assert np.array_equal(getattr(straight, name), getattr(grouped, name)), name
 
 
-def test_keys_at_one_end_stay_on_one_thread() -> None:
-    rule = Rule(20, 21, 15, 15, 10)
-    one, many = tree.build_level(np.arange(9000), rule), tree.build_level(np.arange(9000), rule, threads=2)
-    assert np.array_equal(one.births, many.births)
-
-
 def test_random_keys_fill_ln_2_over_an_octave() -> None:
     """Yao 1978: with midpoint splits of random keys, the mean fill over a doubling of the rows is ln 2."""
     n, room = 1 << 20, 323

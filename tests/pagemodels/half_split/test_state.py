@@ -135,16 +135,6 @@ def test_empty_pages_are_used_again(on: Engine, column: str, pages: tuple[int, i
     assert set(state.stats().page_numbers.tolist()) <= set(range(full + 1))
 
 
-def test_the_first_page_of_sql_server_stays() -> None:
-    model = MSSQL.page_model(Table("t", MSSQL.column("uniqueidentifier"), 100))
-    assert isinstance(model, KeepsState)
-    state = model.state(10_000)
-    state.insert(np.arange(10_000))
-    state.delete(np.arange(10_000))
-    state.clean()
-    assert (state.stats().leaf_pages, state.stats().page_numbers.tolist()) == (1, [0])
-
-
 def test_pages_that_ghosts_leave_empty_can_be_kept() -> None:
     """W. Sheffield, 2012: DBCC PAGE shows one ghost on a page all of whose rows were deleted."""
     model = MSSQL.page_model(Table("t", MSSQL.column("uniqueidentifier"), 100), empty_pages="kept")

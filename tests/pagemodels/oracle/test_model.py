@@ -65,11 +65,6 @@ def test_numbers_are_as_long_as_their_pairs_of_digits(values: list[int]) -> None
     assert sizes.tolist() == [number_bytes(value) for value in values]
 
 
-@pytest.mark.parametrize(("value", "size"), [(0, 1), (1, 2), (99, 2), (100, 2), (101, 3), (123_400, 3), (-1, 3)])
-def test_some_numbers(value: int, size: int) -> None:
-    assert entries.number_bytes(np.array([value])).tolist() == [size]
-
-
 def test_sizes_by_value_decide_how_many_fit_a_leaf() -> None:
     """After 1 … 99 and 100, 200, … (14 bytes) entries of 15 and 16 bytes."""
     stats = numbers(20_000)

@@ -12,7 +12,6 @@ from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsState
 from keybench.pagemodels.half_split.state import StatefulSplitModel
-from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.server_pages import Level, ServerPages
 from tests.pagemodels.postgresql.reference import Reference
 
@@ -151,24 +150,6 @@ def test_a_build_leaves_the_entries_that_nbtsort_leaves(fill: int, kept: int) ->
     state = model_of().state(10_000)
     state.build(np.arange(10_000), fill)
     assert state.stats().page_rows[1] == kept
-
-
-def test_splits_are_counted_from_the_beginning() -> None:
-    state = model_of().state(3000)
-    state.insert(np.arange(1000))
-    first = state.stats()
-    state.insert(np.arange(1000, 3000))
-    assert 0 < first.appends < state.stats().appends
-
-
-def test_an_index_without_rows_has_one_empty_leaf() -> None:
-    state = model_of().state(100)
-    state.rebuild(90)
-    state.insert(np.arange(100))
-    state.delete(np.arange(100))
-    state.clean()
-    stats: PageStats = state.stats()
-    assert (stats.rows, stats.leaf_pages, stats.branch_pages) == (0, 1, 0)
 
 
 @pytest.mark.parametrize(

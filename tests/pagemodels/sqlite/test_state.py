@@ -239,25 +239,6 @@ def test_a_long_list_of_free_pages_has_several_trunks() -> None:
     pair.compare()
 
 
-@pytest.mark.parametrize("given", [("binary16", 0), ("binary16", 100), ("char36", 0), ("bigint", 0), ("integer", 50)])
-@pytest.mark.parametrize("page_bytes", [512, 4096, 65_536])
-def test_the_states_of_tables(given: tuple[str, int], page_bytes: int) -> None:
-    """tests/databases/sqlite/test_state.py compares them with SQLite."""
-    column, payload = given
-    state = state_of(column, payload if page_bytes > 512 else 0, 20_000, page_bytes)
-    random = np.random.Generator(np.random.PCG64(7)).permutation(20_000)
-    state.insert(random)
-    before = state.stats()
-    state.delete(random[:19_000])
-    after = state.stats()
-    assert (before.rows, after.rows) == (20_000, 1000)
-    assert after.leaf_pages < before.leaf_pages // 8 or before.leaf_pages < 20
-    state.rebuild(100)
-    assert state.stats().density > after.density or after.leaf_pages == 1
-    state.delete(random[19_000:])
-    assert (state.stats().rows, state.stats().leaf_pages, state.stats().branch_pages) == (0, 1, 0)
-
-
 def test_memory_grows_with_the_tree_and_with_the_list_of_free_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees, "_FILL", 1e9)
     monkeypatch.setattr(trees, "_MARGIN", 4)

@@ -1,6 +1,5 @@
 """Index structure on a live server, against closed forms, the server's own statistics and its counters."""
 
-import math
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -8,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from keybench.databases.contract_suite.keys import descending, increasing, integers, lagging, random
+from keybench.databases.contract_suite.keys import descending, increasing, lagging, random
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
@@ -23,7 +22,6 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.pagemodels.innodb.records import LEAF_BYTES, key_bytes, leaf_record
 from tests.databases.mysql.conftest import as_url, measured, of_each, send
 
 ROWS = 60_000
@@ -46,21 +44,6 @@ def statistics(admin: MySqlAdmin, on: Table) -> dict[str, int]:
             [ddl.SCHEMA, on.name, ddl.index_name(on)],
         )
     )
-
-
-@pytest.mark.parametrize(("column", "records"), [("binary16", 441), ("bigint", 574), ("char36", 279)])
-def test_increasing_keys_fill_fifteen_sixteenths_of_each_leaf(admin, column, records) -> None:
-    on = table(column)
-    keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
-    figures = values(measured(admin, on, keys))
-    assert abs(figures[Metric.LEAF_PAGES] - math.ceil(ROWS / records)) <= 1  # the very first split is in the middle
-    size = leaf_record(key_bytes(on.column), 0, "clustered")
-    assert figures[Metric.LEAF_DENSITY] == pytest.approx(
-        100 * ROWS * size / (figures[Metric.LEAF_PAGES] * LEAF_BYTES), abs=1e-9
-    )
-    assert 90 < figures[Metric.LEAF_DENSITY] < 93.5  # the first leaf is half full, the last fills up yet
-    assert figures[Metric.LEAF_FRAGMENTATION] == 0
-    assert figures[Metric.SPLIT_COUNTER] == figures[Metric.LEAF_PAGES] - 1 + figures[Metric.BRANCH_SPLITS]
 
 
 def test_with_payload_increasing_keys_fill_93_per_cent(engine, admin) -> None:

@@ -1,11 +1,9 @@
 """Index structure and splits on live servers, against closed forms and against the server's own extensions."""
 
-import math
 import threading
 import time
 from collections.abc import Mapping
 
-import numpy as np
 import pytest
 
 from keybench.databases.postgresql import ddl as layout
@@ -19,12 +17,10 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.pagemodels.postgresql.records import entry_bytes, leaf_capacity
 from tests.databases.postgresql.conftest import (
     as_url,
     descending,
     increasing,
-    integers,
     lagging,
     measured,
     random,
@@ -45,39 +41,6 @@ def values(figures: Mapping[Metric, Reading]) -> dict[Metric, float]:
     without = {metric: reading.reason for metric, reading in figures.items() if reading.value is None}
     assert without == {} or without == {Metric.PAGES_WRITTEN: OLDER}
     return {metric: reading.value for metric, reading in figures.items() if reading.value is not None}
-
-
-def left_at_append(item: int) -> int:
-    """Items that stay left when the rightmost leaf splits at fillfactor 90 (docs/internals/postgresql.md §2)."""
-    space = 8192 - 40
-    items = space // item + 1
-    left = np.arange(1, items)
-    left_free = space - left * item - (item + 8)
-    right_free = space - (items - left) * item
-    delta = np.abs(np.trunc(0.90 * left_free - 0.10 * right_free))
-    return int(left[np.where((left_free >= 0) & (right_free >= 0), delta, np.inf).argmin()])
-
-
-@pytest.mark.parametrize(("column", "kept"), [("uuid", 261), ("bigint", 366), ("char36", 140), ("binary16", None)])
-def test_increasing_keys_fill_leaves_to_ninety_per_cent_by_appends_alone(admin, column, kept) -> None:
-    on = table(column)
-    keys = integers(increasing(ROWS)) if column == "bigint" else increasing(ROWS)
-    figures = values(measured(admin, on, keys))
-
-    item = entry_bytes(on.column) + 4
-    stay, full = left_at_append(item), leaf_capacity(on.column)
-    assert kept in {stay, None}
-    leaf = 1 + math.ceil((ROWS - full) / stay)
-    used = (leaf - 1) * (stay + 1) + ROWS - (leaf - 1) * stay  # every leaf but the last has a high key
-    density = 100 * (used * item + leaf * 4) / (leaf * (8192 - 40))
-
-    assert figures[Metric.LEAF_PAGES] == leaf
-    assert figures[Metric.LEAF_DENSITY] == pytest.approx(density, abs=1e-9)
-    assert figures[Metric.LEAF_DENSITY] == pytest.approx(90.0, abs=0.3)  # the last leaf is not yet full
-    assert figures[Metric.LEAF_FRAGMENTATION] == 0
-    assert [figures[metric] for metric in SPLITS] == [leaf - 1, 0, 0]
-    assert figures[Metric.HEAP_CORRELATION] == pytest.approx(1, abs=1e-12)
-    assert figures[Metric.INDEX_BYTES] == 8192 * (1 + leaf + figures[Metric.BRANCH_PAGES])
 
 
 def test_the_log_grows_by_the_size_of_rows_and_their_entries(admin) -> None:
