@@ -12,7 +12,7 @@ PARAMETERS = {"host": "db.example", "port": "1433", "user": "bench", "database":
 @pytest.fixture
 def record(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Record:
     """Of mssql-python; with the parameter `pyodbc`, of pyodbc."""
-    record = Record(getattr(request, "param", "mssql-python"))
+    record = Record(driver=getattr(request, "param", "mssql-python"))
     driver = RecordingMssqlPython if record.driver == "mssql-python" else RecordingPyOdbc
     monkeypatch.setattr(drivers, "load", lambda _options: driver(record))
     return record

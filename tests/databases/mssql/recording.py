@@ -1,13 +1,10 @@
-"""A DB-API connection that writes down what is sent, and checks that the real drivers would take each call.
-
-It is no database. It answers nothing but what a test puts into `answers`, by the beginning of a statement.
-"""
+"""A connection to SQL Server that writes down what is sent, by either driver."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,8 +14,8 @@ from mssql_python.connection import Connection as RealConnection
 from mssql_python.cursor import Cursor as RealCursor
 
 from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
-
-Rows = Sequence[Sequence[object]]
+from tests.databases import recording
+from tests.databases.recording import Calls, Rows, check
 
 
 class ServerSaysNo(mssql_python.Error):
@@ -29,26 +26,10 @@ class ServerSaysNo(mssql_python.Error):
 
 
 @dataclass
-class Record:
-    """What was called, in order: ("execute", statement, values), ("executemany", statement, rows), ("commit",) …"""
+class Record(Calls):
+    """The calls of one of the drivers."""
 
-    driver: str
-    calls: list[tuple[Any, ...]] = field(default_factory=list)
-    answers: dict[str, Rows] = field(default_factory=dict)
-    refuse: dict[str, str] = field(default_factory=dict)
-    connected: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
-
-    def statements(self) -> list[str]:
-        """All statements."""
-        return [call[1] for call in self.calls if call[0] in {"execute", "executemany"}]
-
-    def names(self) -> list[str]:
-        """What was called, without its arguments."""
-        return [call[0] for call in self.calls]
-
-    def check(self, kind: str, method: str, *arguments: object) -> None:
-        """Fails where mssql-python's method would not take these arguments."""
-        inspect.signature(getattr(RealCursor if kind == "Cursor" else RealConnection, method)).bind(None, *arguments)
+    driver: str = MssqlPython.name
 
     def connect(self, *arguments: Any, **named: Any) -> RecordingConnection:
         """As the driver's module has it."""
@@ -76,12 +57,12 @@ class RecordingCursor:
         self.fast_executemany = False
 
     def execute(self, statement: str, *values: object) -> None:
-        self._record.check("Cursor", "execute", statement, *values)
+        check(RealCursor, "execute", statement, *values)
         self._record.calls.append(("execute", statement, values))
         self._answer(statement)
 
     def executemany(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        self._record.check("Cursor", "executemany", statement, rows)
+        check(RealCursor, "executemany", statement, rows)
         assert self._record.driver != PyOdbc.name or self.fast_executemany
         self._record.calls.append(("executemany", statement, list(rows)))
         self._answer(statement)
@@ -97,32 +78,28 @@ class RecordingCursor:
         return {"rows_copied": len(data), "batch_count": 1, "elapsed_time": 0.1}
 
     def setinputsizes(self, sizes: Sequence[tuple[int, int, int]]) -> None:
-        self._record.check("Cursor", "setinputsizes", sizes)
+        check(RealCursor, "setinputsizes", sizes)
         self._record.calls.append(("setinputsizes", sizes))
 
     def fetchall(self) -> Rows:
-        self._record.check("Cursor", "fetchall")
+        check(RealCursor, "fetchall")
         return self._found
 
     def close(self) -> None:
-        self._record.check("Cursor", "close")
+        check(RealCursor, "close")
 
     def _answer(self, statement: str) -> None:
-        for beginning, text in self._record.refuse.items():
-            if statement.startswith(beginning):
-                raise ServerSaysNo(text)
-        known = [rows for beginning, rows in self._record.answers.items() if statement.startswith(beginning)]
-        self._found = known[0] if known else ()
-        self.description = () if statement.startswith(("SELECT", "SET NOCOUNT")) else None
-        self.description = (("column",),) if self.description is not None else None
+        if text := self._record.refusal(statement):
+            raise ServerSaysNo(text)
+        self._found = self._record.answer(statement)
+        self.description = (("column",),) if statement.startswith(("SELECT", "SET NOCOUNT")) else None
 
 
-class RecordingConnection:
+class RecordingConnection(recording.RecordingConnection):
     """A connection, in autocommit or not."""
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
-        self._autocommit = True
+    kind, cursor_type = RealConnection, RecordingCursor
+    _autocommit = True
 
     @property
     def autocommit(self) -> bool:
@@ -133,22 +110,6 @@ class RecordingConnection:
         assert isinstance(getattr(RealConnection, "autocommit", None), property)
         self._autocommit = value
         self._record.calls.append(("autocommit", value))
-
-    def cursor(self) -> RecordingCursor:
-        self._record.check("Connection", "cursor")
-        return RecordingCursor(self._record)
-
-    def commit(self) -> None:
-        self._record.check("Connection", "commit")
-        self._record.calls.append(("commit",))
-
-    def rollback(self) -> None:
-        self._record.check("Connection", "rollback")
-        self._record.calls.append(("rollback",))
-
-    def close(self) -> None:
-        self._record.check("Connection", "close")
-        self._record.calls.append(("close",))
 
 
 class RecordingMssqlPython(MssqlPython):

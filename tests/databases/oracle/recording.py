@@ -1,35 +1,20 @@
-"""A DB-API connection that writes down what is sent, and checks that python-oracledb would take each call.
-
-It is no database. It answers nothing but what a test puts into `answers`, by the beginning of a statement.
-"""
+"""A connection to Oracle that writes down what is sent."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import oracledb
 
-Rows = Sequence[Sequence[object]]
+from tests.databases import recording
+from tests.databases.recording import Calls, Rows, check
 
 
-@dataclass
-class Record:
-    """What was called, in order: ("execute", statement, values), ("executemany", statement, rows), ("commit",) …"""
-
-    calls: list[tuple[Any, ...]] = field(default_factory=list)
-    answers: dict[str, Rows] = field(default_factory=dict)
-    refuse: dict[str, str] = field(default_factory=dict)
-    connected: list[dict[str, Any]] = field(default_factory=list)
-
-    def statements(self) -> list[str]:
-        return [call[1] for call in self.calls if call[0] in {"execute", "executemany"}]
-
-    def names(self) -> list[str]:
-        return [call[0] for call in self.calls]
+class Record(Calls):
+    """The calls of python-oracledb."""
 
     def module(self) -> SimpleNamespace:
         """What stands for the driver's module."""
@@ -40,10 +25,6 @@ class Record:
         inspect.signature(oracledb.connect).bind(**named)
         self.connected.append(named)
         return RecordingConnection(self)
-
-
-def check(kind: type, method: str, *arguments: object) -> None:
-    inspect.signature(getattr(kind, method)).bind(None, *arguments)
 
 
 class RecordingCursor:
@@ -86,21 +67,14 @@ class RecordingCursor:
 
     def _answer(self, call: tuple[Any, ...]) -> None:
         self._record.calls.append(call)
-        for beginning, text in self._record.refuse.items():
-            if call[1].startswith(beginning):
-                raise oracledb.DatabaseError(f"{text}\nHelp: https://docs.oracle.com/error-help/db/x/")
-        known = [rows for beginning, rows in self._record.answers.items() if call[1].startswith(beginning)]
-        self._found = list(known[0]) if known else []
+        if text := self._record.refusal(call[1]):
+            raise oracledb.DatabaseError(f"{text}\nHelp: https://docs.oracle.com/error-help/db/x/")
+        self._found = list(self._record.answer(call[1]))
         self.description = ("column",) if call[1].startswith("SELECT") else None
 
 
-class RecordingConnection:
-    def __init__(self, record: Record) -> None:
-        self._record = record
-
-    def cursor(self) -> RecordingCursor:
-        check(oracledb.Connection, "cursor")
-        return RecordingCursor(self._record)
+class RecordingConnection(recording.RecordingConnection):
+    kind, cursor_type = oracledb.Connection, RecordingCursor
 
     def direct_path_load(self, *arguments: object) -> None:
         check(oracledb.Connection, "direct_path_load", *arguments)
@@ -113,15 +87,3 @@ class RecordingConnection:
         self._record.calls.append(("direct_path_load", schema, table, columns, list(rows)))
         if text := self._record.refuse.get("direct_path_load"):
             raise oracledb.DatabaseError(text)
-
-    def commit(self) -> None:
-        check(oracledb.Connection, "commit")
-        self._record.calls.append(("commit",))
-
-    def rollback(self) -> None:
-        check(oracledb.Connection, "rollback")
-        self._record.calls.append(("rollback",))
-
-    def close(self) -> None:
-        check(oracledb.Connection, "close")
-        self._record.calls.append(("close",))

@@ -74,15 +74,6 @@ def test_a_million_rows_with_an_index_are_those_of_the_model(
     assert_as_sqlite(server, column, payload, stream, 1_000_000, "nonclustered")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("stream", ["random", "increasing", "descending", "4 lagging by 0.5 %"])
-@pytest.mark.parametrize(("column", "payload"), [("binary16", 0), ("char36", 100), ("bigint", 0), ("integer", 100)])
-def test_a_million_rows_with_a_past_are_those_of_the_model(
-    server: Bench, column: str, payload: int, stream: str
-) -> None:
-    assert_as_sqlite(server, column, payload, stream, 1_000_000)
-
-
 def test_another_fill_factor_is_refused(server: Bench) -> None:
     table = server.table(ENGINE.column("binary16"))
     server.admin.create(table)

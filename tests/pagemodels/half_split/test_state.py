@@ -1,4 +1,4 @@
-"""SQL Server's and Oracle's indexes with a past: the compiled states do what plain Python does, step by step."""
+"""Indexes of PostgreSQL, SQL Server and Oracle with a past: the compiled states do what plain Python does."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from keybench.pagemodels.contract import IndexState, KeepsSizedState, KeepsState
 from keybench.pagemodels.half_split.kernel import COUNT
 from keybench.pagemodels.half_split.state import SplitState, StatefulSizedSplitModel, StatefulSplitModel
 from tests.pagemodels.half_split.plain import Plain, PlainOracle, PlainSqlServer
+from tests.pagemodels.postgresql.reference import Reference
 
 MSSQL, ORACLE = engine("mssql"), engine("oracle")
 KEYS = 3000
@@ -52,7 +53,17 @@ def sized(on: Engine, column: str, plain: type[Plain], random: np.random.Generat
     return model.sized_state(sizes), plain(model.model, sizes.tolist())
 
 
+def nbtree() -> tuple[IndexState, Plain]:
+    """Fifteen entries fill a page, so that few keys make three levels."""
+    on = engine("postgresql")
+    model = on.page_model(Table("t", on.column("text").sized(480), 0))
+    assert isinstance(model, StatefulSplitModel)
+    assert isinstance(model, KeepsState)
+    return model.state(KEYS), Reference(model, 4 + 496)
+
+
 MADE: dict[str, Callable[[np.random.Generator], tuple[IndexState, Plain]]] = {
+    "PostgreSQL": lambda _: nbtree(),
     "SQL Server": lambda _: fixed(MSSQL, "binary", PlainSqlServer),
     "SQL Server, padded": lambda _: fixed(MSSQL, "binary", PlainSqlServer, pad_index=True),
     "SQL Server, 30 %": lambda _: fixed(MSSQL, "binary", PlainSqlServer, split_fraction=0.3),

@@ -22,12 +22,6 @@ RANKS = "ranks of keys must be 0 to 9, each at most once."
 THERE = "some of the keys are there already, or not cleaned up yet: leave them out."
 FILL = "an index's fillfactor is between 10 and 100"
 
-STEPS = st.lists(
-    st.tuples(st.sampled_from(["insert", "ascend", "delete", "delete range", "clean", "rebuild"]), st.integers(0, 99)),
-    min_size=1,
-    max_size=12,
-)
-
 
 def model_of(name: str = "uuid") -> StatefulSplitModel:
     column = WIDE if name == "wide" else ENGINE.column(name)
@@ -44,39 +38,6 @@ def assert_same(state: IndexState, reference: Reference) -> None:
     assert stats.page_numbers.tolist() == [page.number for page in leaves]
     assert stats.branch_pages == sum(map(len, reference.levels[1:]))
     assert [stats.appends, stats.edge_splits, stats.interior_splits] == reference.splits
-
-
-@settings(max_examples=30, deadline=None)
-@given(STEPS, st.integers(0, 2**32))
-def test_any_history_has_the_pages_of_the_reference(steps: list[tuple[str, int]], seed: int) -> None:
-    keys, random = 4000, np.random.default_rng(seed)
-    model = model_of("wide")
-    state, reference = model.state(keys), Reference(model, ITEM)
-    left, present = random.permutation(keys), np.empty(0, np.int64)
-    for what, amount in steps:
-        if what in ("insert", "ascend"):
-            new, left = left[: amount * 8], left[amount * 8 :]
-            new = np.sort(new) if what == "ascend" else new
-            state.insert(new)
-            for key in new.tolist():
-                reference.insert(key)
-            present = np.sort(np.append(present, new))
-        elif what.startswith("delete"):
-            count = len(present) * amount // 100
-            begin = int(random.integers(0, len(present) - count + 1))
-            gone = random.permutation(present)[:count] if what == "delete" else present[begin : begin + count]
-            state.delete(gone)
-            for key in gone.tolist():
-                reference.delete(key)
-            present = np.setdiff1d(present, gone)
-        elif what == "clean":
-            state.clean()
-            reference.clean()
-        else:
-            fill = max(10, amount)
-            state.rebuild(fill)
-            reference.build(present.tolist(), fill)
-        assert_same(state, reference)
 
 
 def pages_of(reference: Reference) -> tuple[ServerPages, np.ndarray]:
