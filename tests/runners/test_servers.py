@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 
 import psutil
 
@@ -23,6 +24,9 @@ def test_a_dead_server_is_replaced_before_its_keeper_has_reported_the_death() ->
         keeper, server = _keeper_and_server()
         keeper.send_signal(signal.SIGSTOP)
         server.kill()
+        began = time.monotonic()
+        assert servers.gone("postgresql") == ""
+        assert time.monotonic() - began < 1, "a private server never tells why it ended"
         threading.Timer(0.5, keeper.send_signal, [signal.SIGCONT]).start()
         second = servers.reach("postgresql")
         assert second.address != first.address

@@ -176,20 +176,8 @@ class PostgresInspector:
     def tables(self) -> Sequence[TableHere]:
         """All tables and views, the largest first."""
         tables = []
-        for (
-            schema,
-            name,
-            kind,
-            oid,
-            part_of,
-            size,
-            may_read,
-            policy,
-            tuples,
-            pages,
-            blocks,
-            inserted,
-        ) in self._server.rows(_TABLES):
+        for row in self._server.rows(_TABLES):
+            schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted = row
             refused = ""
             if kind in {"v", "m"}:
                 refused = "a view has no keys of its own: name its tables."
