@@ -77,10 +77,3 @@ def test_what_oracle_refuses_has_the_next_step(monkeypatch: pytest.MonkeyPatch) 
         "waits cannot be sampled (ORA-00942: table or view does not exist): GRANT READ ON sys.v_$session to the user."
     )
     assert server.closed
-
-
-def test_what_sql_server_refuses_closes_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Answers(ServerError("VIEW SERVER STATE permission was denied."))
-    with pytest.raises(ServerError, match=r"^VIEW SERVER STATE permission was denied\.$"):
-        sampler(mssql, MssqlAdmin, server, monkeypatch)
-    assert server.closed

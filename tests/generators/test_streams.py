@@ -83,14 +83,6 @@ def test_layouts_are_picklable_values(name) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_kind_is_the_one_declared(name, opened) -> None:
-    keys = opened(name, [START] * 3).take(3)
-    assert keys.kind == layout(name).kind
-    assert len(keys) == 3
-    assert opened(name, [START]).take(0).data.shape[1:] == keys.data.shape[1:]
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_four_writers_make_no_key_twice(name) -> None:
     """Layouts that are unique only by machine make the same keys four times."""
     whole, process = AesEntropy.seeded("writers"), Process("testhost", 74_565)

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -14,28 +12,6 @@ class Recorder:
 
     def insert(self, ranks, checkpoints=()):
         return ranks.tolist(), checkpoints
-
-
-class SizedRecorder:
-    def sizes(self, keys):
-        return keys.data.astype(np.uint16)
-
-    def insert(self, ranks, checkpoints=(), *, sizes):
-        return ranks.tolist(), checkpoints, sizes.tolist()
-
-
-def test_keys_are_ranked_by_the_order_of_their_column() -> None:
-    data = np.zeros((3, 16), np.uint8)
-    data[:, 0], data[:, 15] = (3, 2, 1), (1, 3, 2)
-    keys = Keys(data, "uuid")
-    by_text = Column("a", "T", frozenset({"uuid"}), "rfc")
-    assert predict(Recorder(), by_text, keys, [2]) == ([2, 1, 0], [2])
-    assert predict(Recorder(), replace(by_text, order="mssql"), keys) == ([0, 2, 1], ())
-
-
-def test_a_model_of_entries_of_different_sizes_gets_the_sizes() -> None:
-    column = Column("n", "N", frozenset({"int"}), "rfc", "int", width=8)
-    assert predict(SizedRecorder(), column, Keys(np.array([9, 5]), "int")) == ([1, 0], (), [9, 5])
 
 
 def test_keys_that_the_column_does_not_take_are_refused() -> None:

@@ -72,14 +72,6 @@ def test_new_comb_equals_rt_combs_except_for_its_doubles(base, ticks) -> None:
     assert date_from_comb(key) == ticks // 10_000 * 10_000
 
 
-def test_the_last_tick_of_a_millisecond_is_truncated_where_dot_net_rounds_it_up() -> None:
-    base, ticks = uuid.UUID(int=0), 17_000_000_000_000_000 + 9_999
-    keys = {
-        new_comb(base, ticks + ms * 10_000) == expected("rt-comb-sql", base, ticks + ms * 10_000) for ms in range(8)
-    }
-    assert False in keys
-
-
 @examples
 @given(st.uuids(), st.integers(0, LAST_DATETIME - DAY))
 def test_new_comb_legacy_rounds_where_the_layout_truncates(base, ticks) -> None:

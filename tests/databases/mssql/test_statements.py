@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import sqlglot
 from sqlglot import exp
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.contract_suite.keys import random
 from keybench.databases.core.functions import scripts
 from keybench.databases.mssql import connection, container, keys, owned_schema, settings
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.databases.mssql.settings import options
-from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases import coordination_statements
+from tests.databases import statements_sent
 from tests.databases.mssql.recording import Record
 
 OPAQUE = (
@@ -52,7 +49,7 @@ ANSWERS = {
 
 def everything(record: Record, address: Address) -> list[str]:
     """All statements of trials with each kind of table and key, and around them, each once, in order."""
-    record.answers = {**ANSWERS, **coordination_statements.ANSWERS}
+    record.answers = {**ANSWERS, **statements_sent.ANSWERS}
     server = ENGINE.provision("mssql://bench@db.example", ENGINE.settings("durable", "default"))
     own = server.start()
     admin = MssqlAdmin(own)
@@ -66,34 +63,9 @@ def everything(record: Record, address: Address) -> list[str]:
         *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in keys.SERVER_KEYS),
     ]
     for table in tables:
-        admin.create(table)
-        probes = admin.probes()
-        for probe in probes:
-            probe.before(table)
-        session = MssqlSession(own, table)
-        if table.server_keys:
-            batches = session.prepare_without_keys(Payload(100), 0, 2, 2)
-        else:
-            numbers = type(random(1))(np.arange(2), "int")
-            sent = numbers if table.column.form == "int" else random(2)
-            batches = session.prepare(sent, Payload(table.payload), 0, 2)
-        session.send(batches[0])
-        if not table.server_keys:
-            prepared = session.prepare_keys(sent)
-            session.find(prepared[0]), session.between(*prepared), session.delete(prepared)
-        session.close()
-        for probe in probes:
-            assert len(list(probe.after(table))) == len(probe.supplies)
-        (
-            list(admin.stored_keys(table)),
-            admin.ordered_keys(table),
-            admin.settle(table),
-            admin.rebuild(table, 90),
-            admin.index_bytes(table),
-            admin.drop(table),
-        )
+        statements_sent.of_trial(admin, MssqlSession, table)
     admin.close()
-    coordination_statements.everything(ENGINE.coordination_table(own))
+    statements_sent.everything(ENGINE.coordination_table(own))
     server.stop()
     left = ENGINE.owned_schema("mssql://bench@db.example/theirs")
     left.contents(), left.remove(), left.close()

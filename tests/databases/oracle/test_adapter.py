@@ -19,11 +19,10 @@ from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
 from keybench.databases.oracle.settings import options
 from keybench.errors import ServerError, UsageError
-from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from tests.databases import coordination_statements
+from tests.databases import statements_sent
 from tests.databases.oracle.recording import Record
 
 TABLE = Table("rows", ENGINE.column("raw16"), 100)
@@ -35,7 +34,7 @@ OPAQUE = ("ANALYZE", "BEGIN", "COMMIT", "LOCK TABLE", "ALTER", "GRANT", "CREATE 
 def everything(record: Record, address: Address, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """All statements of trials with each kind of table and key, and around them, each once, in order."""
     record.answers = {"SELECT n.name": STATISTICS, "SELECT height": [(2, 9, 3, 90, 100, 1)]}
-    record.answers |= coordination_statements.ANSWERS
+    record.answers |= statements_sent.ANSWERS
     record.answers["SELECT segment_name"] = [("rows", 8192), ("rows_key", 8192)]
     server = ENGINE.provision("oracle://keybench@db.example/FREEPDB1", ENGINE.settings("durable", "default"))
     own = server.start()
@@ -50,30 +49,9 @@ def everything(record: Record, address: Address, monkeypatch: pytest.MonkeyPatch
         *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in keys.SERVER_KEYS),
     ]
     for table in tables:
-        admin.create(table)
-        probes = admin.probes()
-        session = OracleSession(own, table)
-        sent = Keys(np.arange(2), "int") if table.column.form == "int" else random(2)
-        if table.server_keys:
-            session.send(session.prepare_without_keys(Payload(100), 0, 2, 2)[0])
-        else:
-            session.send(session.prepare(sent, Payload(table.payload), 0, 2)[0])
-            prepared = session.prepare_keys(sent)
-            session.find(prepared[0]), session.between(*prepared), session.delete(prepared)
-        session.close()
-        for probe in probes:
-            probe.before(table)
-            assert len(list(probe.after(table))) == len(probe.supplies)
-        (
-            list(admin.stored_keys(table)),
-            admin.ordered_keys(table),
-            admin.settle(table),
-            admin.rebuild(table, 90),
-            admin.index_bytes(table),
-            admin.drop(table),
-        )
+        statements_sent.of_trial(admin, OracleSession, table)
     admin.close()
-    coordination_statements.everything(ENGINE.coordination_table(own))
+    statements_sent.everything(ENGINE.coordination_table(own))
     record.answers["SELECT t.table_name"] = [("keybench_rows",)]
     server.stop()
     left = ENGINE.owned_schema("oracle://keybench@db.example/FREEPDB1")

@@ -3,7 +3,6 @@
 import subprocess
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.functions import script
-from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.generators.core.clock import UNIX_EPOCH
@@ -128,14 +126,6 @@ def test_known_combs(server, function: str, key: str, expected: str | None) -> N
     server.rows("SET timezone TO DEFAULT")
 
 
-def test_the_order_of_the_originals_tests_holds(server) -> None:
-    at = 946_684_800_000_000
-    high, low = uuid.UUID("7fffffff-7fff-7fff-ffff-ffffffffffff"), uuid.UUID(int=0)
-    first, second = comb(server, "new_comb", high, at), comb(server, "new_comb", low, at + 1000)
-    assert (str(first), str(second)) == ("00dc6acf-ac00-7fff-ffff-ffffffffffff", "00dc6acf-ac01-0000-0000-000000000000")
-    assert server.value(f"SELECT '{first}'::uuid < '{second}'::uuid")
-
-
 @pytest.mark.parametrize("suffix", ["", "_legacy"])
 def test_as_a_default_each_row_gets_a_key_of_its_own_time(server, suffix: str) -> None:
     server.rows(f"CREATE TABLE orders (n serial, id uuid PRIMARY KEY DEFAULT new_comb{suffix}())")
@@ -149,17 +139,6 @@ def test_as_a_default_each_row_gets_a_key_of_its_own_time(server, suffix: str) -
     assert begin - 0.004 <= times[0] < times[-1] <= end + 0.004
     assert len({key for key, _ in keys}) == 5000
     assert {key.version for key, _ in keys} == {4}
-
-
-def test_keys_of_many_sessions_are_all_different(server) -> None:
-    def keys(_: int) -> list[uuid.UUID]:
-        with connection.connect(server.address) as own:
-            own.execute(INSTALLED)
-            return [key for (key,) in own.execute("SELECT new_comb() FROM generate_series(1, 20000)")]
-
-    with ThreadPoolExecutor(4) as sessions:
-        made = [key for part in sessions.map(keys, range(4)) for key in part]
-    assert len(set(made)) == 80_000
 
 
 def test_null_gives_null(server) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from keybench.pagemodels.half_split.kernel import ALONE
+from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.half_split.state import StatefulSplitModel
 
@@ -29,7 +30,7 @@ class Page:
 class Plain:
     """One index; keys are ranks. `sizes`: of the entry of each key, if they differ."""
 
-    def __init__(self, model: StatefulSplitModel, sizes: Sequence[int] = ()) -> None:
+    def __init__(self, model: SplitModel | StatefulSplitModel, sizes: Sequence[int] = ()) -> None:
         self.model, self.sizes, self.leaf = model, sizes, model.leaf
         self.dead: set[int] = set()
         self.splits = [0, 0, 0]
@@ -60,6 +61,9 @@ class Plain:
             return min(place + 1, len(items) - 1)
         if keep == ALONE and not kind:
             return len(items) - 1
+        if rule.together > 1 and not level:
+            keys = [item // rule.together for item in items]
+            return next(k for k in rule.choices[kind] if keys[k - 1] != keys[k])
         if not self.sizes or level:
             return keep
         half = rule.share * self.used(items, level)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -19,99 +18,29 @@ from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.half_split.rule import Rule
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
-
-KINDS = ("append", "edge", "interior")
-
-
-@dataclass
-class Page:
-    """A page as a sorted list; `born` is the row that made it."""
-
-    low: int
-    born: int
-    items: list[int] = field(default_factory=list)
-    last: int | None = None
-    """The latest insertion since the page was made or split."""
+from tests.pagemodels.half_split.plain import Plain
 
 
-@dataclass
-class Plain:
-    """Pages in a list in key order; every search goes through all of them."""
-
-    rule: Rule
-    sizes: dict[int, int] | None = None
-    pages: list[Page] = field(default_factory=lambda: [Page(-1, -1)])
-    splits: list[tuple[int, str]] = field(default_factory=list)
-
-    def size(self, items: list[int]) -> int:
-        return sum(self.sizes[item] for item in items) if self.sizes else len(items)
-
-    def insert(self, time: int, key: int) -> None:
-        at = max(i for i, page in enumerate(self.pages) if page.low <= key)
-        page, rightmost = self.pages[at], at == len(self.pages) - 1
-        before, last = list(page.items), page.last
-        insort(page.items, key)
-        page.last = key
-        if self.size(page.items) <= (self.rule.room_last if rightmost else self.rule.room):
-            return
-        kind = "interior" if not rightmost else "append" if not before or key > before[-1] else "edge"
-        keep = self.keep(page.items, kind, key, last)
-        new = Page(page.items[keep], time, page.items[keep:])
-        page.items = page.items[:keep]
-        page.last = key if key in page.items else None
-        new.last = key if key in new.items else None
-        self.pages.insert(at + 1, new)
-        self.splits.append((time, kind))
-
-    def keep(self, items: list[int], kind: str, key: int, last: int | None) -> int:
-        n, place = len(items), items.index(key)
-        if kind == "append" and self.rule.keep_append == ALONE:
-            return n - 1
-        if self.rule.at_insertion and kind != "append" and place and items[place - 1] == last:
-            return place + 1 if place < n - 1 else n - 1
-        if self.sizes:
-            fitting = [k for k in range(1, n) if self.size(items[:k]) <= self.rule.share * self.size(items)]
-            return max(fitting, default=1)
-        if self.rule.together > 1:
-            keys = [item // self.rule.together for item in items]
-            return next(k for k in self.rule.choices[KINDS.index(kind)] if keys[k - 1] != keys[k])
-        return {"append": self.rule.keep_append, "edge": self.rule.keep_edge, "interior": self.rule.keep_interior}[kind]
+def grown(plain: Plain, keys: Sequence[int]) -> list[list[int]]:
+    """The counts of splits before the first row, and after each."""
+    history = [[0, 0, 0]]
+    for key in keys:
+        plain.insert(key)
+        history.append(list(plain.splits))
+    return history
 
 
-def levels(plain: Plain, branch: Rule) -> list[list[tuple[int, int]]]:
-    """(born, entries) of each level's pages, in key order. The second page of a level makes the first one above."""
-    levels = [[(page.born, len(page.items)) for page in plain.pages]]
-    lows = [page.low for page in plain.pages]
-    while len(levels[-1]) > 1:
-        below = levels[-1]
-        above = Plain(branch)
-        births = sorted(born for born, _ in below)
-        for born, low in sorted(zip([born for born, _ in below], lows, strict=True)):
-            above.insert(max(born, births[1]), low)
-        levels.append([(max(page.born, births[1]), len(page.items)) for page in above.pages])
-        lows = [page.low for page in above.pages]
-    return levels
-
-
-def numbers(levels: list[list[tuple[int, int]]]) -> list[int]:
-    made = sorted((born, height, place) for height, pages in enumerate(levels) for place, (born, _) in enumerate(pages))
-    at = {(height, place): number for number, (_, height, place) in enumerate(made)}
-    return [at[0, place] for place in range(len(levels[0]))]
-
-
-def assert_as_plain(stats: PageStats, plain: Plain, branch: Rule) -> None:
-    wanted = levels(plain, branch)
-    assert stats.page_rows.tolist() == [entries for _, entries in wanted[0]]
-    assert stats.page_numbers.tolist() == numbers(wanted)
-    assert stats.leaf_pages == len(plain.pages)
-    assert stats.branch_pages == sum(map(len, wanted[1:]))
-    kinds = [kind for _, kind in plain.splits]
-    assert (stats.appends, stats.edge_splits, stats.interior_splits) == tuple(map(kinds.count, KINDS))
+def assert_as_plain(stats: PageStats, plain: Plain, history: list[list[int]]) -> None:
+    leaves, *above = plain.levels
+    assert stats.page_rows.tolist() == [len(page.items) for page in leaves]
+    assert stats.page_numbers.tolist() == [page.number for page in leaves]
+    assert stats.leaf_pages == len(leaves)
+    assert stats.branch_pages == sum(map(len, above))
+    assert [stats.appends, stats.edge_splits, stats.interior_splits] == plain.splits
     for checkpoint in stats.checkpoints:
-        until = [kind for time, kind in plain.splits if time < checkpoint.rows]
-        counted = (checkpoint.appends, checkpoint.edge_splits, checkpoint.interior_splits)
-        assert counted == tuple(map(until.count, KINDS))
-        assert checkpoint.leaf_pages == 1 + len(until)
+        until = history[checkpoint.rows]
+        assert [checkpoint.appends, checkpoint.edge_splits, checkpoint.interior_splits] == until
+        assert checkpoint.leaf_pages == 1 + sum(until)
 
 
 @st.composite
@@ -134,7 +63,7 @@ def rules_between_keys(draw: st.DrawFn) -> Rule:
     together = draw(st.integers(2, 5))
     room = draw(st.integers(20, 60))
     choices = []
-    for _ in KINDS:
+    for _ in range(3):
         best = draw(st.integers(together, room - together))
         near = range(best - together // 2 - 1, best + together // 2 + 2)
         choices.append(tuple(draw(st.permutations([left for left in near if 0 < left <= room]))))
@@ -146,10 +75,10 @@ def rules_between_keys(draw: st.DrawFn) -> Rule:
 def test_splits_between_keys_are_those_of_the_plain_simulator(stream: list[int], rule: Rule) -> None:
     branch, each = Rule(10, 10, 5, 5, 5), range(rule.together)
     entries = [key * rule.together + number for key in stream for number in each]
-    plain = Plain(rule)
-    for time, entry in enumerate(entries):
-        plain.insert(time, entry)
-    assert_as_plain(SplitModel(rule, branch, density).insert(np.array(entries, np.int64)), plain, branch)
+    model = SplitModel(rule, branch, density)
+    plain = Plain(model)
+    history = grown(plain, entries)
+    assert_as_plain(model.insert(np.array(entries, np.int64)), plain, history)
 
 
 @st.composite
@@ -169,13 +98,13 @@ def density(rows: int, used: int, pages: int) -> float:
 @given(arrivals(), rules(), st.integers(2, 20))
 def test_pages_are_those_of_the_plain_simulator(stream: list[int], rule: Rule, fanout: int) -> None:
     branch = Rule(fanout, fanout, max(1, fanout // 2), max(1, fanout // 2), max(1, fanout // 2))
-    plain = Plain(rule)
-    for time, key in enumerate(stream):
-        plain.insert(time, key)
+    model = SplitModel(rule, branch, density)
+    plain = Plain(model)
+    history = grown(plain, stream)
     checkpoints = sorted({1, len(stream) // 3 + 1, len(stream)})
-    stats = SplitModel(rule, branch, density).insert(np.array(stream, np.int64), checkpoints)
-    assert_as_plain(stats, plain, branch)
-    assert stats.checkpoints[-1].density == stats.density == density(len(stream), len(stream), len(plain.pages))
+    stats = model.insert(np.array(stream, np.int64), checkpoints)
+    assert_as_plain(stats, plain, history)
+    assert stats.checkpoints[-1].density == stats.density == density(len(stream), len(stream), len(plain.levels[0]))
 
 
 @settings(max_examples=100, deadline=None)
@@ -186,14 +115,14 @@ def test_entries_of_different_sizes_split_by_bytes(
     sizes = np.random.Generator(np.random.PCG64(seed)).integers(3, 11, len(stream)).astype(np.uint16)
     rule = Rule(room, room, ALONE if alone else 0, share=share, smallest=3)
     branch = Rule(5, 5, 3, 3, 3)
-    plain = Plain(rule, dict(zip(stream, sizes.tolist(), strict=True)))
-    for time, key in enumerate(stream):
-        plain.insert(time, key)
-    model = SizedSplitModel(SplitModel(rule, branch, density), lambda keys: sizes)
+    fixed = SplitModel(rule, branch, density)
+    plain = Plain(fixed, sizes[np.argsort(stream)].tolist())
+    history = grown(plain, stream)
+    model = SizedSplitModel(fixed, lambda keys: sizes)
     half = (len(stream) + 1) // 2
     stats = model.insert(np.array(stream, np.int64), [half], sizes=sizes)
-    assert_as_plain(stats, plain, branch)
-    assert stats.density == 100 * int(sizes.sum()) / len(plain.pages)
+    assert_as_plain(stats, plain, history)
+    assert stats.density == 100 * int(sizes.sum()) / len(plain.levels[0])
     assert stats.checkpoints[0].density == 100 * int(sizes[:half].sum()) / stats.checkpoints[0].leaf_pages
 
 
