@@ -9,12 +9,14 @@ import importlib
 import io
 import json
 import os
+import select
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -206,12 +208,24 @@ def _quiet_where_nobody_reads() -> Iterator[None]:
         yield
     except (BrokenPipeError, SystemExit) as end:
         # rich and typer end the process with 1 while they handle the BrokenPipeError.
-        if not isinstance(end, BrokenPipeError) and not isinstance(end.__context__, BrokenPipeError):
+        broken = isinstance(end, BrokenPipeError) or isinstance(end.__context__, BrokenPipeError)
+        if not broken or not any(map(_nobody_reads, (sys.stdout, sys.stderr))):  # a pipe to a process may break too
             raise
         for stream in sys.stdout, sys.stderr:  # else the interpreter's last flush would fail
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         sys.exit(0)
+
+
+def _nobody_reads(stream: TextIO) -> bool:
+    """Whether the stream's reader has closed it; rich has then replaced the stream by the null device."""
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):  # it is no file
+        return False
+    events = select.poll()
+    events.register(descriptor, 0)  # errors alone
+    return bool(events.poll(0)) or os.fstat(descriptor).st_rdev == Path(os.devnull).stat().st_rdev
 
 
 def _without_secrets(message: str, arguments: Sequence[str] | None) -> str:

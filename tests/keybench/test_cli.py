@@ -70,6 +70,19 @@ def test_a_closed_output_ends_a_command_quietly(arguments: list[str], both: bool
     assert (done.returncode, done.stderr or b"") == (0, b"")
 
 
+def test_another_broken_pipe_does_not_end_a_command_quietly() -> None:
+    code = """
+from keybench import cli
+app = cli.application()
+@app.command()
+def command() -> None:
+    raise BrokenPipeError("a process has ended")
+cli.run(app, [])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+
+
 def test_the_list_of_commands_imports_none_of_them() -> None:
     code = """
 import sys
