@@ -147,10 +147,8 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
     declaration, note = _default(into)
     name, key, default = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id_new"))
     brief = "Sch-M on the table, for a moment: no row is read."
-    long, online = (
-        "Sch-M on the table until it ends: all rows are read.",
-        ("With ONLINE (Enterprise edition, Azure SQL), reads and writes go on."),
-    )
+    long = "Sch-M on the table until it ends: all rows are read."
+    online = "With ONLINE (Enterprise edition, Azure SQL), reads and writes go on."
     defaults = []
     if declaration.startswith("DEFAULT"):
         defaults.append((f"ALTER TABLE {name} ADD CONSTRAINT {default} {declaration} FOR id_new", note, brief))
