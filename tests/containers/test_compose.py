@@ -40,15 +40,6 @@ def compose(*arguments: str, password: str = PASSWORD) -> subprocess.CompletedPr
     )
 
 
-@pytest.fixture
-def environment() -> Iterator[None]:
-    """Restores the environment variables, into which passwords of URLs are put."""
-    before = dict(os.environ)
-    yield
-    os.environ.clear()
-    os.environ.update(before)
-
-
 @pytest.fixture(params=sorted(URLS))
 def service(request: pytest.FixtureRequest, daemon: Daemon) -> Iterator[str]:
     """A service that was started as the file's first lines say."""

@@ -55,11 +55,6 @@ def test_both_forms_sort_the_same_each_in_its_order(number, opened) -> None:
     assert set(layout("hotguid-sql").decode(for_sql).fields["shard"].tolist()) == {number}
 
 
-def test_a_key_of_one_form_read_as_the_other_is_another_instant(opened) -> None:
-    keys = opened("hotguid-sql", [START]).take(1)
-    assert layout("hotguid").decode(keys).ticks != layout("hotguid-sql").decode(keys).ticks
-
-
 FORMS = ["hotguid", "hotguid-sql", "hotguid-documented", "hotguid-documented-sql"]
 
 

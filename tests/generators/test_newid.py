@@ -73,12 +73,6 @@ def test_newid_counts_as_published(jumps, opened) -> None:
     assert made == published_sequence(readings.tolist(), PER_TICK)
 
 
-def test_a_tick_holds_65535_keys_and_the_next_begins_ahead_of_the_clock(opened) -> None:
-    decoded = layout("newid").decode(opened("newid", np.full(2 * PER_TICK + 1, TICK)).take(2 * PER_TICK + 1))
-    assert decoded.ticks[[0, PER_TICK - 1, PER_TICK, -1]].tolist() == [TICK, TICK, TICK + 1, TICK + 2]
-    assert decoded.fields["sequence"].tolist() == [*range(PER_TICK), *range(PER_TICK), 0]
-
-
 def test_next_sequential_guid_breaks_every_256_keys_of_a_tick(opened) -> None:
     words = sort_words(opened("newid-sequential", np.full(1_024, TICK)).take(1_024), "rfc").tolist()
     breaks = [place for place, (before, after) in enumerate(pairwise(words), 1) if after <= before]

@@ -13,7 +13,6 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.instants import DATETIME_LAST, EPOCH_1900
 from keybench.generators.core.layout import layout
-from tests.generators.scripted import ScriptedGuids
 
 DAY = 86_400 * TICKS_PER_SECOND
 LEGACY_LAST = EPOCH_1900 + 65_536 * DAY - 1
@@ -116,12 +115,3 @@ def test_the_last_readable_values(guids_of) -> None:
     assert millisecond.ticks[0] == DATETIME_LAST - 9_999
     midnight = layout("rt-comb-legacy").decode(guids_of(["00000000-0000-0000-0000-ffff018b8200"]))
     assert midnight.ticks[0] == midnight.fields["ticks_before_net7"][0] == LEGACY_LAST + 1
-
-
-@pytest.mark.parametrize("name", [*UNIX_NAMES, "rt-comb-legacy"])
-def test_only_six_bytes_of_the_base_guid_change(name, opened) -> None:
-    base = np.arange(64, dtype=np.uint8).reshape(4, 16) + 128
-    keys = opened(name, [635_634_431_990_000_000 + n for n in range(4)], guids=ScriptedGuids(base)).take(4)
-    kept = slice(6, 16) if name == "rt-comb-postgresql" else slice(0, 10)
-    assert np.array_equal(keys.data[:, kept], base[:, kept])
-    assert base[0, 0] == 128, "the provider's own GUIDs stay as they were"

@@ -93,14 +93,6 @@ def test_uuidnext_equals_the_handler_where_the_sequence_overflows(back, opened) 
     check(MS + np.cumsum(steps), opened, [1, 16_000, 7])
 
 
-def test_a_full_sequence_is_followed_by_the_next_millisecond(opened) -> None:
-    entropy = ScriptedEntropy(b"\xff\xff" + bytes(8 * 8_193) + b"\x00\x07" + bytes(8) * 2)
-    stream = opened(NAME, np.full(8_195, UNIX_EPOCH + MS * TICKS_PER_MS), entropy=entropy)
-    decoded = layout(NAME).decode(stream.take(8_195))
-    assert decoded.fields["sequence"].tolist() == [*range(8_191, 16_384), 7, 8]
-    assert ((decoded.ticks - UNIX_EPOCH) // TICKS_PER_MS - MS).tolist() == [0] * 8_193 + [1, 1]
-
-
 def test_a_sequence_that_overflows_in_the_last_millisecond_is_refused(opened) -> None:
     stream = opened(NAME, np.full(20_000, LAST))
     with pytest.raises(UsageError) as refused:

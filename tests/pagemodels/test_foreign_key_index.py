@@ -44,17 +44,6 @@ def test_entries_of_one_size(n: int, times: int, seed: int) -> None:
     assert_same(repeated(model, times).insert(ranks, [1, n] if n > 1 else [1]), wanted, times)  # type: ignore[call-arg]
 
 
-def test_entries_as_long_as_their_keys() -> None:
-    ranks = np.random.Generator(np.random.PCG64(1)).permutation(200)
-    sizes = (10 + ranks % 7).astype(np.uint16)
-    rule = Rule(200, 200, smallest=10)
-    model = SizedSplitModel(SplitModel(rule, BRANCH, lambda rows, used, pages: 100.0), lambda keys: sizes)
-    twice = repeated(model, 2)
-    assert twice.sizes(Keys(ranks, "int")) is sizes  # type: ignore[union-attr]
-    wanted = model.insert(expanded(ranks, 2), [100, 400], sizes=np.repeat(sizes, 2))
-    assert_same(twice.insert(ranks, [50, 200], sizes=sizes), wanted, 2)  # type: ignore[call-arg]
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(0, 99))
 def test_entries_of_different_keys_that_lie_between_one_another(n: int, times: int, seed: int) -> None:

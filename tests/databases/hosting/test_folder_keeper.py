@@ -13,6 +13,7 @@ import pytest
 
 from keybench import locked_folder
 from keybench.databases.hosting.private_folder import PrivateFolder
+from tests.databases.waiting import wait_while
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 
@@ -111,12 +112,9 @@ def test_a_forked_worker_that_outlives_the_runner_does_not_keep_the_server(base,
     time.sleep(0.1)
     runner.process.kill()
     runner.process.wait()
-    deadline = time.monotonic() + 3
-    while (folder.exists() or runs(server)) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_while(lambda: folder.exists() or runs(server), 3)
     assert list(base.path.iterdir()) == []
-    while len(base.processes()) > 1 and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_while(lambda: len(base.processes()) > 1, 3)
     (worker,) = base.processes()
     assert "runner.py" in worker
 
@@ -124,9 +122,7 @@ def test_a_forked_worker_that_outlives_the_runner_does_not_keep_the_server(base,
 def test_the_server_dies_with_a_killed_keeper_and_the_next_start_sweeps_its_folder(base, run) -> None:
     server, folder = run("wait").up()
     os.kill(keeper_of(server), signal.SIGKILL)
-    deadline = time.monotonic() + 3
-    while runs(server) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_while(lambda: runs(server), 3)
     assert not runs(server)
     assert folder.exists()
     with PrivateFolder("other").start(10) as kept:
@@ -138,9 +134,7 @@ def test_a_terminated_keeper_stops_the_server_and_removes_everything(base, run) 
     runner = run("wait")
     server, _ = runner.up()
     os.kill(keeper_of(server), signal.SIGTERM)
-    deadline = time.monotonic() + 5
-    while list(base.path.iterdir()) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_while(lambda: list(base.path.iterdir()))
     assert list(base.path.iterdir()) == []
     assert not runs(server)
 
@@ -161,9 +155,7 @@ def test_sweep_keeps_folders_in_use_and_folders_without_a_lock(base) -> None:
 
 def test_the_orphans_of_a_killed_server_are_ended(base) -> None:
     kept = PrivateFolder("test", server=["sh", "-c", "(sleep 600 & sleep 600) & wait"]).start(10)
-    deadline = time.monotonic() + 5
-    while len(base.processes()) < 4 and time.monotonic() < deadline:  # keeper, shell, two sleeps
-        time.sleep(0.01)
+    wait_while(lambda: len(base.processes()) < 4)  # keeper, shell, two sleeps
     assert kept.server_pid
     os.kill(kept.server_pid, signal.SIGKILL)
     base.assert_nothing_left()
@@ -179,9 +171,7 @@ def test_shared_memory_of_a_killed_server_is_removed(base) -> None:
     kept = PrivateFolder(
         "test", server=[sys.executable, "-c", make], run_as="root" if os.geteuid() == 0 else None
     ).start(10)
-    deadline = time.monotonic() + 5
-    while not kept.log_tail() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_while(lambda: not kept.log_tail())
     segment = kept.log_tail().split()[1]
     assert segment in segments()
     assert kept.server_pid

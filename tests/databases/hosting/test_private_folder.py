@@ -10,6 +10,7 @@ import pytest
 
 from keybench.databases.hosting.private_folder import PrivateFolder, base_directory, server_user
 from keybench.errors import EnvironmentMissing
+from tests.databases.waiting import wait_while
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 
@@ -52,9 +53,7 @@ def test_files_and_setup_come_before_the_server_and_know_the_folder(base) -> Non
             folder,
             server_user() or pwd.getpwuid(os.getuid())[0],
         ]
-        deadline = time.monotonic() + 5
-        while len(kept.log_tail().splitlines()) < len(expected) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_while(lambda: len(kept.log_tail().splitlines()) < len(expected))
         assert kept.log_tail().splitlines() == expected
         owner = pwd.getpwuid(kept.folder.stat().st_uid).pw_name
         assert owner == expected[-1]
@@ -70,9 +69,7 @@ def test_nothing_of_the_spec_is_on_the_keepers_command_line(base) -> None:
 
 def test_a_server_that_ends_by_itself_is_not_alive_and_its_log_can_be_read(base) -> None:
     kept = PrivateFolder("test", server=["sh", "-c", "echo cannot go on; sleep 0.1; exit 3"]).start(10)
-    deadline = time.monotonic() + 5
-    while kept.alive() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_while(lambda: kept.alive())
     assert not kept.alive()
     base.assert_nothing_left()
     assert kept.log_tail() == "cannot go on"
@@ -97,9 +94,7 @@ def test_the_server_gets_its_stop_signal(base) -> None:
     mark.chmod(0o666)
     script = f'trap "echo interrupted > {mark}; exit" INT; touch ready; while :; do sleep 0.05; done'
     with PrivateFolder("test", server=["sh", "-c", script], stop_signal=signal.SIGINT).start(10) as kept:
-        deadline = time.monotonic() + 5
-        while not (kept.folder / "ready").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_while(lambda: not (kept.folder / "ready").exists())
     assert mark.read_text() == "interrupted\n"
 
 
@@ -202,9 +197,7 @@ def test_programs_that_the_servers_user_cannot_read_are_copied(base) -> None:
     with PrivateFolder("test", server=["{installation}/bin/serve"], installation=root).start(10) as kept:
         copy = kept.folder / "installation"
         assert kept.installation == copy
-        deadline = time.monotonic() + 5
-        while "words" not in kept.log_tail() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_while(lambda: "words" not in kept.log_tail())
         assert kept.log_tail().splitlines() == [f"{copy}/bin/serve", "words"]
         assert sorted(path.name for path in copy.iterdir()) == ["bin", "share"]
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
@@ -215,9 +208,7 @@ def test_readable_programs_run_where_they_are(base) -> None:
     (root / "bin" / "serve").chmod(0o755)
     with PrivateFolder("test", server=["{installation}/bin/serve"], installation=root).start(10) as kept:
         assert kept.installation == root
-        deadline = time.monotonic() + 5
-        while "words" not in kept.log_tail() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_while(lambda: "words" not in kept.log_tail())
         assert kept.log_tail().splitlines() == [f"{root}/bin/serve", "words"]
 
 
@@ -227,15 +218,11 @@ def test_a_server_that_is_restarted_ends_in_order_and_finds_its_files(base) -> N
     with kept.start(10):
         pids = [kept.server_pid]
         for _ in range(2):
-            deadline = time.monotonic() + 5
-            while kept.log_tail().count("up") < len(pids) and time.monotonic() < deadline:
-                time.sleep(0.01)
+            wait_while(lambda: kept.log_tail().count("up") < len(pids))
             kept.restart(10)
             pids.append(kept.server_pid)
             assert kept.alive()
-        deadline = time.monotonic() + 5
-        while kept.log_tail().count("up") < 3 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_while(lambda: kept.log_tail().count("up") < 3)
         assert kept.log_tail().splitlines() == ["up", "ended", "up", "ended", "up"]
         assert [int(line) for line in (kept.folder / "starts").read_text().split()] == pids
     assert base.left() == []

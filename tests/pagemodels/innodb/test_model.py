@@ -152,13 +152,6 @@ def test_checkpoints_equal_a_load_that_ends_there(role: str) -> None:
         assert (point.appends, point.edge_splits, point.interior_splits) == kinds
 
 
-def test_one_row_is_one_leaf() -> None:
-    stats = ENGINE.page_model(table()).insert(np.array([0]))
-    assert (stats.leaf_pages, stats.branch_pages, stats.nonadjacent) == (1, 0, 0)
-    assert stats.page_numbers.tolist() == [3]
-    assert stats.density == 100 * 34 / 16_252
-
-
 def test_tables_that_cannot_be_modelled_are_refused() -> None:
     with pytest.raises(
         UsageError,

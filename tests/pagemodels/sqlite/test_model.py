@@ -269,13 +269,6 @@ def test_a_million_keys_in_order(column, payload, order, pages, leaves, density)
     assert round(stats.density, 2) == density
 
 
-def test_an_index_shares_the_file_with_its_table() -> None:
-    on = Table("trial", ENGINE.column("binary16"), 100, "nonclustered")
-    stats = modelled(on, streams.keys(streams.STREAMS["increasing"](20_000), on.column))
-    assert stats.nonadjacent > 80
-    assert stats.back_links == 0
-
-
 @pytest.mark.parametrize("given", TABLES)
 def test_checkpoints_equal_a_load_that_ends_there(given: tuple[str, int, KeyRole]) -> None:
     column, payload, role = given
