@@ -110,14 +110,9 @@ def crowd(names: list[str], flag: str, each: int) -> dict[str, list[str]]:
     return made
 
 
-def test_8_threads_in_each_of_8_processes_make_no_key_twice() -> None:
-    for name, keys in crowd(NEED_NO_NUMBER, "-", 25).items():
-        assert len(keys) == 8 * 8 * 25, name
-        assert len(set(keys)) == len(keys), name
-
-
-def test_numbered_processes_make_no_key_twice() -> None:
-    for name, keys in crowd(NEED_A_NUMBER, "n", 25).items():
+@pytest.mark.parametrize(("names", "flag"), [(NEED_NO_NUMBER, "-"), (NEED_A_NUMBER, "n")], ids=["plain", "numbered"])
+def test_8_threads_in_each_of_8_processes_make_no_key_twice(names, flag) -> None:
+    for name, keys in crowd(names, flag, 25).items():
         assert len(keys) == 8 * 8 * 25, name
         assert len(set(keys)) == len(keys), name
 

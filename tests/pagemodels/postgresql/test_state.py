@@ -107,7 +107,7 @@ def test_a_build_from_given_keys_forgets_what_was_there() -> None:
 
 @pytest.mark.parametrize(("fill", "kept"), [(100, 289), (90, 261), (70, 203), (10, 27)])
 def test_a_build_leaves_the_entries_that_nbtsort_leaves(fill: int, kept: int) -> None:
-    """tests/databases/postgresql/test_state.py compares the same with servers."""
+    """databases/contract_suite/test_past.py compares the same with servers."""
     state = model_of().state(10_000)
     state.build(np.arange(10_000), fill)
     assert state.stats().page_rows[1] == kept
