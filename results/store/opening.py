@@ -84,7 +84,9 @@ def _url(place: str) -> URL:
             f"--results {scheme}://…: not a database URL; it has the form {form}, with special characters of a "
             "password written as %XX."
         )
-    if driver == "sqlite" and (parts.hosts or parts.user):
+    if driver != "sqlite":
+        _check_options(parts)
+    elif parts.hosts or parts.user:
         raise UsageError(f"--results {url.shown(place)}: a file has no user, host or port: write sqlite:///PATH.")
     try:
         parsed = make_url(place)
@@ -94,6 +96,22 @@ def _url(place: str) -> URL:
     return parsed.set(
         drivername=driver, password=parsed.password if password is None else str(password)
     ).difference_update_query([url.PASSWORD])
+
+
+_OPTIONS = frozenset(
+    {"application_name", "connect_timeout", "dbname", "gssencmode", "host", "hostaddr", "options", "passfile", "port"}
+    | {"require_auth", "service", "sslcert", "sslkey", "sslmode", "sslrootcert", "target_session_attrs", "user"}
+)
+"""The options of libpq that the URL of a results database may have, beside `password`."""
+
+
+def _check_options(parts: url.Url) -> None:
+    """UsageError for any other option: libpq's own message would show what may be a piece of a password."""
+    names = [name for name, _ in parts.options]
+    for place, name in enumerate(names):
+        if name not in _OPTIONS and name != url.PASSWORD:
+            shown = "" if url.PASSWORD in names[:place] else f" {name}"
+            raise UsageError(f"--results: unknown option{shown} of the URL. Known: {', '.join(sorted(_OPTIONS))}.")
 
 
 def _sqlite_path(address: URL) -> Path:

@@ -162,10 +162,10 @@ def test_more_writers_than_connections_are_refused(target: Target, admin: Admin)
     many = load_scenario("quick").with_equal_writers(120)
     request = Request((target.engine.name,), {}, many, ("uuid-v7",), (), None, 1, "fast", 3, 60.0)
     if admin.sessions_left() is None:
-        check_connections(request, target)
+        check_connections(request, target, LocalPool())
         return
     with pytest.raises(UsageError, match=r"^120 writers need as many connections, and .* accepts 9\d more: use fewer "):
-        check_connections(request, target)
+        check_connections(request, target, LocalPool())
 
 
 def test_the_message_counts_writers_and_their_connections_apart(target: Target, admin: Admin) -> None:
