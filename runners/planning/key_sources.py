@@ -217,7 +217,7 @@ def _processes(
     A restart changes nothing for layouts that never read the clock and for keys that a server makes: their streams
     continue. The restarts of that server are the scenario's `server.restarts`.
     """
-    before = scenario.before.layout if scenario.before else ""
+    before = scenario.before.layout if scenario.before else measured
     changed = share.started if switch is None else switch
     starts = {share.started: before if share.started < changed else measured}
     for at in part.restarts:
