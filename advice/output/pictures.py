@@ -12,10 +12,9 @@ from keybench.advice.ranking import Judged
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.sizes import digits
 from keybench.results.plots.canvas import drawing
-from keybench.results.plots.dots import Dot, Panel, dot_plot
+from keybench.results.plots.charts import BarPart, Dot, Panel, dot_plot, stacked_bars
 from keybench.results.plots.palette import KINDS, styles
 from keybench.results.plots.panels import PlotRow
-from keybench.results.plots.stacked_bars import BarPart, stacked_bars
 
 _MOST: Final = 8
 _GB: Final = float(1 << 30)

@@ -14,7 +14,7 @@ from keybench.results.analysis.group_comparison import Judgement, time_metric
 from keybench.results.analysis.groups import Group, harmful_splits
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import Summary, Verdict, summarise
-from keybench.results.plots.dots import Dot, Panel, dot_plot
+from keybench.results.plots.charts import Dot, Panel, dot_plot
 from keybench.results.plots.panels import PlotRow
 from keybench.results.report.figures.figure import ReportFigure, Styles, dot, evenly_chosen, extremes, join
 from keybench.results.report.tables import MARKS, TableCell, TableColumn
@@ -43,7 +43,8 @@ def _time(groups: Sequence[Group], styles: Styles) -> ReportFigure:
     timed = [group for group in groups if group.control and group.values(time_metric(group))]
     if not timed:
         modelled = all(group.modelled for group in groups)
-        return ReportFigure(key, title, unit, "A page model has no times." if modelled else "No times can be compared.")
+        why = "A page model has no times." if modelled else "No times can be compared."
+        return ReportFigure(key=key, title=title, unit=unit, caption=why)
     most = max(len(group.blocks) for group in timed)
     lines = "Lines are what was seen, and prove nothing." if most > 1 else "Measured once, which proves nothing."
     if most >= ENOUGH_BLOCKS:
@@ -134,7 +135,9 @@ class _Picture:
                     )
                 )
         if not panels:
-            return ReportFigure(self.key, self.title, self.unit, "Nothing was counted or predicted.")
+            return ReportFigure(
+                key=self.key, title=self.title, unit=self.unit, caption="Nothing was counted or predicted."
+            )
         data = [
             (group, arm, one) for group in groups for arm in self._arms(group) if (one := self.known(group, arm)[0])
         ]

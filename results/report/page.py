@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
@@ -22,8 +21,6 @@ from keybench.errors import UsageError
 from keybench.model.definition import Definition
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
-from keybench.results.analysis.group_comparison import Judgement
-from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import MARGIN
 from keybench.results.atomic_file import atomic_file
@@ -33,91 +30,18 @@ from keybench.results.report.claims_section import claims_section
 from keybench.results.report.first_screen import pictures
 from keybench.results.report.sentences import finding, leading
 from keybench.results.report.source import PageSource, stored
-from keybench.results.report.verdict_sentences import measured_splits
-from keybench.results.report.views import GroupView, RunView, run_view
+from keybench.results.report.views import RunView, run_view
 from keybench.results.store.database import Store
-from keybench.results.wording import ARROWS, BETTER, count_word, listed, number, plural, ratio
-
-_MOST_NAMES: Final = 4
-
-
-@dataclass(frozen=True)
-class Line:
-    """The main results of one group as text; empty where there is nothing to say."""
-
-    view: GroupView
-    run: str
-    scenario: str
-    work: str
-    fastest: str
-    slowest: str
-    emptiest: str
-    splits: str
-
-
-def glance(runs: Sequence[RunView]) -> list[Line]:
-    """A line for each group with an index; none if there are only one or two such groups."""
-    lines = [_line(run, view) for run in runs for view in run.groups if view.group.about == "index"]
-    return lines if len(lines) > 2 else []
-
-
-def _line(run: RunView, view: GroupView) -> Line:
-    group = view.group
-    work = f"{plural(group.rows, 'row')}, {plural(len(group.blocks), 'block')}"
-    work += f", {plural(group.writers, 'writer')}" if group.run.several_writers else ""
-    return Line(
-        view=view,
-        run=run.run.id,
-        scenario=run.run.scenario,
-        work=work if group.payload == 100 else f"{work}, {group.run.characters(group.payload)}",
-        fastest=_fastest(group, view.judgement),
-        slowest=_slowest(group, view.judgement),
-        emptiest=_emptiest(group),
-        splits=_splits(group),
-    )
-
-
-def _fastest(group: Group, judgement: Judgement | None) -> str:
-    if judgement is None:
-        return "no times" if not group.values(Metric.INSERT_SECONDS) else "no control"
-    if not judgement.enough:
-        return f"undecided: fewer than {count_word(ENOUGH_BLOCKS)} blocks"
-    if len(judgement.first) == 1 + len(judgement.treatments):
-        return f"all {len(judgement.first)}"
-    return listed([group.label(arm) for arm in judgement.first], _MOST_NAMES)
-
-
-def _slowest(group: Group, judgement: Judgement | None) -> str:
-    if judgement is None:
-        return ""
-    worst = judgement.treatments[-1]
-    return f"{group.label(worst.arm)}, {ratio(worst.ratio.median)}"
-
-
-def _emptiest(group: Group) -> str:
-    densities = group.values(Metric.LEAF_DENSITY)
-    if not densities:
-        return ""
-    arm, least = min(densities, key=lambda item: item[1].median)
-    return f"{group.label(arm)}, {least.median:.1f}\u00a0%"
-
-
-def _splits(group: Group) -> str:
-    splits = measured_splits(group)
-    if not splits:
-        return ""
-    arm, most = max(splits, key=lambda item: item[1])
-    return f"{group.label(arm)}, {number(most)}" if most else "none"
-
+from keybench.results.wording import ARROWS, BETTER
 
 _MOST_ANSWERS: Final = 6
 """Sentences on the first screen, one for each database."""
 
 
 def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
-    """Writes one page about these runs (ids, prefixes or `latest`) and returns its path.
+    """Writes one page about these runs (ids, prefixes or `latest`), atomically, and returns its path.
 
-    The file is written atomically. Raises UsageError if a run is unknown or the file cannot be written.
+    Raises UsageError if a run is unknown or the file cannot be written.
     """
     page = render(store, run_ids)
     try:
@@ -155,12 +79,7 @@ def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
         pictures=shown,
         panels=len(groups),
         most_answers=_MOST_ANSWERS,
-        lines=glance(views),
-        claims=claims_section(
-            [source.run for source in sources],
-            {source.run.id: source.trials for source in sources},
-            {source.run.id: source.environments for source in sources},
-        ),
+        claims=claims_section(sources),
         definitions=_definitions(views),
         arrows=ARROWS,
         better=BETTER,

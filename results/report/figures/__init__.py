@@ -1,4 +1,4 @@
-"""The figures of a report, one module each in the folders here; modules outside these folders are shared parts.
+"""The figures of a report.
 
 A module declares its `GroupFigure`s and `RunFigure`s in the tuple FIGURES and is found without being listed. Figures
 are ordered by their `place`.
@@ -25,13 +25,9 @@ def known_figures() -> tuple[GroupFigure | RunFigure, ...]:
 
 def group_figures(group: Group, styles: Styles, prefix: str) -> list[ReportFigure]:
     """Every figure that the group's readings allow, then the others with the reason; `prefix` makes ids unique."""
-    drawn = [
-        figure
-        for one in known_figures()
-        if isinstance(one, GroupFigure) and one.about == group.about
-        if (figure := one.draw(group, styles, f"{prefix}-{one.name}"))
-    ]
-    return sorted(drawn, key=lambda figure: not figure.svg)
+    declared = [one for one in known_figures() if isinstance(one, GroupFigure) and one.about == group.about]
+    figures = [figure for one in declared if (figure := one.of(group, styles, prefix))]
+    return sorted(figures, key=lambda figure: not figure.svg)
 
 
 def run_figures(groups: Sequence[Group], styles: Styles, prefix: str) -> list[ReportFigure]:

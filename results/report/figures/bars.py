@@ -1,21 +1,21 @@
-"""A figure of stacked bars, one for each arm."""
+"""Figures of stacked bars, one for each arm: splits, log, sizes, waits."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from keybench.model.metric import Metric
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
+from keybench.results.plots.charts import BarPart, stacked_bars
 from keybench.results.plots.palette import KINDS, PLAIN, ramp
-from keybench.results.plots.stacked_bars import BarPart, stacked_bars
 from keybench.results.report.figures.figure import (
+    Drawing,
     GroupFigure,
-    ReportFigure,
     Styles,
     extremes,
     gaps,
@@ -32,48 +32,35 @@ from keybench.results.report.figures.figure import (
 from keybench.results.wording import decimals, listed, number
 
 
-@dataclass(frozen=True)
-class BarFigure:
-    """Title, unit and axis label of a figure of stacked bars."""
-
-    title: str
-    unit: str
-    label: str
-
-    def draw(
-        self,
-        group: Group,
-        styles: Styles,
-        prefix: str,
-        parts: Sequence[BarPart],
-        totals: Sequence[float | None],
-        above: str,
-        metrics: Sequence[Metric],
-    ) -> ReportFigure:
-        """The figure; `totals`, under the heading `above`, are written at the right."""
-        if not parts:
-            return ReportFigure(prefix, self.title, self.unit, gaps(group, metrics) or missing(group, metrics[0]))
-        places = decimals([value for value in totals if value is not None])
-        has = [any(part.values[i] is not None for part in parts) for i in range(len(group.arms))]
-        texts = [
-            placeholder(arm) if not shown else "–" if value is None else number(value, places)
-            for arm, value, shown in zip(group.arms, totals, has, strict=True)
-        ]
-        known = [(group.label(arm), value) for arm, value in zip(group.arms, totals, strict=True) if value is not None]
-        names = listed([part.name.lower() for part in parts])
-        return ReportFigure(
-            key=prefix,
-            title=self.title,
-            unit=self.unit,
-            caption=join(medians_note(group), gaps(group, metrics)),
-            origin=origin_note(group, metrics),
-            alt=join(f"Stacked bars of {names}, {self.label}.", f"{above}: {extremes(known)}" if known else ""),
-            svg=stacked_bars(named_rows(group, group.arms, styles), parts, texts, self.label, above, prefix),
-            header=("layout", "column", *(f"{part.name}, {self.label}" for part in parts)),
-            rows=tuple(
-                (arm.layout, arm.column, *(part.values[i] for part in parts)) for i, arm in enumerate(group.arms)
-            ),
-        )
+def _draw(
+    group: Group,
+    styles: Styles,
+    key: str,
+    label: str,
+    parts: Sequence[BarPart],
+    totals: Sequence[float | None],
+    above: str,
+    metrics: Sequence[Metric],
+) -> Drawing | str:
+    """The bars, with the unit `label` at their axis; `totals`, under the heading `above`, are written at the right."""
+    if not parts:
+        return gaps(group, metrics) or missing(group, metrics[0])
+    places = decimals([value for value in totals if value is not None])
+    has = [any(part.values[i] is not None for part in parts) for i in range(len(group.arms))]
+    texts = [
+        placeholder(arm) if not shown else "–" if value is None else number(value, places)
+        for arm, value, shown in zip(group.arms, totals, has, strict=True)
+    ]
+    known = [(group.label(arm), value) for arm, value in zip(group.arms, totals, strict=True) if value is not None]
+    names = listed([part.name.lower() for part in parts])
+    return Drawing(
+        caption=join(medians_note(group), gaps(group, metrics)),
+        origin=origin_note(group, metrics),
+        alt=join(f"Stacked bars of {names}, {label}.", f"{above}: {extremes(known)}" if known else ""),
+        svg=stacked_bars(named_rows(group, group.arms, styles), parts, texts, label, above, key),
+        header=("layout", "column", *(f"{part.name}, {label}" for part in parts)),
+        rows=tuple((arm.layout, arm.column, *(part.values[i] for part in parts)) for i, arm in enumerate(group.arms)),
+    )
 
 
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
@@ -84,10 +71,7 @@ _LOOKS = dict(zip(_SPLITS, zip(KINDS, ("", "\\\\\\\\", "////"), strict=True), st
 """Colour and hatching of each kind."""
 
 
-def _splits(group: Group, styles: Styles, prefix: str) -> ReportFigure:
-    bars = BarFigure(
-        "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless", "per 1,000 rows"
-    )
+def _splits(group: Group, styles: Styles, key: str) -> Drawing | str:
     kinds = {
         metric: [per_row(group, arm, metric, 1000) for arm in group.arms]
         for metric in (*_SPLITS, _TOGETHER)
@@ -98,11 +82,10 @@ def _splits(group: Group, styles: Styles, prefix: str) -> ReportFigure:
         [values[i] for metric, values in kinds.items() if metric != Metric.APPENDS] for i in range(len(group.arms))
     ]
     totals = [total(values) for values in harmful]
-    return bars.draw(group, styles, prefix, parts, totals, "edge + interior", _SPLITS)
+    return _draw(group, styles, key, "per 1,000 rows", parts, totals, "edge + interior", _SPLITS)
 
 
-def _log_written(group: Group, styles: Styles, prefix: str) -> ReportFigure:
-    bars = BarFigure("Log written", unit_of("bytes a row", "lower"), "bytes a row")
+def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
     metrics = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGE_BYTES)
     whole, images = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
     parts = []
@@ -112,11 +95,10 @@ def _log_written(group: Group, styles: Styles, prefix: str) -> ReportFigure:
         parts.append(BarPart("Records" if split else "Log", rest, PLAIN))
         if split:
             parts.append(BarPart("Full-page images", images, KINDS[1], "////"))
-    return bars.draw(group, styles, prefix, parts, whole, "total", metrics)
+    return _draw(group, styles, key, "bytes a row", parts, whole, "total", metrics)
 
 
-def _sizes(group: Group, styles: Styles, prefix: str) -> ReportFigure:
-    bars = BarFigure("Size on disk", unit_of("bytes a row", "lower"), "bytes a row")
+def _sizes(group: Group, styles: Styles, key: str) -> Drawing | str:
     metrics = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
     index, table = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
     rest = [None if t is None or i is None else max(t - i, 0.0) for t, i in zip(table, index, strict=True)]
@@ -126,21 +108,15 @@ def _sizes(group: Group, styles: Styles, prefix: str) -> ReportFigure:
         if any(rest):
             parts.append(BarPart("Rest of the table", rest, KINDS[0]))
     totals = [total([i, r]) for i, r in zip(index, rest, strict=True)]
-    return bars.draw(group, styles, prefix, parts, totals, "total", metrics)
+    return _draw(group, styles, key, "bytes a row", parts, totals, "total", metrics)
 
 
 _MOST_KINDS: Final = 5
 """Kinds of waits that have a colour of their own."""
 _RUNNING, _CLIENT, _OTHERS = "running", "client", "other waits"
 
-_FIGURE: Final = BarFigure(
-    "What writers wait for",
-    "share of the time of all writers' connections: running, waiting for the client, or waiting in the server",
-    "% of writers' time",
-)
 
-
-def _waits(group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
+def _waits(group: Group, styles: Styles, key: str) -> Drawing | None:
     shares = [_shares(arm) for arm in group.arms]
     if not any(shares):
         return None
@@ -155,8 +131,9 @@ def _waits(group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
         parts.append(_part(_OTHERS, shares, others, KINDS[1], "///"))
     parts.append(_part(_CLIENT, shares, [_CLIENT], KINDS[0]))
     waiting = [sum(share.get(name, 0.0) for name in kinds) if share else None for share in shares]
-    drawn = _FIGURE.draw(group, styles, prefix, parts, waiting, "waiting in the server", [])
-    return replace(drawn, origin="Measured: samples of the server's list of connections.")
+    drawing = _draw(group, styles, key, "% of writers' time", parts, waiting, "waiting in the server", [])
+    assert isinstance(drawing, Drawing)  # there are parts
+    return replace(drawing, origin="Measured: samples of the server's list of connections.")
 
 
 def _shares(arm: Arm) -> dict[str, float]:
@@ -174,8 +151,20 @@ def _part(name: str, shares: list[dict[str, float]], kinds: list[str], colour: s
 
 
 FIGURES = (
-    GroupFigure("splits", 50, _splits),
-    GroupFigure("log", 70, _log_written),
-    GroupFigure("size", 75, _sizes),
-    GroupFigure("waits", 38, _waits),
+    GroupFigure(
+        "splits",
+        50,
+        "Page splits by kind",
+        "leaf pages added per 1,000 rows; only appends are harmless",
+        _splits,
+    ),
+    GroupFigure("log", 70, "Log written", unit_of("bytes a row", "lower"), _log_written),
+    GroupFigure("size", 75, "Size on disk", unit_of("bytes a row", "lower"), _sizes),
+    GroupFigure(
+        "waits",
+        38,
+        "What writers wait for",
+        "share of the time of all writers' connections: running, waiting for the client, or waiting in the server",
+        _waits,
+    ),
 )

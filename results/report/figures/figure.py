@@ -1,4 +1,4 @@
-"""What a figure of a report is, and how a module declares one."""
+"""What a figure of a report is, how a module declares one, and the parts that figures share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
 
 from keybench.model.definition import Direction
 from keybench.model.metric import Metric
@@ -15,7 +18,7 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import Summary
-from keybench.results.plots.dots import Dot
+from keybench.results.plots.charts import Curve, Dot, curve_panels
 from keybench.results.plots.palette import Style
 from keybench.results.plots.panels import PlotRow
 from keybench.results.store.blobs import Blob
@@ -29,19 +32,25 @@ Styles = Mapping[str, Style]
 """The style of each layout."""
 
 
-@dataclass(frozen=True)
-class ReportFigure:
-    """A picture with its title, caption, text alternative and data. Without `svg`, the caption says why."""
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """A picture with its caption, text alternative and data. Without `svg`, the caption says why."""
 
-    key: str
-    title: str
-    unit: str
     caption: str
     origin: str = ""
     alt: str = ""
     svg: str = ""
     header: tuple[str, ...] = ()
     rows: tuple[tuple[Value, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportFigure(Drawing):
+    """A drawing with its title and unit; `key` is its id on the page."""
+
+    key: str
+    title: str
+    unit: str
 
     @property
     def shown_rows(self) -> list[list[str]]:
@@ -67,24 +76,34 @@ class ReportFigure:
 
 @dataclass(frozen=True)
 class GroupFigure:
-    """A figure of one group. `draw` takes the group, the layouts' styles and the figure's key.
+    """A figure of one group; `draw` takes the group, the layouts' styles and the figure's key.
 
-    It returns None if the figure does not apply to the group's work, and a `ReportFigure` without picture if values are
-    absent.
+    It returns a text that says why values are absent, or None if the figure does not apply to the group's work.
     """
 
     name: str
     """End of the figure's key."""
     place: int
     """Figures are ordered by it."""
-    draw: Callable[[Group, Styles, str], ReportFigure | None]
+    title: str
+    unit: str
+    draw: Callable[[Group, Styles, str], Drawing | str | None]
     about: Literal["keys", "index"] = "index"
     """Which trials it is about (`Group.about`)."""
+
+    def of(self, group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
+        """The group's figure; `prefix` makes its ids unique on the page."""
+        key = f"{prefix}-{self.name}"
+        drawing = self.draw(group, styles, key)
+        if drawing is None:
+            return None
+        parts = {"caption": drawing} if isinstance(drawing, str) else vars(drawing)
+        return ReportFigure(key=key, title=self.title, unit=self.unit, **parts)
 
 
 @dataclass(frozen=True)
 class RunFigure:
-    """A figure of all groups of one run; `name`, `place` and `draw` as in `GroupFigure`."""
+    """Figures of all groups of one run; `name` and `place` as in `GroupFigure`."""
 
     name: str
     place: int
@@ -231,3 +250,55 @@ def total(values: Sequence[float | None]) -> float | None:
     """The sum of the known values; None if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
+
+
+Line = NDArray[np.float64]
+
+
+def single_curves(group: Group, styles: Styles, lines: Mapping[str, Line]) -> dict[str, Curve]:
+    """A curve without a range for each arm's line; both by the arm's name."""
+    arms = [arm for arm in group.arms if arm.name in lines]
+    rows = named_rows(group, arms, styles)
+    return {arm.name: Curve.single(row, lines[arm.name]) for arm, row in zip(arms, rows, strict=True)}
+
+
+def draw_curves(
+    group: Group,
+    curves: Mapping[str, Curve],
+    x: Line,
+    labels: tuple[str, str],
+    places: tuple[str, Sequence[str]],
+    data_name: str,
+    key: str,
+    *,
+    caption: Sequence[str],
+    origin: str,
+    control: bool = True,
+    last: str = "At the last rows:",
+    **axes: Any,
+) -> Drawing:
+    """A panel of curves for each arm; the first text of `caption` stands before the note on the control.
+
+    `curves` are by the arm's name, over `x`; with `control`, the control's is drawn dashed in all panels. The data have
+    the `places` with their name, then the middle of each arm's curve, named `data_name`.
+    """
+    arms = [arm for arm in group.arms if arm.name in curves]
+    chosen, note = evenly_chosen(group, arms, MOST_LINES)
+    reference = curves.get(group.control.name) if control and group.control else None
+    ends = [(group.label(arm), float(curves[arm.name].middle[-1])) for arm in arms]
+    first, *notes = caption
+    return Drawing(
+        caption=join(first, "" if reference is None else "Dashed: the control.", *notes, note),
+        origin=origin,
+        alt=join(f"Small multiples, {plural(len(chosen), 'panel')}. {last}", extremes(ends)),
+        svg=curve_panels(
+            x,
+            [curves[arm.name] for arm in chosen],
+            labels,
+            key,
+            reference=None if reference is None else (reference, "control"),
+            **axes,
+        ),
+        header=(places[0], *(f"{group.label(arm)}, {data_name}" for arm in arms)),
+        rows=tuple((place, *(float(curves[arm.name].middle[i]) for arm in arms)) for i, place in enumerate(places[1])),
+    )

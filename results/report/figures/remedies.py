@@ -13,7 +13,7 @@ from keybench.model.subject import MODEL
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.ratios import Summary
-from keybench.results.plots.dots import Dot, Panel, dot_plot
+from keybench.results.plots.charts import Dot, Panel, dot_plot
 from keybench.results.plots.panels import PlotRow
 from keybench.results.report.figures.figure import (
     STATISTICS,

@@ -13,9 +13,8 @@ from keybench.model.metric import Metric
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.ratios import Summary, summarise
-from keybench.results.plots.curves import Curve, curve_panels
-from keybench.results.plots.panels import PlotRow
-from keybench.results.plots.scales import Scale
+from keybench.results.plots.charts import Curve, curve_panels
+from keybench.results.plots.panels import PlotRow, Scale
 from keybench.results.report.figures.figure import (
     STATISTICS,
     ReportFigure,

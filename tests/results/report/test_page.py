@@ -327,12 +327,6 @@ def test_the_page_has_all_values_or_the_command_that_exports_them(fake_run, monk
     assert "keybench export 5ca1ab1e00 -o 5ca1ab1e00.csv" in page.text
 
 
-def test_several_databases_are_compared_at_a_glance(fake_run) -> None:
-    assert "All databases at a glance" not in read(fake_run(layouts=FEW)).text
-    page = read(fake_run(layouts=FEW, blocks=6, payloads=(0, 100), run_id="1234"), ["1234"])
-    assert "sqlite · embedded 2,000,000 rows, 6 blocks, 0 characters bigint-identity and uuid-v7 uuid-v4" in page.text
-
-
 def test_the_verdict_names_product_version_and_work(fake_run) -> None:
     text = read(fake_run(layouts=FEW, databases=("postgresql",), blocks=6)).text
     assert "On PostgreSQL 18.1 (embedded) Work: 2,000,000 rows with 100 characters beside the key" in text

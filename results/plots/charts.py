@@ -1,0 +1,220 @@
+"""Charts from plain values to SVG: dots with their ranges, stacked bars, and small multiples of curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.results.plots.canvas import SIZE, SMALL, WIDTH, Canvas, fill, text_width
+from keybench.results.plots.palette import INK, SOFT
+from keybench.results.plots.panels import GAP, LINE, NamedRows, Panels, PlotRow, Scale, ratio_limits
+
+_TICK: Final = 30.0
+"""Width of a tick's label, in pixels."""
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A value with its range and its text; without a value, the text says why in a word."""
+
+    value: float | None
+    low: float = 0.0
+    high: float = 0.0
+    text: str = ""
+    hollow: bool = False
+    far: float | None = None
+    """End of a thin line beyond the range."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One column of dots. `limits` fix the axis; `reference` is drawn as a line."""
+
+    title: str
+    dots: Sequence[Dot]
+    label: str
+    limits: tuple[float, float] | None = None
+    reference: float | None = None
+    ratio: bool = False
+    decades: bool = False
+    """Whether the axis is logarithmic though its values are not ratios."""
+
+
+def dot_plot(rows: Sequence[PlotRow], panels: Sequence[Panel], prefix: str) -> str:
+    """A dot for each row in each panel, over the line of its range, as SVG."""
+    table = NamedRows(rows, top=22 if any(panel.title for panel in panels) else 6, bottom=38)
+    widths = [
+        max((text_width(dot.text, SMALL) for dot in panel.dots if dot.value is not None), default=0) for panel in panels
+    ]
+    room = WIDTH - table.left - sum(width + 6 for width in widths) - GAP * len(panels)
+    width = room / len(panels)
+    left = table.left + GAP
+    for panel, text_room in zip(panels, widths, strict=True):
+        right = left + width + 6 + text_room
+        _draw_panel(table, rows, panel, left, width, right)
+        left = right + GAP
+    return table.canvas.svg(prefix)
+
+
+def _draw_panel(
+    table: NamedRows, rows: Sequence[PlotRow], panel: Panel, left: float, width: float, right: float
+) -> None:
+    canvas = table.canvas
+    box = table.box(left, width, _scale(panel, width), panel.label)
+    if panel.title:
+        size = SMALL if text_width(panel.title) > right - left else SIZE
+        canvas.text(left, 8, panel.title, font_weight="bold", fontsize=size)
+    if panel.reference is not None:
+        box.upright(panel.reference, SOFT)
+    for row, dot, y in zip(rows, panel.dots, table.centres, strict=True):
+        if dot.value is None:
+            canvas.text(right, y, dot.text, ha="right", color=SOFT, fontsize=SMALL, font_style="italic")
+            continue
+        if dot.far is not None:
+            ends = np.array([[box.across(dot.high), y], [box.across(dot.far), y]])
+            canvas.path(ends, edgecolor=row.style.colour, linewidth=0.8)
+        canvas.interval(box.across(dot.low), box.across(dot.high), y, row.style.colour)
+        canvas.marker(box.across(dot.value), y, row.style, hollow=row.hollow or dot.hollow)
+        canvas.text(right, y, dot.text, ha="right", fontsize=SMALL)
+
+
+def _scale(panel: Panel, width: float) -> Scale:
+    edges = [edge for dot in panel.dots if dot.value is not None for edge in (dot.low, dot.high)]
+    low, high = panel.limits or ratio_limits(edges)
+    if panel.ratio:
+        return Scale.ratios(low, high, width / _TICK)
+    if panel.decades:
+        return Scale.logarithmic(low, high)
+    return Scale.linear(low, high, max(1, min(4, int(width // _TICK) - 1)))
+
+
+@dataclass(frozen=True)
+class BarPart:
+    """One part of all bars: its name, and its length in each bar (None if a bar has no such part)."""
+
+    name: str
+    values: Sequence[float | None]
+    colour: str
+    hatch: str = ""
+
+
+def stacked_bars(
+    rows: Sequence[PlotRow], parts: Sequence[BarPart], totals: Sequence[str], label: str, above: str, prefix: str
+) -> str:
+    """A bar for each row as SVG; `totals`, under the heading `above`, stand at the right, or the reason for no bar."""
+    named = [part for part in parts if any(value is not None for value in part.values)]
+    legend = _legend(named, WIDTH - text_width(above) - 12)
+    table = NamedRows(rows, top=24 + LINE * (len(legend) - 1), bottom=38)
+    canvas = table.canvas
+    has = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
+    text_room = max([text_width(text, SMALL) for text, shown in zip(totals, has, strict=True) if shown], default=0)
+    left = table.left + GAP
+    width = WIDTH - left - text_room - 8
+    ends = [sum(part.values[i] or 0.0 for part in parts) for i in range(len(rows))]
+    box = table.box(left, width, Scale.linear(0.0, max([*ends, 0.0]) * 1.02 or 1.0, 5), label)
+    begin = np.zeros(len(rows))
+    pale = {"alpha": 0.55} if any(row.hollow for row in rows) else {}
+    canvas.text(WIDTH, 9, above, ha="right", color=SOFT, fontsize=SMALL)
+    for number, line in enumerate(legend):
+        for x, part in line:
+            canvas.swatch(x, 9 + LINE * number, part.colour, part.hatch)
+            canvas.text(x + 14, 9 + LINE * number, part.name, fontsize=SMALL)
+    for part in parts:
+        length = np.array([value or 0.0 for value in part.values])
+        shown = length > 0
+        from_, to = (box.places(edges, 0.0)[:, 0] for edges in (begin[shown], (begin + length)[shown]))
+        middle = table.centres[shown]
+        bars = np.stack([from_, middle - 5.5, to, middle + 5.5], axis=1)
+        canvas.bars(bars, **fill(part.colour, part.hatch), **pale)
+        begin += length
+    for text, shown_row, y in zip(totals, has, table.centres, strict=True):
+        if shown_row:
+            canvas.text(WIDTH, y, text, ha="right", fontsize=SMALL)
+        else:
+            canvas.text(left + 4, y, text, color=SOFT, fontsize=SMALL, font_style="italic")
+    return canvas.svg(prefix)
+
+
+def _legend(parts: Sequence[BarPart], width: float) -> list[list[tuple[float, BarPart]]]:
+    """The parts in lines of this width, each with its place."""
+    lines: list[list[tuple[float, BarPart]]] = [[]]
+    x = 0.0
+    for part in parts:
+        needed = 14 + text_width(part.name, SMALL)
+        if lines[-1] and x + needed > width:
+            lines.append([])
+            x = 0.0
+        lines[-1].append((x, part))
+        x += needed + 12
+    return lines
+
+
+_DASHED: Final = (0, (3, 2))
+_DOTTED: Final = (0, (1, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A median with its range at the places x, each (n,); `mark` is a place for a dotted line."""
+
+    row: PlotRow
+    middle: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    mark: float | None = None
+    point: float | None = None
+    """A value at the last place, drawn as a dot."""
+
+    @staticmethod
+    def single(row: PlotRow, values: NDArray[np.float64]) -> Curve:
+        """One line without a range."""
+        return Curve(row, values, values, values)
+
+
+def curve_panels(
+    x: NDArray[np.float64],
+    shown: Sequence[Curve],
+    labels: tuple[str, str],
+    prefix: str,
+    *,
+    reference: tuple[Curve, str] | None = None,
+    mark_label: str = "",
+    y: Scale | None = None,
+    x_scale: Scale | None = None,
+) -> str:
+    """A small panel for each curve, all with the same axes, as SVG.
+
+    `reference` is a curve with its name; it is drawn dashed in every panel but its own. `mark_label` says what the
+    curves' marks mean. Without `y` the scale fits the values, and without `x_scale` it goes from 0 to the last place.
+    """
+    points = np.array([curve.point for curve in shown if curve.point is not None])
+    values = np.concatenate([line for curve in shown for line in (curve.low, curve.high)] + [points])
+    across = x_scale or Scale.linear(0.0, float(x[-1]))
+    panels = Panels([curve.row for curve in shown], across, y or Scale.fitting(values), labels)
+    _draw_legend(panels.canvas, mark_label if any(curve.mark for curve in shown) else "", reference and reference[1])
+    for curve, box in zip(shown, panels.boxes, strict=True):
+        if reference is not None and reference[0] is not curve:
+            box.line(x, reference[0].middle, SOFT, 1.0, linestyle=_DASHED)
+        if (curve.high > curve.low).any():
+            box.band(x, curve.low, curve.high, curve.row.style.colour)
+        box.line(x, curve.middle, curve.row.style.colour)
+        if curve.point is not None:
+            box.points(x[-1:], np.array([curve.point]), INK, 5.0)
+        if curve.mark is not None:
+            box.upright(curve.mark, INK, linestyle=_DOTTED)
+    return panels.canvas.svg(prefix)
+
+
+def _draw_legend(canvas: Canvas, mark: str, reference: str | None) -> None:
+    """The meaning of dotted and dashed lines, from the right edge leftwards."""
+    x = canvas.width
+    for text, dash, colour in ((mark, _DOTTED, INK), (reference, _DASHED, SOFT)):
+        if text:
+            canvas.text(x, 8, text, fontsize=SMALL, ha="right", color=SOFT)
+            x -= text_width(text, SMALL) + 22
+            canvas.line(x, 8, 18, edgecolor=colour, linewidth=1.2, linestyle=dash)
+            x -= 12

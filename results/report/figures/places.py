@@ -1,0 +1,282 @@
+"""Figures of places: of rows in the index, of pages in the file; and density by processes and keys per clock tick."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.model.metric import Metric
+from keybench.model.subject import SubjectKind
+from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.groups import Group
+from keybench.results.plots.canvas import SMALL
+from keybench.results.plots.palette import INK, PAPER, PLAIN, ramp
+from keybench.results.plots.panels import Panels, Scale, draw_legend, legend_height
+from keybench.results.report.figures.figure import (
+    MOST_CLOUDS,
+    Drawing,
+    GroupFigure,
+    Styles,
+    Value,
+    evenly_chosen,
+    gaps,
+    join,
+    named_rows,
+    stored_blob,
+)
+from keybench.results.store.blobs import MODEL_PAGES, PAGES, POSITIONS, Blob
+from keybench.results.wording import listed, plural
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_LEAVES: Final = 400
+"""Leaf pages drawn for each index."""
+
+
+def _page_order(group: Group, styles: Styles, key: str) -> Drawing | str:
+    blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, PAGES, MODEL_PAGES))}
+    if not blobs:
+        return gaps(group, [Metric.LEAF_PAGES]) or "No trial stored the order of its pages."
+    arms, note = evenly_chosen(group, [arm for arm in group.arms if arm.name in blobs], MOST_CLOUDS)
+    percent = Scale.linear(0.0, 100.0, 2, "{:g} %".format)
+    panels = Panels(named_rows(group, arms, styles), percent, percent, ("place in key order", "place in the file"))
+    fractions = np.linspace(0.0, 1.0, _LEAVES)
+    columns = []
+    for arm, box in zip(arms, panels.boxes, strict=True):
+        across, up = _page_places(blobs[arm.name], fractions)
+        columns.append(up)
+        box.points(across, up, styles[arm.layout].colour, 2.0)
+    return Drawing(
+        caption=join(
+            f"Each point is a leaf page, up to {_LEAVES} an index. A scan in key order jumps up and down the file as "
+            "the points do.",
+            note,
+        ),
+        origin=_origin(group, arms, blobs),
+        alt=f"Small multiples of points, {plural(len(arms), 'panel')}: a diagonal if pages are in key order, "
+        "a cloud if they are not.",
+        svg=panels.canvas.svg(key),
+        header=("place in key order, %", *(f"{group.label(arm)}, place in the file, %" for arm in arms)),
+        rows=tuple(
+            (100 * float(place), *(round(float(column[i]), 2) for column in columns))
+            for i, place in enumerate(fractions)
+        ),
+    )
+
+
+def _page_places(blob: Blob, fractions: Floats) -> tuple[Floats, Floats]:
+    """Places in key order and in the file, both in %, of the leaf pages nearest to these fractions of the key order."""
+    leaves = int(blob.about["leaves"])
+    near = np.round(fractions * (len(blob.arrays["place"]) - 1)).astype(np.int64)
+    first, last = int(blob.about["first"]), int(blob.about["last"])
+    numbers = blob.arrays["number"][near].astype(np.float64)
+    return 100 * blob.arrays["place"][near] / max(1, leaves - 1), 100 * (numbers - first) / max(1, last - first)
+
+
+def _origin(group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob]) -> str:
+    """Which were read from the server."""
+    modelled = [group.label(arm) for arm in arms if blobs[arm.name].kind == MODEL_PAGES]
+    if not modelled:
+        return "Measured."
+    notes = sorted({str(blob.about["note"]) for blob in blobs.values()} - {""})
+    if len(modelled) == len(arms):
+        return join("Modelled." if group.modelled else "Modelled: this server's pages cannot be read.", *notes)
+    return join(f"Modelled: {listed(modelled)}; measured: the others.", *notes)
+
+
+_ROWS: Final = 800
+"""Rows drawn for each trial."""
+
+_OFFSET: Final = 1.2
+_WIDEST: Final = 10.0
+"""Pixels between two writers at the same place, so that none hides another, and between the first and the last."""
+
+_EDGES: Final = Scale(-3.0, 103.0, ((100.0, "right edge"), (50.0, "middle"), (0.0, "left edge")))
+
+
+def _insert_positions(group: Group, styles: Styles, key: str) -> Drawing | None:
+    blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, POSITIONS)) and len(blob.arrays["row"])}
+    if not blobs or max(len(blob.about["writers"]) for blob in blobs.values()) < 2:
+        return None
+    arms, note = evenly_chosen(group, [arm for arm in group.arms if arm.name in blobs], MOST_CLOUDS)
+    writers = next(iter(blobs.values())).about["writers"]
+    header, columns = _position_data(group, arms, blobs, writers)
+    return Drawing(
+        caption=join(
+            f"Each point is a row, up to {len(columns[0]):,} a trial. A row that does not go to the right edge can "
+            "split a page inside the index. Points of several writers at one place are drawn slightly apart.",
+            note,
+        ),
+        origin=join(
+            "Derived from the keys and their order of arrival.",
+            *sorted({str(blobs[arm.name].about["note"]) for arm in arms} - {""}),
+        ),
+        alt=f"Small multiples of points, {plural(len(arms), 'panel')}, one colour for each of {len(writers)} writers.",
+        svg=_draw_positions(group, arms, blobs, writers, styles, key),
+        header=tuple(header),
+        rows=tuple(
+            tuple(column[i] if i < len(column) else None for column in columns) for i in range(max(map(len, columns)))
+        ),
+    )
+
+
+def _draw_positions(
+    group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob], writers: Sequence[str], styles: Styles, key: str
+) -> str:
+    colours = ramp(len(writers))
+    entries = list(zip(colours, writers, strict=True))
+    last = max(float(blob.arrays["second"].max()) for blob in blobs.values())
+    divisor, unit = next(((d, w) for d, w in ((3600, "hours"), (60, "minutes")) if last >= 2 * d), (1, "seconds"))
+    panels = Panels(
+        named_rows(group, arms, styles),
+        Scale.linear(0.0, last / divisor or 1.0),
+        _EDGES,
+        (f"{unit} of the scenario", "position in the index"),
+        legend=legend_height(entries),
+    )
+    draw_legend(panels.canvas, entries)
+    apart = min(_OFFSET, _WIDEST / len(writers))
+    for arm, box in zip(arms, panels.boxes, strict=True):
+        seconds, writer, below = _positions(blobs[arm.name])
+        for i, colour in enumerate(colours):
+            offset = (i - (len(writers) - 1) / 2) * apart
+            box.points(seconds[writer == i] / divisor, below[writer == i], colour, 2.0, up=offset)
+    return panels.canvas.svg(key)
+
+
+def _positions(blob: Blob) -> tuple[Floats, Ints, Floats]:
+    """Second, writer's number, and % of the present keys below the row, for up to `_ROWS` rows."""
+    arrays = blob.arrays
+    near = np.unique(np.linspace(0, len(arrays["row"]) - 1, _ROWS).round().astype(np.int64))
+    below = 100 * (1 - arrays["above"][near].astype(np.float64))
+    return arrays["second"][near].astype(np.float64), arrays["writer"][near], below
+
+
+def _position_data(
+    group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob], writers: Sequence[str]
+) -> tuple[list[str], list[list[Value]]]:
+    """Header and columns. Second and writer follow planned order, so they are listed once if all arms share them."""
+    header: list[str] = []
+    columns: list[list[Value]] = []
+    for arm in arms:
+        seconds, writer, below = _positions(blobs[arm.name])
+        when = [[round(second, 3) for second in seconds.tolist()], [writers[i] for i in writer.tolist()]]
+        if columns[:2] != when:
+            columns += when
+            header += [f"second of {group.label(arm)}", f"writer of {group.label(arm)}"]
+        columns.append([round(value, 2) for value in below.tolist()])
+        header.append(f"{group.label(arm)}, keys present below, %")
+    return header, columns
+
+
+_HEIGHT: Final = 19.0
+_PALE, _DARK = 35.0, 100.0
+"""Densities, in %, of the palest and the darkest cell."""
+
+Cells = Mapping[tuple[int, int], float]
+"""Density in % by (processes, keys per tick)."""
+
+
+def _clock_ticks(group: Group, styles: Styles, key: str) -> Drawing | None:
+    cells = {arm.name: densities for arm in group.arms if (densities := _cells(arm))}
+    if not cells:
+        return None
+    arms, note = evenly_chosen(group, [arm for arm in group.arms if arm.name in cells], MOST_CLOUDS)
+    places = {place for densities in cells.values() for place in densities}
+    processes, keys = (sorted({place[axis] for place in places}) for axis in (0, 1))
+    density, name, (at_processes, at_keys) = min(
+        (density, group.label(arm), place) for arm in arms for place, density in cells[arm.name].items()
+    )
+    return Drawing(
+        caption=join(
+            "Keys of one tick are in no order of time. If many processes share a tick, its keys spread over many pages "
+            "at the right edge.",
+            note,
+        ),
+        origin="Modelled, in planned order.",
+        alt=f"Heat maps, {plural(len(arms), 'panel')}. Lowest: {name}, {density:.0f} % at {at_processes} processes and "
+        f"{at_keys} keys per tick.",
+        svg=_heat_maps(group, arms, cells, processes, keys, styles, key),
+        header=("processes", "keys per clock tick", *(f"{group.label(arm)}, density, %" for arm in arms)),
+        rows=tuple(
+            (f"{rows}", f"{across}", *(cells[arm.name].get((rows, across)) for arm in arms))
+            for rows in processes
+            for across in keys
+        ),
+    )
+
+
+def _heat_maps(
+    group: Group,
+    arms: Sequence[Arm],
+    cells: Mapping[str, Cells],
+    processes: Sequence[int],
+    keys: Sequence[int],
+    styles: Styles,
+    key: str,
+) -> str:
+    panels = Panels(
+        named_rows(group, arms, styles),
+        Scale(0.0, len(keys), tuple((i + 0.5, f"{n:,}") for i, n in enumerate(keys))),
+        Scale(0.0, len(processes), tuple((i + 0.5, f"{n}") for i, n in enumerate(processes))),
+        ("keys per clock tick", "processes"),
+        height=_HEIGHT * len(processes),
+        most_columns=2,
+    )
+    for arm, box in zip(arms, panels.boxes, strict=True):
+        for (row, column), density in cells[arm.name].items():
+            x, y = float(keys.index(column)), float(processes.index(row))
+            strength = min(1.0, max(0.0, (density - _PALE) / (_DARK - _PALE)))
+            ((left, bottom), (right, top)) = box.places(np.array([x, x + 1]), np.array([y, y + 1]))
+            cell = np.array([[left, top, right - 1, bottom - 1]])
+            panels.canvas.bars(cell, facecolor=PAPER)
+            panels.canvas.bars(cell, facecolor=PLAIN, alpha=0.06 + 0.9 * strength)
+            panels.canvas.text(
+                (left + right) / 2,
+                (top + bottom) / 2,
+                f"{density:.0f}",
+                ha="center",
+                fontsize=SMALL,
+                color=PAPER if strength > 0.75 else INK,
+            )
+    return panels.canvas.svg(key)
+
+
+def _cells(arm: Arm) -> Cells:
+    return {
+        reading.subject.cell: reading.value
+        for trial in arm.trials
+        for reading in trial.readings
+        if reading.metric == Metric.LEAF_DENSITY
+        and reading.value is not None
+        and reading.subject.kind == SubjectKind.GRID
+    }
+
+
+FIGURES = (
+    GroupFigure(
+        "pages",
+        60,
+        "Page order of the finished index",
+        "place in the file by place in key order, % of the leaf pages; a diagonal is perfect order",
+        _page_order,
+    ),
+    GroupFigure(
+        "skew",
+        15,
+        "Insert positions of each writer",
+        "position in key order by the scenario's time, one colour a writer; only the right edge appends",
+        _insert_positions,
+    ),
+    GroupFigure(
+        "ticks",
+        17,
+        "Density by keys per clock tick and processes, from the page model",
+        "% of the leaf pages' room, higher (darker) is better; keys per tick are those of all processes together",
+        _clock_ticks,
+    ),
+)
