@@ -11,7 +11,7 @@ from keybench.advice.how_to.statements import can_hold
 from keybench.advice.needs import Needs
 from keybench.advice.properties import UNGUESSABLE_BITS, Properties, properties
 from keybench.databases.contract.engine import Engine
-from keybench.databases.core.server_made import server_made
+from keybench.databases.core.ddl import server_made
 from keybench.generators.core.layout import Layout, layouts
 from keybench.model.column import Column
 from keybench.model.names import CONTROL, RANDOM

@@ -13,7 +13,7 @@ import numpy as np
 from keybench.advice.how_to.statements import Default, default_of
 from keybench.advice.load import Growth, first_rows
 from keybench.databases.contract.engine import Engine
-from keybench.databases.core.server_made import server_made
+from keybench.databases.core.ddl import server_made
 from keybench.generators.core.layout import Layout
 from keybench.model.column import Column
 from keybench.model.table import ServerKeys

@@ -16,7 +16,7 @@ from keybench.advice.index_forecast import Question, forecast
 from keybench.advice.load import Growth
 from keybench.advice.needs import needs
 from keybench.advice.ranking import ALIKE, judge
-from keybench.databases.contract.options import Profile
+from keybench.databases.contract.settings import Profile
 from keybench.databases.registry import engine
 from keybench.pagemodels.costs.contract import Server
 from keybench.results.analysis.group_comparison import time_metric

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from benchmarks import fidelity_table, streams
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address
-from keybench.databases.core import installations
+from keybench.databases.hosting import private_server
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.model.column import Column
@@ -165,7 +165,7 @@ def main() -> int:
         for on, kind, folder in servers([engine(name) for name in given.db] if given.db else engines().values()):
             if given.server not in ("", kind):
                 continue
-            with installations.using(on.name, folder):
+            with private_server.using(on.name, folder):
                 provision = on.provision(kind, on.settings("fast", "default"))
             try:
                 address = provision.start()
@@ -204,7 +204,7 @@ def servers(chosen: Iterable[Engine]) -> Iterator[tuple[Engine, str, Path | None
         if not on.has_page_model:
             continue
         yield from ((on, kind, None) for kind in on.servers if not on.missing(kind))
-        yield from ((on, "local", folder) for folder in installations.unpacked(on.name))
+        yield from ((on, "local", folder) for folder in private_server.unpacked(on.name))
 
 
 def _version(on: Engine, address: Address) -> str:

@@ -11,8 +11,8 @@ import typer
 from rich.table import Table
 
 from keybench import cli
+from keybench.databases import registry
 from keybench.databases.contract.engine import Engine
-from keybench.databases.core import functions
 from keybench.databases.registry import engine, engines
 
 
@@ -51,7 +51,7 @@ def sql(
 
       keybench list sql postgresql | psql my_database
     """
-    sys.stdout.write(functions.script(engine(name), function))
+    sys.stdout.write(registry.script(engine(name), function))
 
 
 def _record(on: Engine) -> dict[str, Any]:

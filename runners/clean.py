@@ -14,7 +14,7 @@ from rich.console import Console
 from keybench import cli, locked_folder
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import OwnedSchema
-from keybench.databases.hosting import docker_api, docker_daemon, recipe, secret
+from keybench.databases.hosting import container, docker_daemon, secret
 from keybench.databases.registry import engines
 from keybench.errors import KeybenchError, UsageError
 from keybench.model.url import is_url, scheme
@@ -84,14 +84,14 @@ def _clean_folders(bases: Sequence[Path], dry_run: bool, console: Console) -> No
 
 def _clean_containers(kept: bool, dry_run: bool, console: Console) -> None:
     """Removes containers of ended runs on this machine; those that --keep-server left running only if `kept`."""
-    containers = docker_api.containers()
-    in_use = [one for one in containers if recipe.in_use(one)]
-    left_running = [one for one in containers if one not in in_use and recipe.is_kept(one)]
+    containers = docker_daemon.containers()
+    in_use = [one for one in containers if container.in_use(one)]
+    left_running = [one for one in containers if one not in in_use and container.is_kept(one)]
     for one in containers:
         if one in in_use or (one in left_running and not kept):
             continue
         if not dry_run:
-            docker_api.remove(one.name)
+            docker_daemon.remove(one.name)
         say(console, f"{'would remove' if dry_run else 'removed'} container {one.name} of {one.image}")
     if left_running and not kept:
         names = ", ".join(one.name for one in left_running)

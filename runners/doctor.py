@@ -17,7 +17,7 @@ from rich.console import Console
 
 from keybench import cli
 from keybench.databases.contract.engine import Engine
-from keybench.databases.hosting import docker_api, docker_daemon, recipe
+from keybench.databases.hosting import container, docker_daemon
 from keybench.databases.hosting.private_folder import PrivateFolder, server_user
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
@@ -176,7 +176,7 @@ def _docker() -> str:
     if reason := docker_daemon.unreachable():
         return f"no daemon answers at {docker_daemon.address()} ({reason}): no database in a container"
     try:
-        leftover = [one for one in docker_api.containers() if not recipe.in_use(one)]
+        leftover = [one for one in docker_daemon.containers() if not container.in_use(one)]
     except KeybenchError as error:
         return str(error)
     answer = f"a daemon answers at {docker_daemon.address()}"

@@ -12,7 +12,7 @@ from types import FrameType
 
 from rich.console import Console
 
-from keybench.databases.hosting import docker_api
+from keybench.databases.hosting import docker_daemon
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, UsageError
 from keybench.locked_folder import base_directory
@@ -67,7 +67,7 @@ def _announce_disk(request: Request, todo: tuple[TrialPlan, ...], console: Conso
         free = estimate.check_disk(need, base_directory())
         say(console, f"{largest} {size(need)} of disk; {size(free)} are free")
     if need := estimate.disk_bytes(request, todo, "docker"):
-        if folder := docker_api.data_folder():
+        if folder := docker_daemon.data_folder():
             free = estimate.check_disk(need, folder, "give Docker more room (docker system df shows what it holds)")
             say(console, f"{largest} {size(need)} of Docker's disk; {size(free)} are free")
         else:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import keybench
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.options import Profile
+from keybench.databases.contract.settings import Profile
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeVar, get_type_hints
 import typer
 
 from keybench import cli
-from keybench.databases.contract.options import ContainerOptions
+from keybench.databases.contract.settings import ContainerOptions
 from keybench.model.names import MOST_BLOCKS, MOST_ROWS
 from keybench.runners import config as defaults
 

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.options import Profile
 from keybench.databases.contract.roles import Address, Provision
+from keybench.databases.contract.settings import Profile
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from keybench.databases.hosting.container import ContainerServer
-from keybench.databases.hosting.recipe import SECOND
+from keybench.databases.hosting.container import SECOND, ContainerServer
 from keybench.databases.registry import engines
 from tests.databases.containers import HAVING
 

@@ -12,8 +12,9 @@ from psycopg import pq
 from benchmarks.one_row.native import TEXT, Used, run, write
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.exchange import Requests
+from keybench.databases.postgresql import wire
 from keybench.databases.postgresql.ddl import name
-from keybench.databases.postgresql.session import PostgresSession, requests
+from keybench.databases.postgresql.session import PostgresSession
 from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
@@ -30,11 +31,11 @@ class _Inserts(PostgresSession):
 
     def __init__(self, address: Address, table: Table) -> None:
         super().__init__(address, table)
-        self._expect(self._raw.prepare(requests.STATEMENT, _statement(table, "$1").encode()), pq.ExecStatus.COMMAND_OK)
+        self._expect(self._raw.prepare(wire.STATEMENT, _statement(table, "$1").encode()), pq.ExecStatus.COMMAND_OK)
 
     def prepare(self, keys: Keys, payload: Payload, start: int, _: int) -> Requests:
         """The text, once for each row."""
-        return requests.packed(payload.rows(start, len(keys)))
+        return wire.packed(payload.rows(start, len(keys)))
 
 
 class _Pool(LocalPool):

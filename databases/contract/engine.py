@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from keybench.databases.contract.existing import Inspector
-from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import Question
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
-from keybench.databases.contract.setting import Setting
+from keybench.databases.contract.settings import CacheSize, Profile, Setting
 from keybench.databases.contract.statements import WritesStatements
 from keybench.errors import UsageError, unknown_name
 from keybench.model.byteorder import FixedBits
@@ -43,7 +42,8 @@ class Engine(ABC):
     paths: tuple[Transport, ...] = ("rows",)
     """How its sessions load rows. If `bulk` is among them, the sessions are `LoadsInBulk`."""
     isolations: tuple[Isolation, ...] = ()
-    """Isolation levels that transactions can have. If there are any, the sessions are `IsolatesTransactions`."""
+    """Isolation levels that transactions can have. If there are any, its sessions have `isolate`, `begin`, `commit` and
+    `rollback`."""
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """The roles that the key can have in a table. Trials use the first one unless they name another."""
     versions: Mapping[str, int] = field(default_factory=dict)

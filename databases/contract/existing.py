@@ -6,9 +6,9 @@ for that, and reads a bounded number of pages of each table, whatever the table'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,28 +134,43 @@ class Inspector(Protocol):
 
     def about(self) -> About:
         """The server and what will be done on it. Reads no table."""
-        ...
 
     def tables(self) -> Sequence[TableHere]:
         """All tables and views but the system's, the largest first, with what costs little to know."""
-        ...
 
     def details(self, table: TableHere) -> TableHere:
         """The table with its rows, their bytes, and its growth, as far as they are known."""
-        ...
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """Its primary key, unique indexes and foreign keys."""
-        ...
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys of the index's first column. ServerError if the server refuses."""
-        ...
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
         """The size and fill of the index. ServerError if the server refuses."""
-        ...
 
     def close(self) -> None:
         """Closes the connection."""
-        ...
+
+
+def grouped(rows: Iterable[Sequence[Any]], name: int, column: int) -> dict[str, tuple[Sequence[Any], tuple[str, ...]]]:
+    """(first row, columns) of each index or foreign key, by name, from rows of one column each.
+
+    `name` and `column` are their places in a row.
+    """
+    groups: dict[str, tuple[Sequence[Any], tuple[str, ...]]] = {}
+    for row in rows:
+        first, columns = groups.get(str(row[name]), (row, ()))
+        groups[str(row[name])] = first, (*columns, str(row[column]))
+    return groups
+
+
+def key_roles(
+    columns: Sequence[str], foreign: Iterable[Sequence[str]], *, primary: bool, unique: bool
+) -> tuple[Role, ...]:
+    """The roles of an index: also `foreign key` if it begins with the columns of one."""
+    roles: list[Role] = ["primary key" if primary else "unique"] if primary or unique else []
+    if any(columns[: len(key)] == key for key in foreign):
+        roles.append("foreign key")
+    return tuple(roles)

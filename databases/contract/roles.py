@@ -16,14 +16,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.options import ContainerOptions, Profile
-from keybench.errors import EnvironmentMissing
+from keybench.databases.contract.settings import ContainerOptions, Profile
+from keybench.errors import EnvironmentMissing, ServerError
 from keybench.model.column import EncodedKeys
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
+from keybench.model.transactions import Isolation
 from keybench.pagemodels.server_pages import ServerPages
 
 
@@ -131,34 +132,27 @@ class OwnedSchema(Protocol):
 
         The lock is needed because two runs would use the same tables. The server releases it when the run dies.
         """
-        ...
 
     def create(self) -> None:
         """Creates it, marked as made by keybench, if it does not exist. Raises ServerError if the server refuses."""
-        ...
 
     def in_use(self) -> bool:
         """Whether a run holds the lock at this moment."""
-        ...
 
     def contents(self) -> Sequence[str]:
         """What `remove` would remove: one line for each object."""
-        ...
 
     def remove(self) -> Sequence[str]:
         """Removes what keybench made and returns what was removed. Removes nothing while another run uses it.
 
         Raises ServerError if the server refuses.
         """
-        ...
 
     def lost(self) -> bool:
         """Whether the connection, and the lock with it, is gone."""
-        ...
 
     def close(self) -> None:
         """Closes the connection."""
-        ...
 
 
 class Probe(ABC):
@@ -181,15 +175,12 @@ class WaitSampler(Protocol):
 
     def sample(self) -> None:
         """Takes one sample. Raises ServerError if the server does not answer."""
-        ...
 
     def readings(self) -> Iterable[Reading]:
         """What the samples show: `WAITING` by kind of wait, and whatever else the engine shows."""
-        ...
 
     def close(self) -> None:
         """Closes the connection."""
-        ...
 
 
 class ArrivalRecorder(Protocol):
@@ -197,11 +188,9 @@ class ArrivalRecorder(Protocol):
 
     def before(self, table: Table) -> None:
         """Makes the server keep the records that show the order. The table is empty."""
-        ...
 
     def after(self, table: Table) -> Arrivals:
         """The order of arrival, after the writers have finished. Raises ServerError if it cannot be read."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,6 +317,14 @@ class Admin(ABC):
         return None
 
 
+class Aborted(ServerError):
+    """The server rolled the transaction back in favour of another one. It may succeed if it is tried again."""
+
+
+class DeadlockVictim(Aborted):
+    """The server ended a deadlock so."""
+
+
 class Session(ABC):
     """One writer's connection. `prepare` is outside the timed window; `send` only sends."""
 
@@ -372,3 +369,22 @@ class Session(ABC):
     @abstractmethod
     def close(self) -> None:
         """Closes the connection."""
+
+    # Only where `Engine.isolations` has any. Between `begin` and `commit`, `send` and `find` are parts of one
+    # transaction, and each method raises `Aborted` if the server rolls it back in favour of another one.
+
+    def isolate(self, isolation: Isolation | None) -> None:
+        """Gives all transactions from now on that level, None: the server's default. Called once, before `prepare`."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Begins a transaction."""
+        raise NotImplementedError
+
+    def commit(self) -> None:
+        """Commits it. If this returns, the rows are acknowledged."""
+        raise NotImplementedError
+
+    def rollback(self) -> None:
+        """Ends the transaction after `Aborted`; does nothing if the server has ended it."""
+        raise NotImplementedError

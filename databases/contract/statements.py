@@ -1,6 +1,6 @@
 """Statements that users are told to run on tables of their own. keybench never runs them: its tests do.
 
-An engine that has any (`Engine.statements`) writes them in its own folder (`ddl/advised.py`).
+An engine that has any (`Engine.statements`) writes them in its own folder (`advised.py`).
 """
 
 from __future__ import annotations
@@ -51,16 +51,12 @@ class WritesStatements(Protocol):
 
     def creating(self, table: KeyedTable) -> Sequence[Statement]:
         """Creates the table; the server makes keys of the layout, or like them, where it can."""
-        ...
 
     def switching(self, table: KeyedTable) -> Sequence[Statement]:
         """New rows of an existing table get keys of the layout of `table`. Old rows keep theirs."""
-        ...
 
     def rebuilding(self, table: KeyedTable) -> Sequence[Statement]:
         """The index of the key is built again."""
-        ...
 
     def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
         """Every row of `table` gets a new key in place of its old one. The two have one name."""
-        ...

@@ -1,14 +1,25 @@
-"""A connection of a DB-API driver, whose errors become keybench's."""
+"""A connection of a DB-API driver, and the session of engines whose drivers bind arrays.
+
+The session sends single-row INSERTs in list order, one transaction a batch. An engine adds its SQL, its driver's calls,
+and its bulk path, which is a load path of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
+from keybench.databases.contract.roles import Session
 from keybench.databases.core.probes import WaitSamples
 from keybench.errors import ServerError
+from keybench.model.column import Column
+from keybench.model.keys import Keys
+from keybench.model.payload import Payload
 from keybench.model.reading import Reading
+from keybench.model.table import Table
 
 
 class DbApiConnection:
@@ -116,3 +127,154 @@ class SessionWaits:
     def close(self) -> None:
         """Closes the connection."""
         self._connection.close()
+
+
+ARRAY_ROWS = 10_000
+"""The largest number of rows in one array. It is limited because a driver copies the whole array."""
+
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class ArrayBatch:
+    """One transaction's rows, in arrays of one driver call each.
+
+    `arrays` holds the table's rows. If the key is a foreign key, it holds the parent's and `children` the child's rows.
+    """
+
+    arrays: tuple[list[Row], ...]
+    rows: int
+    children: tuple[list[Row], ...] = ()
+
+
+@dataclass(frozen=True)
+class BulkRows:
+    """One transaction's rows for one call of the bulk path."""
+
+    rows: list[Row]
+
+
+class ArraySession(Session):
+    """One writer's connection to one table, and to its parent."""
+
+    title: str
+    """The database's name in messages."""
+
+    def __init__(self, table: Table, connection: DbApiConnection, inserts: Sequence[str]) -> None:
+        """`inserts` are the statements that insert one row, the parent table's first."""
+        self._table = table
+        self._transactions = connection
+        self._inserts = inserts
+        self._analysed = False
+
+    @abstractmethod
+    def ready(self) -> None:
+        """Makes the connection ready for inserts. Called before each preparation of batches."""
+
+    @abstractmethod
+    def ready_for_bulk(self) -> None:
+        """Makes the connection ready for the bulk path. Called before each preparation of batches."""
+
+    @abstractmethod
+    def insert(self, statement: str, rows: list[Row]) -> int:
+        """Executes the statement once for each row, in order, in one call. Returns the number of rows stored.
+
+        If the driver gives no count, that is the number of rows sent: an error in any row raises ServerError.
+        """
+
+    @abstractmethod
+    def load_in_bulk(self, rows: list[Row]) -> int:
+        """Loads all rows or none by the bulk path, in a transaction of its own. Returns the number of rows sent."""
+
+    @abstractmethod
+    def analyse(self) -> None:
+        """Gathers the optimiser's statistics of the table and makes the connection ready for reads and deletions."""
+
+    def bound(self, keys: Keys) -> list[object]:
+        """The keys as the driver binds them."""
+        return bound(self._table.column, keys)
+
+    def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[ArrayBatch]:
+        """Batches of `rows_per_tx` rows as the driver takes them."""
+        return self._batches(self.bound(keys), len(keys), payload, start, rows_per_tx)
+
+    def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[ArrayBatch]:
+        """Batches of rows whose keys the server makes."""
+        return self._batches(None, rows, payload, start, rows_per_tx)
+
+    def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[BulkRows]:
+        """Batches of `rows_per_tx` rows for the bulk path."""
+        self.ready_for_bulk()
+        rows = self._rows(self.bound(keys), len(keys), payload, start)
+        return [BulkRows(rows[first : first + rows_per_tx]) for first in range(0, len(rows), rows_per_tx)]
+
+    def _batches(
+        self, keys: list[object] | None, n: int, payload: Payload, start: int, rows_per_tx: int
+    ) -> list[ArrayBatch]:
+        self.ready()
+        rows = self._rows(keys, n, payload, start)
+        children = self._table.children if self._table.parent else 0
+        transactions = (rows[first : first + rows_per_tx] for first in range(0, n, rows_per_tx))
+        return [
+            ArrayBatch(_arrays(parents), len(parents), _arrays([row for row in parents for _ in range(children)]))
+            for parents in transactions
+        ]
+
+    def _rows(self, keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
+        """n rows of time of creation, key and text, without the columns that are not sent."""
+        text_of_row = payload.row_texts(start, n) if payload.width else None
+        moments: list[object] | None = payload.moments(start, n).tolist() if self._table.by_date else None
+        return list(zip(*(part for part in (moments, keys, text_of_row) if part is not None), strict=True))
+
+    def send(self, batch: object) -> int:
+        """Sends one transaction. Returns the number of rows stored, without children."""
+        if isinstance(batch, BulkRows):
+            return self.load_in_bulk(batch.rows)
+        assert isinstance(batch, ArrayBatch)
+        with self.undone_on_error():
+            stored, *children = (
+                sum(self.insert(statement, rows) for rows in arrays)
+                for statement, arrays in zip(self._inserts, (batch.arrays, batch.children), strict=False)
+            )
+            if any(count != stored * self._table.children for count in children):
+                raise ServerError(f"{self.title}: {stored} rows were stored with {children[0]} children. Report this.")
+            self._transactions.commit()
+        return stored
+
+    @contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """Rolls back if the block raises."""
+        try:
+            yield
+        except BaseException:
+            self._transactions.rollback()
+            raise
+
+    def prepare_keys(self, keys: Keys) -> Sequence[object]:
+        """The keys as parameters. The first call gathers the optimiser's statistics."""
+        if not self._analysed:
+            self.analyse()
+            self._analysed = True
+        return self.bound(keys)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._transactions.close()
+
+
+def bound(column: Column, keys: Keys) -> list[object]:
+    """Keys as drivers bind them: bytes in the column's order, text, integers."""
+    encoded = column.encode(keys)
+    if column.form == "int":
+        return list(encoded.tolist())
+    values = cut(encoded.tobytes(), encoded.shape[1])
+    return [value.decode("ascii") for value in values] if column.form == "text" else list(values)
+
+
+def cut(data: bytes, width: int) -> list[bytes]:
+    """The data, cut into pieces of `width` bytes."""
+    return [data[at : at + width] for at in range(0, len(data), width)]
+
+
+def _arrays(rows: list[Row]) -> tuple[list[Row], ...]:
+    return tuple(rows[at : at + ARRAY_ROWS] for at in range(0, len(rows), ARRAY_ROWS))

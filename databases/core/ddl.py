@@ -1,9 +1,17 @@
-"""What the SQL of engines that bind arrays has in common: sized types, names of indexes, the columns that are sent."""
+"""What the SQL of several engines has in common: types, names, the columns that are sent, and sentences of advice.
+
+Also which key of a server stands in for a layout that people choose.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
+from keybench.databases.contract.statements import KeyedTable, Statement
+from keybench.generators.core.layout import layout, layouts
 from keybench.model.column import Column
-from keybench.model.table import Table
+from keybench.model.table import ServerKeys, Table
 
 WIDEST_KEY = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""
@@ -25,3 +33,60 @@ def sent_columns(table: Table) -> tuple[str, ...]:
     """The columns in the order in which rows are sent, without a key that the server makes."""
     key = () if table.server_keys else ("created", "key") if table.by_date else ("key",)
     return (*key, "payload") if table.payload else key
+
+
+SERVER_MAKES: Final = "The server makes a key where a row brings none."
+NO_FUNCTION: Final = "The application makes the keys: the server has no function for them."
+FILL_OLD_ROWS: Final = (
+    "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with the time of "
+    "its row"
+)
+FILL_CHILDREN: Final = "Give every child table a column for the new key, and fill it by a join"
+"""Sentences in advised statements."""
+
+_VERSION = slice(48, 52)
+_WEIGHTS = (8, 4, 2, 1)
+
+
+def uuid_version(name: str) -> int | None:
+    """The version that all keys of a layout have in their bits; None if they have none in common."""
+    chosen = layout(name)
+    if chosen.kind != "uuid":
+        return None
+    fixed, values = chosen.shared_bits()
+    if not fixed[_VERSION].all():
+        return None
+    return sum(weight for weight, bit in zip(_WEIGHTS, values[_VERSION].tolist(), strict=True) if bit)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether keys of two layouts do the same to an index: one layout, or one version of UUID in one order."""
+    if layout(one) == layout(other):
+        return True
+    version, order = uuid_version(one), layout(one).order
+    return version is not None and order != "none" and (version, order) == (uuid_version(other), layout(other).order)
+
+
+def without_default(table: KeyedTable, declaration: str, note: str) -> Statement | None:
+    """The step in place of a new default where `declaration` is none; None where it is one."""
+    if not declaration:
+        return Statement("", f"Deploy the application that makes {table.layout} keys. {note}")
+    if "IDENTITY" in declaration:
+        return Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")
+    return None
+
+
+def server_made(keys: Sequence[ServerKeys], name: str, column: Column, version: int) -> ServerKeys | None:
+    """The keys that a server of that version makes by itself, for a layout in a column; None if it makes none such.
+
+    `keys` are the engine's; `version` is written as theirs are.
+    """
+    for server_keys in keys:
+        fits = (
+            server_keys.column == column.name
+            and server_keys.min_version <= version
+            and server_keys.replica in layouts()
+        )
+        if fits and alike(server_keys.replica, name):
+            return server_keys
+    return None

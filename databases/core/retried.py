@@ -12,8 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import Session
-from keybench.databases.contract.transactions import Aborted, DeadlockVictim, IsolatesTransactions
+from keybench.databases.contract.roles import Aborted, DeadlockVictim, Session
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
@@ -47,7 +46,6 @@ class RetriedTransactions:
     once, with the same rows."""
 
     session: Session
-    isolated: IsolatesTransactions
     style: TransactionStyle
     deadlocks: int = 0
     retries: list[int] = field(default_factory=list)
@@ -73,18 +71,18 @@ class RetriedTransactions:
                 rows = self._send_once(batch)
             except Aborted as error:
                 self.deadlocks += isinstance(error, DeadlockVictim)
-                self.isolated.rollback()
+                self.session.rollback()
             else:
                 self.retries.append(retries)
                 return rows
         raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
 
     def _send_once(self, work: Work) -> int:
-        self.isolated.begin()
+        self.session.begin()
         for key in work.keys:
             self.session.find(key)
         rows = self.session.send(work.batch)
-        self.isolated.commit()
+        self.session.commit()
         return rows
 
     @property
@@ -94,11 +92,9 @@ class RetriedTransactions:
 
 
 def in_transactions(session: Session, style: TransactionStyle) -> RetriedTransactions:
-    """The session in that style. TypeError if the engine declares isolation levels and its sessions have none."""
-    if not isinstance(session, IsolatesTransactions):
-        raise TypeError(f"the engine declares isolation levels and its sessions ({type(session).__name__}) have none")
+    """The session, of an engine with isolation levels, in that style."""
     session.isolate(style.isolation)
-    return RetriedTransactions(session, session, style)
+    return RetriedTransactions(session, style)
 
 
 def together(all_writers: Sequence[Rollbacks | None]) -> Rollbacks | None:

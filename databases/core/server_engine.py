@@ -17,9 +17,9 @@ from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core.coordination import CoordinationTable
-from keybench.databases.core.functions import scripts
 from keybench.databases.hosting.container import KIND
 from keybench.databases.hosting.url_server import UrlServer
+from keybench.databases.registry import scripts
 from keybench.model.table import Table
 from keybench.model.url import is_url
 
@@ -80,4 +80,4 @@ class ServerEngine(Engine):
 
     def statements(self) -> WritesStatements:
         """What users are told to run."""
-        return cast("WritesStatements", resolve_name(f"{self.folder}.ddl.advised"))
+        return cast("WritesStatements", resolve_name(f"{self.folder}.advised"))

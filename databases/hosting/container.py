@@ -18,14 +18,93 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from keybench.databases.contract.roles import Address, Provision, Settings
-from keybench.databases.hosting import container_reaper, docker_api, docker_daemon
-from keybench.databases.hosting.recipe import SECOND, Recipe, health_check, labels_of, limits
+from keybench.databases.hosting import container_reaper, docker_daemon
 from keybench.databases.hosting.secret import keep, restored
-from keybench.databases.hosting.unreachable import with_next_step
+from keybench.databases.hosting.url_server import with_next_step
 from keybench.errors import EnvironmentMissing, KeybenchError, RunStopped, ServerError
 
 if TYPE_CHECKING:
     from testcontainers.core.container import DockerContainer
+
+
+import socket
+from dataclasses import dataclass
+
+import psutil
+
+from keybench.databases.contract.settings import ContainerOptions
+
+SECOND = 1_000_000_000
+"""In nanoseconds, as Docker's Engine API counts."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What an engine's container is made of, except for password and limits."""
+
+    engine: str
+    title: str
+    image: str
+    """Name with a tag, which fixes the version."""
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    password_variable: str
+    """The environment variable by which the image gets the password of `user`."""
+    user: str
+    port: int
+    health: tuple[str, ...]
+    """The command by which Docker checks that `user` can log in over TCP, with the password of `password_variable`."""
+    denied: tuple[str, ...]
+    """Texts by which the driver's message shows that the server refused the login."""
+
+
+def limits(options: ContainerOptions) -> Mapping[str, int]:
+    """Memory and processors as docker-py's arguments. There is no swap, which would make the database look slow."""
+    cpus = min(options.cpus, float(os.cpu_count() or 1))
+    return {
+        "mem_limit": options.memory_bytes,
+        "memswap_limit": options.memory_bytes,
+        "nano_cpus": int(cpus * SECOND),
+    }
+
+
+def health_check(recipe: Recipe) -> Mapping[str, Any]:
+    """A health check over TCP, which replaces the image's own. During their setup, servers do not listen on TCP."""
+    return {
+        "test": ["CMD", *recipe.health],
+        "interval": 5 * SECOND,
+        "timeout": 5 * SECOND,
+        "retries": 24,
+        "start_period": 5 * SECOND,
+    }
+
+
+def labels_of(recipe: Recipe, options: ContainerOptions) -> dict[str, str]:
+    """The labels of a new container. By them `clean` finds it and knows whether its run is still alive."""
+    return {
+        f"{docker_daemon.LABEL}engine": recipe.engine,
+        f"{docker_daemon.LABEL}machine": socket.gethostname(),
+        f"{docker_daemon.LABEL}runner": f"{os.getpid()}/{psutil.Process().create_time():.0f}",
+        f"{docker_daemon.LABEL}kept": "yes" if options.keep else "no",
+    }
+
+
+def in_use(container: docker_daemon.Container) -> bool:
+    """Whether a run on this machine uses the container, or a run on another machine may be using it."""
+    labels = container.labels
+    if labels.get(f"{docker_daemon.LABEL}machine") != socket.gethostname():
+        return True
+    process, _, began = labels.get(f"{docker_daemon.LABEL}runner", "0/0").partition("/")
+    try:
+        return bool(abs(psutil.Process(int(process)).create_time() - float(began)) < 2)
+    except (psutil.Error, ValueError):
+        return False
+
+
+def is_kept(container: docker_daemon.Container) -> bool:
+    """Whether the container was started with `--keep-server`."""
+    return container.labels.get(f"{docker_daemon.LABEL}kept") == "yes"
+
 
 GIB = 1 << 30
 KIND = "container"
@@ -272,7 +351,7 @@ class ContainerServer(Provision):
             return False
         killed = bool(self._state().get("OOMKilled"))
         with suppress(KeybenchError):  # the daemon has gone
-            killed = killed or docker_api.ran_out_of_memory(self.name, self._seen)
+            killed = killed or docker_daemon.ran_out_of_memory(self.name, self._seen)
         if killed:
             self._seen = time.time()
         return killed
@@ -287,7 +366,7 @@ class ContainerServer(Provision):
         container.get_docker_client().client.close()
         end = container_reaper.leave  # an interrupted request may still create the container
         with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
-            end = container_reaper.stop if docker_api.remove(self.name) or not self._asked else end
+            end = container_reaper.stop if docker_daemon.remove(self.name) or not self._asked else end
         end(self._reaper)
 
     def _message(self, error: Exception) -> str:

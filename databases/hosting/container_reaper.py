@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from keybench.databases.hosting import docker_api
+from keybench.databases.hosting import docker_daemon
 from keybench.errors import KeybenchError
 
 _POLL_SECONDS = 0.25
@@ -58,7 +58,7 @@ def watch(runner: int, name: str) -> None:
     deadline = time.monotonic() + _RETRY_SECONDS
     while time.monotonic() < deadline:
         try:
-            if docker_api.remove(name):
+            if docker_daemon.remove(name):
                 return
         except KeybenchError:
             pass  # try again: no runner is left to report to

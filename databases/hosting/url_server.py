@@ -1,12 +1,121 @@
-"""A user's own server. keybench works there in one schema or database that it owns, and removes it at the end."""
+"""A user's own server: its URL, for engines whose driver parses none; the lock of a run; errors with the next step.
+
+keybench works there in one schema or database that it owns, and removes it at the end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import unquote, unquote_plus
 
 from keybench.databases.contract.roles import Address, OwnedSchema, Provision
-from keybench.errors import EnvironmentMissing, ServerError
+from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
+from keybench.model import url
+
+_FULL = re.compile(r"No space left on device|[Dd]isk full|disk is full|^The table '.*' is full")
+NEXT_STEP = (
+    "Free space on the server's disk; private servers are in KEYBENCH_TMP, which can name a larger one, and containers "
+    "in the folder that `docker info` calls Docker Root Dir."
+)
+
+
+def with_next_step(message: str) -> str:
+    """The server's message. If it says that the disk is full, the next step is added."""
+    return f"{message.rstrip('.')}. {NEXT_STEP}" if _FULL.search(message) else message
+
+
+def unreachable(address: Address, title: str, place: str, reason: str, to_check: str) -> KeybenchError:
+    """The error for a failed connection, without the password.
+
+    For the server of a URL it is EnvironmentMissing and names the parts of the URL that the user should check. For
+    other servers it is ServerError.
+    """
+    secret = address.secret.reveal() if address.secret else ""
+    shown = (reason.replace(secret, "***") if secret else reason).rstrip(". ")
+    if address.server == "url":
+        return EnvironmentMissing(
+            f"{title} at {place} cannot be reached: {shown}.\nCheck {to_check} in the URL, and that the server is up."
+        )
+    return ServerError(f"the {title} server of this run does not answer: {shown}.")
+
+
+_SOCKET: Final = "unix_socket"
+_PORT: Final = re.compile(r":[0-9]*$")
+
+
+@dataclass(frozen=True)
+class ServerUrl:
+    """The decoded parts of a URL; parts that the URL does not have are empty."""
+
+    host: str
+    port: str
+    user: str
+    path: str
+    options: Mapping[str, str]
+    """The options of the query, without the password."""
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class UrlForm:
+    """What a database's URLs look like."""
+
+    title: str
+    """The database's name in messages."""
+    example: str
+    options: frozenset[str]
+    """The options that the query may have besides `password`. A URL with `unix_socket` needs no host."""
+
+    def parse(self, text: str) -> ServerUrl:
+        """The URL's parts. Raises UsageError if it cannot be understood or has an unknown option.
+
+        The message shows nothing of the URL but the name of the first unknown option, and not even that after a
+        password in the query: it may be a piece of the password, after an & that was not written as %26.
+        """
+        parts = self._split(text)
+        if parts is None:
+            raise self.misunderstood()
+        options: dict[str, str] = {}
+        for name, value in parts.options:
+            if name not in self.options and name != url.PASSWORD:
+                named = "" if url.PASSWORD in options else f" {name}"
+                raise UsageError(f"{self.title} URL: unknown option{named}. Known: {', '.join(sorted(self.options))}.")
+            options[name] = unquote_plus(value)
+        password = options.pop(url.PASSWORD, None)
+        host, _, port = parts.hosts.rpartition(":") if _PORT.search(parts.hosts) else (parts.hosts, "", "")
+        return ServerUrl(
+            host=host.strip("[]").lower(),
+            port=port,
+            user=unquote(parts.user),
+            path=unquote(parts.path.strip("/")),
+            options=options,
+            password=unquote(parts.password) if password is None else password,
+        )
+
+    def query(self, text: str) -> Mapping[str, str]:
+        """The options of the query. A URL that cannot be understood has none: `parse` reports the error."""
+        parts = self._split(text)
+        return {name: unquote_plus(value) for name, value in parts.options} if parts else {}
+
+    def misunderstood(self) -> UsageError:
+        """The error for a URL that cannot be understood."""
+        return UsageError(
+            f"the {self.title} URL cannot be understood: write {self.example}, special characters in user and password "
+            "as %XX."
+        )
+
+    def _split(self, text: str) -> url.Url | None:
+        """The URL's parts; None if it cannot be split, names several hosts, or names none and no socket."""
+        parts = url.parse(text)
+        if parts is None or "," in parts.hosts:
+            return None
+        socket = _SOCKET in self.options and any(name == _SOCKET for name, _ in parts.options)
+        return parts if _PORT.sub("", parts.hosts) or socket else None
+
 
 LOCK_SECONDS = 2
 """How long a run waits for the lock: `keybench clean` and a run that is ending hold it for a moment."""

@@ -9,10 +9,9 @@ import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.core.dbapi import SessionWaits
-from keybench.databases.mssql import connection, ddl
-from keybench.databases.mssql.probes import pages, probes
-from keybench.databases.mssql.probes.counters import STANDING_SESSIONS, WAITS
-from keybench.databases.mssql.probes.splits import HOLDER, LogHolder
+from keybench.databases.core.probes import HeapOrderProbe
+from keybench.databases.mssql import connection, ddl, probes
+from keybench.databases.mssql.probes import HOLDER, STANDING_SESSIONS, WAITS
 from keybench.databases.mssql.settings import SETTABLE, options, versioning
 from keybench.model.byteorder import stored
 from keybench.model.column import Column, EncodedKeys
@@ -56,7 +55,7 @@ class MssqlAdmin(Admin):
         self.address = address
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
-        self._log_holder = LogHolder(address)
+        self._log_holder = probes.LogHolder(address)
 
     def wait_sampler(self, _table: Table) -> SessionWaits:
         """Samples from sys.dm_exec_requests. Needs VIEW SERVER STATE."""
@@ -103,8 +102,15 @@ class MssqlAdmin(Admin):
         self.connection.run(f"DROP TABLE IF EXISTS {HOLDER}")
 
     def probes(self) -> Sequence[Probe]:
-        """All probes; a probe that cannot read something here says so in its readings."""
-        return probes(self.connection, self._log_holder, self)
+        """All probes; first those whose counters the queries of the others would change."""
+        return (
+            probes.LogProbe(self.connection),
+            probes.OperationsProbe(self.connection),
+            probes.SplitsProbe(self.connection, self._log_holder),
+            probes.PagesProbe(self.connection),
+            probes.SizesProbe(self.connection),
+            HeapOrderProbe(self),
+        )
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys in key order, some thousands at a time, each piece joined to one value by the server."""
@@ -134,12 +140,12 @@ class MssqlAdmin(Admin):
 
     def index_bytes(self, table: Table) -> int:
         """Size of the key's index: of the table itself where it is clustered."""
-        return pages.sizes(self.connection, table)[pages.index_id(self.connection, table)]
+        return probes.sizes(self.connection, table)[probes.index_id(self.connection, table)]
 
     def settle(self, table: Table) -> None:
         """Waits until the server has removed the rows that deletions only marked; reading their pages queues them."""
         deadline = time.monotonic() + _QUIET_SECONDS
-        index = pages.index_id(self.connection, table)
+        index = probes.index_id(self.connection, table)
         while int(self.connection.value(GHOSTS, ddl.name(table), index) or 0) and time.monotonic() < deadline:
             time.sleep(0.5)
 

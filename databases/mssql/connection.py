@@ -8,7 +8,7 @@ from typing import Any
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.dbapi import DbApiConnection
-from keybench.databases.hosting.unreachable import unreachable
+from keybench.databases.hosting.url_server import unreachable
 from keybench.databases.mssql import drivers
 from keybench.databases.mssql.drivers import Driver, Sizes, braced
 from keybench.databases.mssql.settings import options

@@ -14,8 +14,7 @@ from dataclasses import replace
 import psutil
 
 from keybench.databases.contract.roles import Address, Settings
-from keybench.databases.hosting.container import ContainerServer
-from keybench.databases.hosting.recipe import Recipe
+from keybench.databases.hosting.container import ContainerServer, Recipe
 from keybench.databases.mssql import settings
 from keybench.databases.mssql.connection import connect
 from keybench.databases.mssql.ddl import SCHEMA

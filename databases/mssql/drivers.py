@@ -16,7 +16,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from keybench.databases.core.engine_options import EngineOptions
+from keybench.databases.contract.settings import EngineOptions
 from keybench.errors import EnvironmentMissing, UsageError
 
 LOGIN_SECONDS = 5

@@ -12,8 +12,8 @@ from contextlib import closing
 from dataclasses import replace
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
-from keybench.databases.core.engine_options import EngineOptions
 from keybench.databases.mssql.connection import MssqlConnection, connect, place
 from keybench.databases.mssql.ddl import SCHEMA
 from keybench.databases.mssql.settings import options

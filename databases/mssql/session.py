@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.array_session import ArraySession, Row, cut
+from keybench.databases.core.dbapi import ArraySession, Row, cut
 from keybench.databases.core.ddl import sent_columns
 from keybench.databases.mssql import connection, ddl
 from keybench.model.keys import Keys
@@ -45,12 +45,12 @@ class MssqlSession(ArraySession):
             return [UUID(bytes=key) for key in cut(keys.data.tobytes(), 16)]
         return super().bound(keys)
 
-    def begin(self) -> None:
+    def ready(self) -> None:
         """Opens a transaction without row counts."""
         self._connection.run(_WITHOUT_COUNTS)
         self._connection.begin()
 
-    def begin_bulk(self) -> None:
+    def ready_for_bulk(self) -> None:
         """Nothing: bulk copy has a connection of its own."""
 
     def insert(self, statement: str, rows: list[Row]) -> int:

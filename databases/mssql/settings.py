@@ -23,11 +23,11 @@ from collections.abc import Mapping
 
 import psutil
 
-from keybench.databases.contract.options import CacheSize, Profile
-from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.setting import Setting
-from keybench.databases.core import engine_options
-from keybench.databases.core.engine_options import EngineOptions
+from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.contract.settings import CacheSize, EngineOptions, Profile, Setting, option_values
+from keybench.databases.hosting.secret import from_url
+from keybench.databases.hosting.url_server import UrlForm
+from keybench.errors import UsageError
 
 MB = 1 << 20
 
@@ -87,7 +87,7 @@ def options(given: Mapping[str, str]) -> EngineOptions:
     UsageError for a value that is none of the choices.
     """
     odbc_driver = given.get(_ODBC_DRIVER) or os.environ.get("KEYBENCH_MSSQL_ODBC_DRIVER", "")
-    chosen = engine_options.options("mssql", "SQL Server", (*SETTABLE, *_CONNECTING), given)
+    chosen = option_values("mssql", "SQL Server", (*SETTABLE, *_CONNECTING), given)
     return {**chosen, _ODBC_DRIVER: odbc_driver}
 
 
@@ -108,3 +108,39 @@ def model_parameters(settings: Mapping[str, str]) -> dict[str, str | bool]:
         "row_versions": chosen["row_versioning"] != "off",
         "pad_index": chosen["pad_index"] == "on",
     }
+
+
+_FORM = UrlForm("SQL Server", "mssql://user@host:1433/database", NAMES)
+_PORT = "1433"
+_SYSTEM_DATABASES = "master", "model", "msdb", "tempdb"
+"""Databases of the server's own. In tempdb, testcontainers' default, pages and log are handled differently."""
+
+
+def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:
+    """The address of a mssql:// URL, its password replaced by a reference, with the options of query and environment.
+
+    EngineOptions in `preferred` come before both.
+
+    UsageError, without the URL, where it cannot be understood, has an unknown option or names a system database.
+    """
+    parts = _FORM.parse(url)
+    if parts.path.lower() in _SYSTEM_DATABASES:
+        raise UsageError(
+            f"SQL Server URL: {parts.path} is the server's own database: name another, or none, and keybench makes one."
+        )
+    if parts.path and options(parts.options)["row_versioning"] != "off":
+        raise UsageError(
+            f"SQL Server URL: row_versioning is a setting of the whole database {parts.path}, which is not changed: "
+            "name no database, and keybench makes one."
+        )
+    preferred = dict(preferred or {})
+    if parts.path:  # its row versioning is read, and compared with what was asked for
+        preferred.pop("row_versioning", None)
+    parameters = {**options({**parts.options, **preferred}), "host": parts.host, "port": parts.port or _PORT}
+    parameters |= {name: value for name, value in (("database", parts.path), ("user", parts.user)) if value}
+    return Address("mssql", "url", parameters, secret=from_url(parts.password))
+
+
+def options_of(url: str) -> EngineOptions:
+    """The options of a URL's query, else the environment's; UsageError for a value that is none of the choices."""
+    return options(_FORM.query(url))

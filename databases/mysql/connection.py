@@ -13,9 +13,8 @@ import pymysql
 from pymysql.constants import COMMAND
 from pymysql.protocol import OKPacketWrapper
 
-from keybench.databases.contract.roles import Address
-from keybench.databases.contract.transactions import Aborted, DeadlockVictim
-from keybench.databases.hosting.unreachable import unreachable, with_next_step
+from keybench.databases.contract.roles import Aborted, Address, DeadlockVictim
+from keybench.databases.hosting.url_server import unreachable, with_next_step
 from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of, require
 from keybench.errors import ServerError
 

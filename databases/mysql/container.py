@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from keybench.databases.contract.roles import Address, Settings
-from keybench.databases.hosting.container import ContainerServer
-from keybench.databases.hosting.recipe import Recipe
+from keybench.databases.hosting.container import ContainerServer, Recipe
 from keybench.databases.mysql import connection
 from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour, flavour_named, option

@@ -8,16 +8,16 @@ from functools import partial
 from typing import Any, Self
 
 from keybench.databases.contract.existing import Inspector
-from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import Address, OwnedSchema, Settings
+from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import questions as ask
-from keybench.databases.core.functions import scripts
 from keybench.databases.core.server_engine import Part, ServerEngine
 from keybench.databases.mysql import keys, local, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour, number
 from keybench.databases.mysql.settings import configured, model_parameters
+from keybench.databases.registry import scripts
 from keybench.model.column import Column
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
@@ -148,6 +148,6 @@ class MySqlEngine(ServerEngine):
 
     def statements(self) -> WritesStatements:
         """What users are told to run."""
-        from keybench.databases.mysql.ddl.advised import Advised
+        from keybench.databases.mysql.advised import Advised
 
         return Advised(self.flavour)

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import keybench
 from keybench.databases.contract.roles import Address, Settings
-from keybench.databases.core import installations
-from keybench.databases.hosting import container, docker_daemon
+from keybench.databases.hosting import container, docker_daemon, private_server
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
 from keybench.databases.mysql.ddl import SCHEMA
@@ -58,7 +57,7 @@ def _version(program: str) -> str:
 
 def program(flavour: Flavour) -> Path | None:
     """The server program of that flavour, by the version that it reports: a `mysqld` may be MariaDB's."""
-    chosen_folder = installations.chosen(flavour.name)
+    chosen_folder = private_server.chosen(flavour.name)
     folders = (str(chosen_folder),) if chosen_folder else (None, *_FOLDERS)  # None: those of PATH
     for name in flavour.programs:
         for path in (shutil.which(name, path=folder) for folder in folders):
@@ -69,7 +68,7 @@ def program(flavour: Flavour) -> Path | None:
 
 def installer() -> Path | None:
     """MariaDB's program that makes a data directory; MySQL's server does that itself."""
-    chosen = installations.chosen("mariadb")
+    chosen = private_server.chosen("mariadb")
     folders = (f"{chosen}:{chosen.parent}/bin",) if chosen else (None, "/usr/bin:/usr/local/bin")
     for name in ("mariadb-install-db", "mysql_install_db"):
         for path in (shutil.which(name, path=folder) for folder in folders):
@@ -107,9 +106,9 @@ def _local_missing(flavour: Flavour) -> str:
             f"--server {flavour.url_schemes[0]}://user@host."
         )
     if program(flavour) is None or (flavour.name == "mariadb" and installer() is None):
-        if installations.chosen(flavour.name):
+        if private_server.chosen(flavour.name):
             names = ", ".join([flavour.programs[0], *(["mariadb-install-db"] if flavour.name == "mariadb" else [])])
-            return installations.not_there(flavour.name, flavour.title, names)
+            return private_server.not_there(flavour.name, flavour.title, names)
         return f"no {flavour.title} server is installed: {flavour.install}."
     return ""
 
@@ -120,7 +119,7 @@ def _options(values: Mapping[str, str]) -> list[str]:
 
 def _copyable(flavour: Flavour, server: Path) -> Path | None:
     """The folder of an unpacked server, which works wherever it is copied; None for a server of the system's."""
-    homes = [_UNPACKED, *(folder.parent for folder in installations.unpacked(flavour.name))]
+    homes = [_UNPACKED, *(folder.parent for folder in private_server.unpacked(flavour.name))]
     return next((home for home in homes if server.is_relative_to(home)), None)
 
 

@@ -10,9 +10,17 @@ from collections.abc import Mapping
 
 import psutil
 
-from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.setting import CHECKPOINT, Setting, checkpoint, in_megabytes, size_of, spelled
+from keybench.databases.contract.settings import (
+    CHECKPOINT,
+    CacheSize,
+    Profile,
+    Setting,
+    checkpoint,
+    in_megabytes,
+    size_of,
+    spelled,
+)
 from keybench.databases.mysql.flavour import Flavour
 from keybench.errors import UsageError
 from keybench.model.table import Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.hosting.secret import from_url
-from keybench.databases.hosting.url_parsing import UrlForm
+from keybench.databases.hosting.url_server import UrlForm
 from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour
 from keybench.errors import UsageError

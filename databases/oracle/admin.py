@@ -11,8 +11,8 @@ import numpy as np
 from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.core.dbapi import SessionWaits
 from keybench.databases.core.ddl import index_name
-from keybench.databases.oracle import connection, ddl
-from keybench.databases.oracle.probes import index, probes, statistics
+from keybench.databases.core.probes import HeapOrderProbe
+from keybench.databases.oracle import connection, ddl, probes
 from keybench.databases.oracle.settings import BLOCK_SIZE, options
 from keybench.errors import ServerError
 from keybench.model.column import Column, EncodedKeys
@@ -38,7 +38,7 @@ class OracleAdmin(Admin):
     def wait_sampler(self, _table: Table) -> SessionWaits:
         """Samples from v$session. ServerError if the user may not read it."""
         try:
-            return SessionWaits(connection.connect(self.address), statistics.STANDING_SESSIONS, statistics.WAITS)
+            return SessionWaits(connection.connect(self.address), probes.STANDING_SESSIONS, probes.WAITS)
         except ServerError as error:
             raise ServerError(
                 f"waits cannot be sampled ({str(error).rstrip('.')}): GRANT READ ON sys.v_$session to the user."
@@ -74,18 +74,19 @@ class OracleAdmin(Admin):
         """Drops the table and its parent and creates them, empty, and the table for the writers' statistics."""
         self.drop(table)
         created = [statement for each in table.family for statement in ddl.create(each, self.options)]
-        for statement in (statistics.CREATE, *created):
+        for statement in (probes.CREATE, *created):
             self.connection.run(statement)
 
     def drop(self, table: Table) -> None:
         """Drops the table and its parent if they are there, without the recycle bin, and the table for statistics."""
         for each in table.family:
             self.connection.run(f"DROP TABLE IF EXISTS {ddl.name(each)} PURGE")
-        self.connection.run(statistics.DROP)
+        self.connection.run(probes.DROP)
 
     def probes(self) -> Sequence[Probe]:
         """All probes; a probe that cannot read something here says so in its readings."""
-        return probes(self.connection, self)
+        own = (probes.SessionsProbe, probes.StructureProbe, probes.SizesProbe)
+        return [*(probe(self.connection) for probe in own), HeapOrderProbe(self)]
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys, some ten thousands at a time."""
@@ -106,7 +107,7 @@ class OracleAdmin(Admin):
 
     def index_bytes(self, table: Table) -> int:
         """Size of the key's index: of the table itself where it is organised by it."""
-        sizes = index.sizes(self.connection, table)
+        sizes = probes.sizes(self.connection, table)
         if index_name(table) not in sizes:
             raise ServerError(f"Oracle: there is no table {ddl.name(table)}.")
         return sizes[index_name(table)]

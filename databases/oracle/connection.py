@@ -12,7 +12,7 @@ from typing import Any
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.dbapi import DbApiConnection
-from keybench.databases.hosting.unreachable import unreachable
+from keybench.databases.hosting.url_server import unreachable
 from keybench.errors import EnvironmentMissing
 
 LOGIN_SECONDS = 5.0

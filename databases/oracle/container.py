@@ -10,8 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from keybench.databases.contract.roles import Address, Settings
-from keybench.databases.hosting.container import ContainerServer
-from keybench.databases.hosting.recipe import Recipe
+from keybench.databases.hosting.container import ContainerServer, Recipe
 from keybench.databases.oracle import settings
 from keybench.databases.oracle.connection import OracleConnection, connect
 from keybench.databases.oracle.owned_schema import GRANTS, USER

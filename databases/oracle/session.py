@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.array_session import ArraySession, Row
+from keybench.databases.core.dbapi import ArraySession, Row
 from keybench.databases.core.ddl import sent_columns
-from keybench.databases.oracle import connection, ddl
-from keybench.databases.oracle.probes import statistics
+from keybench.databases.oracle import connection, ddl, probes
 from keybench.errors import ServerError
 from keybench.model.table import Table
 
@@ -52,17 +51,17 @@ class OracleSession(ArraySession):
         created = [module.DB_TYPE_NUMBER] if self._table.by_date else []
         return text if self._table.server_keys else [*created, self._key_type, *text]
 
-    def begin(self) -> None:
+    def ready(self) -> None:
         """Notes the session's statistics before its first row; none where it may not read them, as the probe says."""
         if self._before is None:
             try:
-                self._before = statistics.of_session(self._connection)
+                self._before = probes.of_session(self._connection)
             except ServerError:
                 self._before = {}
 
-    def begin_bulk(self) -> None:
-        """As `begin`, and asks for the schema that the driver's call needs."""
-        self.begin()
+    def ready_for_bulk(self) -> None:
+        """As `ready`, and asks for the schema that the driver's call needs."""
+        self.ready()
         self._schema = str(self._connection.value(SCHEMA))
 
     def insert(self, statement: str, rows: list[Row]) -> int:
@@ -103,7 +102,7 @@ class OracleSession(ArraySession):
         """Stores the session's statistics for the probe, and closes the connection."""
         try:
             if self._before:
-                statistics.keep(self._connection, self._before)
+                probes.keep(self._connection, self._before)
         except ServerError:  # the server has ended it: whoever sent rows over it knows already
             pass
         finally:

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from keybench.databases.contract.options import CacheSize, Profile
-from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.setting import Setting
-from keybench.databases.core import engine_options
-from keybench.databases.core.engine_options import EngineOptions
+from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.contract.settings import CacheSize, EngineOptions, Profile, Setting, option_values
+from keybench.databases.hosting.secret import from_url
+from keybench.databases.hosting.url_server import UrlForm
 from keybench.errors import UsageError
 
 _MB = 1 << 20
@@ -46,7 +45,7 @@ NAMES = frozenset(setting.name for setting in SETTABLE)
 
 def options(given: Mapping[str, str]) -> EngineOptions:
     """The options in `given`, else the environment's, else the defaults; UsageError for a value that is no choice."""
-    return engine_options.options("oracle", "Oracle", SETTABLE, given)
+    return option_values("oracle", "Oracle", SETTABLE, given)
 
 
 BLOCK_SIZE = "block_size"
@@ -60,3 +59,20 @@ def require_modelled(settings: Mapping[str, str]) -> None:
             f"the page model of Oracle knows blocks of {_MODELLED_BLOCK} bytes only, and this user's tablespace has "
             f"blocks of {block}."
         )
+
+
+_FORM = UrlForm("Oracle", "oracle://user@host:1521/service", NAMES)
+_PORT = "1521"
+
+
+def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:
+    """The address of an oracle:// URL, its password replaced by a reference. `preferred`: options before its own.
+
+    UsageError, without the URL, where it cannot be understood, has an unknown option or names no user or service.
+    """
+    parts = _FORM.parse(url)
+    if not parts.path or not parts.user:
+        raise _FORM.misunderstood()
+    where = {"host": parts.host, "port": parts.port or _PORT, "service": parts.path, "user": parts.user}
+    chosen = options({**parts.options, **(preferred or {})})
+    return Address("oracle", "url", {**chosen, **where}, secret=from_url(parts.password))

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from psycopg import pq
 
 from keybench.databases.contract.roles import Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.postgresql import ddl, keys, settings
+from keybench.databases.core.probes import HeapOrderProbe
+from keybench.databases.postgresql import ddl, pages, settings
 from keybench.databases.postgresql.connection import AdminConnection, UnreadableError, key_array
-from keybench.databases.postgresql.probes import pages, probes
-from keybench.databases.postgresql.probes.arrival_order import WalRecorder
-from keybench.databases.postgresql.probes.waits import ActivitySampler
+from keybench.databases.postgresql.log import SplitsProbe, WalRecorder
+from keybench.databases.postgresql.pages import PagesProbe, SizesProbe
+from keybench.databases.postgresql.probes import ActivitySampler, CountersProbe
 from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import key_bytes
@@ -76,7 +77,7 @@ class PostgresAdmin(AdminConnection, Admin):
     def create(self, table: Table) -> None:
         """Drops the table and its parent, makes a checkpoint if permitted, and creates both tables, empty."""
         if table.server_keys:
-            keys.check(table.server_keys, self.version)
+            ddl.check(table.server_keys, self.version)
         self.drop(table)
         self.checkpoint()
         for each in table.family:
@@ -89,8 +90,8 @@ class PostgresAdmin(AdminConnection, Admin):
             self.rows(f"DROP TABLE IF EXISTS {ddl.name(each)}")
 
     def probes(self) -> Sequence[Probe]:
-        """All probes. If a probe cannot read something on this server, its readings say so."""
-        return probes(self, self)
+        """All probes. The counters come first, because the others may read pages and write to the log."""
+        return CountersProbe(self), SplitsProbe(self), PagesProbe(self), SizesProbe(self), HeapOrderProbe(self)
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys in heap order, a range of heap pages at a time. The server joins each range's keys to one value.

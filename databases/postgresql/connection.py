@@ -1,23 +1,26 @@
-"""Connections to a server by its address. The server's errors become keybench's errors."""
+"""The address of a server from its URL, connections to it, and the server's errors as keybench's own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg import pq
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.hosting.unreachable import unreachable, with_next_step
-from keybench.databases.postgresql import ddl, versions
-from keybench.errors import KeybenchError, ServerError
+from keybench.databases.hosting.secret import from_url
+from keybench.databases.hosting.url_server import unreachable, with_next_step
+from keybench.databases.postgresql import ddl
+from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
+from keybench.model import url
 from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
 
@@ -93,7 +96,7 @@ def create_database(admin: psycopg.Connection) -> None:
     The collation affects only columns that name no collation (`char36-default`).
     """
     icu = admin.execute("SELECT count(*) FROM pg_collation WHERE collname = 'en-US-x-icu'").fetchone() == (1,)
-    if icu and admin.info.server_version >= versions.ICU_DATABASES:
+    if icu and admin.info.server_version >= ddl.ICU_DATABASES:
         admin.execute(
             f"CREATE DATABASE {ddl.USER} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'"
         )
@@ -146,7 +149,7 @@ class AdminConnection:
     def checkpoint(self) -> bool:
         """Makes a checkpoint, which writes everything to the files. Returns False if this user may not."""
         permitted = "current_setting('is_superuser') = 'on'"
-        if self.version >= versions.CHECKPOINT_ROLE:
+        if self.version >= ddl.CHECKPOINT_ROLE:
             permitted += " OR pg_has_role('pg_checkpoint', 'USAGE')"
         if not self.value("SELECT " + permitted):
             return False
@@ -176,3 +179,59 @@ class AdminConnection:
     def close(self) -> None:
         """Closes the connection."""
         self._connection.close()
+
+
+_KEYS: Final = frozenset({"scram_client_key", "scram_server_key"})
+"""Secrets that libpq does not mark as such."""
+_ALIASES: Final = frozenset({"ssl"})
+"""libpq takes `ssl=true` for `sslmode=require` (its fe-connect.c, conninfo_uri_parse_params)."""
+_OTHERS: Final = {"cockroachdb": "CockroachDB", "-yb-": "YugabyteDB"}
+"""Systems that speak PostgreSQL's protocol, by what their answer to `SELECT version()` contains in small letters."""
+
+
+def require_postgresql(version: str) -> None:
+    """EnvironmentMissing if that answer to `SELECT version()` is another system's: its figures need another name."""
+    for mark, title in _OTHERS.items():
+        if mark in version.lower():
+            raise EnvironmentMissing(
+                f"this server is {title} ({version.partition(' (')[0].partition(' on ')[0]}), not PostgreSQL, and "
+                "keybench has no adapter of it: give the URL of a PostgreSQL."
+            )
+
+
+def address_of(text: str) -> Address:
+    """The address of a postgresql:// URL, with a reference in place of its password.
+
+    Raises UsageError, which does not show the URL, if it cannot be understood or holds another kind of secret.
+    """
+    parts = url.parse(text)
+    parameters: dict[str, str] = {}
+    if parts:
+        with suppress(psycopg.Error, ValueError):  # an unknown option has a message of its own
+            parameters = {name: str(value) for name, value in conninfo_to_dict(text).items()}
+        _check_options(parts)
+    if not parameters:
+        raise UsageError(
+            "the PostgreSQL URL cannot be understood: write postgresql://user@host:5432/database, special characters "
+            "in a password as %XX."
+        )
+    password = parameters.pop(url.PASSWORD, "")
+    return Address("postgresql", "url", parameters, secret=from_url(password))
+
+
+def _check_options(parts: url.Url) -> None:
+    """UsageError for an option that libpq does not know, and for one that it marks as a secret."""
+    known = {option.keyword.decode(): option.dispchar == b"*" for option in Conninfo.get_defaults()}
+    after_password = False
+    for name, _ in parts.options:
+        if name not in known and name not in _ALIASES:
+            # It may be a piece of the password, after an & that was not written as %26.
+            shown = "" if after_password else f" {name}"
+            raise UsageError(
+                f"PostgreSQL URL: unknown option{shown}. Known: host, port, dbname, user, password, sslmode and the "
+                "other connection parameters of libpq."
+            )
+        if name == url.PASSWORD:
+            after_password = True
+        elif known.get(name) or name in _KEYS:
+            raise UsageError(f"{name} in a URL is not supported: use a service file.")

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
 from keybench.databases.core.server_engine import ServerEngine
-from keybench.databases.postgresql import ddl, keys, local, settings
+from keybench.databases.postgresql import ddl, servers, settings
 from keybench.databases.postgresql.settings import configured
 from keybench.model.column import Column
 from keybench.model.metric import Metric
@@ -38,11 +38,11 @@ class PostgreSQL(ServerEngine):
 
     def missing(self, server: str) -> str:
         """Why this kind of server cannot be started here; empty if it can."""
-        return local.missing(server)
+        return servers.missing(server)
 
     def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:  # noqa: ARG002 (none is a user's to choose)
         """The address of a postgresql:// URL."""
-        from keybench.databases.postgresql.url import address_of
+        from keybench.databases.postgresql.connection import address_of
 
         return address_of(url)
 
@@ -66,13 +66,13 @@ ENGINE = PostgreSQL(
         "admin": "admin:PostgresAdmin",
         "session": "session:PostgresSession",
         "owned_schema": "owned_schema:Schema",
-        "inspector": "probes.inspection:PostgresInspector",
-        "container": "container:container_server",
-        "local": "local:LocalServer",
+        "inspector": "inspection:PostgresInspector",
+        "container": "servers:container_server",
+        "local": "servers:LocalServer",
     },
     url_schemes=("postgresql", "postgres"),
     drivers=("psycopg",),
-    server_keys=keys.SERVER_KEYS,
+    server_keys=ddl.SERVER_KEYS,
     versions={str(major): major * 10_000 for major in range(13, 19)},
     isolations=("read-committed", "repeatable-read", "serializable"),
     rebuilds=True,

@@ -16,9 +16,9 @@ from psycopg import sql
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.hosting.url_server import LOCK_SECONDS
-from keybench.databases.postgresql import connection, versions
+from keybench.databases.postgresql import connection, ddl
+from keybench.databases.postgresql.connection import require_postgresql
 from keybench.databases.postgresql.ddl import SCHEMA
-from keybench.databases.postgresql.url import require_postgresql
 from keybench.errors import ServerError
 
 LOCK = int.from_bytes(b"keytrial")
@@ -61,7 +61,7 @@ class Schema:
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it."""
         with connection.server_errors():
-            if self._connection.info.server_version >= versions.IDLE_SESSION_TIMEOUT:
+            if self._connection.info.server_version >= ddl.IDLE_SESSION_TIMEOUT:
                 self._connection.execute("SET idle_session_timeout = 0")  # the connection is idle while the run works
             try:
                 with self._connection.transaction():

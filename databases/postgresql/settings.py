@@ -9,9 +9,8 @@ from collections.abc import Mapping
 
 import psutil
 
-from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.setting import CHECKPOINT, Setting, checkpoint, in_megabytes
+from keybench.databases.contract.settings import CHECKPOINT, CacheSize, Profile, Setting, checkpoint, in_megabytes
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import PAGE_BYTES

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import Inspector
-from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import Address, Admin, Provision, Session, Settings
+from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import questions as ask
 from keybench.databases.sqlite import ddl, keys

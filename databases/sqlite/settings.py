@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.setting import Setting, size_of, spelled
+from keybench.databases.contract.settings import CacheSize, Profile, Setting, size_of, spelled
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.sqlite.records import PAGE_SIZE, PAGE_SIZES

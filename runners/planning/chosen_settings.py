@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.setting import Setting
+from keybench.databases.contract.settings import Setting
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.scenarios.schema import Scenario

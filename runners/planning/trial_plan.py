@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.options import ContainerOptions, Profile
+from keybench.databases.contract.settings import ContainerOptions, Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.layout import layout, layouts

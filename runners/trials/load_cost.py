@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.setting import CHECKPOINT, size_of
+from keybench.databases.contract.settings import CHECKPOINT, size_of
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words, stored

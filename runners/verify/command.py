@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from keybench import cli
-from keybench.databases.contract.options import ContainerOptions
+from keybench.databases.contract.settings import ContainerOptions
 from keybench.errors import UsageError
 from keybench.runners import config as defaults
 

@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.options import ContainerOptions
+from keybench.databases.contract.settings import ContainerOptions
 from keybench.databases.hosting import docker_daemon
 from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.registry import engine

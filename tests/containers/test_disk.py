@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.hosting.unreachable import NEXT_STEP
+from keybench.databases.hosting.url_server import NEXT_STEP
 from tests.containers.conftest import SMOKE_IMAGE, Second, ended, trials
 from tests.runners.test_kill import start, wait_until_nothing_is_left
 

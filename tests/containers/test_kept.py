@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from keybench.databases.hosting import docker_api, recipe
+from keybench.databases.hosting import container, docker_daemon
 from tests.containers.conftest import BARE_IMAGE, Daemon
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -78,17 +78,17 @@ def test_only_what_ended_runs_left_is_removed(daemon: Daemon, keybench: Lines) -
         assert daemon.names() == ["keybench-postgresql-elsewhere", "keybench-postgresql-live", "theirs"]
     finally:
         for name in daemon.names():
-            docker_api.remove(name)
+            docker_daemon.remove(name)
 
 
 def test_a_run_that_began_with_keep_and_still_lives_is_in_use(daemon: Daemon, keybench: Lines) -> None:
     add(daemon, "keybench-mariadb-busy", runner=ALIVE, kept="yes")
     try:
         assert keybench("clean", "--kept")[1:] == ["1 container left alone: a run is using it"]
-        (listed,) = docker_api.containers()
-        assert (recipe.in_use(listed), recipe.is_kept(listed)) == (True, True)
+        (listed,) = docker_daemon.containers()
+        assert (container.in_use(listed), container.is_kept(listed)) == (True, True)
     finally:
-        docker_api.remove("keybench-mariadb-busy")
+        docker_daemon.remove("keybench-mariadb-busy")
 
 
 def test_doctor_says_what_docker_does_here(daemon: Daemon, keybench: Lines) -> None:
@@ -99,6 +99,6 @@ def test_doctor_says_what_docker_does_here(daemon: Daemon, keybench: Lines) -> N
     try:
         found = keybench("doctor")
     finally:
-        docker_api.remove("keybench-postgresql-dead")
+        docker_daemon.remove("keybench-postgresql-dead")
     assert "1 container of an ended run is left: keybench clean --dry-run" in " ".join(" ".join(found).split())
     assert [line.split() for line in found].count(["container", "ready"]) >= 3

@@ -14,8 +14,7 @@ from threading import Thread
 import pytest
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.hosting.container import ContainerServer
-from keybench.databases.hosting.recipe import Recipe
+from keybench.databases.hosting.container import ContainerServer, Recipe
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
 from tests.containers.conftest import BARE_IMAGE, Daemon, contained

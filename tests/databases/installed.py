@@ -10,7 +10,7 @@ from typing import Any
 from keybench.databases.hosting.private_folder import PrivateFolder
 from keybench.databases.mysql import local as mysql
 from keybench.databases.mysql.flavour import MARIADB
-from keybench.databases.postgresql import local as postgresql
+from keybench.databases.postgresql import servers
 
 Stop = Callable[[], None]
 
@@ -34,7 +34,7 @@ def postgres(config: dict[str, Any], secret: str = "", listen: str = "127.0.0.1"
     assert program[0] == "postgres"
     kept = PrivateFolder(
         "contained",
-        installation=postgresql.newest_installed(),
+        installation=servers.newest_installed(),
         files={"password": secret or password(config), "rules": "host all all all scram-sha-256\n"},
         setup=[
             [

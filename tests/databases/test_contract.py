@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.options import CacheSize, Profile
 from keybench.databases.contract.roles import Address, Admin, Provision, Secret, Session, Settings
+from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.model.column import Column

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Probe
 from keybench.databases.core.probes import measured
-from keybench.databases.hosting import docker_api
+from keybench.databases.hosting import docker_daemon
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import Queries
@@ -46,7 +46,7 @@ def data_file(server: Queries, name: str) -> Iterator[Path | None]:
         with locked_folder(base_directory(), "copy") as folder:
             copy = folder / "copy"
             try:
-                docker_api.copy_file(
+                docker_daemon.copy_file(
                     parameters[KIND], f"{str(server.value('SELECT @@datadir')).rstrip('/')}/{name}", copy
                 )
             except EnvironmentMissing as error:

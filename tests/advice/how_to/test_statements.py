@@ -7,7 +7,7 @@ import pytest
 
 from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, steps, switch_keys
 from keybench.databases.contract.engine import Engine
-from keybench.databases.core.server_made import alike, uuid_version
+from keybench.databases.core.ddl import alike, uuid_version
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts

@@ -13,9 +13,9 @@ from keybench.advice.inspection.findings import look
 from keybench.advice.inspection.sentences import headline
 from keybench.databases.contract.roles import Address
 from keybench.databases.mssql import ENGINE as MSSQL
-from keybench.databases.mssql.probes import inspection as mssql
+from keybench.databases.mssql import inspection as mssql
 from keybench.databases.oracle import ENGINE as ORACLE
-from keybench.databases.oracle.probes import inspection as oracle
+from keybench.databases.oracle import inspection as oracle
 from tests.advice.inspection.planted import NOW, instants, made, values
 
 ROWS = 4_000

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.options import ContainerOptions
 from keybench.databases.contract.roles import Settings
-from keybench.databases.hosting import docker_api, docker_daemon, recipe
+from keybench.databases.contract.settings import ContainerOptions
+from keybench.databases.hosting import container, docker_daemon
 from keybench.databases.hosting.container import ContainerServer
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
@@ -126,7 +126,7 @@ def test_a_daemon_that_has_gone_is_an_error_with_the_next_step(monkeypatch: pyte
     gone = "the Docker daemon at {} does not answer ({}): start Docker and try again."
     for ask, why in (
         (contained(engine("postgresql")).start, "No such file or directory"),
-        (docker_api.containers, "[Errno 2] No such file or directory"),
+        (docker_daemon.containers, "[Errno 2] No such file or directory"),
     ):
         with pytest.raises(EnvironmentMissing) as refused:
             ask()
@@ -134,14 +134,14 @@ def test_a_daemon_that_has_gone_is_an_error_with_the_next_step(monkeypatch: pyte
 
 
 def test_a_container_is_in_use_while_its_runner_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels = recipe.labels_of(contained(engine("postgresql"))._recipe, ContainerOptions())
-    assert recipe.in_use(docker_api.Container("n", "i", labels))
+    labels = container.labels_of(contained(engine("postgresql"))._recipe, ContainerOptions())
+    assert container.in_use(docker_daemon.Container("n", "i", labels))
     process = labels["keybench.runner"].split("/")[0]
-    assert not recipe.in_use(
-        docker_api.Container("n", "i", {**labels, "keybench.runner": f"{process}/1"})
+    assert not container.in_use(
+        docker_daemon.Container("n", "i", {**labels, "keybench.runner": f"{process}/1"})
     )  # the process id was reused
-    assert not recipe.in_use(docker_api.Container("n", "i", {**labels, "keybench.runner": "nonsense"}))
-    assert recipe.in_use(docker_api.Container("n", "i", {**labels, "keybench.machine": "another"}))
+    assert not container.in_use(docker_daemon.Container("n", "i", {**labels, "keybench.runner": "nonsense"}))
+    assert container.in_use(docker_daemon.Container("n", "i", {**labels, "keybench.machine": "another"}))
 
 
 def test_the_address_of_a_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

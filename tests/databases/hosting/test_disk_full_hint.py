@@ -2,7 +2,7 @@
 
 import pytest
 
-from keybench.databases.hosting.unreachable import NEXT_STEP, with_next_step
+from keybench.databases.hosting.url_server import NEXT_STEP, with_next_step
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from keybench.databases.hosting import docker_api, docker_daemon
+from keybench.databases.hosting import docker_daemon
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
 
@@ -148,4 +148,4 @@ def test_the_folder_of_a_daemon_may_be_in_a_virtual_machine(
     at, host = tcp()
     monkeypatch.setenv("DOCKER_HOST", host)
     with listening(at, answer(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body), [])):
-        assert docker_api.data_folder() == (folder if exists else None)
+        assert docker_daemon.data_folder() == (folder if exists else None)

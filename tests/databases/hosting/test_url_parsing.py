@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from keybench.databases.contract.roles import Address, Secret
-from keybench.databases.hosting.unreachable import unreachable
-from keybench.databases.hosting.url_parsing import UrlForm
+from keybench.databases.hosting.url_server import UrlForm, unreachable
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
 
 FORM = UrlForm("Some DB", "some://user@host:1/name", frozenset({"colour", "unix_socket"}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from keybench.databases.contract.questions import JudgedTrial, Verdict
-from keybench.databases.mssql import keys
+from keybench.databases.mssql import ddl
 from keybench.databases.mssql.engine import ENGINE
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -73,7 +73,7 @@ def test_the_model_is_exact_for_appends_and_near_for_the_rest(real, model, appen
 
 @pytest.mark.parametrize(("splits", "outcome"), [(0, "equal"), (17, "differs")])
 def test_whether_newsequentialid_ascends_is_measured(splits: float, outcome: str) -> None:
-    made = next(key for key in keys.SERVER_KEYS if key.name == "server-newsequentialid")
+    made = next(key for key in ddl.SERVER_KEYS if key.name == "server-newsequentialid")
     table = Table("rows", ENGINE.column(made.column), 100, server_keys=made)
     given = readings({Metric.EDGE_AND_INTERIOR_SPLITS: splits})
     assert (
@@ -81,7 +81,7 @@ def test_whether_newsequentialid_ascends_is_measured(splits: float, outcome: str
         == outcome
     )
     assert not verdicts(given, table, writers=4)
-    random = next(key for key in keys.SERVER_KEYS if key.name == "server-newid")
+    random = next(key for key in ddl.SERVER_KEYS if key.name == "server-newid")
     assert not verdicts(given, Table("rows", ENGINE.column(random.column), 100, server_keys=random))
 
 

@@ -68,7 +68,7 @@ def test_less_than_two_gigabytes_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("daemon")
 def test_no_container_is_made_without_the_licence_or_with_too_little_memory(monkeypatch) -> None:
-    from keybench.databases.contract.options import ContainerOptions
+    from keybench.databases.contract.settings import ContainerOptions
     from keybench.errors import EnvironmentMissing
 
     chosen = ENGINE.settings("durable", "small")
@@ -137,10 +137,10 @@ def test_a_leaf_of_a_nonclustered_key_is_as_wide_as_published() -> None:
 
 
 def test_a_second_identity_in_a_table_is_refused() -> None:
-    from keybench.databases.mssql import keys
+    from keybench.databases.mssql import ddl
     from keybench.model.table import Table
 
-    table = Table("rows", ENGINE.column("bigint"), 10, "nonclustered", keys.SERVER_KEYS[0])
+    table = Table("rows", ENGINE.column("bigint"), 10, "nonclustered", ddl.SERVER_KEYS[0])
     with pytest.raises(UsageError, match=r"second IDENTITY column: leave KEYBENCH_MSSQL_BENEATH at heap\.$"):
         ddl.create(table, options({"beneath": "clustered"}))
     assert "IDENTITY NOT NULL" in ddl.create(table, options({}))

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from keybench.databases.core.functions import script
 from keybench.databases.mssql.engine import ENGINE
+from keybench.databases.registry import script
 from tests.databases.combs import decoded, expected
 
 DAY = 864_000_000_000

@@ -11,7 +11,7 @@ import pytest
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
-from keybench.databases.core import array_session
+from keybench.databases.core import dbapi
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError
@@ -67,7 +67,7 @@ def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, addr
 
 
 def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Address, monkeypatch) -> None:
-    monkeypatch.setattr(array_session, "ARRAY_ROWS", 40)
+    monkeypatch.setattr(dbapi, "ARRAY_ROWS", 40)
     session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
     (batch,) = session.prepare(Keys(np.arange(100), "int"), Payload(0), 0, 100)
     record.calls.clear()

@@ -9,12 +9,12 @@ import sqlglot
 from sqlglot import exp
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.functions import scripts
-from keybench.databases.mssql import connection, container, keys, owned_schema, settings
+from keybench.databases.mssql import connection, container, ddl, owned_schema, settings
 from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.databases.mssql.settings import options
+from keybench.databases.registry import scripts
 from keybench.model.table import Table
 from tests.databases import statements_sent
 from tests.databases.mssql.recording import Record
@@ -60,7 +60,7 @@ def everything(record: Record, address: Address) -> list[str]:
         Table("rows", ENGINE.column("bigint"), 100),
         Table("rows", ENGINE.column("uniqueidentifier"), 100, "by-date"),
         Table("rows", ENGINE.column("uniqueidentifier"), 100, "fk", children=2),
-        *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in keys.SERVER_KEYS),
+        *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in ddl.SERVER_KEYS),
     ]
     for table in tables:
         statements_sent.of_trial(admin, MssqlSession, table)

@@ -11,8 +11,7 @@ import pytest
 from keybench.databases.mssql import connection, drivers, owned_schema
 from keybench.databases.mssql.connection import error_text
 from keybench.databases.mssql.engine import ENGINE
-from keybench.databases.mssql.settings import options
-from keybench.databases.mssql.url import address_of
+from keybench.databases.mssql.settings import address_of, options
 from keybench.errors import EnvironmentMissing, ServerError
 from tests.databases.failures import PASSWORD, QUOTED, failure, hidden
 from tests.databases.mssql.recording import Record

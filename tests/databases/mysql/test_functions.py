@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from keybench.databases import mariadb, mysql
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.functions import script
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
+from keybench.databases.registry import script
 from tests.databases.combs import decoded, expected
 from tests.databases.mysql.conftest import ON_MARIADB, numbers, of_each, programs
 

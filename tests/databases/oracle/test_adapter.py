@@ -12,10 +12,9 @@ from sqlglot import exp
 
 from keybench.databases.contract.roles import Address, Secret
 from keybench.databases.contract_suite.keys import random, taken_by
-from keybench.databases.oracle import container, keys
+from keybench.databases.oracle import container, ddl, probes
 from keybench.databases.oracle.admin import OracleAdmin
 from keybench.databases.oracle.engine import ENGINE
-from keybench.databases.oracle.probes import statistics
 from keybench.databases.oracle.session import OracleSession
 from keybench.databases.oracle.settings import options
 from keybench.errors import ServerError, UsageError
@@ -26,7 +25,7 @@ from tests.databases import statements_sent
 from tests.databases.oracle.recording import Record
 
 TABLE = Table("rows", ENGINE.column("raw16"), 100)
-STATISTICS = [(name, 10) for name in statistics.NAMES]
+STATISTICS = [(name, 10) for name in probes.NAMES]
 OPAQUE = ("ANALYZE", "BEGIN", "COMMIT", "LOCK TABLE", "ALTER", "GRANT", "CREATE BIGFILE", "CREATE USER", "DROP")
 """Statements that sqlglot does not understand, like those of index-organised tables."""
 
@@ -46,7 +45,7 @@ def everything(record: Record, address: Address, monkeypatch: pytest.MonkeyPatch
         Table("rows", ENGINE.column("number"), 5000, "nonclustered"),
         Table("rows", ENGINE.column("raw16"), 100, "by-date"),
         Table("rows", ENGINE.column("raw16"), 100, "fk", children=2),
-        *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in keys.SERVER_KEYS),
+        *(Table("rows", ENGINE.column(made.column), 100, server_keys=made) for made in ddl.SERVER_KEYS),
     ]
     for table in tables:
         statements_sent.of_trial(admin, OracleSession, table)
@@ -157,11 +156,11 @@ def test_a_session_stores_its_statistics_unless_it_sent_nothing(record: Record, 
     record.answers["SELECT n.name"] = STATISTICS
     session = OracleSession(address, TABLE)
     session.prepare(random(2), Payload(100), 0, 2)
-    record.answers["SELECT n.name"] = [(name, 25) for name in statistics.NAMES]
+    record.answers["SELECT n.name"] = [(name, 25) for name in probes.NAMES]
     record.calls.clear()
     session.close()
-    kept = {call[2]["name"]: call[2]["value"] for call in record.calls if call[:2] == ("execute", statistics.KEEP)}
-    assert kept == dict.fromkeys(statistics.NAMES, 15)
+    kept = {call[2]["name"]: call[2]["value"] for call in record.calls if call[:2] == ("execute", probes.KEEP)}
+    assert kept == dict.fromkeys(probes.NAMES, 15)
     assert record.names()[-2:] == ["commit", "close"]
     record.calls.clear()
     OracleSession(address, TABLE).close()

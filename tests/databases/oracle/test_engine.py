@@ -10,10 +10,10 @@ import oracledb
 import pytest
 
 from keybench.databases.contract.questions import JudgedTrial
-from keybench.databases.oracle import connection, keys
+from keybench.databases.oracle import connection, ddl
 from keybench.databases.oracle.connection import error_text
 from keybench.databases.oracle.engine import ENGINE
-from keybench.databases.oracle.url import address_of
+from keybench.databases.oracle.settings import address_of
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -109,5 +109,5 @@ def test_trials_answer_open_questions() -> None:
     readings += [Reading(metric, value, "modelled", "", MODEL) for metric, value in model.items()]
     assert outcomes(readings) == ["equal"] * 3
     assert outcomes([readings[0], Reading(Metric.SPLIT_COUNTER, 2000.0, "measured")]) == ["differs"]
-    server_keys = Table("rows", ENGINE.column("raw16"), 100, server_keys=keys.SERVER_KEYS[-1])
+    server_keys = Table("rows", ENGINE.column("raw16"), 100, server_keys=ddl.SERVER_KEYS[-1])
     assert outcomes([Reading(Metric.EDGE_AND_INTERIOR_SPLITS, 7.0, "measured")], server_keys) == ["differs"]

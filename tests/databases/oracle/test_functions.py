@@ -10,8 +10,8 @@ import uuid
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from keybench.databases.core.functions import script
 from keybench.databases.oracle.engine import ENGINE
+from keybench.databases.registry import script
 from tests.databases.combs import decoded, expected
 
 DAY = 864_000_000_000

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.postgresql import versions
+from keybench.databases.postgresql import ddl
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.model.byteorder import sort_words
@@ -170,7 +170,7 @@ def _counters(admin: PostgresAdmin) -> Counters:
     index, heap = map(int, admin.rows("SELECT idx_blks_read, heap_blks_read FROM pg_statio_user_tables")[0])
     images = int(admin.value("SELECT wal_fpi FROM pg_stat_wal"))
     log = int(admin.value("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"))
-    if admin.version >= versions.PAGES_WRITTEN:
+    if admin.version >= ddl.PAGES_WRITTEN:
         written = int(admin.value("SELECT sum(writes) FROM pg_stat_io WHERE object = 'relation'"))
         return Counters(index, heap, written, images, log)
     # Before 16, added pages count as read and as written, and the checkpointer counts what others wrote when it wakes.

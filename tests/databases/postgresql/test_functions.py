@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.functions import script
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
+from keybench.databases.registry import script
 from keybench.generators.core.clock import UNIX_EPOCH
 from keybench.generators.rt_comb import POSTGRESQL
 from tests.databases.combs import decoded, expected

@@ -10,8 +10,8 @@ import pytest
 from benchmarks import streams
 from keybench.advice.row_cost import rows_from_which
 from keybench.databases.contract_suite.servers import Base
+from keybench.databases.postgresql import log
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.probes import log
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys

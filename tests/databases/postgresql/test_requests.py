@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.exchange import Exchange, Pace, Requests
 from keybench.databases.core.packing import Varying
-from keybench.databases.postgresql import ddl
+from keybench.databases.postgresql import ddl, wire
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.session import PostgresSession, requests
+from keybench.databases.postgresql.session import PostgresSession
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload, PayloadLengths
@@ -31,10 +31,10 @@ def test_a_request_holds_the_parameters_of_its_row(rows) -> None:
     texts = np.zeros((len(rows), 40), np.uint8)
     for i, (_, text) in enumerate(rows):
         texts[i, : len(text)] = np.frombuffer(text, np.uint8)
-    packed = requests.packed(keys, Varying(texts, np.arange(40) < lengths[:, None]))
-    assert [tuple(requests.parameters(request)) for request in packed] == rows
+    packed = wire.packed(keys, Varying(texts, np.arange(40) < lengths[:, None]))
+    assert [tuple(wire.parameters(request)) for request in packed] == rows
     assert packed.begins.tolist() == np.cumsum([0, *map(len, packed)]).tolist()
-    assert int.from_bytes(packed[0][1:5], "big") + 1 == len(packed[0]) - len(requests._AFTER) + 2
+    assert int.from_bytes(packed[0][1:5], "big") + 1 == len(packed[0]) - len(wire._AFTER) + 2
 
 
 def planned(n: int) -> np.ndarray:

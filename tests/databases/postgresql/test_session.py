@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.session.copy_text import pack
+from keybench.databases.postgresql.wire import pack
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload, PayloadLengths

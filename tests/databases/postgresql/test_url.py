@@ -9,11 +9,10 @@ import pytest
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
-from keybench.databases.postgresql.connection import connect
+from keybench.databases.postgresql.connection import address_of, connect
 from keybench.databases.postgresql.engine import ENGINE
+from keybench.databases.postgresql.inspection import PostgresInspector
 from keybench.databases.postgresql.owned_schema import Schema
-from keybench.databases.postgresql.probes.inspection import PostgresInspector
-from keybench.databases.postgresql.url import address_of
 from keybench.errors import EnvironmentMissing
 from keybench.model.metric import Metric
 from keybench.model.table import Table

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import theory
-from keybench.databases.contract.options import Profile
+from keybench.databases.contract.settings import Profile
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from keybench.databases.contract.roles import Admin
-from keybench.databases.contract.transactions import Aborted
+from keybench.databases.contract.roles import Aborted, Admin
 from keybench.databases.core import retried as module
 from keybench.databases.core.retried import in_transactions
-from keybench.databases.postgresql.probes.counters import wait_for_quiet
+from keybench.databases.postgresql.probes import wait_for_quiet
 from keybench.databases.registry import engine
 from keybench.errors import ServerError
 from keybench.model.payload import Payload

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import pytest
 
 from keybench.databases.postgresql import ddl as layout
+from keybench.databases.postgresql import log, pages, probes
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.connection import UnreadableError
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.probes import counters, log, nbtree
-from keybench.databases.postgresql.probes.pages import read_index
-from keybench.databases.postgresql.probes.splits import Splits, count
+from keybench.databases.postgresql.log import Splits, count
+from keybench.databases.postgresql.pages import read_index
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -150,7 +150,7 @@ def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded) -> N
 
 
 def test_probes_wait_for_writers_connections_but_not_for_older_ones(admin, monkeypatch) -> None:
-    monkeypatch.setattr(counters, "_QUIET_SECONDS", 60)
+    monkeypatch.setattr(probes, "_QUIET_SECONDS", 60)
     standing = PostgresAdmin(admin.address)
     try:
         begin = time.monotonic()
@@ -158,7 +158,7 @@ def test_probes_wait_for_writers_connections_but_not_for_older_ones(admin, monke
         assert time.monotonic() - begin < 30
     finally:
         standing.close()
-    probe = counters.CountersProbe(admin)
+    probe = probes.CountersProbe(admin)
     probe.before(table())
     writer = PostgresAdmin(admin.address)
     leaving, begin = threading.Timer(0.3, writer.close), time.monotonic()
@@ -204,4 +204,4 @@ def test_a_file_that_is_no_index_is_refused(admin) -> None:
     assert admin.data_folder
     heap = admin.data_folder / admin.value("SELECT pg_relation_filepath(%s::regclass)", layout.name(on))
     with pytest.raises(ValueError, match=r"^no nbtree index: the first page is not its metapage$"):
-        nbtree.summarise(nbtree.of_file(heap, 8192))
+        pages.summarise(pages.of_file(heap, 8192))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.databases.postgresql.connection import UnreadableError
-from keybench.databases.postgresql.probes.splits import Splits, count
+from keybench.databases.postgresql.log import Splits, count
 
 
 def record(kind: str, level: int, place: int, *, relation: str = "1663/5/9", right: bool, colon: bool) -> bytes:

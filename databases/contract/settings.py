@@ -1,0 +1,106 @@
+"""What users choose about a server or its tables: profile, cache, container, and settings by name.
+
+This module imports neither a driver nor numpy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from keybench.errors import UsageError, shortened
+
+CHECKPOINT = "checkpoint"
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting on which an engine's pages or their cost depend. A value is text, spelled in one way (`read`)."""
+
+    name: str
+    meaning: str
+    """What it is, in one phrase."""
+    default: str
+    """Its value on servers, or in tables, that keybench makes."""
+    of: Literal["server", "table"]
+    """A server has one value for all tables: keybench changes none on a user's own server."""
+    values: tuple[str, ...] = ()
+    """Its values; if empty, whole numbers of `numbers`."""
+    numbers: range = range(0)
+
+    @property
+    def choices(self) -> str:
+        """Its values, for messages."""
+        if not self.values:
+            return f"a whole number from {self.numbers[0]} to {self.numbers[-1]}"
+        return f"one of {', '.join(self.values)}"
+
+    def read(self, text: str, database: str) -> str:
+        """The value in its one spelling: `8K` for `8k` and `8192`. UsageError if it is not one of its values."""
+        value = text.strip()
+        if not self.values and value.isascii() and value.isdecimal() and len(value) < 10 and int(value) in self.numbers:
+            return str(int(value))
+        for known in self.values:
+            if value.lower() == known.lower() or (size_of(known) and size_of(value) == size_of(known)):
+                return known
+        raise UsageError(f"{self.name} of {database} is {self.choices}, not {shortened(value)}.")
+
+
+def checkpoint(meaning: str, default: str, least: int) -> Setting:
+    """How much log lies between two checkpoints of a server, from so many MB on: it costs no pages, but log."""
+    values = tuple(f"{1 << power}M" for power in range(15) if 1 << power >= least)
+    return Setting(CHECKPOINT, f"{meaning}: log between two checkpoints", default, "server", values)
+
+
+def size_of(text: str) -> int:
+    """Bytes that a text like `8K` or `8192` stands for; 0 if it stands for none."""
+    digits = text.rstrip("bBkKmM")
+    unit = _UNITS.get(text[len(digits) :].lower(), 0)
+    return int(digits) * unit if digits.isascii() and digits.isdecimal() and len(digits) < 10 else 0
+
+
+def in_megabytes(size: int) -> str:
+    """A size in bytes as values of `checkpoint` are spelled."""
+    return f"{size >> 20}M"
+
+
+def spelled(size: int) -> str:
+    """A size in bytes as `read` spells it: 8192 is 8K, 512 is 512."""
+    return f"{size >> 10}K" if size % 1024 == 0 else str(size)
+
+
+Profile = Literal["durable", "fast"]
+CacheSize = Literal["default", "small"]
+
+
+@dataclass(frozen=True)
+class ContainerOptions:
+    """The user's choices about a container. All databases have the same limits, so that results are comparable."""
+
+    image: str = ""
+    """Name and tag; if empty, the engine chooses."""
+    memory_bytes: int = 4 << 30
+    cpus: float = 2.0
+    """The maximum; a machine with fewer processors gives all it has."""
+    keep: bool = False
+    """Whether the container keeps running after the run."""
+
+
+EngineOptions = Mapping[str, str]
+"""The value of each option, by name."""
+
+
+def option_values(engine: str, title: str, declared: Sequence[Setting], given: Mapping[str, str]) -> dict[str, str]:
+    """The value of each declared option: that in `given`, else in KEYBENCH_<ENGINE>_<NAME>, else the default.
+
+    `given` is a URL's query or an address's parameters; other names in it are ignored. Empty variables count as unset.
+    UsageError for a value that is none of the option's.
+    """
+    values = {}
+    for option in declared:
+        text = given.get(option.name) or os.environ.get(f"KEYBENCH_{engine}_{option.name}".upper()) or option.default
+        values[option.name] = option.read(text, title)
+    return values

@@ -1,0 +1,193 @@
+"""Statements for users' own tables on MySQL and MariaDB. The tests run them on MySQL 9.7 and MariaDB 10.11."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
+from keybench.databases.core.ddl import server_made, uuid_version
+from keybench.databases.mysql import keys
+from keybench.databases.mysql.ddl import sql_type
+from keybench.databases.mysql.flavour import MYSQL, UUID_FUNCTIONS, UUID_TO_BIN, UUID_TYPE, Flavour, number
+from keybench.errors import UsageError
+from keybench.generators.core.layout import layout
+
+_RANDOM_BYTES = 101_000
+"""MariaDB's first version with RANDOM_BYTES() is 10.10."""
+_NEWEST = {"mysql": "9.7", "mariadb": "11.8"}
+_OLDEST = {"mysql": "5.7", "mariadb": "10.2"}
+_RUN = {"mysql": UUID_TO_BIN, "mariadb": UUID_FUNCTIONS}
+"""From this version on, MySQL's statements are those that were run; up to it, MariaDB's are."""
+_MILLISECONDS = (
+    "RIGHT(LPAD(HEX(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000), 16, '0'), "
+    "12)"
+)
+_VARIANT = "HEX(ORD(RANDOM_BYTES(1)) & 63 | 128)"
+_BY_SERVER = "The server makes a key where a row brings none."
+_ONLINE = (
+    "Reads and writes go on; at its beginning and end it waits for all transactions on the table, and new ones wait "
+    "behind it: set lock_wait_timeout."
+)
+
+
+def _digits(version: int, *, leads: bool, trails: bool = False) -> str:
+    """The 32 hexadecimal digits of a GUID of that version; milliseconds come first or last, or nowhere."""
+    first = _MILLISECONDS if leads else "HEX(RANDOM_BYTES(6))"
+    of_version = f"HEX(ORD(RANDOM_BYTES(1)) & 15 | {16 * version})"
+    rest = f"HEX(RANDOM_BYTES(1)), {_MILLISECONDS}" if trails else "HEX(RANDOM_BYTES(7))"
+    return f"CONCAT({first}, {of_version}, HEX(RANDOM_BYTES(1)), {_VARIANT}, {rest})"
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`" if not re.fullmatch(r"[a-z_][a-z0-9_]*", name) else name
+
+
+@dataclass(frozen=True)
+class Advised:
+    """The statements of one flavour."""
+
+    flavour: Flavour
+
+    def version(self, given: str) -> int:
+        """A version as one number; UsageError for what is none, or too old."""
+        flavour = self.flavour
+        text = given or _NEWEST[flavour.name]
+        version = number(f"{text}.99" if text.count(".") == 1 else text)  # of a series, its newest
+        if not re.match(r"\d+\.\d+(\.|-|$)", text) or version < number(_OLDEST[flavour.name]):
+            raise UsageError(
+                f"{flavour.title} {given!r} is unknown: name a version from {_OLDEST[flavour.name]} on, for example "
+                f"{_NEWEST[flavour.name]}."
+            )
+        return version
+
+    def _confirmed(self, version: int) -> bool:
+        return version >= _RUN["mysql"] if self.flavour is MYSQL else version < _RUN["mariadb"]
+
+    @property
+    def _docs(self) -> str:
+        return "https://dev.mysql.com/doc/refman/8.4/en/" if self.flavour is MYSQL else "https://mariadb.com/kb/en/"
+
+    def _page(self, mysql: str, mariadb: str) -> str:
+        return self._docs + (mysql if self.flavour is MYSQL else mariadb)
+
+    def _default(self, table: KeyedTable) -> tuple[str, str]:
+        """(the declaration after the column's type, what to know of it)."""
+        version, column = self.version(table.version), table.column
+        if column.sql_type == "uuid" and version < UUID_TYPE:
+            raise UsageError("MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version.")
+        if table.by_clients:
+            return "", BY_CLIENTS
+        server_keys = server_made(keys.MYSQL if self.flavour is MYSQL else keys.MARIADB, table.layout, column, version)
+        if server_keys:
+            caveat = (
+                "" if server_keys.replica == table.layout else f" Its keys are of the layout {server_keys.replica}."
+            )
+            note = "The server numbers the rows." if "AUTO" in server_keys.declaration else f"{_BY_SERVER}{caveat}"
+            return server_keys.declaration, note
+        if version < (UUID_TO_BIN if self.flavour is MYSQL else _RANDOM_BYTES):
+            return "", "The application makes the keys: this version of the server has no function for them."
+        digits = self._expression(table)
+        if not digits:
+            return "", "The application makes the keys: the server has no function for them."
+        caveat = "All rows of one statement share one time." if _MILLISECONDS in digits else ""
+        declaration = f"DEFAULT ({digits})" if column.sql_type == "uuid" else f"DEFAULT (UNHEX({digits}))"
+        return declaration, f"{_BY_SERVER} {caveat} Log rows, not statements (binlog_format = ROW).".replace("  ", " ")
+
+    def _expression(self, table: KeyedTable) -> str:
+        name, column = table.layout, table.column.name
+        if column not in ("binary16", "uuid"):
+            return ""
+        if name == "uuid-v4":
+            return _digits(4, leads=False)
+        if uuid_version(name) == 7 and layout(name).order == "rfc":
+            return _digits(7, leads=True)
+        if name in ("rt-comb-postgresql", "marten") and column == "binary16":
+            return _digits(4, leads=True)
+        return _digits(4, leads=False, trails=True) if name == "rt-comb-sql" and column == "uuid" else ""
+
+    def creating(self, table: KeyedTable) -> Sequence[Statement]:
+        """The table, clustered by its key."""
+        declaration, note = self._default(table)
+        key = " ".join(filter(None, ["id", sql_type(table.column), "NOT NULL", declaration, "PRIMARY KEY"]))
+        sql = (
+            f"CREATE TABLE {_quoted(table.name)} (\n  {key},\n"
+            "  created_at timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)\n) ENGINE = InnoDB"
+        )
+        clustered = "Rows lie in the order of the key, and every secondary index has the key once more."
+        page = self._page("innodb-index-types.html", "innodb/")
+        return [Statement(sql, f"{note} {clustered}", self._confirmed(self.version(table.version)), page)]
+
+    def switching(self, table: KeyedTable) -> Sequence[Statement]:
+        """A new default; with keys of the application, nothing to run."""
+        declaration, note = self._default(table)
+        if not declaration:
+            return [Statement("", f"Deploy the application that makes {table.layout} keys. {note}")]
+        if "AUTO" in declaration:
+            return [Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")]
+        return [
+            Statement(
+                f"ALTER TABLE {_quoted(table.name)} ALTER COLUMN id SET {declaration}",
+                note,
+                self._confirmed(self.version(table.version)),
+                self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/"),
+                "For a moment, an exclusive metadata lock; no row is read.",
+            )
+        ]
+
+    def rebuilding(self, table: KeyedTable) -> Sequence[Statement]:
+        """The table with all its indexes, online."""
+        note = (
+            "Rebuilds the table, because the key's index is the table, and all secondary indexes. Needs room for a "
+            "second table until it ends; OPTIMIZE TABLE does the same."
+        )
+        if layout(table.layout).order == "none":
+            note += " Where random keys stay, pages are full after it and then split all at one time: see fill factors."
+        return [
+            Statement(
+                f"ALTER TABLE {_quoted(table.name)} ENGINE = InnoDB, ALGORITHM = INPLACE, LOCK = NONE",
+                note,
+                self._confirmed(self.version(table.version)),
+                self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/"),
+                _ONLINE,
+            )
+        ]
+
+    def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
+        """A new key beside the old one, filled in batches; then the table is built again in its order."""
+        declaration, note = self._default(into)
+        name, confirmed = _quoted(table.name), self._confirmed(self.version(table.version))
+        page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
+        old, new = sql_type(table.column), sql_type(into.column)
+        statements = [
+            Statement(
+                f"ALTER TABLE {name} ADD COLUMN id_new {new}", "", confirmed, page, "For a moment: no row is read."
+            ),
+            Statement(
+                "",
+                "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with "
+                "the time of its row. Give every child table a column for the new key, and fill it by a join. Drop the "
+                "foreign keys that refer to the old key before the next step, and add them again after the last.",
+            ),
+            Statement(
+                f"ALTER TABLE {name} MODIFY id {old} NULL, MODIFY id_new {new} NOT NULL, DROP PRIMARY KEY, "
+                f"ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id), ALGORITHM = INPLACE, LOCK = NONE",
+                "Builds the table again in the order of the new key. Rows that come meanwhile need both keys. The old "
+                "key keeps an index, as long as anybody may ask for it.",
+                confirmed,
+                page,
+                _ONLINE,
+            ),
+            Statement(
+                f"ALTER TABLE {name} RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id",
+                "Together with the application that knows the new keys alone.",
+                confirmed,
+                page,
+                "For a moment: no row is read.",
+            ),
+        ]
+        if declaration and "AUTO" not in declaration:
+            sql = f"ALTER TABLE {name} ALTER COLUMN id SET {declaration}"
+            statements.append(Statement(sql, note, confirmed, page, "For a moment: no row is read."))
+        return statements

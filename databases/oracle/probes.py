@@ -1,0 +1,155 @@
+"""Probes of the index's structure and sizes, and of splits and redo from the writers' own statistics.
+
+The server has statistics of each session, by name: their numbers differ by release. They end with the session. A writer
+therefore reads them before its first row and when it closes, and stores the differences in a table; the probe adds them
+up. Neither is inside the timed window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from keybench.databases.contract.roles import Probe
+from keybench.databases.core.ddl import index_name
+from keybench.databases.core.probes import measured
+from keybench.databases.oracle.connection import OracleConnection
+from keybench.databases.oracle.ddl import STATISTICS
+from keybench.errors import ServerError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+
+VALIDATE = 'ANALYZE INDEX "{}" VALIDATE STRUCTURE'
+"""Without ONLINE, which would not fill INDEX_STATS. That view has one row, of the same session."""
+STRUCTURE = "SELECT height, lf_rows, lf_blks, lf_rows_len, lf_blk_len, br_blks FROM index_stats"
+SIZES = (
+    "SELECT segment_name, SUM(bytes) FROM user_segments WHERE segment_name IN (:first, :second) GROUP BY segment_name"
+)
+
+
+def sizes(connection: OracleConnection, table: Table) -> Mapping[str, int]:
+    """Bytes of the segments of table and index, by name."""
+    names = {"first": table.name, "second": index_name(table)}
+    return {str(name): int(size) for name, size in connection.rows(SIZES, names)}
+
+
+class StructureProbe(Probe):
+    """Blocks of the key's index, from INDEX_STATS."""
+
+    supplies: Sequence[Metric] = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY)
+
+    def __init__(self, connection: OracleConnection) -> None:
+        self._connection = connection
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """All of them, or why the index cannot be read. LF_ROWS_LEN includes the row directory's two bytes a row."""
+        try:
+            self._connection.run(VALIDATE.format(index_name(table)))
+            rows = self._connection.rows(STRUCTURE)
+        except ServerError as error:
+            return Reading.absent(self.supplies, f"the index cannot be read ({error}).")
+        if not rows:
+            return Reading.absent(self.supplies, "INDEX_STATS is empty after ANALYZE INDEX … VALIDATE STRUCTURE.")
+        _, _, leaves, used, room, branches = (int(value) for value in rows[0])
+        return measured(self.supplies, (leaves, branches, 100 * used / (leaves * room)))
+
+
+class SizesProbe(Probe):
+    """Sizes of the key's index and of the table with it, in extents."""
+
+    supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
+
+    def __init__(self, connection: OracleConnection) -> None:
+        self._connection = connection
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """Both sizes in bytes."""
+        by_name = sizes(self._connection, table)
+        return measured(self.supplies, (by_name.get(index_name(table), 0), sum(by_name.values())))
+
+
+LEAF_SPLITS = "leaf node splits"
+"""All splits of leaves, appends among them."""
+APPENDS = "leaf node 90-10 splits"
+"""The special case that the rightmost leaf is full and the new key is above all present."""
+BRANCH_SPLITS = "branch node splits"
+ROOT_SPLITS = "root node splits"
+REDO = "redo size"
+NAMES = (LEAF_SPLITS, APPENDS, BRANCH_SPLITS, ROOT_SPLITS, REDO)
+
+OF_SESSION = (
+    "SELECT n.name, s.value FROM v$mystat s JOIN v$statname n ON n.statistic# = s.statistic# WHERE n.name IN ("  # noqa: S608
+    + ", ".join(f"'{name}'" for name in NAMES)
+    + ")"
+)
+CREATE = f"CREATE TABLE {STATISTICS} (name VARCHAR2(64) NOT NULL, value NUMBER NOT NULL)"
+DROP = f"DROP TABLE IF EXISTS {STATISTICS} PURGE"
+KEEP = f"INSERT INTO {STATISTICS} (name, value) VALUES (:name, :value)"  # noqa: S608
+KEPT = f"SELECT name, SUM(value) FROM {STATISTICS} GROUP BY name"  # noqa: S608
+STANDING_SESSIONS = "SELECT sid FROM v$session WHERE type = 'USER'"
+_KIND = (
+    "CASE WHEN state = 'WAITING' AND wait_class <> 'Idle' THEN event "
+    "WHEN state = 'WAITING' OR status <> 'ACTIVE' THEN 'client' ELSE 'running' END"
+)
+WAITS = (
+    f"SELECT {_KIND}, COUNT(*) FROM v$session "  # noqa: S608  # our own words and numbers
+    "WHERE type = 'USER' AND username = USER AND sid NOT IN ({standing}) "
+    f"GROUP BY {_KIND}"
+)
+"""`v$session` shows the event that a session waits for if its `state` is WAITING; events of the class Idle wait for the
+client (Oracle, "Database Reference", V$SESSION). Writers that meet on a leaf show `buffer busy waits` and
+`enq: TX - index contention`."""
+
+_NO_STATISTICS = (
+    "the writers' sessions may not read their statistics: GRANT SELECT ON v_$mystat and v_$statname as in "
+    "databases/oracle/owned_schema.py."
+)
+_TWO_INDEXES = "Oracle counts the splits of a session's indexes together, and this trial's rows go into two."
+
+
+def of_session(connection: OracleConnection) -> Mapping[str, int]:
+    """The statistics of this session; ServerError where it may not read them."""
+    return {str(name): int(value) for name, value in connection.rows(OF_SESSION)}
+
+
+def keep(connection: OracleConnection, begin: Mapping[str, int]) -> None:
+    """Stores the differences of this session's statistics since `begin`."""
+    for name, value in of_session(connection).items():
+        connection.run(KEEP, {"name": name, "value": value - begin.get(name, 0)})
+    connection.commit()
+
+
+def of_all_sessions(connection: OracleConnection) -> Mapping[str, int]:
+    """The stored differences of all sessions, added up; empty where none stored any."""
+    return {str(name): int(value) for name, value in connection.rows(KEPT)}
+
+
+class SessionsProbe(Probe):
+    """Splits and redo of the sessions that wrote, for all their indexes together."""
+
+    server_wide = True
+    supplies: Sequence[Metric] = (
+        Metric.APPENDS,
+        Metric.EDGE_AND_INTERIOR_SPLITS,
+        Metric.SPLIT_COUNTER,
+        Metric.BRANCH_SPLITS,
+        Metric.LOG_BYTES,
+    )
+
+    def __init__(self, connection: OracleConnection) -> None:
+        self._connection = connection
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """The writers' statistics; splits only where the key's index is the only one. Leaf splits include appends."""
+        try:
+            total = of_all_sessions(self._connection)
+        except ServerError as error:
+            return Reading.absent(self.supplies, f"the writers' statistics cannot be read ({error}).")
+        if not set(NAMES) <= set(total):
+            return Reading.absent(self.supplies, _NO_STATISTICS)
+        if table.other_indexes:
+            redo = Reading(Metric.LOG_BYTES, float(total[REDO]), "measured")
+            return [*Reading.absent(self.supplies[:-1], _TWO_INDEXES), redo]
+        leaf, appends = total[LEAF_SPLITS], total[APPENDS]
+        branch = total[BRANCH_SPLITS] + total[ROOT_SPLITS]
+        return measured(self.supplies, (appends, leaf - appends, leaf, branch, total[REDO]))

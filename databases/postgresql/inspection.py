@@ -1,0 +1,381 @@
+"""A read-only look at a PostgreSQL database, in transactions with short timeouts.
+
+Keys are read from chosen pages of the table by their place (`ctid = ANY`), evenly spread and with the last ones, so
+that they come in the order in which their rows were stored. The fill of an index comes from pageinspect for a sample of
+its pages, else from pgstatindex if the index is small, else from sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from keybench.databases.contract.existing import (
+    INDEX_PAGES,
+    LOCK_SECONDS,
+    PAGES,
+    STATEMENT_SECONDS,
+    About,
+    Form,
+    IndexHere,
+    PagesHere,
+    Role,
+    SampleHere,
+    TableHere,
+    key_roles,
+)
+from keybench.databases.contract.roles import Address
+from keybench.databases.postgresql.connection import AdminConnection, require_postgresql
+from keybench.errors import ServerError
+
+_LAST: Final = 8
+"""Pages at the end of a table that are always read."""
+_POINTERS: Final = 291
+"""Rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)."""
+_KEYS: Final = 10_000
+_SMALL: Final = 8_000
+"""Pages of an index that pgstatindex, which reads all, may read."""
+_HEADER, _SPECIAL, _POINTER, _ENTRY = 24, 16, 4, 8
+
+_KINDS: Final = {"r": "table", "v": "view", "m": "view", "p": "partitioned table", "f": "other"}
+_FORMS: Final[dict[str, Form]] = {
+    "uuid": "uuid", "bytea": "bytes", "text": "text", "varchar": "text", "bpchar": "text",
+    "int8": "int", "int4": "int", "int2": "int",
+}  # fmt: skip
+
+_SINCE: Final = """
+SELECT to_char(stats_reset AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') FROM pg_stat_database
+WHERE datname = current_database() AND stats_reset IS NOT NULL
+"""
+
+_USABLE: Final = """
+SELECT quote_ident(n.nspname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+JOIN pg_depend d ON d.objid = p.oid AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid
+WHERE e.extname = %s AND p.proname = %s AND has_function_privilege(p.oid, 'EXECUTE')
+  AND has_schema_privilege(n.oid, 'USAGE')
+  AND (e.extname <> 'pageinspect' OR current_setting('is_superuser') = 'on')
+"""
+
+_TABLES: Final = """
+SELECT n.nspname, c.relname, c.relkind::text, c.oid::bigint, coalesce(pn.nspname || '.' || p.relname, ''),
+       CASE WHEN c.relkind IN ('r', 'm') THEN pg_total_relation_size(c.oid) END,
+       (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
+         AND has_schema_privilege(n.oid, 'USAGE'), row_security_active(c.oid), c.reltuples::float8, c.relpages,
+       pg_relation_size(CASE WHEN c.relkind IN ('r', 'm') THEN c.oid END) / current_setting('block_size')::bigint,
+       s.n_tup_ins
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND c.relispartition
+LEFT JOIN pg_class p ON p.oid = i.inhparent LEFT JOIN pg_namespace pn ON pn.oid = p.relnamespace
+LEFT JOIN pg_stat_user_tables s ON s.relid = c.oid
+WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+  AND n.nspname !~ '^pg_(toast|temp)'
+ORDER BY 6 DESC NULLS LAST, 1, 2
+"""
+
+_INDEXES: Final = """
+SELECT c.relname, i.indexrelid::bigint, i.indisprimary, i.indisunique, i.indpred IS NOT NULL,
+       i.indkey::int2[], i.indnkeyatts, am.amname, c.reloptions,
+       (SELECT array_agg(a.attname ORDER BY k.place) FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (number, place)
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number WHERE k.place <= i.indnkeyatts)
+FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam
+WHERE i.indrelid = %s AND i.indisvalid ORDER BY i.indisprimary DESC, i.indisunique DESC, c.relname
+"""
+
+_FOREIGN: Final = """
+SELECT (SELECT array_agg(a.attname ORDER BY k.place) FROM unnest(c.conkey) WITH ORDINALITY k (number, place)
+        JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.number)
+FROM pg_constraint c WHERE c.conrelid = %s AND c.contype = 'f'
+"""
+
+_COLUMNS: Final = """
+SELECT a.attname, b.typname, a.attlen, format_type(a.atttypid, a.atttypmod),
+       has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_type b
+  ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
+"""
+
+
+@dataclass(frozen=True)
+class HeapPages:
+    """What the catalogue knows of a table beside what `TableHere` has."""
+
+    oid: int
+    blocks: int
+    tuples: float
+    """By the last ANALYZE or VACUUM; negative if there was none."""
+    analysed_blocks: int
+    """How many blocks the table had then."""
+
+
+@dataclass(frozen=True)
+class IndexEntries:
+    """What the catalogue knows of an index beside what `IndexHere` has."""
+
+    oid: int
+    fill: int
+    width: int | None
+    """Bytes of its columns; None if their width varies."""
+    columns: int
+
+
+class PostgresInspector:
+    """One connection, in autocommit; each of its transactions is read-only."""
+
+    def __init__(self, address: Address) -> None:
+        """EnvironmentMissing if the server cannot be reached."""
+        self._server = server = AdminConnection(address)
+        try:
+            require_postgresql(str(server.value("SELECT version()")))
+            server.rows(
+                "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY;"
+                f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET lock_timeout = '{LOCK_SECONDS}s';"
+                "SET max_parallel_workers_per_gather = 0"
+            )
+            self._version = str(server.value("SHOW server_version"))
+            since = server.rows(_SINCE)
+            self._since = str(since[0][0]) if since else ""
+            self._pageinspect = self._usable("pageinspect", "bt_page_stats")
+            self._pgstattuple = self._usable("pgstattuple", "pgstatindex")
+        except BaseException:
+            server.close()
+            raise
+        self._heaps: dict[str, HeapPages] = {}
+        self._indexes: dict[tuple[str, str], IndexEntries] = {}
+
+    def _usable(self, extension: str, function: str) -> str:
+        """The quoted schema of an extension's function that this user may call; empty if there is none."""
+        schemas = self._server.rows(_USABLE, [extension, function])
+        return str(schemas[0][0]) if schemas else ""
+
+    def about(self) -> About:
+        """The server, and what this user cannot know on it."""
+        caveats = []
+        if not self._pageinspect:
+            density = "the density of indexes is estimated from sizes, and the order of their pages is unknown."
+            if self._pgstattuple:
+                density = f"indexes of more than {_SMALL:,} pages have an estimated density."
+            caveats.append(
+                "This user cannot look into index pages (pageinspect needs a superuser, and CREATE EXTENSION): "
+                + density
+            )
+        if not self._since:
+            caveats.append("The server does not say since when it counts inserted rows.")
+        by_pgstattuple = f" ({_SMALL:,} by pgstatindex)" if self._pgstattuple and not self._pageinspect else ""
+        promises = (
+            f"Each transaction is read-only; no statement runs for more than {STATEMENT_SECONDS} s, or waits for a "
+            f"lock for more than {LOCK_SECONDS} s.",
+            f"At most {PAGES + _LAST} pages of each table and {INDEX_PAGES:,} of each index are read{by_pgstattuple}.",
+        )
+        return About("postgresql", f"PostgreSQL {self._version}", promises, tuple(caveats))
+
+    def tables(self) -> Sequence[TableHere]:
+        """All tables and views, the largest first."""
+        tables = []
+        for row in self._server.rows(_TABLES):
+            schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted = row
+            refused = ""
+            if kind in {"v", "m"}:
+                refused = "a view has no keys of its own: name its tables."
+            elif kind == "f":
+                refused = "a foreign table stores its rows on another server."
+            elif not may_read:
+                refused = f"this user may not read it: GRANT SELECT ON {schema}.{name}, and USAGE on its schema."
+            table = TableHere(
+                schema, name, _KINDS[kind], part_of, bytes=None if size is None else int(size),  # type: ignore[arg-type]
+                inserted=None if inserted is None else int(inserted), since=self._since, refused=refused,
+                rows_from="row security hides rows from this user" if policy else "",
+            )  # fmt: skip
+            tables.append(table)
+            self._heaps[table.full_name] = HeapPages(int(oid), int(blocks or 0), float(tuples), int(pages or 0))
+        return tables
+
+    def details(self, table: TableHere) -> TableHere:
+        """The rows by the planner's rule: rows a page at the last ANALYZE times today's pages; else by a sample."""
+        heap = self._heaps[table.full_name]
+        if heap.tuples >= 0 and heap.analysed_blocks:
+            rows, origin = heap.tuples / heap.analysed_blocks * heap.blocks, "estimated from the statistics"
+        elif not heap.blocks:
+            rows, origin = 0.0, "counted"
+        else:
+            blocks = _spread(heap.blocks, PAGES // 4)
+            statement = f"SELECT count(*) FROM {_quoted(table)} WHERE ctid = ANY(%s::tid[])"  # noqa: S608 (quoted)
+            rows = float(self._server.value(statement, _places(blocks))) / len(blocks) * heap.blocks
+            origin = "estimated from a sample"
+        width = self._server.rows(
+            "SELECT sum(avg_width)::float8 FROM pg_stats WHERE schemaname = %s AND tablename = %s",
+            [table.schema, table.name],
+        )[0][0]
+        notes = "; ".join(filter(None, (origin, table.rows_from)))
+        return replace(
+            table, rows=float(round(rows)), rows_from=notes, row_bytes=None if width is None else float(width)
+        )
+
+    def indexes(self, table: TableHere) -> Sequence[IndexHere]:
+        """Primary keys, unique indexes and foreign keys, by the catalogue."""
+        oid = self._heaps[table.full_name].oid
+        columns = {str(row[0]): row for row in self._server.rows(_COLUMNS, [oid])}
+        foreign = [tuple(row[0]) for row in self._server.rows(_FOREIGN, [oid])]
+        indexes, covered = [], set()
+        listed = self._server.rows(_INDEXES, [oid])
+        for name, number, primary, unique, partial, keys, width, method, options, names in listed:
+            if 0 in keys[:width] or not names:
+                continue  # an expression
+            key = tuple(str(column) for column in names)
+            roles = key_roles(key, foreign, primary=primary, unique=unique)
+            covered |= {reference for reference in foreign if key[: len(reference)] == reference}
+            if not roles:
+                continue
+            note = "a partial index" if partial else "" if method == "btree" else f"a {method} index, no b-tree"
+            indexes.append(_index(str(name), key, roles, columns, note))
+            fill = next((int(each.partition("=")[2]) for each in options or () if each.startswith("fillfactor=")), 90)
+            widths = [int(columns[column][2]) if column in columns else -1 for column in key]
+            whole = _aligned(widths) if len(keys) == width and min(widths) > 0 else None
+            self._indexes[table.full_name, str(name)] = IndexEntries(int(number), fill, whole, len(keys))
+        return indexes + [_index("", key, ("foreign key",), columns, "") for key in foreign if key not in covered]
+
+    def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
+        """Keys from pages of the table."""
+        total = self._heaps[table.full_name].blocks
+        blocks = _spread(total, PAGES)
+        column = _name(index.columns[0])
+        cast = {"text": "::text", "int": "::int8", "bytes": "::bytea", "uuid": "::uuid"}[str(index.form)]
+        rows: list[tuple[str, object]] = []
+        for part in np.array_split(np.array(blocks, np.int64), max(1, len(blocks) // 50)):
+            rows += self._server.rows(
+                f"SELECT ctid::text, {column}{cast} FROM {_quoted(table)} "  # noqa: S608 (quoted names)
+                f"WHERE ctid = ANY(%s::tid[]) AND {column} IS NOT NULL",
+                [_places(part.tolist())],
+            )
+        step = max(1, -(-len(rows) // _KEYS))
+        rows = [row for i, row in enumerate(rows) if i // 50 % step == 0]  # runs of 50, which show who came after whom
+        places = np.array([ctid.strip("()").split(",") for ctid, _ in rows], np.int64).reshape(-1, 2)
+        at = places[:, 0] * 1000 + places[:, 1]
+        values = [value for _, value in rows]
+        return SampleHere(
+            np.array(values, np.int64) if index.form == "int" else [getattr(each, "bytes", each) for each in values],  # type: ignore[arg-type]
+            arrival=at.astype(np.float64),
+            arrival_from="position in the table",
+            after_the_one_before=np.diff(at, prepend=at[:1] - 2) == 1,
+            whole=len(blocks) == total and step == 1,
+            pages_read=len(blocks),
+        )
+
+    def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
+        """By pageinspect, pgstattuple, or sizes."""
+        if not index.name:
+            return PagesHere(missing="no index begins with this foreign key.")
+        if "no b-tree" in index.note:
+            return PagesHere(missing="it is no b-tree.")
+        entries = self._indexes[table.full_name, index.name]
+        total = int(self._server.value("SELECT pg_relation_size(%s::oid)", entries.oid)) // self._server.page_bytes
+        known = PagesHere(bytes=total * self._server.page_bytes, full=float(entries.fill))
+        relation = str(self._server.value("SELECT %s::oid::regclass::text", entries.oid))
+        try:
+            if self._pageinspect and total > 1:
+                return self._by_pageinspect(known, relation, total)
+            if self._pgstattuple and 1 < total <= _SMALL:
+                return self._by_pgstattuple(known, relation, total)
+        except ServerError as error:
+            known = replace(known, missing=f"the index's pages cannot be read ({error}).")
+        width = entries.width
+        if width is None and entries.columns == 1 and isinstance(sample.values, list) and sample.values:
+            width = round(float(np.mean([len(value) + 1 for value in sample.values])))
+        return self._by_sizes(known, table, index, width, total)
+
+    def _by_pageinspect(self, known: PagesHere, relation: str, total: int) -> PagesHere:
+        whole = total - 1 <= INDEX_PAGES
+        blocks = range(1, total) if whole else _spread(total - 1, INDEX_PAGES - _LAST)
+        level = "btpo_level" if self._server.version >= 140_000 else "btpo"
+        rows = self._server.rows(
+            f"SELECT s.free_size, s.btpo_next, s.blkno FROM unnest(%s::int4[]) b, "  # noqa: S608
+            f"LATERAL {self._pageinspect}.bt_page_stats(%s, b) s WHERE s.type IN ('l', 'r') AND s.{level} = 0",
+            [[block + (not whole) for block in blocks], relation],
+        )
+        room = self._server.page_bytes - _HEADER - _SPECIAL
+        free, following, number = np.array(rows, np.int64).reshape(-1, 3).T
+        used = 100 * (1 - free / room)
+        linked = following != 0
+        return replace(
+            known,
+            leaf_pages=len(used) / len(blocks) * (total - 1),
+            density=float(used.mean()),
+            backward=float(100 * (following[linked] < number[linked]).mean()) if linked.any() else 0.0,
+            origin="measured" if whole else "sampled",
+            error=0.0 if whole else float(1.96 * used.std() / np.sqrt(len(used))),
+            pages_read=len(blocks),
+        )
+
+    def _by_pgstattuple(self, known: PagesHere, relation: str, total: int) -> PagesHere:
+        ((leaves, density, order),) = self._server.rows(
+            f"SELECT leaf_pages, avg_leaf_density, leaf_fragmentation FROM {self._pgstattuple}.pgstatindex(%s)",  # noqa: S608
+            [relation],
+        )
+        return replace(
+            known, leaf_pages=float(leaves), density=float(density), backward=float(order), origin="measured",
+            error=0.0, pages_read=total,
+        )  # fmt: skip
+
+    def _by_sizes(
+        self, known: PagesHere, table: TableHere, index: IndexHere, width: int | None, total: int
+    ) -> PagesHere:
+        """Entries of known width on the leaves that the size leaves room for."""
+        if width is None or not table.rows or total < 2 or "partial" in index.note:
+            return replace(known, missing=known.missing or "the width of its entries is not known.")
+        if index.roles == ("foreign key",):
+            reason = "entries of equal keys are stored together, so sizes do not tell."
+            return replace(known, missing=known.missing or reason)
+        entry = -(-(_ENTRY + width) // 8) * 8 + _POINTER
+        room = self._server.page_bytes - _HEADER - _SPECIAL
+        fanout = max(2.0, 0.7 * room / entry)
+        leaves = (total - 1) * (1 - 1 / fanout)
+        used = (table.rows / leaves + 1) * entry + _POINTER
+        return replace(
+            known, leaf_pages=leaves, density=min(100.0, 100 * used / room), origin="estimated",
+            missing=known.missing or "estimated from its size, the number of rows and the width of an entry.",
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._server.close()
+
+
+def _index(
+    name: str, key: tuple[str, ...], roles: tuple[Role, ...], columns: dict[str, tuple[object, ...]], note: str
+) -> IndexHere:
+    _, kind, _, sql_type, may_read = columns.get(key[0], ("", "", 0, "", False))
+    if not may_read:
+        note = "; ".join(filter(None, [note, f"this user may not read the column {key[0]}"]))
+    return IndexHere(name, key, roles, str(sql_type), _FORMS.get(str(kind)) if may_read else None, note=note)
+
+
+def _aligned(widths: Sequence[int]) -> int:
+    """Bytes of columns of these widths, with padding: integers and dates begin at a multiple of their width."""
+    end = 0
+    for width in widths:
+        end += width + (-end % width if width in {2, 4, 8} else 0)
+    return end
+
+
+def _spread(blocks: int, most: int) -> list[int]:
+    """Up to `most` of that number of blocks, evenly spread, and the last ones."""
+    if blocks <= most + _LAST:
+        return list(range(blocks))
+    spread = {int(place) for place in np.linspace(0, blocks - 1, most)}
+    return sorted(spread | set(range(blocks - _LAST, blocks)))
+
+
+def _places(blocks: Sequence[int]) -> list[str]:
+    """All places (`ctid`) of these blocks."""
+    return [f"({block},{place})" for block in blocks for place in range(1, _POINTERS + 1)]
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _quoted(table: TableHere) -> str:
+    return f"ONLY {_name(table.schema)}.{_name(table.name)}"

@@ -1,0 +1,271 @@
+"""The pages of the key's index: how many leaves it has, how full they are, and in which order they lie.
+
+On a private server they are read from its file, which needs no extension. On a user's own server they are read by an
+extension or function that is installed and permitted there. `UnreadableError` says what is missing.
+
+The figures follow the definitions of pgstattuple's `pgstatindex` (its documentation, and docs/internals/postgresql.md
+§5). The free space of a leaf is the gap between line pointers and entries, less one line pointer. High keys count as
+used space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.contract.roles import PageOrder, Probe
+from keybench.databases.core.probes import measured
+from keybench.databases.postgresql import ddl
+from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
+from keybench.errors import ServerError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+from keybench.pagemodels.page_stats import LeafOrder
+from keybench.pagemodels.postgresql.records import entry_key
+from keybench.pagemodels.server_pages import Level, ServerPages
+
+_SLICE_PAGES = 8192
+_HEADER_BYTES, _LINE_POINTER = 24, 4
+_POINTER = np.dtype([("bits", "<u4")])
+_OFFSET = (1 << 15) - 1
+"""The bits of a line pointer that say where on the page the entry is."""
+_LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16
+_SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
+_HEADER = np.dtype(
+    [("lsn", "<u8"), ("checksum", "<u2"), ("flags", "<u2"), ("lower", "<u2"), ("upper", "<u2"), ("special", "<u2")]
+)
+
+
+@dataclass(frozen=True)
+class IndexSummary:
+    """Summary of an index's pages. Density, fragmentation and nonadjacent are percentages."""
+
+    leaf: int
+    branch: int
+    density: float
+    fragmentation: float
+    nonadjacent: float
+
+
+def _fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArray[np.void]:
+    return np.ascontiguousarray(pages[:, at : at + kind.itemsize]).view(kind).ravel()
+
+
+def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
+    """Summarises all pages of an index, given in order in slices of uint8 (n, page bytes).
+
+    Raises ValueError if it is no nbtree.
+    """
+    head, tail, used, page_bytes = _headers(slices)
+    leaf = used & (tail["flags"] & _LEAF != 0)
+    number, following = np.flatnonzero(leaf), tail["next"][leaf].astype(np.int64)
+    gap = head["upper"][leaf].astype(np.int64) - head["lower"][leaf]
+    free = np.where(gap < _LINE_POINTER, 0, gap - _LINE_POINTER)
+    room = len(number) * (page_bytes - _SPECIAL.itemsize - _HEADER_BYTES)
+    linked = following != 0
+    order = LeafOrder.from_links(number[linked], following[linked], len(number))
+    return IndexSummary(
+        leaf=len(number),
+        branch=int((used & ~leaf).sum()),
+        density=100 - 100 * int(free.sum()) / room if room else float("nan"),
+        fragmentation=order.back_links,
+        nonadjacent=order.nonadjacent,
+    )
+
+
+def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
+    """The leaves in key order, from the same slices. Raises ValueError if it is no nbtree or they form no chain."""
+    head, tail, used, _ = _headers(slices)
+    leaves = _level(head, tail, used & (tail["flags"] & _LEAF != 0))
+    return PageOrder(leaves.numbers, leaves.entries)
+
+
+def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
+    """All pages, from the same slices. Deleted ones count as free, which those of the last VACUUM are not yet.
+
+    `key`: where the bytes of the key are in an entry. The border of a leaf is the high key of the one before it.
+    """
+    highs: list[NDArray[np.uint8]] = []
+
+    def with_high_keys(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        first = _fields(pages, _POINTER, _HEADER_BYTES)["bits"].astype(np.int64) & _OFFSET
+        at = np.minimum(first + key.start, pages.shape[1] - (key.stop - key.start))  # not every page has entries
+        highs.append(np.take_along_axis(pages, at[:, None] + np.arange(key.stop - key.start), axis=1))
+        return pages
+
+    head, tail, used, _ = _headers(map(with_high_keys, slices))
+    heights = range(int(tail["level"][used].max()) + 1)
+    levels = tuple(_level(head, tail, used & (tail["level"] == height)) for height in heights)
+    free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & _DELETED != 0))
+    return ServerPages(levels, free, len(tail), np.concatenate(highs)[levels[0].numbers[:-1]])
+
+
+def _level(head: NDArray[np.void], tail: NDArray[np.void], on_level: NDArray[np.bool_]) -> Level:
+    """The pages of a level in key order; one of a page's line pointers belongs to its high key, and the rightmost page
+    has none. Raises ValueError if they form no chain."""
+    following = tail["next"].astype(np.int64).tolist()
+    chain = np.flatnonzero(on_level & (tail["prev"] == 0))[:1].tolist()
+    while chain and following[chain[-1]] and len(chain) <= len(following):
+        chain.append(following[chain[-1]])
+    if len(chain) != int(on_level.sum()):
+        raise ValueError(f"no nbtree index: {len(chain)} of {int(on_level.sum())} pages of a level are in the chain")
+    numbers = np.array(chain, np.int64)
+    pointers = (head["lower"][numbers].astype(np.int64) - _HEADER_BYTES) // _LINE_POINTER
+    return Level(numbers, pointers - (tail["next"][numbers] != 0))
+
+
+def _headers(slices: Iterable[NDArray[np.uint8]]) -> tuple[NDArray[np.void], NDArray[np.void], NDArray[np.bool_], int]:
+    """(page headers, nbtree's data at the end of each page, which pages are in use, bytes per page)."""
+    heads, tails, page_bytes = [], [], 0
+    for pages in slices:
+        page_bytes = pages.shape[1]
+        heads.append(_fields(pages, _HEADER, 0))
+        tails.append(_fields(pages, _SPECIAL, page_bytes - _SPECIAL.itemsize))
+    if not tails or not tails[0]["flags"][0] & _META:
+        raise ValueError("no nbtree index: the first page is not its metapage")
+    head, tail = np.concatenate(heads), np.concatenate(tails)
+    return head, tail, (head["upper"] > 0) & (tail["flags"] & (_META | _DELETED | _HALF_DEAD) == 0), page_bytes
+
+
+def of_file(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:
+    """The pages of a relation's files (`path`, `path`.1 …) on disk. They are up to date after a CHECKPOINT."""
+    part = 0
+    while (file := path if part == 0 else path.with_name(f"{path.name}.{part}")).exists():
+        if file.stat().st_size:
+            yield np.memmap(file, np.uint8, mode="r").reshape(-1, page_bytes)
+        part += 1
+
+
+def of_chunks(chunks: Iterable[bytes], page_bytes: int) -> Iterator[NDArray[np.uint8]]:
+    """The same from chunks of whole pages that were read through the server."""
+    for chunk in chunks:
+        yield np.frombuffer(chunk, np.uint8).reshape(-1, page_bytes)
+
+
+def slices(pages: int) -> Iterator[tuple[int, int]]:
+    """(first page, number of pages) of each range in which an index is read through the server."""
+    for first in range(0, pages, _SLICE_PAGES):
+        yield first, min(_SLICE_PAGES, pages - first)
+
+
+T = TypeVar("T")
+
+_FILE_BYTES = 1 << 30  # the server splits relations into files of this size
+
+
+def read_index(server: AdminConnection, table: Table) -> IndexSummary:
+    """Reads the key's index from a private server's file, else by pageinspect, else by pg_read_binary_file."""
+    return _read(server, table, summarise)
+
+
+def read_order(server: AdminConnection, table: Table) -> PageOrder:
+    """The leaves of the key's index in key order, read in the same way."""
+    return _read(server, table, in_order)
+
+
+def read_pages(server: AdminConnection, table: Table) -> ServerPages:
+    """All pages of the key's index, read in the same way."""
+    column = table.column
+    key = entry_key(column)
+    pages = _read(server, table, partial(by_level, key=key))
+    if column.form == "int" and pages.borders is not None:
+        return replace(pages, borders=pages.borders.view(f"<i{column.width}").ravel().astype(np.int64))
+    return pages
+
+
+def _read(server: AdminConnection, table: Table, read: Callable[[Iterable[NDArray[np.uint8]]], T]) -> T:
+    index, page_bytes = server.index_oid(table), server.page_bytes
+    if server.data_folder:
+        server.checkpoint()
+        return read(of_file(server.data_folder / _path(server, index), page_bytes))
+    try:
+        total = int(server.value("SELECT pg_relation_size(%s::oid)", index)) // page_bytes
+        return read(of_chunks(_chunks(server, index, total), page_bytes))
+    except ServerError as error:
+        raise UnreadableError(f"the index cannot be read on this server ({error}).") from error
+
+
+def _path(server: AdminConnection, index: int) -> str:
+    return str(server.value("SELECT pg_relation_filepath(%s::oid)", index))
+
+
+def _chunks(server: AdminConnection, index: int, total: int) -> Iterator[bytes]:
+    superuser = server.value("SELECT current_setting('is_superuser') = 'on'")
+    if superuser and (schema := server.extension("pageinspect")):
+        return _by_pageinspect(server, schema, index, total)
+    permitted = server.value("SELECT has_function_privilege('pg_read_binary_file(text,bigint,bigint)', 'EXECUTE')")
+    if permitted and server.checkpoint():
+        return _by_file_function(server, index, total)
+    raise UnreadableError(
+        "this user may read neither index pages nor the server's files: "
+        "connect as a superuser to have page counts, density and fragmentation."
+    )
+
+
+def _by_pageinspect(server: AdminConnection, schema: str, index: int, total: int) -> Iterator[bytes]:
+    relation = server.value("SELECT %s::oid::regclass::text", index)
+    statement = (
+        f"SELECT string_agg({schema}.get_raw_page(%s, b), ''::bytea ORDER BY b) "  # noqa: S608  # from quote_ident
+        "FROM generate_series(%s::int, %s::int) b"
+    )
+    for first, number in slices(total):
+        ((chunk,),) = server.rows(statement, [relation, first, first + number - 1], binary=True)
+        yield chunk
+
+
+def _by_file_function(server: AdminConnection, index: int, total: int) -> Iterator[bytes]:
+    path, per_file = _path(server, index), _FILE_BYTES // server.page_bytes
+    for first, number in slices(total):  # no slice crosses two files: a file holds a whole number of slices
+        part, page = divmod(first, per_file)
+        ((chunk,),) = server.rows(
+            "SELECT pg_read_binary_file(%s, %s::bigint, %s::bigint)",
+            [f"{path}.{part}" if part else path, page * server.page_bytes, number * server.page_bytes],
+            binary=True,
+        )
+        yield chunk
+
+
+class PagesProbe(Probe):
+    """Page structure of the key's index after the inserts."""
+
+    supplies: Sequence[Metric] = (
+        Metric.LEAF_PAGES,
+        Metric.BRANCH_PAGES,
+        Metric.LEAF_DENSITY,
+        Metric.LEAF_FRAGMENTATION,
+        Metric.LEAF_NONADJACENT,
+    )
+
+    def __init__(self, server: AdminConnection) -> None:
+        self._server = server
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """All five readings, or the reason why the index cannot be read."""
+        try:
+            index = read_index(self._server, table)
+        except UnreadableError as error:
+            return Reading.absent(self.supplies, str(error))
+        return measured(
+            self.supplies, (index.leaf, index.branch, index.density, index.fragmentation, index.nonadjacent)
+        )
+
+
+class SizesProbe(Probe):
+    """Sizes of the key's index, and of the table with everything that belongs to it."""
+
+    supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
+
+    def __init__(self, server: AdminConnection) -> None:
+        self._server = server
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """Both sizes in bytes."""
+        total = self._server.value("SELECT pg_total_relation_size(%s::regclass)", ddl.name(table))
+        return measured(self.supplies, (self._server.index_bytes(table), total))

@@ -1,0 +1,184 @@
+"""Counters of the whole server over a trial, and samples of the writers' waits.
+
+The server shows each connection's wait at the moment of the question (manual, "pg_stat_activity"). Both questions go to
+the functions behind the views, which costs less. Asking for predicate locks briefly holds all their partitions
+(`GetPredicateLockStatusData` in predicate.c), so that is done in each tenth sample only.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from keybench.databases.contract.roles import Address, Probe
+from keybench.databases.core.probes import WaitSamples
+from keybench.databases.postgresql import connection, ddl, log
+from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.table import Table
+
+_QUIET_SECONDS = 2.0
+_SINCE = {
+    Metric.PAGES_WRITTEN: "PostgreSQL distinguishes pages written from pages added to a file from version 16 on.",
+    Metric.LOG_PAGE_IMAGES: "PostgreSQL counts page images from version 14 on.",
+    Metric.LOG_PAGE_IMAGE_BYTES: "PostgreSQL counts page images from version 14 on.",
+    Metric.LOG_SYNCS: "PostgreSQL counts syncs of its log from version 14 on.",
+}
+"""Why an older server does not give a metric."""
+
+
+class CountersProbe(Probe):
+    """Differences of counters over a trial. Other work on the server counts too.
+
+    Pages read are those that the server read into its buffers for this database; written are those that it wrote from
+    its buffers for all databases. It cannot tell whether a page came from the disk or from the operating system's
+    cache. Before version 16 it counts pages that it adds to a file as read: the growth of the files is taken off.
+    """
+
+    server_wide = True
+    supplies: Sequence[Metric] = (
+        Metric.PAGES_READ,
+        Metric.PAGES_WRITTEN,
+        Metric.LOG_BYTES,
+        Metric.LOG_PAGE_IMAGES,
+        Metric.LOG_PAGE_IMAGE_BYTES,
+        Metric.LOG_SYNCS,
+    )
+
+    def __init__(self, server: AdminConnection) -> None:
+        self._server = server
+        self._standing: frozenset[int] = frozenset()
+        self._counters: dict[Metric, int] = {}
+        self._position = ""
+
+    def before(self, _table: Table) -> None:
+        """Notes the counters and the log's position."""
+        self._standing = connected(self._server)
+        self._counters = _read(self._server)
+        self._position = log.position(self._server)
+
+    def after(self, _table: Table) -> Iterable[Reading]:
+        """The differences, once the writers' connections have ended and their counters are included."""
+        server = self._server
+        wait_for_quiet(server, self._standing)
+        after, end = _read(server), log.position(server)
+        grown = {metric: count - self._counters[metric] for metric, count in after.items()}
+        grown[Metric.LOG_BYTES] = server.value("SELECT %s::pg_lsn - %s::pg_lsn", end, self._position)
+        why = dict(_SINCE)
+        if Metric.LOG_PAGE_IMAGES in grown:
+            try:
+                images = log.page_image_bytes(server, self._position, end) if grown[Metric.LOG_PAGE_IMAGES] else 0
+                grown[Metric.LOG_PAGE_IMAGE_BYTES] = images
+            except UnreadableError as error:
+                why[Metric.LOG_PAGE_IMAGE_BYTES] = str(error)
+        for metric in self.supplies:
+            if metric not in grown:
+                yield from Reading.absent([metric], why[metric])
+            elif metric is Metric.PAGES_READ and server.version < ddl.PAGES_WRITTEN:
+                yield Reading(metric, float(max(0, grown[metric])), "derived")
+            else:
+                yield Reading(metric, float(grown[metric]), "measured")
+
+
+def _read(server: AdminConnection) -> dict[Metric, int]:
+    """The counters that this version has."""
+    if server.version >= ddl.STATISTICS_ON_DEMAND:
+        server.rows("SELECT pg_stat_force_next_flush()")
+    read = int(server.value("SELECT blks_read FROM pg_stat_database WHERE datname = current_database()"))
+    counters = {Metric.PAGES_READ: read}
+    if server.version >= ddl.PAGES_WRITTEN:
+        pages = "sum(write_bytes) / %s" if server.version >= ddl.BYTES_WRITTEN else "sum(writes) + 0 * %s"
+        statement = f"SELECT {pages} FROM pg_stat_io WHERE object = 'relation'"  # noqa: S608
+        counters[Metric.PAGES_WRITTEN] = int(server.value(statement, server.page_bytes) or 0)
+    else:
+        added = server.value("SELECT pg_database_size(current_database()) / %s", server.page_bytes)
+        counters[Metric.PAGES_READ] -= int(added)
+    if server.version >= ddl.LOG_COUNTERS:
+        counters[Metric.LOG_PAGE_IMAGES] = int(server.value("SELECT wal_fpi FROM pg_stat_wal"))
+        syncs = "SELECT wal_sync FROM pg_stat_wal"
+        if server.version >= ddl.BYTES_WRITTEN:
+            syncs = "SELECT coalesce(sum(fsyncs), 0) FROM pg_stat_io WHERE object = 'wal'"
+        counters[Metric.LOG_SYNCS] = int(server.value(syncs))
+    return counters
+
+
+def connected(server: AdminConnection) -> frozenset[int]:
+    """The processes of keybench's other connections to this database."""
+    processes = server.rows(
+        "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND datname = current_database() "
+        "AND pid <> pg_backend_pid()",
+        [connection.APPLICATION],
+    )
+    return frozenset(pid for (pid,) in processes)
+
+
+def wait_for_quiet(server: AdminConnection, standing: frozenset[int]) -> None:
+    """Waits until the writers' connections end: only then do the server's counters include theirs.
+
+    It does not wait for connections that were open before the trial (`standing`), which do none of its work. On a
+    user's own server one connection stays open for the whole run.
+    """
+    deadline = time.monotonic() + _QUIET_SECONDS
+    while connected(server) - standing and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+_LOCKS_EACH: Final = 10
+
+_WAITS: Final = """
+SELECT CASE WHEN state <> 'active' OR wait_event_type = 'Client' THEN 'client'
+            WHEN wait_event IS NULL THEN 'running'
+            ELSE wait_event_type || ':' || wait_event END, count(*)
+FROM pg_stat_get_activity(NULL)
+WHERE application_name = %s AND datid = %s AND backend_type = 'client backend' AND pid <> ALL (%s)
+GROUP BY 1"""
+
+_LOCKS: Final = """
+SELECT count(*), count(DISTINCT page)
+FROM pg_lock_status() WHERE mode = 'SIReadLock' AND locktype = 'page' AND relation = %s"""
+
+
+class ActivitySampler:
+    """Takes samples by a connection of its own."""
+
+    def __init__(self, address: Address, table: Table) -> None:
+        self._server = AdminConnection(address)
+        self._samples = WaitSamples()
+        self._locks: list[tuple[int, int]] = []
+        try:
+            self._database = self._server.value("SELECT oid FROM pg_database WHERE datname = current_database()")
+            self._index = self._server.value(
+                "SELECT indexrelid FROM pg_index WHERE indrelid = %s::regclass AND indisunique", ddl.name(table)
+            )
+            standing = self._server.rows(
+                "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()",
+                [connection.APPLICATION],
+            )
+        except BaseException:
+            self._server.close()
+            raise
+        self._standing = [pid for (pid,) in standing]
+
+    def sample(self) -> None:
+        """Counts the writers' connections by what they wait for."""
+        waits = self._server.rows(_WAITS, [connection.APPLICATION, self._database, self._standing])
+        self._samples.add((name, number) for name, number in waits)
+        if self._samples.count % _LOCKS_EACH == 1 and waits:
+            (locks,) = self._server.rows(_LOCKS, [self._index])
+            self._locks.append((int(locks[0]), int(locks[1])))
+
+    def readings(self) -> Iterable[Reading]:
+        """The share of each kind of wait, and the mean numbers of predicate locks if there were any."""
+        shares = self._samples.shares()
+        if not any(locks for locks, _ in self._locks):
+            return shares
+        means = [sum(column) / len(self._locks) for column in zip(*self._locks, strict=True)]
+        of_locks = (Metric.PREDICATE_LOCKS, Metric.PREDICATE_LEAVES)
+        based = f"{len(self._locks)} samples"
+        return shares + [Reading(metric, mean, "measured", based) for metric, mean in zip(of_locks, means, strict=True)]
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._server.close()

@@ -1,0 +1,172 @@
+"""Rows as a session sends them, packed by numpy: COPY's text, and messages of the protocol for transactions of one row.
+
+COPY's format is text, not binary, because PostgreSQL 15 and 18 read binary rows more slowly. `make bench` loads 300,000
+rows and compares with `psql`: binary took 1.18 to 1.24 times as long as psql's text, text 0.98 to 1.05 times.
+
+A transaction of one row is Bind, Execute and Sync of an INSERT that is prepared once (PostgreSQL's manual, "Message
+Formats"), with binary parameters. The server answers with BindComplete, CommandComplete and ReadyForQuery.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.databases.core.exchange import Requests, UnusualAnswer
+from keybench.databases.core.packing import Varying, beside, decimal, lines, repeated
+from keybench.databases.postgresql import ddl
+from keybench.model.byteorder import hexadecimal, text36
+from keybench.model.column import Column
+from keybench.model.keys import Bytes, Keys
+from keybench.model.table import Table
+
+_PART_BYTES = 32_768
+"""Bytes per message: the server reads one message while the next is sent. Larger and smaller messages were slower."""
+
+
+@dataclass(frozen=True)
+class CopyBatch:
+    """One transaction's rows, in the messages that carry them."""
+
+    parts: tuple[memoryview, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class FamilyBatch:
+    """One transaction's rows of a parent table and of its child table."""
+
+    parents: CopyBatch
+    children: CopyBatch
+
+
+def key_text(column: Column, keys: Keys) -> Bytes:
+    """The keys as the column's type reads them in COPY: uint8 (n, width). Only backslashes need escaping."""
+    encoded = column.encode(keys)
+    if column.form == "int":
+        return decimal(keys.data.astype(np.int64, copy=False))
+    if column.form == "text":
+        return encoded.astype(np.uint8, copy=False)
+    if column.sql_type == "uuid":
+        return text36(keys)
+    return beside(repeated(rb"\\x", len(keys)), hexadecimal(encoded.astype(np.uint8, copy=False)))
+
+
+def moment_text(moments: NDArray[np.int64]) -> Bytes:
+    """The moments of creation, each with a tab after it: uint8 (n, width)."""
+    return beside(decimal(moments), repeated(b"\t", len(moments)))
+
+
+def pack(keys: Bytes, payload: Bytes | Varying, rows_per_tx: int) -> list[CopyBatch]:
+    """Batches of `rows_per_tx` rows (the last may be shorter), all in one buffer.
+
+    `keys` is (n, width), `payload` (n, characters). If one of them has no characters, rows do not have that field.
+    """
+    n = len(keys)
+    tab = repeated(b"\t" if keys.shape[1] and payload.shape[1] else b"", n)
+    text = lines(keys, tab, payload, repeated(b"\n", n))
+    view = text.data.data
+    batches = []
+    for first in range(0, n, rows_per_tx):
+        last = min(first + rows_per_tx, n)
+        begin, end = text.begin(first), text.begin(last)
+        parts = tuple(view[at : min(at + _PART_BYTES, end)] for at in range(begin, end, _PART_BYTES))
+        batches.append(CopyBatch(parts, last - first))
+    return batches
+
+
+STATEMENT = b"insert"
+"""The name of the prepared INSERT."""
+STORED = (
+    b"2" + struct.pack(">I", 4) + b"C" + struct.pack(">I", 15) + b"INSERT 0 1\0" + b"Z" + struct.pack(">I", 5) + b"I"
+)
+"""The answer to a row that is stored."""
+
+_BEFORE = b"\0" + STATEMENT + b"\0" + struct.pack(">HH", 1, 1)
+"""In Bind, after its length: no portal, the statement, one format for all parameters: binary."""
+_AFTER = struct.pack(">H", 0) + b"E" + struct.pack(">I", 9) + b"\0" + struct.pack(">I", 0) + b"S" + struct.pack(">I", 4)
+
+
+def insert(table: Table) -> bytes:
+    """The INSERT of one row."""
+    sent = "payload" if table.server_keys else ddl.columns(table)
+    parameters = ", ".join(f"${i + 1}" for i in range(len(sent.split(","))))
+    return f"INSERT INTO {ddl.name(table)} ({sent}) VALUES ({parameters})".encode()  # noqa: S608  # our own names
+
+
+def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
+    """The keys as parameters of the column's type in binary: uint8 (n, width)."""
+    encoded = column.encode(keys)
+    if column.form == "int":
+        return encoded.astype(f">i{column.width}").view(np.uint8).reshape(-1, column.width)
+    return np.ascontiguousarray(encoded, np.uint8)
+
+
+def packed(*values: Bytes | Varying) -> Requests:
+    """A request for each row. `values` has a column of binary parameters each; a column of no width is left out."""
+    columns_sent = [column for column in values if column.shape[1]]
+    n = len(columns_sent[0])
+    lengths = [_lengths(column) for column in columns_sent]
+    before = _BEFORE + struct.pack(">H", len(columns_sent))
+    bind = np.sum([4 + length for length in lengths], axis=0) + 4 + len(before) + 2
+    columns: list[Bytes | Varying] = [repeated(b"B", n), _number(bind), repeated(before, n)]
+    for column, length in zip(columns_sent, lengths, strict=True):
+        columns += [_number(length), column]
+    return Requests(lines(*columns, repeated(_AFTER, n)))
+
+
+def moments(values: NDArray[np.int64]) -> Bytes:
+    """Integers of 8 bytes as parameters: uint8 (n, 8)."""
+    return values.astype(">i8").view(np.uint8).reshape(-1, 8)
+
+
+def parameters(request: memoryview) -> list[bytes]:
+    """The parameters of a request."""
+    at = 1 + 4 + len(_BEFORE)
+    (count,) = struct.unpack_from(">H", request, at)
+    at += 2
+    values = []
+    for _ in range(count):
+        (length,) = struct.unpack_from(">I", request, at)
+        values.append(bytes(request[at + 4 : at + 4 + length]))
+        at += 4 + length
+    return values
+
+
+def read(answer: UnusualAnswer, errors: list[str]) -> int:
+    """Rows stored. Adds the server's error to `errors`, as the driver would say it.
+
+    OSError if the connection ends before the answer does, as after FATAL.
+    """
+    rows = 0
+    while True:
+        kind, length = struct.unpack(">cI", answer.take(5))
+        body = answer.take(length - 4)
+        if kind == b"C":
+            rows = int(body.rstrip(b"\0").split()[-1])
+        elif kind == b"E":
+            errors.append(_error(body))
+        elif kind == b"Z":
+            return rows
+
+
+def _error(body: bytes) -> str:
+    fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in body.split(b"\0") if part}
+    more = {"DETAIL": b"D", "HINT": b"H", "CONTEXT": b"W"}
+    said = [fields.get(b"M", ""), *(f"{title}: {fields[code]}" for title, code in more.items() if code in fields)]
+    return " ".join(" ".join(said).split())
+
+
+def _lengths(column: Bytes | Varying) -> NDArray[np.int64]:
+    """Bytes of each value."""
+    if isinstance(column, Varying):
+        lengths: NDArray[np.int64] = column.kept.sum(axis=1)
+        return lengths
+    return np.full(len(column), column.shape[1], np.int64)
+
+
+def _number(values: NDArray[np.int64]) -> Bytes:
+    return values.astype(">u4").view(np.uint8).reshape(-1, 4)
