@@ -6,7 +6,7 @@ Figures that were derived from the model say nothing about it, so they are never
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict
@@ -89,47 +89,180 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.4f}"
 
 
-def rows_are_there(*loads: QuestionLoad) -> Question:
-    """Whether trials end without an error, which includes reading the table back."""
-    return Question(
-        "each table holds exactly the rows that the server acknowledged",
-        "Layouts of every form go into their columns and come back byte for byte. A layout that fails would be missing "
-        "from every report.",
-        loads,
-        lambda _: Verdict("equal"),
-        every_trial=True,
-    )
+def _log_holds_rows(trial: JudgedTrial) -> Verdict:
+    log = trial.about().get(Metric.LOG_BYTES)
+    if log is None or log.value is None:
+        return Verdict("not measured", log.reason if log else "this server does not give its log's growth")
+    least = trial.rows * ((trial.table.column.width or 0) + trial.table.payload)
+    if log.value >= least:
+        return Verdict("equal")
+    return Verdict("differs", f"measured {_number(log.value)} bytes, the rows have at least {_number(least)}")
 
 
-def pages(*loads: QuestionLoad) -> Question:
-    """Leaf and branch pages."""
-    return Question(
-        "the index has the leaf and branch pages of the page model",
-        "The model knows where a full page is split and what fits on a page. Reports use it where a server cannot be "
-        "asked.",
-        loads,
-        partial(same_as_model, PAGES),
-    )
+def holds(right: bool, evidence: str) -> Verdict:
+    """`equal`, or `differs` with what was measured."""
+    return Verdict("equal") if right else Verdict("differs", f"measured {evidence}")
 
 
-def density(*loads: QuestionLoad) -> Question:
-    """How full the leaves are."""
-    return Question(
-        "the leaf pages are as full as the page model says",
-        "It shows that the sizes of rows and of the space on a page are right, to the byte.",
-        loads,
-        partial(same_as_model, DENSITY),
-    )
+def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
+    """Keys for which the model splits pages show it: sorted rows would leave full pages."""
+    real, model = trial.values(), trial.values(MODEL)
+    if Metric.LEAF_DENSITY not in real or Metric.LEAF_DENSITY not in model:
+        return None
+    split = model.get(Metric.INTERIOR_SPLITS, 0.0) + model.get(Metric.EDGE_SPLITS, 0.0)
+    if split < 0.2 * model[Metric.LEAF_PAGES] or model[Metric.LEAF_PAGES] < 50:
+        return None
+    measured, expected = real[Metric.LEAF_DENSITY], model[Metric.LEAF_DENSITY]
+    return holds(measured < expected + _SORTED_POINTS, f"leaf density {measured:.1f} %, model {expected:.1f} %")
 
 
-def leaf_order(*loads: QuestionLoad) -> Question:
-    """Where pages lie."""
-    return Question(
-        "the leaf pages lie in the order that the page model says",
-        "It shows which page the server takes when it splits one: this is what fragmentation counts.",
-        loads,
-        partial(same_as_model, ORDER),
-    )
+def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
+    """Exactly the model's leaf pages if its pages were all appended, else nearly; None for the other kind of trial."""
+    real, model = trial.values().get(Metric.LEAF_PAGES), trial.values(MODEL)
+    expected = model.get(Metric.LEAF_PAGES)
+    if real is None or expected is None or only_appends != (model.get(Metric.APPENDS) == expected - 1):
+        return None
+    right = real == expected if only_appends else abs(real - expected) <= max(2.0, _NEAR * expected)
+    return holds(right, f"{real:,.0f} leaf pages, model {expected:,.0f}")
+
+
+def _after_phases(deeds: Sequence[str], within: float, trial: JudgedTrial) -> Verdict:
+    """Compares the leaf pages after each phase that does one of these with the model's, up to a share."""
+    leaves: dict[SubjectKind, dict[str, float]] = {SubjectKind.PHASE: {}, SubjectKind.MODEL_PHASE: {}}
+    for reading in trial.readings:
+        if reading.metric == Metric.LEAF_PAGES and reading.subject.kind in leaves and reading.value is not None:
+            leaves[reading.subject.kind][reading.subject.name] = reading.value
+    real, model = leaves[SubjectKind.PHASE], leaves[SubjectKind.MODEL_PHASE]
+    phases = [name for name in real if name in model and name.partition(" ")[2] in deeds]
+    if not phases:
+        return Verdict("not measured", "the leaf pages after phases are not known, or not predicted")
+    for name in phases:
+        if abs(real[name] - model[name]) > (max(2.0, within * model[name]) if within else 0.0):
+            pair = f"measured {real[name]:,.0f} leaf pages, model {model[name]:,.0f}"
+            return Verdict("differs", f"after phase {name}: {pair}")
+    return Verdict("equal")
+
+
+def _one_of_the_variants(trial: JudgedTrial) -> Verdict | None:
+    real = trial.about().get(Metric.LEAF_PAGES)
+    if real is None or real.value is None:
+        return Verdict("not measured", real.reason if real else "this server does not give the leaf pages")
+    measured = real.value
+    predicted = {
+        reading.subject.name: reading.value
+        for reading in trial.readings
+        if reading.subject.kind == SubjectKind.MODEL
+        and reading.subject.name
+        and reading.metric == Metric.LEAF_PAGES
+        and reading.value
+    }
+    if not predicted or max(predicted.values()) < _VARIANTS_APART * min(predicted.values()):
+        return None
+    nearest = min(predicted, key=lambda name: abs(predicted[name] - measured))
+    counts = ", ".join(f"{name} {count:,.0f}" for name, count in predicted.items())
+    if abs(measured - predicted[nearest]) <= _VARIANT_NEAR * predicted[nearest]:
+        return Verdict("equal", f"{nearest}: measured {measured:,.0f} leaf pages; {counts}")
+    return Verdict("differs", f"measured {measured:,.0f} leaf pages, model: {counts}")
+
+
+def _server_keys_ascend(trial: JudgedTrial) -> Verdict | None:
+    """One writer's keys alone show it: several writers race."""
+    keys, splits = trial.table.server_keys, trial.values().get(Metric.EDGE_AND_INTERIOR_SPLITS)
+    if keys is None or keys.order == "none" or splits is None or trial.writers > 1:
+        return None
+    return holds(splits == 0, f"{splits:,.0f} splits that move rows")
+
+
+def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
+    if trial.layout != "uuid-v4":
+        return None
+    leaf_density = trial.about().get(Metric.LEAF_DENSITY)
+    if leaf_density is None or leaf_density.value is None:
+        reason = leaf_density.reason if leaf_density else "this server does not give the leaf density"
+        return Verdict("not measured", reason)
+    if leaf_density.value >= _SORTED_DENSITY:
+        return Verdict("equal", f"leaf density {leaf_density.value:.1f} %")
+    return Verdict("differs", f"measured leaf density {leaf_density.value:.1f} %, sorted rows have more than 80 %")
+
+
+# The questions. Engines name the loads.
+
+
+def _asked(
+    statement: str, meaning: str, judge: Callable[[JudgedTrial], Verdict | None], **options: bool
+) -> Callable[..., Question]:
+    """The question as a function of the loads that answer it."""
+    return lambda *loads: Question(statement, meaning, loads, judge, **options)
+
+
+rows_are_there = _asked(
+    "each table holds exactly the rows that the server acknowledged",
+    "Layouts of every form go into their columns and come back byte for byte. A layout that fails would be missing "
+    "from every report.",
+    lambda _: Verdict("equal"),
+    every_trial=True,
+)
+pages = _asked(
+    "the index has the leaf and branch pages of the page model",
+    "The model knows where a full page is split and what fits on a page. Reports use it where a server cannot be "
+    "asked.",
+    partial(same_as_model, PAGES),
+)
+density = _asked(
+    "the leaf pages are as full as the page model says",
+    "It shows that the sizes of rows and of the space on a page are right, to the byte.",
+    partial(same_as_model, DENSITY),
+)
+leaf_order = _asked(
+    "the leaf pages lie in the order that the page model says",
+    "It shows which page the server takes when it splits one: this is what fragmentation counts.",
+    partial(same_as_model, ORDER),
+)
+split_counter = _asked(
+    "the server's counter of page splits is that of the page model",
+    "The counter is the only figure of splits that the server gives. Splits by kind are derived from the model.",
+    partial(same_as_model, (Metric.SPLIT_COUNTER,)),
+)
+log_holds_rows = _asked(
+    "the log grows by at least the bytes of the rows",
+    "A smaller figure would mean that the log's growth is read at the wrong moment, or in the wrong unit.",
+    _log_holds_rows,
+)
+in_order_of_sending = _asked(
+    "rows are inserted in the order in which they are sent, not sorted",
+    "Rows travel in arrays of parameters. A server that sorted them would leave full pages where random keys leave "
+    "69 %, and every layout would look alike.",
+    _in_order_of_sending,
+    of_any_run=True,
+)
+all_appended = _asked(
+    "where keys ascend, the index has exactly the leaf pages of the page model",
+    "It shows that the sizes of rows and pages are right, and that the column sorts as the adapter says: in "
+    "another order the keys would not ascend.",
+    partial(_leaf_pages, True),
+    of_any_run=True,
+)
+nearly_predicted = _asked(
+    "where pages are split, the index has the leaf pages of the page model, to 5 %",
+    "Where exactly the server splits a page is not documented, so the model cannot be exact here.",
+    partial(_leaf_pages, False),
+    of_any_run=True,
+)
+rebuilt = _asked(
+    "after a rebuild at a fill factor, the index has exactly the leaf pages of the page model",
+    "It shows how many rows a fill factor leaves on a page.",
+    partial(_after_phases, ("rebuild",), 0.0),
+)
+with_a_past = _asked(
+    "after deletions and more inserts, the index has the leaf pages of the page model, to 5 %",
+    "It shows what becomes of deleted rows, and of the pages that they leave empty: no document says all of it.",
+    partial(_after_phases, ("insert", "delete", "clean"), _NEAR),
+)
+sorted_in_bulk = _asked(
+    "rows that are loaded in bulk are sorted first, so that random keys leave full pages",
+    "It shows that the driver's bulk path works and is what reports call it.",
+    _sorted_in_bulk,
+)
 
 
 def arrival(how: str, *loads: QuestionLoad) -> Question:
@@ -173,163 +306,9 @@ def kinds_of_splits(where: str, *loads: QuestionLoad) -> Question:
     )
 
 
-def split_counter(*loads: QuestionLoad) -> Question:
-    """The server's own counter."""
-    return Question(
-        "the server's counter of page splits is that of the page model",
-        "The counter is the only figure of splits that the server gives. Splits by kind are derived from the model.",
-        loads,
-        partial(same_as_model, (Metric.SPLIT_COUNTER,)),
-    )
-
-
-def log_holds_rows(*loads: QuestionLoad) -> Question:
-    """The volume of the log, of which there is no model: a lower bound."""
-    return Question(
-        "the log grows by at least the bytes of the rows",
-        "A smaller figure would mean that the log's growth is read at the wrong moment, or in the wrong unit.",
-        loads,
-        _log_holds_rows,
-    )
-
-
-def _log_holds_rows(trial: JudgedTrial) -> Verdict:
-    log = trial.about().get(Metric.LOG_BYTES)
-    if log is None or log.value is None:
-        return Verdict("not measured", log.reason if log else "this server does not give its log's growth")
-    least = trial.rows * ((trial.table.column.width or 0) + trial.table.payload)
-    if log.value >= least:
-        return Verdict("equal")
-    return Verdict("differs", f"measured {_number(log.value)} bytes, the rows have at least {_number(least)}")
-
-
-# Questions about adapters that no live server has confirmed
-
-
-def holds(right: bool, evidence: str) -> Verdict:
-    """`equal`, or `differs` with what was measured."""
-    return Verdict("equal") if right else Verdict("differs", f"measured {evidence}")
-
-
-def in_order_of_sending(*loads: QuestionLoad) -> Question:
-    """Whether arrays of parameters are single inserts."""
-    return Question(
-        "rows are inserted in the order in which they are sent, not sorted",
-        "Rows travel in arrays of parameters. A server that sorted them would leave full pages where random keys leave "
-        "69 %, and every layout would look alike.",
-        loads,
-        _in_order_of_sending,
-        of_any_run=True,
-    )
-
-
-def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
-    """Keys for which the model splits pages show it: sorted rows would leave full pages."""
-    real, model = trial.values(), trial.values(MODEL)
-    if Metric.LEAF_DENSITY not in real or Metric.LEAF_DENSITY not in model:
-        return None
-    split = model.get(Metric.INTERIOR_SPLITS, 0.0) + model.get(Metric.EDGE_SPLITS, 0.0)
-    if split < 0.2 * model[Metric.LEAF_PAGES] or model[Metric.LEAF_PAGES] < 50:
-        return None
-    measured, expected = real[Metric.LEAF_DENSITY], model[Metric.LEAF_DENSITY]
-    return holds(measured < expected + _SORTED_POINTS, f"leaf density {measured:.1f} %, model {expected:.1f} %")
-
-
-def all_appended(*loads: QuestionLoad) -> Question:
-    """The sizes of rows and pages, and the order of the columns."""
-    return Question(
-        "where keys ascend, the index has exactly the leaf pages of the page model",
-        "It shows that the sizes of rows and pages are right, and that the column sorts as the adapter says: in "
-        "another order the keys would not ascend.",
-        loads,
-        partial(_leaf_pages, True),
-        of_any_run=True,
-    )
-
-
-def nearly_predicted(*loads: QuestionLoad) -> Question:
-    """Where pages are split."""
-    return Question(
-        "where pages are split, the index has the leaf pages of the page model, to 5 %",
-        "Where exactly the server splits a page is not documented, so the model cannot be exact here.",
-        loads,
-        partial(_leaf_pages, False),
-        of_any_run=True,
-    )
-
-
-def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
-    """Exactly the model's leaf pages if its pages were all appended, else nearly; None for the other kind of trial."""
-    real, model = trial.values().get(Metric.LEAF_PAGES), trial.values(MODEL)
-    expected = model.get(Metric.LEAF_PAGES)
-    if real is None or expected is None or only_appends != (model.get(Metric.APPENDS) == expected - 1):
-        return None
-    right = real == expected if only_appends else abs(real - expected) <= max(2.0, _NEAR * expected)
-    return holds(right, f"{real:,.0f} leaf pages, model {expected:,.0f}")
-
-
-def rebuilt(load: QuestionLoad) -> Question:
-    """What a fill factor leaves on a page."""
-    return Question(
-        "after a rebuild at a fill factor, the index has exactly the leaf pages of the page model",
-        "It shows how many rows a fill factor leaves on a page.",
-        (load,),
-        partial(_after_phases, ("rebuild",), 0.0),
-    )
-
-
-def with_a_past(load: QuestionLoad) -> Question:
-    """What becomes of deleted rows and of pages that they leave empty."""
-    return Question(
-        "after deletions and more inserts, the index has the leaf pages of the page model, to 5 %",
-        "It shows what becomes of deleted rows, and of the pages that they leave empty: no document says all of it.",
-        (load,),
-        partial(_after_phases, ("insert", "delete", "clean"), _NEAR),
-    )
-
-
-def _after_phases(deeds: Sequence[str], within: float, trial: JudgedTrial) -> Verdict:
-    """Compares the leaf pages after each phase that does one of these with the model's, up to a share."""
-    leaves: dict[SubjectKind, dict[str, float]] = {SubjectKind.PHASE: {}, SubjectKind.MODEL_PHASE: {}}
-    for reading in trial.readings:
-        if reading.metric == Metric.LEAF_PAGES and reading.subject.kind in leaves and reading.value is not None:
-            leaves[reading.subject.kind][reading.subject.name] = reading.value
-    real, model = leaves[SubjectKind.PHASE], leaves[SubjectKind.MODEL_PHASE]
-    phases = [name for name in real if name in model and name.partition(" ")[2] in deeds]
-    if not phases:
-        return Verdict("not measured", "the leaf pages after phases are not known, or not predicted")
-    for name in phases:
-        if abs(real[name] - model[name]) > (max(2.0, within * model[name]) if within else 0.0):
-            pair = f"measured {real[name]:,.0f} leaf pages, model {model[name]:,.0f}"
-            return Verdict("differs", f"after phase {name}: {pair}")
-    return Verdict("equal")
-
-
 def one_of_the_variants(statement: str, meaning: str, *loads: QuestionLoad) -> Question:
     """Which of the rules that the documentation leaves open is the server's (`Engine.model_variants`)."""
     return Question(statement, meaning, loads, _one_of_the_variants, of_any_run=True)
-
-
-def _one_of_the_variants(trial: JudgedTrial) -> Verdict | None:
-    real = trial.about().get(Metric.LEAF_PAGES)
-    if real is None or real.value is None:
-        return Verdict("not measured", real.reason if real else "this server does not give the leaf pages")
-    measured = real.value
-    predicted = {
-        reading.subject.name: reading.value
-        for reading in trial.readings
-        if reading.subject.kind == SubjectKind.MODEL
-        and reading.subject.name
-        and reading.metric == Metric.LEAF_PAGES
-        and reading.value
-    }
-    if not predicted or max(predicted.values()) < _VARIANTS_APART * min(predicted.values()):
-        return None
-    nearest = min(predicted, key=lambda name: abs(predicted[name] - measured))
-    counts = ", ".join(f"{name} {count:,.0f}" for name, count in predicted.items())
-    if abs(measured - predicted[nearest]) <= _VARIANT_NEAR * predicted[nearest]:
-        return Verdict("equal", f"{nearest}: measured {measured:,.0f} leaf pages; {counts}")
-    return Verdict("differs", f"measured {measured:,.0f} leaf pages, model: {counts}")
 
 
 def server_keys_ascend(meaning: str, load: QuestionLoad) -> Question:
@@ -341,33 +320,3 @@ def server_keys_ascend(meaning: str, load: QuestionLoad) -> Question:
         _server_keys_ascend,
         of_any_run=True,
     )
-
-
-def _server_keys_ascend(trial: JudgedTrial) -> Verdict | None:
-    """One writer's keys alone show it: several writers race."""
-    keys, splits = trial.table.server_keys, trial.values().get(Metric.EDGE_AND_INTERIOR_SPLITS)
-    if keys is None or keys.order == "none" or splits is None or trial.writers > 1:
-        return None
-    return holds(splits == 0, f"{splits:,.0f} splits that move rows")
-
-
-def sorted_in_bulk(load: QuestionLoad) -> Question:
-    """The load path that sorts."""
-    return Question(
-        "rows that are loaded in bulk are sorted first, so that random keys leave full pages",
-        "It shows that the driver's bulk path works and is what reports call it.",
-        (load,),
-        _sorted_in_bulk,
-    )
-
-
-def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
-    if trial.layout != "uuid-v4":
-        return None
-    leaf_density = trial.about().get(Metric.LEAF_DENSITY)
-    if leaf_density is None or leaf_density.value is None:
-        reason = leaf_density.reason if leaf_density else "this server does not give the leaf density"
-        return Verdict("not measured", reason)
-    if leaf_density.value >= _SORTED_DENSITY:
-        return Verdict("equal", f"leaf density {leaf_density.value:.1f} %")
-    return Verdict("differs", f"measured leaf density {leaf_density.value:.1f} %, sorted rows have more than 80 %")

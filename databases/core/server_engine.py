@@ -70,6 +70,10 @@ class ServerEngine(Engine):
         """A new connection to the coordination table of writers on many machines."""
         return cast("CoordinationTable", resolve_name(f"{self.folder}.owned_schema:coordination_table")(address))
 
+    def inspects(self, target: str) -> bool:
+        """Whether it is the URL of a server of this engine, and the engine has an inspector."""
+        return "inspector" in self.parts and self.reached_by(target)
+
     def inspector(self, target: str) -> Inspector:
         """A read-only connection to the database of a URL."""
         return cast("Inspector", self.part("inspector")(self.address_of(target, {})))

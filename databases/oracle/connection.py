@@ -6,8 +6,10 @@ python-oracledb's thin mode needs no client libraries.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import closing
+from threading import Thread
 from typing import Any
 
 from keybench.databases.contract.roles import Address
@@ -86,13 +88,14 @@ def missing() -> str:
 
 
 def connect(address: Address, service: str = "", *, administer: bool = False) -> OracleConnection:
-    """A connection; `administer` as SYSDBA.
+    """A connection, within LOGIN_SECONDS; `administer` as SYSDBA.
 
     EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
     """
     module, parameters = driver(), address.parameters
     try:
-        raw = module.connect(
+        raw = _answer_in_time(
+            module.connect,
             user=parameters.get("user"),
             password=address.secret.reveal() if address.secret else None,
             host=parameters.get("host", "localhost"),
@@ -110,3 +113,24 @@ def connect(address: Address, service: str = "", *, administer: bool = False) ->
     else:
         return OracleConnection(raw, module)
     raise problem  # outside the handler, so that the driver's error is not shown with it
+
+
+def _answer_in_time(connect: Callable[..., Any], **parameters: Any) -> Any:
+    """The new connection; TimeoutError if it takes longer than LOGIN_SECONDS, and it is closed if it comes later.
+
+    The driver's own timeout covers only the TCP connection: it would wait for ever for a server that stays silent.
+    """
+    answer: Future[Any] = Future()
+
+    def log_in() -> None:
+        try:
+            answer.set_result(connect(**parameters))
+        except BaseException as error:
+            answer.set_exception(error)
+
+    Thread(target=log_in, name="keybench-login", daemon=True).start()
+    try:
+        return answer.result(LOGIN_SECONDS)
+    except TimeoutError:
+        answer.add_done_callback(lambda late: None if late.exception() else late.result().close())
+        raise TimeoutError(f"no answer within {LOGIN_SECONDS:g} s") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -96,3 +97,8 @@ def test_both_are_marked() -> None:
     assert all(on.inspects_by_document for on in (MSSQL, ORACLE))
     assert MSSQL.inspects("mssql://sa@h/shop")
     assert ORACLE.inspects("oracle://me@h/service")
+
+
+def test_an_engine_without_an_inspector_inspects_nothing() -> None:
+    parts = {part: place for part, place in ORACLE.parts.items() if part != "inspector"}
+    assert not replace(ORACLE, parts=parts).inspects("oracle://me@h/service")

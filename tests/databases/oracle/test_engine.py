@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import socket
 import sys
+import threading
+import time
 
 import oracledb
 import pytest
@@ -54,6 +56,25 @@ def test_a_port_where_nothing_listens() -> None:
     assert f"Oracle at 127.0.0.1:{port}/s cannot be reached: " in str(error)
     assert "Connection refused" in str(error)
     del error
+    gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the driver leaves its socket open
+def test_a_listener_that_stays_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "LOGIN_SECONDS", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1]
+        begin = time.monotonic()
+        error = failure(ENGINE, f"oracle://me@127.0.0.1:{port}/s?password=x")
+        assert time.monotonic() - begin < 3
+    assert isinstance(error, EnvironmentMissing)
+    assert str(error).startswith(f"Oracle at 127.0.0.1:{port}/s cannot be reached: no answer within 0.5 s.")
+    del error
+    for thread in threading.enumerate():
+        if thread.name == "keybench-login":  # the listener has gone, which ends the driver's wait
+            thread.join(5)
     gc.collect()
 
 

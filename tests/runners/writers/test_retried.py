@@ -106,16 +106,16 @@ def test_two_that_create_what_does_not_exist_do_not_both_succeed(target: Target,
                 for i, one in enumerate(retried)
             ]
             for one, work_list in zip(retried, works, strict=True):
-                one.isolated.begin()
+                one.session.begin()
                 assert one.session.find(work_list[0].keys[0]) == 0  # type: ignore[attr-defined]
             outcomes = []
             for one, work_list in zip(retried, works, strict=True):
                 try:
                     one.session.send(work_list[0].batch)  # type: ignore[attr-defined]
-                    one.isolated.commit()
+                    one.session.commit()
                     outcomes.append("committed")
                 except Aborted:
-                    one.isolated.rollback()
+                    one.session.rollback()
                     outcomes.append("rolled back")
             assert outcomes == ["committed", "rolled back" if refused else "committed"], level
             if refused:
