@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
@@ -32,10 +33,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     second process starts at once. The function releases the interpreter lock and does not check indices. Tests do that
     (`NUMBA_BOUNDSCHECK=1`).
     """
-    compiled: Callable[P, R] = _of_few_types(
-        _cached(lambda **cache: numba.njit(nogil=True, error_model="numpy", **cache)(function))
-    )
-    return compiled
+    return _compiled(function)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
@@ -43,26 +41,34 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
     A call passes seven words for each array and counts references to it. That is more work than many short loops.
     """
-    compiled: Callable[P, R] = _of_few_types(
-        _cached(lambda **cache: numba.njit(nogil=True, error_model="numpy", forceinline=True, **cache)(function))
-    )
+    return _compiled(function, forceinline=True)
+
+
+def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
+    """The function as Python calls it. Kernels call a second one, for which no entry from Python is made: that would
+    take a third of the time to compile it."""
+    within = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    within.__qualname__ = f"{function.__qualname__}.within"  # names its file in the cache
+    for_kernels = _cached(within, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    for_python = _cached(function, **options)
+    for_python.get_call_template = _of_few_types(for_kernels.get_call_template)
+    for_python.get_overload = for_kernels.get_overload
+    compiled: Callable[P, R] = for_python
     return compiled
 
 
-def _of_few_types(compiled: Any) -> Any:
-    """The same kernel, which other kernels call with one type for all signed integers.
+def _of_few_types(resolve: Callable[[Any, Any], Any]) -> Callable[[Sequence[Any], Mapping[str, Any]], Any]:
+    """The same resolution of a call from a kernel, with one type for all signed integers.
 
     For numba each literal has a type of its own, and each width: it would compile `touch(page, True)` and
     `touch(page, False)` apart, and once more for a page from an int32 array. Types of unsigned integers stay: what is
     computed from them depends on it. The call is resolved by numba.core.types.functions.Dispatcher.get_call_type.
     """
-    resolve = compiled.get_call_template
 
     def get_call_template(args: Sequence[Any], kws: Mapping[str, Any]) -> Any:
         return resolve([_plain(each) for each in args], {name: _plain(each) for name, each in kws.items()})
 
-    compiled.get_call_template = get_call_template
-    return compiled
+    return get_call_template
 
 
 def _plain(given: Any) -> Any:
@@ -71,15 +77,16 @@ def _plain(given: Any) -> Any:
     return types.int64 if isinstance(plain, types.Integer) and plain.signed else plain
 
 
-def _cached(compile_: Callable[..., Any]) -> Any:
-    """The result of `compile_(cache=True)`, with the machine code in `_directory`."""
+def _cached(function: Callable[..., Any], **options: bool) -> Any:
+    """numba's compiler of a function, with the machine code in `_directory`."""
     settings: Any = numba.config
     given = settings.CACHE_DIR
+    options = {"nogil": True, **options}
     try:
         settings.CACHE_DIR = given or _directory()
-        return compile_(cache=True)
+        return numba.njit(error_model="numpy", cache=True, **options)(function)
     except RuntimeError:  # no directory can be written: every process compiles anew
-        return compile_()
+        return numba.njit(error_model="numpy", **options)(function)
     finally:
         settings.CACHE_DIR = given
 
