@@ -154,7 +154,7 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
         ends = _ends(n)
         shared = [shared_by_chance(end / share) for end in ends.tolist()]
         pages = [float(end) / n * leaves.value for end in (ends + np.append(0, ends[:-1])) / 2]
-        load = Load(ranks, ends.tolist(), growth.rows_per_tx, None, shared, pages, look_ups=False)
+        load = Load(ranks, ends.tolist(), growth.rows_per_tx, None, shared, pages)
         cost = _remembered(model, load, replace(server, share=share))
         if not seed and growth.writers > 1:
             writers = (np.arange(n) % growth.writers).astype(np.int16)
@@ -263,7 +263,7 @@ def _cost(
     stored = rows.words.astype(">u8").view(np.uint8)
     shared = [round(one, 2) for one in shared_bytes(stored, rows.ranks, ends)]
     writers = rows.writers if int(rows.writers.max()) else None
-    load = Load(rows.ranks, ends.tolist(), rows_per_tx, writers, shared, pages, look_ups=False)
+    load = Load(rows.ranks, ends.tolist(), rows_per_tx, writers, shared, pages)
     assert isinstance(model, PredictsCost)
     if isinstance(model, SizedByValue):
         return model.load_cost(replace(load, sizes=model.sizes(rows.keys)), server)

@@ -35,7 +35,7 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (the 
                 continue
             if model is None or isinstance(model, SizedByValue) or not isinstance(model, PredictsCost):
                 continue
-            whole = partial(model.load_cost, Load(ranks, [ROWS], 1000, look_ups=False), Server(cache_bytes=_CACHE))
+            whole = partial(model.load_cost, Load(ranks, [ROWS], 1000), Server(cache_bytes=_CACHE))
             alone, cost = _medians((partial(model.insert, ranks), whole), max(3, repetitions))
             yield (
                 f"  {on.title:<12} {order:<18} {1e9 * cost / ROWS:6.1f} ns a row  {cost / alone:5.2f} × its pages alone"

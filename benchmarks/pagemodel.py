@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -40,10 +39,6 @@ _OTHER_TARGETS = {
 """Targets of engines whose leaves depend on their neighbours."""
 _MEMORY_TARGET = 24.0
 _SERVER_TARGET = 15
-_THREADS = 2
-_THREADED = f"random, {_THREADS} threads"
-_AT_ONCE = f"{_THREADS} models at once"
-"""Limit of this machine's cores and memory: two threads that share only the ranks."""
 _RANKED = "ranking of 16-byte keys"
 
 
@@ -70,10 +65,10 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (the 
                 yield from _beside_server(on, kind, repetitions)
 
 
-def _model(on: Engine, **parameters: float | str) -> PageModel | SizedByValue | None:
+def _model(on: Engine) -> PageModel | SizedByValue | None:
     """The model for the usual GUID column, with a clustered key where the engine has that; None without a model."""
     try:
-        return on.page_model(Table("benchmark", columns(on)[0], _PAYLOAD), **parameters)
+        return on.page_model(Table("benchmark", columns(on)[0], _PAYLOAD))
     except UsageError:
         return None
 
@@ -111,14 +106,6 @@ def _speed(n: int, repetitions: int) -> Iterator[str]:
         for order in _ORDERS:
             ways[on.title, order] = _inserting(model, ranks[order])
         targets |= {(on.title, order): value for order, value in _OTHER_TARGETS.get(name, _TARGETS).items()}
-    for on in engines().values():
-        try:
-            threaded = _model(on, threads=_THREADS)
-        except UsageError:
-            continue
-        if threaded is not None and (alone := ways.get((on.title, "random"))):
-            ways[on.title, _THREADED] = _inserting(threaded, ranks["random"])
-            ways[on.title, _AT_ONCE] = partial(_at_once, alone)
     for way in ways.values():
         if n <= ROWS[0]:
             way()  # compiles kernels, or loads them from the cache
@@ -133,9 +120,6 @@ def _speed(n: int, repetitions: int) -> Iterator[str]:
     for (title, what), seconds in seconds_of.items():
         ratio = sort / median(seconds)
         line = f"  {title or 'all':<12} {what:<21} {1e9 * median(seconds) / n:7.1f} ns a row   {ratio:6.2f} × sort"
-        if what in (_THREADED, _AT_ONCE):
-            work = 1 if what == _THREADED else _THREADS
-            line += f"   {work * median(seconds_of[title, 'random']) / median(seconds):5.2f} × one core"
         if target := targets.get((title, what)):
             line += f"   target ≥ {target:g}: {'met' if ratio >= target else 'NOT met'}"
         yield line
@@ -145,11 +129,6 @@ def _inserting(model: PageModel | SizedByValue, ranks: NDArray[np.int64]) -> Cal
     if isinstance(model, SizedByValue):
         raise TypeError("keys of one size have entries of one size")
     return lambda: model.insert(ranks)
-
-
-def _at_once(work: Callable[[], object]) -> None:
-    with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(lambda _: work(), range(_THREADS)))
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from keybench.databases.registry import engine
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, KeepsState
-from keybench.pagemodels.half_split.page_deletion import PageDeletion, drop_empty
-from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.sorted_build import SortedBuild
-from keybench.pagemodels.half_split.state import Rules, StatefulSplitModel
+from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild, drop_empty
+from keybench.pagemodels.half_split.kernel import Rule
+from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.page_stats import PageStats
 
 Ranks = NDArray[np.int64]
@@ -33,16 +32,17 @@ BRANCH = 200
 """Entries of a branch page, which does not matter."""
 
 
-def half_split_tree(room: int) -> StatefulSplitModel:
+def half_split_tree(room: int) -> SplitModel:
     """The tree of the theory: a full page splits in the middle, an empty page is freed at once, nothing is merged."""
     half = (room + 1) // 2
     leaf, branch = Rule(room, room, half, half, half), Rule(BRANCH, BRANCH, BRANCH // 2, BRANCH // 2, BRANCH // 2)
     build = SortedBuild(lambda fill: max(1, room * fill // 100), lambda _fill: BRANCH, lambda _fill: leaf)
-    return StatefulSplitModel(
+    return SplitModel(
         leaf=leaf,
         branch=branch,
         density=lambda _n, used, pages: 100 * used / (room * pages),
-        rules=Rules(build, PageDeletion(drop_empty, waits=False)),
+        build=build,
+        deletion=PageDeletion(drop_empty, waits=False),
     )
 
 

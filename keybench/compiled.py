@@ -47,7 +47,9 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     """The function as Python calls it. Kernels call a second one, for which no entry from Python is made: that would
     take a third of the time to compile it."""
-    within = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    within = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
     within.__qualname__ = f"{function.__qualname__}.within"  # names its file in the cache
     for_kernels = _cached(within, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
     for_python = _cached(function, **options)
@@ -80,13 +82,13 @@ def _plain(given: Any) -> Any:
 def _cached(function: Callable[..., Any], **options: bool) -> Any:
     """numba's compiler of a function, with the machine code in `_directory`."""
     settings: Any = numba.config
+    njit: Any = numba.njit
     given = settings.CACHE_DIR
-    options = {"nogil": True, **options}
     try:
         settings.CACHE_DIR = given or _directory()
-        return numba.njit(error_model="numpy", cache=True, **options)(function)
+        return njit(nogil=True, error_model="numpy", cache=True, **options)(function)
     except RuntimeError:  # no directory can be written: every process compiles anew
-        return numba.njit(error_model="numpy", **options)(function)
+        return njit(nogil=True, error_model="numpy", **options)(function)
     finally:
         settings.CACHE_DIR = given
 

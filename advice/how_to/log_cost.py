@@ -64,7 +64,7 @@ def log_bytes(
             words, ranks = words[order], ranks[order]
         ends = [there, there + come]
         shared = shared_bytes(words.astype(">u8").view(np.uint8), ranks, ends)
-        load = Load(ranks, ends, rows_per_tx, shared=shared, look_ups=False)
+        load = Load(ranks, ends, rows_per_tx, shared=shared)
         log = model.load_cost(load, replace(server, share=1 / small)).log
         if log is None:
             return None

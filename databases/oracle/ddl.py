@@ -102,7 +102,7 @@ def entry_bytes(column: Column, payload: int, key: KeyRole) -> int:
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
     """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with redo and undo)."""
-    index = entry_bytes(column, payload, key) * _BLOCK_BYTES / records.leaf_bytes(2)
+    index = entry_bytes(column, payload, key) * _BLOCK_BYTES / records.LEAF_BYTES
     beneath = 1.25 * (records.table_entry(column.width or WIDEST_KEY, payload)) if key != "clustered" else 0.0
     if key == "by-date":
         beneath += records.nonunique_entry(_MOMENT_BYTES) * (1.25 + 1 / EMPTIEST)

@@ -40,8 +40,6 @@ class Load:
     some logs write the numbers of pages, and large ones take more bytes. None: those that the rows make."""
     restart: int | None = None
     """Rows after which the server is restarted, so that its cache is empty; None if it is not."""
-    look_ups: bool = True
-    """Whether `LoadCost.look_ups` is wanted."""
     sizes: NDArray[np.uint16] | None = None
     """(n,): bytes of each row's entry, in order of arrival; for a model that is a `SizedByValue`."""
 
@@ -57,8 +55,6 @@ class Server:
     wal_autocheckpoint in bytes of frames. None: as on servers that keybench starts."""
     durable: bool = True
     """Whether pages are protected against a torn write: full-page images, doublewrite."""
-    log_compression: bool = False
-    """Whether images of pages are compressed in the log."""
     log_position: int = 0
     """The place in the log where the load's first record goes, in bytes, just after a checkpoint."""
     share: float = 1.0
@@ -111,18 +107,6 @@ class Log:
     """Checkpoints that began."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LookUps:
-    """Pages that are read for a row right after the load, with the cache as the load left it (`look_ups`)."""
-
-    any_row: float
-    """A look-up by key, of any row."""
-    newest: float
-    """A look-up by key among the newest hundredth of the rows."""
-    window: float
-    """A row of a window of time, a hundredth of all in the middle of the load, found by its keys: each page once."""
-
-
 @dataclass(frozen=True, eq=False)
 class LoadCost:
     """What a load costs. What a model does not know is None."""
@@ -131,7 +115,6 @@ class LoadCost:
     written: Pages | None = None
     """Pages written to the data files."""
     log: Log | None = None
-    look_ups: LookUps | None = None
     note: str = ""
     """What a reader must know of these figures: that no live server has confirmed the rule behind them."""
 

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.costs.contract import Load, LoadCost, LookUps, Pages, Server
-from keybench.pagemodels.costs.look_ups import look_ups
+from keybench.pagemodels.costs.contract import Load, LoadCost, Pages, Server
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry, borders, leaves_touched, part_of, touched
-from keybench.pagemodels.half_split.state import StatefulSplitModel
-from keybench.pagemodels.half_split.tree import TreeLevel, build_branches, noted_level
+from keybench.pagemodels.half_split.levels import build_branches, build_level
+from keybench.pagemodels.half_split.model import SplitModel
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
@@ -50,7 +49,7 @@ class _Cache(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainCacheModel(StatefulSplitModel):
+class PlainCacheModel(SplitModel):
     """An index with a plain cache behind it; a `PredictsCost`."""
 
     table_rows: int
@@ -60,7 +59,7 @@ class PlainCacheModel(StatefulSplitModel):
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """Pages read into the cache, and changed pages that left it."""
         n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
-        level = noted_level(load.ranks, self.leaf)
+        level = build_level(load.ranks, self.leaf, noted=True)
         above = build_branches(level, self.branch)
         leaves = ancestry(level)
         branches = ancestry(above[0]) if above else Ancestry(*(np.empty(0, field.dtype) for field in leaves))
@@ -82,23 +81,12 @@ class PlainCacheModel(StatefulSplitModel):
             if parents is not None:
                 touched(branches, parents, at, first, over)
             _use_rows(cache, leaves, branches, first, at, over, ends, restart, counts)
-        after = _look_ups(level, load.ranks, cache) if load.look_ups and n else None
-        return LoadCost(Pages(*counts[:, 0].T), Pages(*counts[:, 1].T), look_ups=after, note=NOTE)
+        return LoadCost(Pages(*counts[:, 0].T), Pages(*counts[:, 1].T), note=NOTE)
 
 
-def with_plain_cache(model: StatefulSplitModel, table_rows: int) -> PlainCacheModel:
+def with_plain_cache(model: SplitModel, table_rows: int) -> PlainCacheModel:
     """The same page model, with a cache of pages of 8 KiB behind it; `table_rows` as of `PlainCacheModel`."""
     return PlainCacheModel(**{field.name: getattr(model, field.name) for field in fields(model)}, table_rows=table_rows)
-
-
-def _look_ups(level: TreeLevel, ranks: Integers, cache: _Cache) -> LookUps:
-    """What look-ups of whole rows read after the load."""
-    leaf = np.repeat(np.arange(len(level), dtype=np.int32), level.rows)[ranks]
-    present = cache.state != _ABSENT
-    if not cache.table_rows:
-        return look_ups(leaf, present)
-    table = np.arange(len(ranks), dtype=np.int32) // np.int32(cache.table_rows)
-    return look_ups(leaf, present, table, present[cache.first_table :])
 
 
 @kernel

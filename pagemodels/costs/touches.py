@@ -1,9 +1,9 @@
 """Which page of a level each row touches.
 
-Of leaves the model notes it as it inserts rows (`noted_level`): 4 bytes a row. For the levels above them nothing about
-single rows is kept. A split gives the upper entries of a page to a new page. So a final page and the pages from which
-it was split off tell where an entry was at a time: on the final page of its key, or, if that was not there yet, on the
-page from which it came, and so on.
+Of leaves the model notes it as it inserts rows (`TreeLevel.noted`): 4 bytes a row. For the levels above them nothing
+about single rows is kept. A split gives the upper entries of a page to a new page. So a final page and the pages from
+which it was split off tell where an entry was at a time: on the final page of its key, or, if that was not there yet,
+on the page from which it came, and so on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
-from keybench.pagemodels.half_split.tree import TreeLevel
+from keybench.pagemodels.half_split.levels import TreeLevel
 
 Integers = NDArray[np.int64]
 Pages = NDArray[np.int32]
@@ -109,7 +109,7 @@ def touched(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: int
 
 def leaves_touched(level: TreeLevel, chunk: int = 1 << 15) -> Iterator[tuple[int, Pages]]:
     """(a row, the leaf into which it goes and those of rows that follow, by their places in key order), some rows at a
-    time. Of a `noted_level`."""
+    time. Of a level that `build_level` has `noted`."""
     noted, places = level.noted, level.places
     assert noted is not None
     assert places is not None

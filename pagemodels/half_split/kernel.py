@@ -7,20 +7,20 @@ to borders inside a cell. When a leaf splits, the narrower part takes the new sl
 most log2(n) times, whatever the order of arrival. A row thus costs the same few memory accesses at any size.
 
 A split changes nothing outside its leaf's range. Each page remembers the row that made it, and sorting by those rows
-numbers the pages at the end (`tree.page_numbers`). So ranges of ranks can be simulated apart and at the same time.
-Ranges of many rows are also simulated one after another, some rows of each at a time (`regroup`), which keeps a range
-in the cache.
+numbers the pages at the end (`levels.page_numbers`). So of many rows those of one range can go before those of another
+(`regroup`), which keeps a range in the cache.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.memory import prefetch, select, uncounted
+from keybench.pagemodels.memory import prefetch, select, sort, uncounted
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
 """Why a page exists: it is the first one, or a split of this kind made it."""
@@ -31,7 +31,7 @@ came by a split rather than by a later insertion, and the number of its page whe
 SLOT_FIELDS: Final = 8  # half a cache line
 
 USED_SLOTS, LAST = range(2)
-"""Fields of the state: slots in use; the slot of the rightmost leaf of the index, −1 where it lies in another range."""
+"""Fields of the state: slots in use; the slot of the rightmost leaf."""
 
 _AHEAD: Final = 32  # so many rows before a page is noted, its place in memory is prefetched
 ALONE: Final = -1
@@ -39,7 +39,7 @@ ALONE: Final = -1
 
 
 class Leaves(NamedTuple):
-    """The leaves of a range of ranks. A slot is a leaf's place in `slots`, `births`, `kinds` and `content`."""
+    """The leaves of a level. A slot is a leaf's place in `slots`, `births`, `kinds` and `content`."""
 
     cells: NDArray[np.int32]
     """The slot of each cell's first rank."""
@@ -55,24 +55,60 @@ class Leaves(NamedTuple):
     """(2,): by the names above."""
     scratch: NDArray[np.int32]
     """(entries + 1,): the entries of a leaf that is being split."""
-    low: int
-    """The lowest rank of the range."""
     shift: int
     """A cell is 1 << shift ranks wide."""
 
 
 class SplitRules(NamedTuple):
-    """When a leaf is full and how it splits; `rule.Rule` explains each."""
+    """When a leaf is full and how it splits; `Rule` explains each."""
 
     room: int
     room_last: int
     keep: NDArray[np.int64]
     """(3,): what stays left by number of entries, by kind of split."""
-    share: float
     at_insertion: bool
     together: int
     choices: NDArray[np.int64]
     """(3, most): what may stay left by kind of split, the best first, zeros behind the last; (3, 0) for no choices."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a page is full and how it splits. Room is in entries; in bytes where entries have different sizes, of which
+    half stay left, except in ALONE appends."""
+
+    room: int
+    """Room of any page but the rightmost."""
+    room_last: int
+    """Room of the rightmost page."""
+    keep_append: int = ALONE
+    """Entries that stay left when the rightmost page splits for a key above all present: a number, or all (ALONE)."""
+    keep_edge: int = 0
+    """Entries that stay left when the rightmost page splits for any other key."""
+    keep_interior: int = 0
+    """Entries that stay left when any other page splits."""
+    at_insertion: bool = False
+    """Whether insertions that ascend inside the index split at the new entry instead."""
+    smallest: int = 1
+    """Smallest size of an entry."""
+    together: int = 1
+    """Entries of each key, if splits between different keys are preferred; the key of a rank is rank // together."""
+    choices: tuple[tuple[int, ...], ...] = ()
+    """For each kind of split, if `together` is above 1: what may stay left, the best first. The first choice that parts
+    no key is taken."""
+
+    @property
+    def entries(self) -> int:
+        """Maximum entries of a page."""
+        return max(self.room, self.room_last) // self.smallest
+
+    def compiled(self) -> SplitRules:
+        """As the kernel takes it."""
+        choices = np.zeros((3, max(map(len, self.choices), default=0)), np.int64)
+        for kind, given in enumerate(self.choices):
+            choices[kind, : len(given)] = given
+        keep = np.array([self.keep_append, self.keep_edge, self.keep_interior], np.int64)
+        return SplitRules(self.room, self.room_last, keep, self.at_insertion, self.together, choices)
 
 
 @kernel
@@ -92,14 +128,14 @@ def _kept_at_insertion(items: NDArray[np.int32], n: int, rank: int, previous: in
 
 
 @kernel
-def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], share: float) -> int:
-    """Sorts the items. Returns how many of the lowest take at most `share` of all bytes: at least 1, not all."""
-    items[:n].sort()
+def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16]) -> int:
+    """Sorts the items. Returns how many of the lowest take at most half of all bytes: at least 1, not all."""
+    sort(items, n)
     total = 0
     for i in range(n):
         total += sizes[items[i]]
     used, kept = 0, 0
-    while kept < n - 1 and (used + sizes[items[kept]] <= share * total or not kept):
+    while kept < n - 1 and (used + sizes[items[kept]] <= 0.5 * total or not kept):
         used += sizes[items[kept]]
         kept += 1
     return kept
@@ -108,7 +144,7 @@ def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], s
 @kernel
 def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int64], together: int) -> int:
     """Sorts the items. Returns the first of the choices that parts no key's entries; 0 where all choices do."""
-    items[:n].sort()
+    sort(items, n)
     for keep in choices:
         if keep > 0 and items[keep - 1] // together != items[keep] // together:
             return int(keep)
@@ -138,7 +174,7 @@ def split(
     if kind == APPEND and rules.keep[APPEND] == ALONE:
         keep = count
     elif len(sizes) and not keep:
-        keep = _kept_by_size(scratch, items, sizes, rules.share)
+        keep = _kept_by_size(scratch, items, sizes)
     elif rules.together > 1:
         keep = _kept_between_keys(scratch, items, rules.choices[kind], rules.together)
     else:
@@ -168,9 +204,8 @@ def split(
     slots[right, PREVIOUS], slots[right, NEXT] = left, after
     if slot == state[LAST]:
         state[LAST] = right
-    low, shift = leaves.low, leaves.shift
-    width = (1 << shift) - 1
-    for cell in range((first - low + width) >> shift, min((end - low + width) >> shift, len(cells))):
+    width = (1 << leaves.shift) - 1
+    for cell in range((first + width) >> leaves.shift, min((end + width) >> leaves.shift, len(cells))):
         cells[cell] = new
 
     for side in range(2):
@@ -208,19 +243,19 @@ def insert(
     Writes to `pages`, if it is not empty, the number of the page into which each row goes, after a split that the row
     caused: 0 for the first page, else the slot that was new when the page was made.
 
-    An entry takes `sizes[rank]`, or 1 if `sizes` is empty. All ranks lie in low … low + (len(cells) << shift) − 1.
+    An entry takes `sizes[rank]`, or 1 if `sizes` is empty. All ranks lie in 0 … (len(cells) << shift) − 1.
     Returns how many were inserted: fewer than all if the slots are used up.
     """
     leaves, rules = uncounted(leaves), uncounted(rules)
     fixed, timed, noted = len(sizes) == 0, len(times) > 0, len(pages) > 0
     cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
-    low, shift, room, room_last = leaves.low, leaves.shift, rules.room, rules.room_last
+    shift, room, room_last = leaves.shift, rules.room, rules.room_last
     last = state[LAST]
     for i in range(len(ranks)):
         if noted and timed:
             prefetch(pages, start + times[min(i + _AHEAD, len(ranks) - 1)])
         rank = ranks[i]
-        slot = int(cells[(rank - low) >> shift])
+        slot = int(cells[rank >> shift])
         while rank >= slots[slot, UPPER]:
             slot = int(slots[slot, NEXT])
         used = slots[slot, USED] + (1 if fixed else int(sizes[rank]))
@@ -244,49 +279,27 @@ def insert(
     return len(ranks)
 
 
-@kernel
-def within(ranks: NDArray[np.int64], low: int, high: int, kept: NDArray[np.int32], places: NDArray[np.int32]) -> int:
-    """Writes those of `ranks` in low … high − 1 to `kept` and their places to `places`. Returns their number."""
-    n = 0
-    for i in range(len(ranks)):  # without a branch: the processor cannot predict whether a random rank is inside
-        rank = ranks[i]
-        kept[n] = rank
-        places[n] = i
-        n += low <= rank < high
-    return n
-
-
 class Groups(NamedTuple):
-    """Groups of leaves of a range of ranks."""
+    """Groups of leaves that follow one another."""
 
-    low: int
-    """The lowest rank of the range."""
     uppers: NDArray[np.int64]
     """The upper border of each group."""
     shift: int
     firsts: NDArray[np.int32]
-    """The group of each rank low + (c << shift)."""
+    """The group of each rank c << shift."""
     scratch: NDArray[np.uint16]
     """(n,): room for the group of each of n ranks."""
 
 
 @kernel
 def regroup(
-    groups: Groups,
-    ranks: NDArray[Any],
-    times: NDArray[np.int32],
-    sorted_ranks: NDArray[np.int32],
-    sorted_times: NDArray[np.int32],
+    groups: Groups, ranks: NDArray[np.int64], sorted_ranks: NDArray[np.int32], places: NDArray[np.int32]
 ) -> None:
-    """Sorts ranks of the range, and their times, by the group that they lie in, stably.
-
-    Where there are no times, the ranks' places are taken for them.
-    """
-    low, uppers, shift, firsts, group_of = groups.low, groups.uppers, groups.shift, groups.firsts, groups.scratch
-    timed = len(times) > 0
+    """Sorts ranks by the group that they lie in, stably, and writes where each was."""
+    uppers, shift, firsts, group_of = groups.uppers, groups.shift, groups.firsts, groups.scratch
     ends = np.zeros(len(uppers), np.int64)
     for i in range(len(ranks)):
-        group = int(firsts[(ranks[i] - low) >> shift])
+        group = int(firsts[ranks[i] >> shift])
         while ranks[i] >= uppers[group]:
             group += 1
         ends[group] += 1
@@ -296,6 +309,5 @@ def regroup(
         total, ends[group] = total + ends[group], total
     for i in range(len(ranks)):
         at = ends[group_of[i]]
-        sorted_ranks[at] = ranks[i]
-        sorted_times[at] = times[i] if timed else i
+        sorted_ranks[at], places[at] = ranks[i], i
         ends[group_of[i]] = at + 1

@@ -1,8 +1,14 @@
-"""The page model of engines whose pages split in two, from an engine's rules and sizes."""
+"""The page model of engines whose pages split in two, from an engine's rules and sizes, also of an index with a past:
+built from sorted keys, filled, deleted from, cleaned, rebuilt.
+
+Every level of an index with a past is over the ranks of all keys that ever come. The entries of a branch level are the
+lower borders of the pages below it, which are ranks too. `births` holds −1 − number for a page that has its number, and
+the row that made the page, from 0, while rows are inserted; new pages get their numbers when the rows of a call are in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -11,12 +17,274 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.contract import given_lengths
-from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR
-from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.tree import NO_SIZES, TreeLevel, build_branches, build_level, page_numbers
+from keybench.pagemodels.contract import IndexState, given_lengths
+from keybench.pagemodels.half_split import kernel as split_kernel
+from keybench.pagemodels.half_split.build import (
+    ABSENT,
+    DELETED,
+    KEEP_EMPTY,
+    PRESENT,
+    PageDeletion,
+    SortedBuild,
+    States,
+    change,
+    forget,
+    sweep,
+    sweep_of,
+)
+from keybench.pagemodels.half_split.kernel import APPEND, EDGE, FIRST, INTERIOR, USED, USED_SLOTS, Rule
+from keybench.pagemodels.half_split.levels import (
+    NO_SIZES,
+    Integers,
+    Kept,
+    LevelMemory,
+    LevelPages,
+    Sizes,
+    TreeLevel,
+    above,
+    build_branches,
+    build_level,
+    level_of,
+    page_numbers,
+    pages_of,
+)
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import is_permutation, require
+from keybench.pagemodels.server_pages import ServerPages
+
+
+def levels_of(
+    keys: int,
+    leaf: Rule,
+    branch: Rule,
+    present: Integers,
+    sizes: Sizes,
+    pages: ServerPages,
+    borders: Integers | None,
+) -> list[LevelMemory]:
+    """The levels of an index with these pages; `present`: the ranks of its rows, ascending.
+
+    `borders`: those of all leaves but the first; if None, a leaf's first row counts as its border.
+    """
+    pages.require(len(present))
+    levels: list[LevelMemory] = []
+    entries, rule = present, leaf
+    for level in pages.levels:
+        ends = np.cumsum(level.entries)
+        lowers = _lowers(entries, ends - level.entries, level.entries > 0)
+        if borders is not None and not levels:
+            lowers[1:] = borders
+        if (np.diff(lowers) <= 0).any():
+            raise UsageError("no row can come to some leaves of the index: let the server clean up, and read it again.")
+        kinds = np.full(len(lowers), FIRST, np.int8)
+        made = level_of(keys, rule, LevelPages(lowers, -1 - level.numbers, kinds, ends, entries.astype(np.int32)))
+        if len(sizes) and not levels:
+            used = np.append(0, np.cumsum(sizes[present], dtype=np.int64))
+            made.leaves.slots[: len(ends), USED] = used[ends] - used[ends - level.entries]
+        levels.append(made)
+        entries, rule = lowers, branch
+    return levels
+
+
+def _lowers(entries: Integers, starts: Integers, filled: NDArray[np.bool_]) -> Integers:
+    """The first entry of each page; of one without entries, the place behind the last entry before it."""
+    lowers = np.where(filled, np.append(entries, 0)[starts], np.append(-1, entries)[starts] + 1)
+    lowers[0] = 0
+    return lowers
+
+
+_NO_NUMBERS: Mapping[int, int] = {}
+_FEW = 64
+"""One in so many of all keys is few: their leaves are looked up, instead of going through all."""
+
+
+class SplitState:
+    """One index. `keys`: how many ever come; each has a rank below that number. `sizes`: (keys,), in the unit of the
+    model's rule, where entries have different sizes."""
+
+    def __init__(self, model: SplitModel, keys: int, sizes: Sizes = NO_SIZES) -> None:
+        if keys >= 1 << 31:
+            raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {keys:,}: use fewer --rows.")
+        self._model, self._keys, self._sizes = model, keys, sizes
+        self._states: States = np.zeros(keys, np.uint8)
+        self._levels = [LevelMemory.empty(keys, model.leaf)]
+        self._file_pages = 1
+        self._free: list[int] = []
+        self._waiting: list[int] = []
+        self._changed = False  # since the last cleaning
+        self._deleted = 0  # entries of deleted keys
+        self._few_deleted: list[Integers] = []  # these keys, if they are few
+        self._empty_left = True  # whether there may be empty leaves from before
+        self._splits = np.zeros(3, np.int64)
+
+    def build(self, ranks: Integers, fill: int) -> None:
+        """Replaces the index by one that is built from these keys, in any order."""
+        self._model.build.leaf(fill)  # refuses some fill factors
+        states = np.zeros(self._keys, np.uint8)
+        if change(states, ranks, ABSENT, PRESENT) < len(ranks):
+            raise self._no_keys()
+        self._states = states
+        self.rebuild(fill)
+
+    def rebuild(self, fill: int) -> None:
+        """Replaces the index by one that is built from the keys that are present."""
+        self._model.build.leaf(fill)
+        self._levels = []  # frees their memory
+        present, self._deleted, self._few_deleted, self._empty_left = forget(self._states), 0, [], True
+        self._levels = self._model.build.build(self._states, present, self._sizes, fill, self._model.branch)
+        self._file_pages = sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels)
+        self._free, self._waiting = [], []
+
+    def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
+        """Replaces the index by one with these pages (`contract.BeginsFromPages`)."""
+        states = np.zeros(self._keys, np.uint8)
+        if change(states, ranks, ABSENT, PRESENT) < len(ranks):
+            raise self._no_keys()
+        model, present = self._model, np.flatnonzero(states)
+        self._levels = levels_of(self._keys, model.leaf, model.branch, present, self._sizes, pages, borders)
+        self._states, self._file_pages = states, pages.next_page
+        self._free, self._waiting = sorted(pages.free.tolist()), []
+        self._deleted, self._few_deleted, self._empty_left = 0, [], True
+
+    def insert(self, ranks: Integers) -> None:
+        """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
+        self._arrive(ranks)
+        before = int(self._levels[0].leaves.state[USED_SLOTS])
+        self._levels[0].insert_from(0, ranks, self._sizes)
+        if int(self._levels[0].leaves.state[USED_SLOTS]) > before:
+            self._make_branches()
+            self._number_new_pages()
+
+    def delete(self, ranks: Integers) -> None:
+        """Deletes keys. Their entries stay in the pages until `clean`. UsageError for a key that is not there."""
+        self._change(ranks, PRESENT, DELETED, f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
+        self._deleted += len(ranks)
+        if self._deleted <= self._keys // _FEW:
+            self._few_deleted.append(ranks.copy())
+
+    def clean(self) -> None:
+        """Removes the entries of deleted keys, and the pages that this leaves empty, as the engine's rules permit."""
+        dead, self._deleted = self._deleted, 0
+        if not self._model.deletion.visits(dead > 0, len(self._waiting), self._file_pages):
+            return
+        if self._changed:
+            self._free, self._waiting = sorted(self._free + self._waiting), []
+        self._changed = False
+        leaves = self._levels[0]
+        self._empty_left = self._sweep(dead)
+        if not self._empty_left:
+            return
+        order = leaves.order()
+        branches = [pages_of(level) for level in self._levels[1:]]
+        (kept, *kept_above), freed = self._model.deletion.delete(
+            [leaves.leaves.slots[order, split_kernel.LOWER].astype(np.int64), *(pages.lowers for pages in branches)],
+            [-1 - leaves.leaves.births[order], *(-1 - pages.births for pages in branches)],
+            empty := leaves.leaves.slots[order, split_kernel.COUNT] == 0,
+        )
+        if not freed:
+            return
+        places, borders = kept
+        self._empty_left = bool(empty[places].any())
+        leaves.keep(order[places], borders)
+        self._keep_above(branches, kept_above, borders)
+        if self._model.deletion.waits:
+            self._waiting += freed
+        else:
+            self._free = sorted(self._free + freed)
+
+    def stats(self) -> PageStats:
+        """The index as it is. Splits are those since it was made."""
+        leaves = self._levels[0]
+        order = leaves.order()
+        rows = leaves.leaves.slots[order, split_kernel.COUNT].astype(np.int64)
+        used = int(leaves.leaves.slots[order, split_kernel.USED].sum(dtype=np.int64))
+        entries, pages = int(rows.sum()), len(order)
+        density = self._model.density(entries, used, pages)
+        appends, edge, interior = (int(self._splits[kind]) for kind in (APPEND, EDGE, INTERIOR))
+        return PageStats.from_chain(
+            Checkpoint(entries, pages, appends, edge, interior, density),
+            -1 - leaves.leaves.births[order],
+            rows,
+            fragmentation=self._model.fragmentation,
+            branch_pages=sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels[1:]),
+        )
+
+    def _sweep(self, deleted: int) -> bool:
+        """Removes the entries of so many deleted keys. Returns whether a leaf is empty then."""
+        few, self._few_deleted = self._few_deleted, []
+        given = self._levels[0].leaves, self._sizes, self._states
+        if deleted == sum(map(len, few)) and not self._empty_left:
+            return sum(sweep_of(*given, ranks) for ranks in few) > 0
+        return sweep(*given) > 0
+
+    def _arrive(self, ranks: Integers) -> None:
+        """Marks keys as present; UsageError unless all of them can be inserted."""
+        self._change(
+            ranks, ABSENT, PRESENT, "some of the keys are there already, or not cleaned up yet: leave them out."
+        )
+
+    def _change(self, ranks: Integers, before: int, after: int, problem: str) -> None:
+        """UsageError, and nothing is changed, for ranks that are no keys or come twice, and for keys elsewhere."""
+        place = change(self._states, ranks, before, after)
+        if place < len(ranks):
+            rank = int(ranks[place])
+            known = 0 <= rank < self._keys and self._states[rank] != before
+            raise UsageError(problem) if known else self._no_keys()
+        self._changed |= len(ranks) > 0
+
+    def _no_keys(self) -> UsageError:
+        return UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
+
+    def _keep_above(self, branches: Sequence[LevelPages], kept: Sequence[Kept], below: Integers) -> None:
+        """Keeps these pages of the branch levels, over leaves with these lower borders."""
+        for height, (pages, own) in enumerate(zip(branches, kept, strict=True), start=1):
+            self._levels[height] = level_of(self._keys, self._model.branch, above(pages, own, below))
+            below = own[1]
+
+    def _make_branches(self) -> None:
+        """Inserts the borders of new pages into the level above, level by level."""
+        for height, level in enumerate(self._levels):  # a level that is appended comes next
+            slots = int(level.leaves.state[USED_SLOTS])
+            births, lowers = level.leaves.births[:slots], level.used(split_kernel.LOWER)
+            new = np.flatnonzero((births >= 0) & (lowers > 0))  # a new root has the border 0 from the beginning
+            if not len(new):
+                return
+            new = new[np.argsort(births[new], kind="stable")]
+            if height + 1 == len(self._levels):
+                root = LevelPages(
+                    np.zeros(1, np.int64),
+                    births[new[:1]].copy(),
+                    np.full(1, FIRST, np.int8),
+                    np.ones(1, np.int64),
+                    np.zeros(1, np.int32),
+                )
+                self._levels.append(level_of(self._keys, self._model.branch, root))
+            self._levels[height + 1].insert(lowers[new].copy(), 0, NO_SIZES, births[new].astype(np.int32))
+
+    def _number_new_pages(self, known: Mapping[int, int] = _NO_NUMBERS) -> None:
+        """Gives new pages their numbers, and counts the splits of leaves. `known`: leaves' numbers by row."""
+        new = []
+        for height, level in enumerate(self._levels):
+            births = level.leaves.births[: level.leaves.state[USED_SLOTS]]
+            slots = np.flatnonzero(births >= 0)
+            new.append(np.stack([births[slots], np.full(len(slots), height), slots]))
+        made: NDArray[np.int8] = self._levels[0].leaves.kinds[new[0][2]]
+        self._splits += np.bincount(made, minlength=3)[:3]
+        together = np.concatenate(new, axis=1)
+        together = together[:, np.lexsort((together[1], together[0]))]
+        numbers = np.full(together.shape[1], -1, np.int64)
+        if known:
+            leaves = np.flatnonzero(together[1] == 0)
+            numbers[leaves] = [known.get(row, -1) for row in together[0, leaves].tolist()]
+        count = int((numbers < 0).sum())
+        recycled, self._free = self._free[:count], self._free[count:]
+        fresh = np.arange(self._file_pages, self._file_pages + count - len(recycled))
+        self._file_pages += len(fresh)
+        numbers[numbers < 0] = np.concatenate([np.array(recycled, np.int64), fresh])
+        for height, level in enumerate(self._levels):
+            own = together[1] == height
+            level.leaves.births[together[2, own]] = -1 - numbers[own]
+
 
 Density = Callable[[int, int, int], float]
 """Density in % from (rows, size of their entries in the unit of the rule, leaf pages)."""
@@ -29,14 +297,16 @@ class SplitModel:
     leaf: Rule
     branch: Rule
     density: Density
+    build: SortedBuild
+    deletion: PageDeletion = KEEP_EMPTY
+    kind: type[SplitState] = SplitState
+    """What does to an index with a past what the rules say."""
     fragmentation: Literal["back links", "not adjacent"] = "back links"
     """The engine's own definition, as a share of the leaf pages."""
-    threads: int = 1
-    """Cores to use; keys that go to a few places of the index stay on one."""
 
-    def __post_init__(self) -> None:
-        if self.threads < 1:
-            raise UsageError(f"the page model's threads are {self.threads}: give 1 or more.")
+    def state(self, keys: int) -> IndexState:
+        """An empty index, into which so many keys will come (`contract.KeepsState`)."""
+        return self.kind(self, keys)
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1."""
@@ -52,7 +322,7 @@ class SplitModel:
         """`sizes` are by rank. `arrived[i]`: the size of the first i + 1 entries, if entries have different sizes."""
         n = len(ranks)
         require(ranks, checkpoints)
-        leaves = build_level(ranks, self.leaf, sizes, self.threads)
+        leaves = build_level(ranks, self.leaf, sizes)
         levels = [leaves, *build_branches(leaves, self.branch)]
         noted = self._checkpoints(leaves, [*checkpoints, n], arrived)
         return PageStats.from_chain(
@@ -122,5 +392,8 @@ class SizedSplitModel:
             by_rank[ranks] = sizes
         return self.model._insert(ranks, checkpoints, by_rank, np.cumsum(sizes, dtype=np.int64))
 
-
-__all__ = ["Density", "SizedSplitModel", "SplitModel"]
+    def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
+        """An empty index for entries of these sizes by rank, (keys,) (`contract.KeepsSizedState`)."""
+        if len(sizes) and int(sizes.min()) < self.model.leaf.smallest:
+            raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")
+        return self.model.kind(self.model, len(sizes), sizes)

@@ -22,20 +22,10 @@ _LONGEST = 8060
 _HEAP_SHARE_PERCENT = 95
 
 
-def data_row(
-    fixed: int, columns: int, variable: Sequence[int] = (), *, uniqueifier: bool = False, versions: bool = False
-) -> int:
-    """Bytes of a table's row: `fixed` in columns of fixed length, `variable` in each other one, `columns` in all.
-
-    A clustered index that is not unique has a hidden uniqueifier before the other variable columns; with distinct keys
-    it is null, and then takes room only in the null bitmap and, where another variable column follows, an offset.
-    """
-    values = list(variable)
-    if uniqueifier:
-        columns += 1
-        values = [0, *values] if values else []
+def data_row(fixed: int, columns: int, variable: Sequence[int] = (), *, versions: bool = False) -> int:
+    """Bytes of a table's row: `fixed` in columns of fixed length, `variable` in each other one, `columns` in all."""
     bitmap = 2 + (columns + 7) // 8
-    offsets = 2 + 2 * len(values) + sum(values) if values else 0
+    offsets = 2 + 2 * len(variable) + sum(variable) if variable else 0
     return 4 + fixed + bitmap + offsets + VERSION_TAG * versions
 
 
@@ -48,9 +38,9 @@ def index_row(key: int, locator: int, *, locator_varies: bool = False, versions:
     return 1 + key + locator + 3 + 4 * locator_varies + VERSION_TAG * versions
 
 
-def branch_row(key: int, *, nullable: bool = False) -> int:
-    """Bytes of a row of a non-leaf page of a unique index: status, key, child page; a null bitmap if nulls can be."""
-    return 1 + key + 6 + 3 * nullable
+def branch_row(key: int) -> int:
+    """Bytes of a row of a non-leaf page of a unique index: status, key, child page."""
+    return 1 + key + 6
 
 
 def rows_a_page(row: int) -> int:

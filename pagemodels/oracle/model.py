@@ -17,31 +17,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.errors import UsageError, unknown_name
+from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.costs.plain_cache import with_plain_cache
 from keybench.pagemodels.foreign_key_index import repeated
-from keybench.pagemodels.half_split.kernel import ALONE
-from keybench.pagemodels.half_split.page_deletion import KEEP_EMPTY
-from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.sorted_build import SortedBuild
-from keybench.pagemodels.half_split.state import Rules, StatefulSizedSplitModel, StatefulSplitModel
+from keybench.pagemodels.half_split.build import SortedBuild
+from keybench.pagemodels.half_split.kernel import ALONE, Rule
+from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.oracle.state import OracleState
 
 _BRANCH_BYTES = 8028
 _BRANCH_ENTRY = 2 + 4 + 1
 """Row directory, block address, length: 17 rows of three-byte keys took 170 bytes where that was published."""
-_RIGHT_EDGES = ("90-10", "50-50")
 _SMALLEST_NUMBER, _USUAL_NUMBER, _LARGEST_NUMBER = 1, 4, 12
-_MOST_SLOTS = 169
 FILLS = range(1, 101)
 """In %: what PCTFREE leaves."""
 
@@ -50,22 +45,8 @@ FILLS = range(1, 101)
 class Parameters:
     """What can be set."""
 
-    initrans: int = 2
-    """Transaction slots of a leaf, 24 bytes each."""
     unique: bool = True
     """Whether the index is unique; keys are distinct in either case."""
-    right_edge: str = "90-10"
-    """How a full rightmost leaf splits at a new highest key: `90-10`, or `50-50` as in 9i."""
-    threads: int = 1
-    """Cores to use."""
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.initrans <= _MOST_SLOTS:
-            raise UsageError(
-                f"initrans of an index is between 2 and {_MOST_SLOTS}, not {self.initrans}: the default is 2."
-            )
-        if self.right_edge not in _RIGHT_EDGES:
-            raise unknown_name("right_edge", self.right_edge, _RIGHT_EDGES)
 
 
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
@@ -87,17 +68,15 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
         return _of_any_sizes(table, given)
     width = table.column.width
     entry = _entry(table, given, width)
-    room = _room(given, entry)
+    room = _room(entry)
     half = max(1, (room + 1) // 2)
-    append = ALONE if given.right_edge == "90-10" else half
-    leaf = Rule(room, room, append, half, half)
-    model = StatefulSplitModel(
-        rules=_rules(lambda pctfree: max(1, entries.built_bytes(given.initrans, pctfree) // entry), leaf, width),
+    leaf = Rule(room, room, ALONE, half, half)
+    model = SplitModel(
+        build=_build(lambda pctfree: max(1, entries.built_bytes(pctfree) // entry), leaf, width),
         kind=OracleState,
         leaf=leaf,
         branch=_branch(width),
-        density=lambda n, _used, pages: 100 * n * entry / (pages * entries.leaf_bytes(given.initrans)),
-        threads=given.threads,
+        density=lambda n, _used, pages: 100 * n * entry / (pages * entries.LEAF_BYTES),
     )
     if table.key not in ("clustered", "nonclustered") or table.lengths:
         return model
@@ -117,19 +96,17 @@ def _of_any_sizes(table: Table, given: Parameters) -> SizedByValue:
         values = entries.number_bytes(keys.data.astype(np.int64)) if numbers else np.zeros(len(keys), np.int64)
         return (none + values).astype(np.uint16)
 
-    _room(given, _entry(table, given, most))
-    room, smallest = entries.leaf_bytes(given.initrans), none + (least if numbers else 0)
-    append = ALONE if given.right_edge == "90-10" else 0
-    leaf = Rule(room, room, append, smallest=smallest)
-    model = StatefulSplitModel(
-        rules=_rules(partial(entries.built_bytes, given.initrans), leaf, usual),
+    _room(_entry(table, given, most))
+    room, smallest = entries.LEAF_BYTES, none + (least if numbers else 0)
+    leaf = Rule(room, room, ALONE, smallest=smallest)
+    model = SplitModel(
+        build=_build(entries.built_bytes, leaf, usual),
         kind=OracleState,
         leaf=leaf,
         branch=_branch(usual),
         density=lambda _n, used, pages: 100 * used / (pages * room),
-        threads=given.threads,
     )
-    return StatefulSizedSplitModel(model, sizes, entries.column_bytes_of if varying else None)
+    return SizedSplitModel(model, sizes, entries.column_bytes_of if varying else None)
 
 
 def _entry(table: Table, given: Parameters, key: int) -> int:
@@ -138,9 +115,9 @@ def _entry(table: Table, given: Parameters, key: int) -> int:
     return entries.unique_entry(key) if given.unique else entries.nonunique_entry(key)
 
 
-def _room(given: Parameters, entry: int) -> int:
+def _room(entry: int) -> int:
     """Entries of a leaf. Oracle needs at least two, else the rest of a row goes into an overflow segment."""
-    room = entries.leaf_bytes(given.initrans) // entry
+    room = entries.LEAF_BYTES // entry
     if room < 2:
         raise UsageError(
             f"rows of {entry:,} bytes of an index-organised table overflow into another segment, which is not "
@@ -149,15 +126,15 @@ def _room(given: Parameters, entry: int) -> int:
     return room
 
 
-def _rules(room: Callable[[int], int], leaf: Rule, key: int) -> Rules:
-    """What happens besides splits; `room`: of a leaf that is built with so many % free."""
+def _build(room: Callable[[int], int], leaf: Rule, key: int) -> SortedBuild:
+    """`room`: of a leaf that is built with so many % free."""
 
     def checked(fill: int) -> int:
         if fill not in FILLS:
             raise UsageError(f"Oracle's PCTFREE is between 0 and 99: a fill of {fill} % is impossible.")
         return room(100 - fill)
 
-    return Rules(SortedBuild(checked, lambda _fill: _branch(key).room, lambda _fill: leaf), KEEP_EMPTY)
+    return SortedBuild(checked, lambda _fill: _branch(key).room, lambda _fill: leaf)
 
 
 def _branch(key: int) -> Rule:

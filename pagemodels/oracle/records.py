@@ -11,21 +11,16 @@ from numpy.typing import NDArray
 
 _ROW = 2 + 2
 _ROWID = 6
-_LEAF_BYTES = 7996  # LF_BLK_LEN of an 8 KiB block with two transaction slots
+LEAF_BYTES = 7996
+"""For rows of a leaf: LF_BLK_LEN of an 8 KiB block with two transaction slots."""
 _DATA_BYTES = 8036  # kdxlebksz in dumps of such a block
-_SLOT = 24
 _LONG = 250
 _HEAP_PCTFREE = 10
 
 
-def leaf_bytes(initrans: int) -> int:
-    """Bytes for rows of a leaf with that many transaction slots."""
-    return _LEAF_BYTES - _SLOT * (initrans - 2)
-
-
-def built_bytes(initrans: int, pctfree: int) -> int:
+def built_bytes(pctfree: int) -> int:
     """Bytes for rows of a leaf that a build fills: PCTFREE % of the block's data area stay free."""
-    return leaf_bytes(initrans) - _DATA_BYTES * pctfree // 100
+    return LEAF_BYTES - _DATA_BYTES * pctfree // 100
 
 
 def column_bytes(width: int) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.half_split.contents import DELETED, PRESENT, States, sweep_leaf
+from keybench.pagemodels.half_split.build import DELETED, PRESENT, States, parents_of, sweep_leaf
 from keybench.pagemodels.half_split.kernel import (
     COUNT,
     LAST,
@@ -26,9 +26,8 @@ from keybench.pagemodels.half_split.kernel import (
     SplitRules,
     split,
 )
-from keybench.pagemodels.half_split.page_deletion import parents_of
-from keybench.pagemodels.half_split.pages import Integers, pages_of
-from keybench.pagemodels.half_split.state import SplitState
+from keybench.pagemodels.half_split.levels import Integers, pages_of
+from keybench.pagemodels.half_split.model import SplitState
 from keybench.pagemodels.memory import uncounted
 
 
@@ -69,7 +68,7 @@ def sweep_reached(
     """Removes the deleted entries of all leaves into which these ranks go."""
     cells, slots = leaves.cells, leaves.slots
     for rank in ranks:
-        slot = int(cells[(rank - leaves.low) >> leaves.shift])
+        slot = int(cells[rank >> leaves.shift])
         while rank >= slots[slot, UPPER]:
             slot = int(slots[slot, NEXT])
         if deleted[slot]:
@@ -116,7 +115,7 @@ def insert(
     cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
     for i in range(len(ranks)):
         rank = ranks[i]
-        slot = int(cells[(rank - leaves.low) >> leaves.shift])
+        slot = int(cells[rank >> leaves.shift])
         while rank >= slots[slot, UPPER]:
             slot = int(slots[slot, NEXT])
         if deleted[slot]:

@@ -30,10 +30,8 @@ from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.foreign_key_index import repeated
-from keybench.pagemodels.half_split.page_deletion import PageDeletion
-from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.sorted_build import SortedBuild
-from keybench.pagemodels.half_split.state import Rules
+from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild
+from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
 from keybench.pagemodels.postgresql.cost.log_records import log_sizes
 from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
@@ -83,9 +81,8 @@ _COMPRESSED_FROM = 507
 
 @dataclass(frozen=True)
 class Parameters:
-    """What can be set: cores to use, and the index's fill factor, which keybench's own tables leave at the default."""
+    """What can be set: the index's fill factor, which keybench's own tables leave at the default."""
 
-    threads: int = 1
     fillfactor: int = 90
 
     def __post_init__(self) -> None:
@@ -124,13 +121,11 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
         heap_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
         log_sizes=log_sizes(column, table.payload, dated=table.by_date),
         copy_rows=copy_rows(column, table.payload),
-        rules=Rules(
-            sorted_build(item, _TRUNCATED, leaf_rule), PageDeletion(delete_empty, waits=True, visits=needs_visit)
-        ),
+        build=sorted_build(item, _TRUNCATED, leaf_rule),
+        deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),
         leaf=leaf,
         branch=split_rule(space, item, _TRUNCATED, BRANCH_FILLFACTOR, 0),
         density=lambda rows, _used, pages: _density(space, (rows + pages - 1) * item, pages),
-        threads=given.threads,
     )
     return repeated(model, table.children) if table.key == "fk" else model
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from keybench.errors import UsageError
-from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql import qsort
 
 HEAP_TID = 8

@@ -195,7 +195,7 @@ def _load_cost(model: FixedModel | IntegerModel, given: Load, sizes: Sizes, serv
     file = new_file(page_bytes)
     for each in filter(None, (beside, tree)):
         trees.start(each, file)
-    return load_cost(tree, beside, file, page_bytes, given, server, covering=not model.table.payload)
+    return load_cost(tree, beside, file, page_bytes, given, server)
 
 
 def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexState:

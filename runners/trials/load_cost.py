@@ -46,7 +46,7 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
     ranks, rows_per_tx = ranked(sort_words(keys, table.column.order)), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
-    cost = _cost(model, Load(ranks, ends.tolist(), rows_per_tx, writers, shared, look_ups=False), keys, server)
+    cost = _cost(model, Load(ranks, ends.tolist(), rows_per_tx, writers, shared), keys, server)
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
 
 
@@ -58,7 +58,7 @@ def cost_with_restart(on: Engine, request: Request, table: Table, keys: Keys, ro
     if (model := _model(on, request, table)) is None:
         return None
     ranks = ranked(sort_words(keys, table.column.order))
-    load = Load(ranks, [rows, len(keys)], request.scenario.load.rows_per_tx, restart=rows, look_ups=False)
+    load = Load(ranks, [rows, len(keys)], request.scenario.load.rows_per_tx, restart=rows)
     return _cost(model, load, keys, server_of(on, request))
 
 

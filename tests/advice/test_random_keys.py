@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.advice.random_keys import expected_leaves
-from keybench.pagemodels.half_split.kernel import ALONE
-from keybench.pagemodels.half_split.model import SplitModel
-from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split.kernel import ALONE, Rule
+from tests.pagemodels.half_split.plain import split_model
 
 
 def exactly(page_rows: list[int], room: int, keep: int, rows: int) -> float:
@@ -37,7 +36,7 @@ def test_the_rule_of_random_keys_is_that_of_single_keys(data: st.DataObject) -> 
 
 def test_random_keys_of_the_page_model_have_that_many_leaves_on_average() -> None:
     room, keep, first, rows = 40, 20, 4_000, 32_000
-    model = SplitModel(
+    model = split_model(
         Rule(room, room, ALONE, keep, keep), Rule(100, 100, 50, 50, 50), lambda n, _used, pages: n / pages
     )
     made, small = [], []

@@ -12,10 +12,11 @@ from keybench.model.keys import Keys
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import RepeatsKeys
 from keybench.pagemodels.foreign_key_index import repeated
-from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
-from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split.kernel import Rule
+from keybench.pagemodels.half_split.model import SizedSplitModel
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.predict import predict
+from tests.pagemodels.half_split.plain import split_model
 
 BRANCH = Rule(20, 20, 10, 10, 10)
 
@@ -39,7 +40,7 @@ def assert_same(stats: PageStats, wanted: PageStats, times: int) -> None:
 @given(st.integers(1, 120), st.integers(1, 5), st.integers(0, 99))
 def test_entries_of_one_size(n: int, times: int, seed: int) -> None:
     ranks = np.random.Generator(np.random.PCG64(seed)).permutation(n)
-    model = SplitModel(Rule(30, 30, 29, 15, 15), BRANCH, lambda rows, used, pages: 100.0)
+    model = split_model(Rule(30, 30, 29, 15, 15), BRANCH, lambda rows, used, pages: 100.0)
     wanted = model.insert(expanded(ranks, times), [times, n * times] if n > 1 else [times])
     assert_same(repeated(model, times).insert(ranks, [1, n] if n > 1 else [1]), wanted, times)  # type: ignore[call-arg]
 
@@ -52,13 +53,13 @@ def test_entries_of_different_keys_that_lie_between_one_another(n: int, times: i
     pairs = [(rank, number) for number, rank in enumerate(ranks[parents].tolist())]
     place = {pair: at for at, pair in enumerate(sorted(pairs))}
     entries = np.array([place[pair] for pair in pairs], np.int64)
-    model = SplitModel(Rule(30, 30, 29, 15, 15), BRANCH, lambda rows, used, pages: 100.0)
+    model = split_model(Rule(30, 30, 29, 15, 15), BRANCH, lambda rows, used, pages: 100.0)
     mixed = repeated(model, times)
     assert isinstance(mixed, RepeatsKeys)
     found = mixed.interleaved(parents)
     assert_same(found.insert(ranks, [n]), model.insert(entries, [n * times]), times)  # type: ignore[call-arg]
     sizes = (10 + ranks % 7).astype(np.uint16)
-    sized = SizedSplitModel(SplitModel(Rule(200, 200, smallest=10), BRANCH, model.density), lambda keys: sizes)
+    sized = SizedSplitModel(split_model(Rule(200, 200, smallest=10), BRANCH, model.density), lambda keys: sizes)
     again = repeated(sized, times)
     assert isinstance(again, RepeatsKeys)
     own = again.interleaved(parents)

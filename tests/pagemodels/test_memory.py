@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, kernel
-from keybench.pagemodels.memory import select, uncounted
+from keybench.pagemodels.memory import select, sort, uncounted
 
 
 class Pair(NamedTuple):
@@ -55,3 +55,5 @@ def test_the_lowest_items_come_first(n: int, seed: int, data: st.DataObject) -> 
         assert sorted(items[k:n].tolist()) == wanted[k:].tolist()
         assert k == n or items[k] == wanted[k]
         assert np.array_equal(items[n:], rest)
+        sort(items, n)
+        assert np.array_equal(items, np.append(wanted, rest))

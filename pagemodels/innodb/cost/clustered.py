@@ -10,82 +10,24 @@ from numpy.typing import NDArray
 
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
-from keybench.pagemodels.costs.contract import Load, LoadCost, Log, LookUps, Pages, Server
-from keybench.pagemodels.costs.look_ups import newest_and_window
+from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
 from keybench.pagemodels.innodb.branch_splits import start
 from keybench.pagemodels.innodb.cost import buffer_pool
-from keybench.pagemodels.innodb.cost.buffer_pool import evict_from_tail
 from keybench.pagemodels.innodb.cost.load import FIELDS, PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, replay
 from keybench.pagemodels.innodb.cost.page_list import (
     BRANCH,
-    CHANGED,
-    CLEANED,
-    DEPTH,
     FIRST_LEAF,
-    FREE,
     LEAF,
-    LEAST,
-    LENGTH,
-    NOW,
     OTHER,
-    SHORT,
-    BufferPool,
 )
 from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
-from keybench.pagemodels.innodb.leaf_memory import LEAVES, LOWER, PAGE, UPPER, LeafPages
-from keybench.pagemodels.innodb.leaf_splits import chain, events_of, load
+from keybench.pagemodels.innodb.leaf_memory import LeafPages
+from keybench.pagemodels.innodb.leaf_splits import events_of, load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
 from keybench.pagemodels.innodb.records import PAGE_HEADER, key_bytes
 from keybench.pagemodels.ranking import require
-
-
-def look_ups(leaves: LeafPages, ranks: NDArray[np.int64], present: NDArray[np.bool_]) -> LookUps:
-    """What a look-up of each row reads, from whether each leaf is in the pool; all rows have come.
-
-    A consistent read visits a neighbour of the row's leaf where the row is at its border (row_search_mvcc): of a leaf's
-    first row the left one, since the search goes by PAGE_CUR_L in branch pages; of its last row the right one, since
-    with ROW_SEL_EXACT the server fetches the next row ahead, and only then sees that the key is another.
-    """
-    slots = leaves.slots[chain(leaves)]
-    first, end = slots[:, LOWER].astype(np.int64), slots[:, UPPER].astype(np.int64)
-    absent = ~present[slots[:, PAGE]]
-    at = np.repeat(np.arange(len(slots), dtype=np.int32), end - first)  # of each rank
-    reads = absent[at].astype(np.int8)
-    reads[first[1:]] += absent[:-1]
-    reads[end[:-1] - 1] += absent[1:]
-    newest, window = newest_and_window(len(ranks))
-    wanted = np.zeros(len(slots), np.bool_)
-    of_window = ranks[window]
-    for rank in (of_window, np.maximum(of_window - 1, 0), np.minimum(of_window + 1, len(ranks) - 1)):
-        wanted[at[rank]] = True
-    return LookUps(
-        any_row=float(reads.mean()),
-        newest=float(reads[ranks[newest]].mean()),
-        window=float((absent & wanted).sum()) / len(of_window),
-    )
-
-
-def oldest_change(pool: BufferPool) -> int:
-    """The time of the oldest change that is not written yet (buf_pool_t::get_oldest_modification); now if there is
-    none."""
-    changed = pool.frames[:, CHANGED]
-    return int(changed[changed > 0].min(initial=pool.state[NOW] + 1)) - 1
-
-
-def rest(pool: BufferPool, *, flushes: bool) -> None:
-    """The page cleaner walks on until it has no need to.
-
-    While adaptive flushing writes the oldest changes, each round ends with a walk, needed or not: LRU_flush in
-    buf_flush_page_cleaner.
-    """
-    state = pool.state
-    enough, least = (state[DEPTH], state[LEAST]) if flushes else (state[DEPTH] // 2, state[SHORT])
-    while state[FREE] < enough and state[LENGTH] > least:
-        state[NOW] = max(state[NOW], state[CLEANED])
-        evict_from_tail(pool)
-
 
 Integers = NDArray[np.int64]
 
@@ -95,8 +37,6 @@ _ROW_TIME = 8_000
 """ns that a row takes, with a durable commit each 1,000 rows, on the machine of the comparison (2,000 to 12,000)."""
 _UNDO_ROOM = 330
 """Bytes of a page that hold no undo records: headers and trailer."""
-_FLUSHES_FROM = 0.1 * 0.9
-"""Share of the log's file: innodb_adaptive_flushing_lwm, of what log_t::set_capacity leaves."""
 _EMPTIEST = 0.3
 """Share of a page that records fill at least, over many pages."""
 
@@ -123,14 +63,12 @@ class ClusteredModel(InnodbModel):
             leaves, _ = self._loaded(rows.ranks, n)
             log = self.redo.log(rows, events_of(leaves))
             none = Pages(*(np.zeros(len(rows.ends), np.int64) for _ in range(3)))
-            nothing = LookUps(any_row=0, newest=0, window=0)
-            return LoadCost(none, none if _without_checkpoints(log, none, frames, server) else None, log, nothing)
+            return LoadCost(none, none if _without_checkpoints(log, none, frames, server) else None, log)
         simulated = _Simulated(self, rows, frames, server.share, undo)
         read, written = simulated.run()
         log = self.redo.log(rows, events_of(simulated.leaves))
         known = written if _without_checkpoints(log, written, frames, server) else None
-        after = simulated.look_ups(log, server) if rows.look_ups else None
-        return LoadCost(read, known, log, after)
+        return LoadCost(read, known, log)
 
 
 def _undo_pages(model: ClusteredModel, rows: Load) -> int:
@@ -171,7 +109,6 @@ class _Simulated:
         state = np.zeros(FIELDS, np.int64)
         state[PURGE_AT] = SECOND
         log, unused = np.zeros((transactions, undo), np.int32), np.empty(most, np.int32)
-        times = np.zeros(len(self._ends), np.int64)
         self._plan = Plan(
             self._ranks,
             rows.rows_per_tx,
@@ -182,7 +119,6 @@ class _Simulated:
             self._left,
             self._right,
             state,
-            times,
         )
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
         self._share, self._restart = share, rows.restart or 0
@@ -204,17 +140,6 @@ class _Simulated:
             for of in (self._reads[:parts], written)
         )
         return read, wrote
-
-    def look_ups(self, log: Log, server: Server) -> LookUps:
-        """What look-ups read after `run`, once the page cleaner has nothing more to do. Purge's last reads, of what was
-        committed in the load's last second, are left out."""
-        total = np.cumsum(log.bytes)
-        begin = np.interp(oldest_change(self._pool), [0, *self._plan.times], [0, *total])
-        most = (server.checkpoint_bytes or CAPACITY) * server.share * _FLUSHES_FROM
-        rest(self._pool, flushes=bool(total[-1] - begin > most))  # af_needed_for_redo
-        first = int(self._pool.state[FIRST_LEAF])
-        places = self._pool.places[first : first + int(self.leaves.facts[LEAVES])]
-        return look_ups(self.leaves, self._ranks, places >= 0)
 
     def _chunk(self, begin: int, end: int) -> None:
         at, done = np.empty(end - begin, np.int32), begin

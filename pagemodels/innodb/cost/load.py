@@ -83,8 +83,6 @@ class Plan(NamedTuple):
     """(leaves,): the neighbours of each leaf; −1 none."""
     right: NDArray[np.int32]
     state: Integers
-    times: Integers
-    """(parts,): when each part of the load ends."""
 
 
 @kernel
@@ -270,7 +268,6 @@ def advance(
             place = 0
         while part < len(parts) and row == parts[part]:
             written[part] = pool.state[WRITTEN:]
-            plan.times[part] = pool.state[NOW]
             part += 1
         if leaf >= 0 and place > 0 and row + 1 < stop and at[row - begin] == leaf and at[row + 1 - begin] == leaf:
             most = min(stop, parts[part] - 1, n - 1, row + min(until, plan.rows_per_tx - 1) - place)

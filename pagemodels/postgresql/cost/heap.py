@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.pagemodels.costs.touches import NONE
@@ -44,10 +43,6 @@ class Backends(NamedTuple):
     """(heap pages,): rows on each page of the heap."""
     state: Integers
     """(1,): pages of the heap."""
-    first: Integers
-    """The place of each writer's first row in `pages`."""
-    pages: Places
-    """(rows,): the page of each row, one writer's rows after another's."""
 
     @staticmethod
     def new(rows: Integers, pages: int, ring: int) -> Backends:
@@ -65,17 +60,7 @@ class Backends(NamedTuple):
             rings,
             np.zeros(pages, np.int32),
             np.zeros(1, np.int64),
-            np.cumsum(rows) - rows,
-            np.empty(rows.sum(), np.int32),
         )
-
-    def in_order_of_arrival(self, writers: NDArray[np.int16]) -> Places:
-        """The page of each row after the last one. `writers`: the writer that sent each, (rows,)."""
-        if len(self.rows) == 1:
-            return self.pages
-        found = np.empty_like(self.pages)
-        found[np.argsort(writers, kind="stable")] = self.pages
-        return found
 
 
 @kernel
@@ -105,7 +90,6 @@ def to_heap(
     """A writer's next n rows, by COPY; or one row by INSERT, which uses pages as an index does."""
     ring, state = backends.rings[writer], backends.state
     page = backends.heap[writer]
-    row = backends.first[writer] + backends.done[writer]
     if page == NONE and state[0]:
         page = state[0] - 1  # a writer begins on the last page (hio.c, RelationGetBufferForTuple)
     if page != NONE:
@@ -121,8 +105,6 @@ def to_heap(
                 bring(pool, first + page)
         here = min(n, heap_rows - backends.fill[page])
         backends.fill[page] += here
-        backends.pages[row : row + here] = page
-        row += here
         as_whole = not makes and whole(pool, checkpoints, first + page)
         size = rows_record(sizes, here, makes, as_whole) if by_copy else row_record(sizes, as_whole)
         if as_whole:

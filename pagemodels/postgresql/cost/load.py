@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from keybench.pagemodels.costs.contract import Counts, Load, LoadCost, Log, LookUps, Pages, Server
-from keybench.pagemodels.costs.look_ups import look_ups
-from keybench.pagemodels.costs.touches import NONE, ancestry, borders, leaves_touched, touched
-from keybench.pagemodels.half_split.state import StatefulSplitModel
-from keybench.pagemodels.half_split.tree import TreeLevel
+from keybench.pagemodels.costs.contract import Counts, Load, LoadCost, Log, Pages, Server
+from keybench.pagemodels.costs.touches import NONE, leaves_touched
+from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.postgresql.cost import checkpoints, clock_sweep
 from keybench.pagemodels.postgresql.cost.checkpoints import (
     BYTES,
@@ -30,7 +27,6 @@ from keybench.pagemodels.postgresql.cost.checkpoints import (
     READ,
     WRITTEN,
 )
-from keybench.pagemodels.postgresql.cost.clock_sweep import SharedBuffers
 from keybench.pagemodels.postgresql.cost.heap import Backends
 from keybench.pagemodels.postgresql.cost.log_records import LogSizes
 from keybench.pagemodels.postgresql.cost.rows import begin, insert
@@ -44,7 +40,7 @@ _RING = 16 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeapIndexModel(StatefulSplitModel):
+class HeapIndexModel(SplitModel):
     """The key's index beside a heap; a `PredictsCost`."""
 
     heap_rows: int
@@ -60,17 +56,10 @@ class HeapIndexModel(StatefulSplitModel):
         return PAGE_BYTES
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
-        """Pages read into shared buffers, pages written from them, and log; pages that look-ups read afterwards.
-
-        Not known with compressed images: their size depends on the keys, and on it when checkpoints come. Then only
-        pages read are known, by the load and afterwards, which do not depend on checkpoints.
-        """
-        counts, after = counted(self, load, server, limits(server, load.rows_per_tx, self.heap_rows))
-        read = Pages(*counts[READ : READ + 3])
-        if server.log_compression:
-            return LoadCost(read, look_ups=after)
+        """Pages read into shared buffers, pages written from them, and log."""
+        counts = counted(self, load, server, limits(server, load.rows_per_tx, self.heap_rows))
         log = Log(counts[BYTES], counts[IMAGES], counts[IMAGE_BYTES], counts[CHECKPOINTS])
-        return LoadCost(read, Pages(*counts[WRITTEN : WRITTEN + 3]), log, after)
+        return LoadCost(Pages(*counts[READ : READ + 3]), Pages(*counts[WRITTEN : WRITTEN + 3]), log)
 
 
 class Limits(NamedTuple):
@@ -98,8 +87,8 @@ def limits(server: Server, rows_per_tx: int, heap_rows: int) -> Limits:
     return Limits(buffers, ring, int(checkpoints.USABLE * share), 0 if share == 1 else max(1, int(rows_per_tx * share)))
 
 
-def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -> tuple[Counts, LookUps | None]:
-    """(what was counted in each part, (FIELDS, parts); what look-ups read afterwards, None if they are not wanted)."""
+def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -> Counts:
+    """(FIELDS, parts): what was counted in each part."""
     n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
     writers = np.zeros(n, np.int16) if load.writers is None else load.writers
     own, level, files = index(load.ranks, model.leaf, model.branch)
@@ -124,16 +113,4 @@ def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -
     out[:, BYTES] = checkpoints.places(out[:, BYTES])
     start = np.zeros(FIELDS, np.int64)
     start[BYTES] = checkpoints.places(np.array([at]))[0]
-    return np.diff(out, axis=0, prepend=start[None]).T, _look_ups(load, level, writers, backends, pool, own.first_heap)
-
-
-def _look_ups(
-    load: Load, level: TreeLevel, writers: NDArray[np.int16], backends: Backends, pool: SharedBuffers, first_heap: int
-) -> LookUps | None:
-    """With shared buffers as they are after the last row."""
-    if not (load.look_ups and (n := len(load.ranks))):
-        return None
-    leaves = np.empty(n, np.int32)
-    touched(ancestry(level), borders(level), load.ranks, n, leaves)  # as rows would that came now
-    present = pool.buffers != clock_sweep.NOWHERE
-    return look_ups(leaves, present[: len(level)], backends.in_order_of_arrival(writers), present[first_heap:])
+    return np.diff(out, axis=0, prepend=start[None]).T

@@ -307,8 +307,10 @@ def insert(
         if is_due(checkpoints, pool):
             go_on(checkpoints, pool)
         while part < len(ends) and row == ends[part]:
-            out[part, :] = counts
-            out[part, WRITTEN : WRITTEN + 3] = pool.written
+            for field in range(len(counts)):  # numba takes 3 s to compile the assignment of an array to a row
+                out[part, field] = counts[field]
+            for kind in range(3):
+                out[part, WRITTEN + kind] = pool.written[kind]
             out[part, BYTES] = pool.state[INSERTED]
             out[part, CHECKPOINTS] = checkpoints.state[BEGUN]
             part += 1

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry
-from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.tree import TreeLevel, build_branches, noted_level
+from keybench.pagemodels.half_split.kernel import Rule
+from keybench.pagemodels.half_split.levels import TreeLevel, build_branches, build_level
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
@@ -59,7 +59,7 @@ def _tree(pages: Ancestry, level: TreeLevel | None, rule: Rule) -> IndexLevel:
 
 def index(ranks: Integers, leaf: Rule, branch: Rule) -> tuple[HeapIndex, TreeLevel, Integers]:
     """(the index before its first row, its leaves in the end, the place of each page in its file by page number)."""
-    level = noted_level(ranks, leaf)
+    level = build_level(ranks, leaf, noted=True)
     above = build_branches(level, branch)
     leaves = ancestry(level)
     branches = ancestry(above[0]) if above else Ancestry(*(np.empty(0, own.dtype) for own in leaves))

@@ -76,12 +76,6 @@ def costs(pager: Pager) -> NDArray[np.int64]:
     return pager.facts[_FIRST_PART:].reshape(-1, _COLUMNS).T.copy()
 
 
-def present(pager: Pager) -> NDArray[np.bool_]:
-    """By the page's number, (pages,): whether it is in the cache. There is no page 0."""
-    here: NDArray[np.bool_] = pager.pages[PLACES:, STATE] != 0
-    return here
-
-
 def grow(pager: Pager, pages: int) -> None:
     """Room for pages up to that number, and for some more, in place."""
     if (places := pages + 1 + PLACES) > len(pager.pages):

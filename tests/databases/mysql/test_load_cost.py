@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from benchmarks import streams
 from keybench.advice.row_cost import rows_from_which
 from keybench.databases.mariadb import ENGINE
-from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.model.byteorder import sort_words, stored
 from keybench.model.keys import Keys
@@ -29,11 +27,6 @@ from keybench.runners.planning.trial_tables import trial_tables
 from keybench.scenarios.files import load_scenario
 
 FIFTHS = 5
-LOOK_UPS = 600
-_LEAVES = (
-    "FROM information_schema.innodb_buffer_page WHERE page_type = 'INDEX' AND number_records < 60 AND table_name = %s"
-)
-"""The leaves of a table that are in the pool. A branch page has more records than any leaf with payloads of 300."""
 _INDEX = "buffer_page_read_index_leaf", "buffer_page_read_index_non_leaf"
 
 pytestmark = pytest.mark.skipif(bool(ENGINE.missing("local")), reason=ENGINE.missing("local"))
@@ -160,91 +153,3 @@ def test_a_row_costs_a_page_read_from_the_number_of_rows_that_the_model_says(
     print(knees)
     assert knees[1] == pytest.approx(knees[0], rel=0.1)
     assert (knees[0][0] or 0) > 150_000
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("small", [128], indirect=True)
-@pytest.mark.parametrize("name", ["random", "4 lagging by 10 %"])
-@pytest.mark.parametrize(("rows", "payload"), [(120_000, 2000), (800_000, 300)])
-def test_look_ups_read_what_the_model_expects(
-    small: tuple[MySqlAdmin, int], name: str, rows: int, payload: int
-) -> None:
-    """Some three times the pool, in leaves of some 5 and 35 rows."""
-    keys, table = keys_of(name, rows), Table("small", ENGINE.column("binary16"), payload)
-    _, cost = both(small, keys, table)
-    admin, expected = small[0], cost.look_ups
-    assert expected is not None
-    rest(admin)
-    ranks = ranked(sort_words(keys, table.column.order))
-    model = ENGINE.page_model(table)
-    assert model is not None
-    rows_here, leaves_here = in_the_pool(admin, table)
-    absent = model.insert(ranks).leaf_pages - leaves_here
-    listed = 1 - rows_here / rows + 2 * absent / rows  # two rows of a leaf visit a neighbour too
-    by_age = rows - 1 - np.arange(LOOK_UPS) * (rows // 100) // LOOK_UPS
-    newest = reads_per_row(admin, table, keys, by_age)
-    assert expected.any_row == pytest.approx(listed, rel=0.03)
-    assert newest == pytest.approx(expected.newest, rel=0.05, abs=0.03)
-    if name == "random":  # each in another leaf: how many of those are not there is chance
-        found = reads_per_row(admin, table, keys, np.argsort(ranks)[:: rows // LOOK_UPS])
-        assert found == pytest.approx(listed, abs=3 * (listed / 4 / LOOK_UPS) ** 0.5)
-    else:  # the window of random keys reads more pages than are free
-        found, listed = reads_per_row(admin, table, keys, rows // 2 + np.arange(rows // 100)), expected.window
-        assert found == pytest.approx(expected.window, rel=0.05, abs=0.03)
-    print(f"{name}, {payload}: newest {newest:.3f} / {expected.newest:.3f}, {found:.3f} / {listed:.3f}")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("small", [64], indirect=True)
-def test_a_look_up_at_the_border_of_a_leaf_visits_its_neighbour(small: tuple[MySqlAdmin, int]) -> None:
-    rows, table = 3000, Table("small", ENGINE.column("binary16"), 2000)
-    keys, admin = keys_of("random", rows), small[0]
-    both(small, keys, table)
-    by_rank = np.argsort(ranked(sort_words(keys, table.column.order)))
-    rest(admin)
-    visits = [visited(admin, table, keys[row : row + 1]) for row in by_rank[:200]]
-    sizes = [0]
-    for visit in visits:
-        left = sizes[-1] == 0 and len(sizes) > 1  # the first row of a leaf, but not of the first leaf
-        right = visit - min(visits) - left
-        assert right in (0, 1), "a last row, and a first one after it"
-        sizes[-1] += 1
-        sizes += [0] * right
-    assert len(sizes) > 200 / 7, "a leaf has seven rows at most"
-    assert max(sizes) <= 7
-
-
-def rest(admin: MySqlAdmin) -> None:
-    """Waits until purge and the page cleaner have done their work, and lets the cleaner free no page for what follows:
-    there are pages enough for it."""
-    before: list[int] = []
-    deadline = time.monotonic() + 60
-    while (now := [admin.status("Innodb_pages_read"), admin.status("Innodb_buffer_pool_pages_free")]) != before:
-        assert time.monotonic() < deadline, "the server does not come to rest"
-        before = now
-        time.sleep(3)
-    assert before[1] > LOOK_UPS
-    admin.rows("SET GLOBAL innodb_lru_scan_depth = 100")
-
-
-def in_the_pool(admin: MySqlAdmin, table: Table) -> tuple[int, int]:
-    """Rows whose leaf the server has in its pool, and those leaves, by its own list."""
-    rows, leaves = admin.rows(f"SELECT SUM(number_records), COUNT(*) {_LEAVES}", [ddl.name(table)])[0]
-    return int(rows), int(leaves)
-
-
-def visited(admin: MySqlAdmin, table: Table, key: Keys) -> int:
-    """Pages that a look-up of this key visits."""
-    before = admin.status("Innodb_buffer_pool_read_requests")
-    reads_per_row(admin, table, key, np.arange(1))
-    return admin.status("Innodb_buffer_pool_read_requests") - before
-
-
-def reads_per_row(admin: MySqlAdmin, table: Table, keys: Keys, rows: NDArray[np.int64]) -> float:
-    """Leaves that the server reads for a look-up by key, each a query of its own."""
-    leaves = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'buffer_page_read_index_leaf'"
-    before = int(admin.value(leaves))
-    for key in stored(keys[rows], table.column.order):
-        found = admin.rows(f"SELECT payload FROM {ddl.name(table)} WHERE `key` = %s", [key.tobytes()])
-        assert len(found) == 1
-    return (int(admin.value(leaves)) - before) / len(rows)

@@ -97,13 +97,6 @@ def test_a_cache_of_a_few_pages_is_refused() -> None:
     assert str(refused.value) == "a cache of 811,008 bytes has fewer than 100 pages: give it more memory."
 
 
-def test_with_compressed_images_only_reads_are_known() -> None:
-    compressed = cost(60_000, Server(cache_bytes=100 * 8192, log_compression=True))
-    assert compressed.read.all.sum() > 0
-    assert compressed.written is None
-    assert compressed.log is None
-
-
 def test_a_restart_empties_the_cache() -> None:
     big = Server(cache_bytes=64 << 20)
     warm, cold = (cost(100_000, big, restart=restart, parts=10).read for restart in (None, 50_000))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import apsw
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks import streams
-from keybench.databases.sqlite.connection import connect, counted, files
+from keybench.databases.sqlite.connection import counted
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.databases.sqlite.session import SqliteSession
 from keybench.errors import UsageError
@@ -21,10 +21,8 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.pagemodels.contract import SizedByValue
-from keybench.pagemodels.costs.contract import Load, LoadCost, LookUps, PredictsCost, Server
-from keybench.pagemodels.costs.look_ups import look_ups
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
 from keybench.pagemodels.ranking import ranked
-from keybench.pagemodels.sqlite.cost import load as cost_of_load
 from keybench.runners.planning.key_sources import key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.scenarios.files import load_scenario
@@ -230,90 +228,6 @@ def test_layouts_with_an_index_of_four_caches(bench: Bench, written: list[int], 
     real, expected = compared(bench, bench.table("binary16", 100), under(scenario, layout, 300_000), 8192, written)
     print(layout, scenario, real.tolist(), expected.tolist())
     assert real.tolist() == expected.tolist()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("stream", "payload", "key"),
-    [
-        ("random", 100, "clustered"),
-        ("random", 100, "nonclustered"),
-        ("random", 0, "nonclustered"),
-        ("4 lagging by 10 %", 100, "clustered"),
-        ("increasing", 100, "nonclustered"),
-    ],
-)
-def test_look_ups_after_the_load(
-    bench: Bench, stream: str, payload: int, key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By the connection that loaded the rows; so few that they hardly change its cache. The model's leaves and cache
-    are asked for the same rows, with the branch pages above these leaves, which the model's figure leaves out."""
-    asked: list[tuple[NDArray[Any], ...]] = []
-
-    def spied(*given: NDArray[Any]) -> LookUps:
-        asked.append(given)
-        return look_ups(*given)
-
-    monkeypatch.setattr(cost_of_load, "look_ups", spied)
-    table = bench.table("binary16", payload, "clustered" if key == "clustered" else "nonclustered")
-    rows, few, kib = of_one(stream, 600_000), 100, 16384 if payload else 8192
-    n, figures = len(rows.keys), modelled(table, rows, kib).look_ups
-    ((leaves, here, *rest),) = asked
-    kinds, cached = [leaves, *rest[:1]], set(np.flatnonzero(here).tolist())
-    bench.admin.create(table)
-    with closing(cast("SqliteSession", bench.session(table, cache_size=str(-kib)))) as session:
-        for first, end in rows.transactions():
-            for batch in session.prepare(rows.keys[first:end], Payload(payload), first, rows.rows_per_tx):
-                session.send(batch)
-        above = paths(bench, table)
-
-        def missed() -> int:
-            return counted(session._connection)["missed"]
-
-        def reads(these: Ints) -> tuple[float, float]:
-            """Pages that a look-up of one of these rows reads: by SQLite, and by the model with branch pages."""
-            by_model, before = 0, missed()
-            for row, own in zip(these.tolist(), session.prepare_keys(rows.keys[these]), strict=True):
-                assert session.find(own) == 1
-                needed = {page for pages in kinds for page in above[int(pages[row])]} - cached
-                by_model += len(needed)
-                cached.update(needed)
-            return (missed() - before) / len(these), by_model / len(these)
-
-        chance = np.random.Generator(np.random.PCG64(5))
-        sets = {"newest": n - 1 - chance.permutation(n // 100)[:few], "any row": chance.permutation(n)[:few]}
-        if stream != "random":  # whose window is larger than the cache
-            sets["window"] = np.arange(n // 2, n // 2 + n // 100)
-        for name, these in sets.items():
-            real, expected = reads(these)
-            print(f"{stream}, {payload}, {key}, {name}: {real:.4f}, {expected:.4f}; {figures}")
-            assert real == pytest.approx(expected, rel=0.05, abs=0.03 if name != "window" else 0.001)
-    bench.admin.drop(table)
-
-
-def paths(bench: Bench, table: Table) -> dict[int, list[int]]:
-    """The pages from each leaf to its root, as `dbstat` has them, by the leaf's number."""
-    connection = connect(bench.address, files(bench.address, table.name).database)
-    pages = {(name, path): number for name, path, number in connection.execute("SELECT name, path, pageno FROM dbstat")}
-    connection.close()
-    return {
-        number: [pages[name, path[: 1 + 4 * depth]] for depth in range(len(path) // 4 + 1)]
-        for (name, path), number in pages.items()
-    }
-
-
-def test_look_ups_that_the_model_knows(bench: Bench) -> None:
-    fits = modelled(bench.table("binary16"), of_one("random", 5000), 2048).look_ups
-    assert fits == LookUps(any_row=0, newest=0, window=0)
-    assert modelled(bench.table("binary16"), of_three(5000), 2048).look_ups is None, "caches are lost to one another"
-    assert modelled(bench.table("binary16", 5000, "nonclustered"), of_one("random", 5000), 2048).look_ups is None
-    index, both = (
-        modelled(bench.table("binary16", payload, "nonclustered"), of_one("increasing", 40_000), 512).look_ups
-        for payload in (0, 100)
-    )
-    assert index
-    assert both
-    assert both.any_row > 1.8 > 1 > index.any_row > 0.7, "an index that has all that is asked for is read alone"
 
 
 def test_what_the_model_does_not_know(bench: Bench) -> None:

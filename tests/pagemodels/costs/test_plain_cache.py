@@ -16,13 +16,10 @@ from benchmarks import streams
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LoadCost, LookUps, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
 from keybench.pagemodels.costs.plain_cache import NOTE, PlainCacheModel
-from keybench.pagemodels.half_split.kernel import ALONE
-from keybench.pagemodels.half_split.page_deletion import KEEP_EMPTY
-from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.sorted_build import SortedBuild
-from keybench.pagemodels.half_split.state import Rules
+from keybench.pagemodels.half_split.build import KEEP_EMPTY, SortedBuild
+from keybench.pagemodels.half_split.kernel import ALONE, Rule
 
 LEAF, BRANCH = Rule(4, 4, ALONE, 2, 2), Rule(3, 3, 2, 2, 2)
 KINDS = ("leaf", "branch", "table")
@@ -101,7 +98,12 @@ def test_each_row_uses_the_pages_of_a_plain_tree(seed: int, ascends: bool, table
     ranks = np.arange(n) if ascends else np.random.default_rng(seed).permutation(n)
     build = SortedBuild(lambda _fill: 4, lambda _fill: 3, lambda _fill: LEAF)
     model = PlainCacheModel(
-        LEAF, BRANCH, lambda _rows, _used, _pages: 0.0, rules=Rules(build, KEEP_EMPTY), table_rows=table_rows
+        leaf=LEAF,
+        branch=BRANCH,
+        density=lambda _rows, _used, _pages: 0.0,
+        build=build,
+        deletion=KEEP_EMPTY,
+        table_rows=table_rows,
     )
     part, restart = min(cut, n), n // 2
     cost = model.load_cost(Load(ranks, [part, n], 10, restart=restart), Server(cache_bytes=ROOM * 8192))
@@ -129,19 +131,6 @@ def test_random_keys_read_what_ascending_ones_do_not(name: str) -> None:
     assert cost_of(name, "random", "nonclustered", 5000).read.all.sum() == 0
     assert random.log is None, "nobody could confirm one"
     assert random.note == ascending.note == NOTE
-
-
-@pytest.mark.parametrize("name", ["mssql", "oracle"])
-def test_look_ups_read_what_the_load_did_not_leave_in_the_cache(name: str) -> None:
-    random, ascending = (cost_of(name, stream, "clustered", 200).look_ups for stream in ("random", "increasing"))
-    assert random
-    assert ascending
-    assert 0.5 < random.any_row < 0.9
-    assert random.newest < 0.5 * random.any_row, "their pages were just used"
-    assert ascending.newest == 0
-    assert 0.4 < ascending.any_row < random.any_row
-    assert ascending.window == pytest.approx(1 / 60, rel=0.3), "each page once"
-    assert cost_of(name, "random", "nonclustered", 5000).look_ups == LookUps(any_row=0, newest=0, window=0)
 
 
 @pytest.mark.parametrize("name", ["mssql", "oracle"])

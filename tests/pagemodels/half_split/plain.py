@@ -10,10 +10,15 @@ from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from keybench.pagemodels.half_split.kernel import ALONE
-from keybench.pagemodels.half_split.model import SplitModel
-from keybench.pagemodels.half_split.rule import Rule
-from keybench.pagemodels.half_split.state import StatefulSplitModel
+from keybench.pagemodels.half_split.build import SortedBuild
+from keybench.pagemodels.half_split.kernel import ALONE, Rule
+from keybench.pagemodels.half_split.model import Density, SplitModel
+
+
+def split_model(leaf: Rule, branch: Rule, density: Density) -> SplitModel:
+    """A page model whose index nobody builds from sorted keys."""
+    build = SortedBuild(lambda _fill: leaf.room, lambda _fill: branch.room, lambda _fill: leaf)
+    return SplitModel(leaf, branch, density, build)
 
 
 @dataclass(eq=False)
@@ -30,7 +35,7 @@ class Page:
 class Plain:
     """One index; keys are ranks. `sizes`: of the entry of each key, if they differ."""
 
-    def __init__(self, model: SplitModel | StatefulSplitModel, sizes: Sequence[int] = ()) -> None:
+    def __init__(self, model: SplitModel, sizes: Sequence[int] = ()) -> None:
         self.model, self.sizes, self.leaf = model, sizes, model.leaf
         self.dead: set[int] = set()
         self.splits = [0, 0, 0]
@@ -66,7 +71,7 @@ class Plain:
             return next(k for k in rule.choices[kind] if keys[k - 1] != keys[k])
         if not self.sizes or level:
             return keep
-        half = rule.share * self.used(items, level)
+        half = self.used(items, level) / 2
         return max([1, *(k for k in range(1, len(items)) if self.used(items[:k], level) <= half)])
 
     def insert(self, key: int, level: int = 0) -> None:
@@ -134,7 +139,7 @@ class Plain:
             self.add(level + 1, self.levels[level][-1].low, fill)
 
     def add(self, level: int, key: int, fill: int) -> None:
-        build = self.model.rules.build
+        build = self.model.build
         if level == len(self.levels):
             self.levels.append([Page(self.allocate())])
         page = self.levels[level][-1]

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from benchmarks import streams
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.half_split import leaf_range, tree
-from keybench.pagemodels.half_split.kernel import ALONE
-from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
-from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split import levels
+from keybench.pagemodels.half_split.kernel import ALONE, Rule
+from keybench.pagemodels.half_split.model import SizedSplitModel
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
-from tests.pagemodels.half_split.plain import Plain
+from tests.pagemodels.half_split.plain import Plain, split_model
 
 
 def grown(plain: Plain, keys: Sequence[int]) -> list[list[int]]:
@@ -75,7 +74,7 @@ def rules_between_keys(draw: st.DrawFn) -> Rule:
 def test_splits_between_keys_are_those_of_the_plain_simulator(stream: list[int], rule: Rule) -> None:
     branch, each = Rule(10, 10, 5, 5, 5), range(rule.together)
     entries = [key * rule.together + number for key in stream for number in each]
-    model = SplitModel(rule, branch, density)
+    model = split_model(rule, branch, density)
     plain = Plain(model)
     history = grown(plain, entries)
     assert_as_plain(model.insert(np.array(entries, np.int64)), plain, history)
@@ -98,7 +97,7 @@ def density(rows: int, used: int, pages: int) -> float:
 @given(arrivals(), rules(), st.integers(2, 20))
 def test_pages_are_those_of_the_plain_simulator(stream: list[int], rule: Rule, fanout: int) -> None:
     branch = Rule(fanout, fanout, max(1, fanout // 2), max(1, fanout // 2), max(1, fanout // 2))
-    model = SplitModel(rule, branch, density)
+    model = split_model(rule, branch, density)
     plain = Plain(model)
     history = grown(plain, stream)
     checkpoints = sorted({1, len(stream) // 3 + 1, len(stream)})
@@ -108,14 +107,12 @@ def test_pages_are_those_of_the_plain_simulator(stream: list[int], rule: Rule, f
 
 
 @settings(max_examples=100, deadline=None)
-@given(arrivals(), st.integers(20, 200), st.sampled_from([0.5, 0.4]), st.booleans(), st.integers(0, 2**32))
-def test_entries_of_different_sizes_split_by_bytes(
-    stream: list[int], room: int, share: float, alone: bool, seed: int
-) -> None:
+@given(arrivals(), st.integers(20, 200), st.booleans(), st.integers(0, 2**32))
+def test_entries_of_different_sizes_split_by_bytes(stream: list[int], room: int, alone: bool, seed: int) -> None:
     sizes = np.random.Generator(np.random.PCG64(seed)).integers(3, 11, len(stream)).astype(np.uint16)
-    rule = Rule(room, room, ALONE if alone else 0, share=share, smallest=3)
+    rule = Rule(room, room, ALONE if alone else 0, smallest=3)
     branch = Rule(5, 5, 3, 3, 3)
-    fixed = SplitModel(rule, branch, density)
+    fixed = split_model(rule, branch, density)
     plain = Plain(fixed, sizes[np.argsort(stream)].tolist())
     history = grown(plain, stream)
     model = SizedSplitModel(fixed, lambda keys: sizes)
@@ -126,36 +123,16 @@ def test_entries_of_different_sizes_split_by_bytes(
     assert stats.checkpoints[0].density == 100 * int(sizes[:half].sum()) / stats.checkpoints[0].leaf_pages
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("sized", [False, True])
-def test_threads_make_the_same_pages(threads: int, sized: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaf_range, "_CHUNK", 1000)
-    monkeypatch.setattr(leaf_range, "_GROUP_ROWS", 3000)
-    divided = []
-    divide = tree._divided
-    monkeypatch.setattr(tree, "_divided", lambda *given: divided.append(divide(*given)) or divided[-1])
-    chance = np.random.Generator(np.random.PCG64(5))
-    ranks, sizes = chance.permutation(60_000), tree.NO_SIZES
-    rule = Rule(20, 21, 15, 15, 10)
-    if sized:
-        sizes = chance.integers(3, 11, len(ranks)).astype(np.uint16)
-        rule = Rule(140, 140, smallest=3)
-    one, many = tree.build_level(ranks, rule, sizes), tree.build_level(ranks, rule, sizes, threads)
-    assert [len(parts) for parts in divided][-1] == threads
-    for name in ("births", "kinds", "rows"):
-        assert np.array_equal(getattr(one, name), getattr(many, name)), name
-
-
 @pytest.mark.parametrize("stream", streams.STREAMS)
 def test_rows_sorted_by_groups_of_leaves_make_the_same_pages(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks, rule = ranked(streams.STREAMS[stream](40_000).astype(np.uint64)[:, None]), Rule(20, 21, 15, 15, 10)
-    straight = tree.build_level(ranks, rule)
-    monkeypatch.setattr(leaf_range, "_CHUNK", 1000)
-    monkeypatch.setattr(leaf_range, "_GROUP_ROWS", 1000)
+    straight = levels.build_level(ranks, rule)
+    monkeypatch.setattr(levels, "_CHUNK", 1000)
+    monkeypatch.setattr(levels, "_GROUP_ROWS", 1000)
     calls = []
-    regroup = leaf_range.LeafRange._regrouped
-    monkeypatch.setattr(leaf_range.LeafRange, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
-    grouped = tree.build_level(ranks, rule)
+    regroup = levels.LevelMemory._regrouped
+    monkeypatch.setattr(levels.LevelMemory, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
+    grouped = levels.build_level(ranks, rule)
     if stream in {"random", "wrapping"}:
         assert len(calls) > 3
     if stream in {"increasing", "descending"}:
@@ -168,7 +145,7 @@ def test_random_keys_fill_ln_2_over_an_octave() -> None:
     """Yao 1978: with midpoint splits of random keys, the mean fill over a doubling of the rows is ln 2."""
     n, room = 1 << 20, 323
     rule = Rule(room, room, ALONE, (room + 1) // 2, (room + 1) // 2)
-    model = SplitModel(rule, rule, lambda rows, used, pages: used / (room * pages))
+    model = split_model(rule, rule, lambda rows, used, pages: used / (room * pages))
     rows = np.unique(np.geomspace(n / 2, n, 65).astype(int)).tolist()
     stats = model.insert(np.random.Generator(np.random.PCG64(1)).permutation(n), rows)
     fills = [checkpoint.density for checkpoint in stats.checkpoints]
@@ -177,13 +154,13 @@ def test_random_keys_fill_ln_2_over_an_octave() -> None:
 
 
 def test_no_rows_are_one_empty_page() -> None:
-    stats = SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density).insert(np.empty(0, np.int64))
+    stats = split_model(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density).insert(np.empty(0, np.int64))
     assert (stats.rows, stats.leaf_pages, stats.branch_pages, stats.nonadjacent) == (0, 1, 0, 0)
 
 
 @pytest.mark.parametrize("ranks", [[0, 2], [0, 0], [-1, 0], [1]])
 def test_ranks_that_are_no_permutation_are_refused(ranks: list[int]) -> None:
-    model = SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density)
+    model = split_model(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density)
     with pytest.raises(UsageError) as refused:
         model.insert(np.array(ranks, np.int64))
     n = len(ranks)
@@ -195,7 +172,7 @@ def test_ranks_that_are_no_permutation_are_refused(ranks: list[int]) -> None:
 
 @pytest.mark.parametrize("checkpoints", [[0], [4], [2, 1], [1, 1]])
 def test_checkpoints_that_do_not_ascend_are_refused(checkpoints: list[int]) -> None:
-    model = SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density)
+    model = split_model(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density)
     with pytest.raises(UsageError) as refused:
         model.insert(np.arange(3), checkpoints)
     assert str(refused.value) == ("checkpoints must ascend from 1 to 3, the number of rows: leave out the others.")
@@ -203,7 +180,7 @@ def test_checkpoints_that_do_not_ascend_are_refused(checkpoints: list[int]) -> N
 
 def test_sizes_that_do_not_fit_the_rows_are_refused() -> None:
     rule = Rule(40, 40, smallest=4)
-    model = SizedSplitModel(SplitModel(rule, Rule(4, 4, 2, 2, 2), density), lambda keys: keys.data.astype(np.uint16))
+    model = SizedSplitModel(split_model(rule, Rule(4, 4, 2, 2, 2), density), lambda keys: keys.data.astype(np.uint16))
     assert model.sizes(Keys(np.array([7, 9]), "int")).tolist() == [7, 9]
     for sizes in ([4], [4, 3], []):
         with pytest.raises(UsageError) as refused:
@@ -211,8 +188,3 @@ def test_sizes_that_do_not_fit_the_rows_are_refused() -> None:
         assert str(refused.value) == (
             "one size for each row is needed, none below the smallest: make them with `sizes`."
         )
-
-
-def test_no_threads_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"^the page model's threads are 0: give 1 or more\.$"):
-        SplitModel(Rule(4, 4, 2, 2, 2), Rule(4, 4, 2, 2, 2), density, threads=0)

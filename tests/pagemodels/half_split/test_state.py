@@ -17,7 +17,7 @@ from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, KeepsSizedState, KeepsState
 from keybench.pagemodels.half_split.kernel import COUNT
-from keybench.pagemodels.half_split.state import SplitState, StatefulSizedSplitModel, StatefulSplitModel
+from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel, SplitState
 from tests.pagemodels.half_split.plain import Plain, PlainOracle, PlainSqlServer
 from tests.pagemodels.postgresql.reference import Reference
 
@@ -38,7 +38,7 @@ STEPS = st.lists(
 def fixed(on: Engine, column: str, plain: type[Plain], **parameters: float | str) -> tuple[IndexState, Plain]:
     """Rows so long that few keys make three levels."""
     model = on.page_model(Table("t", on.column(column).sized(900), 0, "nonclustered"), **parameters)
-    assert isinstance(model, StatefulSplitModel)
+    assert isinstance(model, SplitModel)
     assert isinstance(model, KeepsState)
     return model.state(KEYS), plain(model)
 
@@ -46,7 +46,7 @@ def fixed(on: Engine, column: str, plain: type[Plain], **parameters: float | str
 def sized(on: Engine, column: str, plain: type[Plain], random: np.random.Generator) -> tuple[IndexState, Plain]:
     """Rows with texts of 0 to 1,500 characters."""
     model = on.page_model(Table("t", on.column(column), 1500, lengths=PayloadLengths(0, 1500)))
-    assert isinstance(model, StatefulSizedSplitModel)
+    assert isinstance(model, SizedSplitModel)
     assert isinstance(model, KeepsSizedState)
     smallest = model.model.leaf.smallest
     sizes = random.integers(smallest, smallest + 1500, KEYS).astype(np.uint16)
@@ -57,7 +57,7 @@ def nbtree() -> tuple[IndexState, Plain]:
     """Fifteen entries fill a page, so that few keys make three levels."""
     on = engine("postgresql")
     model = on.page_model(Table("t", on.column("text").sized(480), 0))
-    assert isinstance(model, StatefulSplitModel)
+    assert isinstance(model, SplitModel)
     assert isinstance(model, KeepsState)
     return model.state(KEYS), Reference(model, 4 + 496)
 
@@ -66,11 +66,9 @@ MADE: dict[str, Callable[[np.random.Generator], tuple[IndexState, Plain]]] = {
     "PostgreSQL": lambda _: nbtree(),
     "SQL Server": lambda _: fixed(MSSQL, "binary", PlainSqlServer),
     "SQL Server, padded": lambda _: fixed(MSSQL, "binary", PlainSqlServer, pad_index=True),
-    "SQL Server, 30 %": lambda _: fixed(MSSQL, "binary", PlainSqlServer, split_fraction=0.3),
     "SQL Server, at the insertion": lambda _: fixed(MSSQL, "binary", PlainSqlServer, split_point="insertion_point"),
     "SQL Server, rows of different lengths": lambda random: sized(MSSQL, "uniqueidentifier", PlainSqlServer, random),
     "Oracle": lambda _: fixed(ORACLE, "raw", PlainOracle),
-    "Oracle 9i": lambda _: fixed(ORACLE, "raw", PlainOracle, right_edge="50-50"),
     "Oracle, rows of different lengths": lambda random: sized(ORACLE, "raw16", PlainOracle, random),
 }
 
@@ -146,25 +144,12 @@ def test_empty_pages_are_used_again(on: Engine, column: str, pages: tuple[int, i
     assert set(state.stats().page_numbers.tolist()) <= set(range(full + 1))
 
 
-def test_pages_that_ghosts_leave_empty_can_be_kept() -> None:
-    """W. Sheffield, 2012: DBCC PAGE shows one ghost on a page all of whose rows were deleted."""
-    model = MSSQL.page_model(Table("t", MSSQL.column("uniqueidentifier"), 100), empty_pages="kept")
-    assert isinstance(model, KeepsState)
-    state = model.state(10_000)
-    state.insert(np.arange(10_000))
-    pages = state.stats().leaf_pages
-    state.delete(np.arange(5_000))
-    state.clean()
-    assert (state.stats().leaf_pages, state.stats().rows) == (pages, 5_000)
-
-
 @pytest.mark.parametrize(
     ("on", "given", "pages"),
     [
         (MSSQL, {}, (15_625, 23_437)),
         (MSSQL, {"split_point": "insertion_point"}, (15_625, 15_627)),
         (ORACLE, {}, (2632, 3949)),
-        (ORACLE, {"right_edge": "50-50"}, (5263, 5263)),
     ],
 )
 def test_a_few_keys_dated_ahead(on: Engine, given: dict[str, str], pages: tuple[int, int]) -> None:

@@ -159,11 +159,6 @@ class PlainPool:
         if self.now >= self.cleaned and self.free < self.depth // 2 and len(self.pages) > self.short:
             self.walk()
 
-    def rest(self, *, flushes: bool) -> None:
-        while self._may_walk() if flushes else self.free < self.depth // 2 and len(self.pages) > self.short:
-            self.now = max(self.now, self.cleaned)
-            self.walk()
-
     def _make_room(self) -> None:
         """A frame is taken from the free ones; only then the cleaner looks how many are left."""
         while self.free == 0:

@@ -14,13 +14,13 @@ from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LookUps, PredictsCost, Server
+from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
 from keybench.pagemodels.costs.shared_bytes import shared_bytes
-from keybench.pagemodels.innodb.cost import buffer_pool, clustered
-from keybench.pagemodels.innodb.cost.clustered import look_ups
+from keybench.pagemodels.innodb.cost import buffer_pool
 from keybench.pagemodels.innodb.cost.page_list import (
     BATCH,
     BATCH_TIME,
+    CHANGED,
     DEPTH,
     FREE,
     FREED,
@@ -34,10 +34,6 @@ from keybench.pagemodels.innodb.cost.page_list import (
     WRITTEN,
     BufferPool,
 )
-from keybench.pagemodels.innodb.leaf_memory import FREED as FREE_PLACE
-from keybench.pagemodels.innodb.leaf_memory import LEAVES, PAGE, TOP, grow
-from keybench.pagemodels.innodb.leaf_memory import new as new_leaves
-from keybench.pagemodels.innodb.leaf_splits import load
 from tests.pagemodels.innodb.reference_pool import PlainPool
 
 
@@ -75,10 +71,6 @@ def test_the_pool_is_the_plain_one(
         buffer_pool.clean(pool)
         plain.clean()
     same(pool, plain)
-    for flushes in (False, True):
-        clustered.rest(pool, flushes=flushes)
-        plain.rest(flushes=flushes)
-        same(pool, plain)
 
 
 def same(pool: BufferPool, plain: PlainPool) -> None:
@@ -86,8 +78,9 @@ def same(pool: BufferPool, plain: PlainPool) -> None:
     state = pool.state
     assert (state[LENGTH], state[FREE], state[FREED]) == (len(plain.pages), plain.free, plain.freed)
     assert (state[NOW], state[WRITTEN:].sum(), state[OLDER]) == (plain.now, plain.written, plain.old_pages)
+    changed = pool.frames[:, CHANGED]
     oldest = min((page.changed_at for page in plain.pages if page.changed), default=plain.now)
-    assert clustered.oldest_change(pool) == oldest
+    assert changed[changed > 0].min(initial=plain.now + 1) - 1 == oldest
     there = {page.number: page.old for page in plain.pages if page.number >= 0}
     assert set(np.flatnonzero(pool.places >= 0).tolist()) == set(there)
     for page, old in there.items():
@@ -97,30 +90,6 @@ def same(pool: BufferPool, plain: PlainPool) -> None:
 def test_a_pool_has_as_many_pages_as_the_server_says() -> None:
     known = {6: 379, 8: 507, 16: 1014, 24: 1521, 64: 4056}  # Innodb_buffer_pool_pages_total of MariaDB 10.11.19
     assert {size: buffer_pool.frames_of(size << 20, 16384) for size in known} == known
-
-
-@pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %"])
-def test_a_look_up_visits_a_neighbour_from_the_border_of_a_leaf(stream: str) -> None:
-    ranks = np.ascontiguousarray(np.argsort(np.argsort(streams.STREAMS[stream](3000))), np.int64)
-    leaves = new_leaves(300, 16384, 16252, len(ranks), clustered=True, shrinks=True)
-    at = np.empty(len(ranks), np.int32)
-    while load(leaves, ranks, 0, len(ranks), at) < len(ranks):
-        grow(leaves)
-    pages = int(leaves.facts[LEAVES])
-    present = np.random.Generator(np.random.PCG64(7)).random(pages) < 0.4
-    heaps = {int(slot[PAGE]): leaves.heaps[slot[PAGE], : slot[TOP]] for slot in leaves.slots[:pages]}
-    leaf = {int(rank): page for page, heap in heaps.items() for rank in heap if rank < FREE_PLACE}
-
-    def read(rank: int) -> set[int]:
-        """The leaf that a key is in, and the one where a search for all keys below it ends, and the next key's."""
-        found = {leaf[rank], leaf[max(rank - 1, 0)], leaf[min(rank + 1, len(ranks) - 1)]}
-        return {page for page in found if not present[page]}
-
-    assert look_ups(leaves, ranks, present) == LookUps(
-        any_row=sum(len(read(int(rank))) for rank in ranks) / 3000,
-        newest=sum(len(read(int(rank))) for rank in ranks[-30:]) / 30,
-        window=len(set().union(*(read(int(rank)) for rank in ranks[1500:1530]))) / 30,
-    )
 
 
 def model(payload: int = 0) -> PredictsCost:
@@ -135,7 +104,6 @@ def test_nothing_is_read_or_written_while_all_pages_fit() -> None:
     assert cost.written is not None
     assert cost.log is not None
     assert (cost.read.all.sum(), cost.written.all.sum()) == (0, 0)
-    assert cost.look_ups == LookUps(any_row=0, newest=0, window=0)
     small = model().load_cost(load_, Server(cache_bytes=6 << 20))
     assert small.log is not None
     assert np.array_equal(small.log.bytes, cost.log.bytes), "the log does not depend on the pool"
@@ -155,14 +123,6 @@ def test_random_keys_read_a_page_a_row_once_the_index_is_far_larger_than_the_poo
     assert random.written is not None
     assert random.written.leaf[-1] == pytest.approx(random.read.leaf[-1], rel=0.1)
     assert random.read.table.sum() == 0
-    assert random.look_ups is not None
-    assert increasing.look_ups is not None
-    assert random.look_ups.any_row > 0.8
-    assert 0.5 < random.look_ups.newest < 0.9 * random.look_ups.any_row, "600 rows; the pool has 126 pages"
-    assert 0.7 * random.look_ups.any_row < random.look_ups.window < random.look_ups.any_row, "few rows share a leaf"
-    assert increasing.look_ups.any_row > 0.8
-    assert increasing.look_ups.newest == 0
-    assert increasing.look_ups.window == pytest.approx(1 / 60, rel=0.1), "a leaf has so many rows"
 
 
 def test_pages_that_checkpoints_write_are_not_known() -> None:
@@ -201,7 +161,7 @@ def test_a_sample_of_rows_reads_its_share() -> None:
 def test_the_smallest_sample_ends_and_reads_what_the_pool_lacks() -> None:
     rows, share = 60_000, 2.2e-4
     cost = model(100).load_cost(
-        Load(streams.random(rows), [rows // 2, rows], 1, look_ups=False), Server(cache_bytes=16 << 30, share=share)
+        Load(streams.random(rows), [rows // 2, rows], 1), Server(cache_bytes=16 << 30, share=share)
     )
     frames, leaves = buffer_pool.frames_of(16 << 30, 16384) * share, rows / 80
     assert cost.read.leaf[1] / (rows / 2) == pytest.approx(1 - 2 * math.log(2) * frames / leaves, abs=0.03)

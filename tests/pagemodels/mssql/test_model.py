@@ -17,7 +17,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
 from keybench.pagemodels.half_split.model import SizedSplitModel
 from keybench.pagemodels.mssql import records as rows
-from keybench.pagemodels.mssql.model import Parameters, heap, index, varying_index
+from keybench.pagemodels.mssql.model import Parameters, index, varying_index
 from keybench.pagemodels.predict import predict
 
 GUID = ENGINE.column("uniqueidentifier")
@@ -54,14 +54,9 @@ PUBLISHED = {
         "github.com/dotnet/efcore/pull/20528", index(EF_ROW, rows.branch_row(16), Parameters()), 5000, 186,
         97.28619965406475,
     ),
-    "the same as a heap": Published("github.com/dotnet/efcore/pull/20528", heap(EF_ROW), 5000, 186, 97.28619965406475),
     "unique nonclustered on a GUID over an int key, row versions": Published(
         "github.com/dotnet/efcore/pull/20528",
         ENGINE.page_model(Table("t", GUID, 0, "nonclustered"), beneath="int", row_versions=True), 5000, 25,
-    ),
-    "GUID in a heap, 1 M": Published(
-        "stackoverflow.com/questions/20974062",
-        ENGINE.page_model(Table("t", GUID, 0, "nonclustered"), structure="heap"), 1_000_000, 3247,
     ),
     "int identity, int, varchar(10) of 5, row versions, 2^20": Published(
         "SparkhoundSQL/sql-server-toolbox, lab - clustered key design",
@@ -79,6 +74,12 @@ def test_published_page_counts(name: str) -> None:
         assert stats.density == wanted.density
     if wanted.order == "increasing":
         assert (stats.appends, stats.edge_splits, stats.interior_splits) == (stats.leaf_pages - 1, 0, 0)
+
+
+def test_published_page_counts_of_heaps() -> None:
+    """github.com/dotnet/efcore/pull/20528, and stackoverflow.com/questions/20974062."""
+    assert -(-5000 // rows.rows_a_heap_page(EF_ROW)) == 186
+    assert -(-1_000_000 // rows.rows_a_heap_page(rows.data_row(16, 1))) == 3247
 
 
 def test_published_density_and_fragmentation_of_small_indexes() -> None:
@@ -107,7 +108,7 @@ def test_published_density_of_rows_of_different_lengths() -> None:
     assert stats.fragmentation == pytest.approx(2.631578947368421, rel=1e-15)
 
 
-@pytest.mark.parametrize("given", [{}, {"row_versions": True, "unique": False}, {"split_point": "insertion_point"}])
+@pytest.mark.parametrize("given", [{}, {"row_versions": True}, {"split_point": "insertion_point"}])
 def test_rows_of_nearly_one_length_split_as_rows_of_one_length(given: dict) -> None:
     """Of 99 or 100 characters no page holds more rows than of 100, and so few less that the halves are the same."""
     for stream in ("increasing", "random", "4 lagging by 0.5 %", "descending"):
@@ -115,7 +116,8 @@ def test_rows_of_nearly_one_length_split_as_rows_of_one_length(given: dict) -> N
         varying = Table("t", GUID, 100, lengths=PayloadLengths(99, 100))
         model = ENGINE.page_model(varying, **given)
         same = predict(model, GUID, keys, lengths=np.full(20_000, 100))
-        fixed = predict(ENGINE.page_model(Table("t", GUID, 100), payload="varchar", **given), GUID, keys)
+        row = rows.data_row(16, 2, [100], versions=given.get("row_versions", False))
+        fixed = predict(index(row, rows.branch_row(16), Parameters(**given)), GUID, keys)
         assert (same.leaf_pages, same.density, same.branch_pages) == (
             fixed.leaf_pages, fixed.density, fixed.branch_pages
         )  # fmt: skip
@@ -132,9 +134,6 @@ def test_rows_of_very_different_lengths_that_do_not_fit_a_third_of_a_page_are_re
         r"such entries of different lengths split\. Choose shorter payloads\.$",
     ):
         predict(ENGINE.page_model(on), GUID, keys, lengths=np.array([1, 2, 5000]))
-    heap_message = r"^a heap with rows of different lengths is not modelled: leave out structure\.$"
-    with pytest.raises(UsageError, match=heap_message):
-        ENGINE.page_model(Table("t", GUID, 50, "nonclustered", lengths=PayloadLengths(0, 50)), structure="heap")
 
 
 def test_an_empty_text_in_the_last_column_is_not_stored() -> None:
@@ -155,8 +154,6 @@ def test_random_keys_leave_the_pages_two_thirds_full_and_out_of_order() -> None:
     stats = clustered(GUID).insert(streams.random(1_000_000))
     assert stats.density == pytest.approx(71.5, abs=2.5)
     assert stats.fragmentation > 99
-    smaller = clustered(GUID, split_fraction=0.48).insert(streams.random(1_000_000))
-    assert 1 < smaller.leaf_pages / stats.leaf_pages < 1.04
 
 
 def test_published_page_counts_of_two_key_kinds_hold_the_same_rows() -> None:
@@ -170,12 +167,9 @@ def test_published_page_counts_of_two_key_kinds_hold_the_same_rows() -> None:
     ("column", "payload", "given", "row", "a_page"),
     [
         ("uniqueidentifier", 100, {}, 123, 64),
-        ("uniqueidentifier", 100, {"payload": "varchar"}, 127, 62),
         ("bigint", 100, {}, 115, 69),
         ("char36", 100, {}, 143, 55),
         ("uniqueidentifier", 100, {"row_versions": True}, 137, 58),
-        ("uniqueidentifier", 0, {"unique": False}, 23, 323),
-        ("uniqueidentifier", 100, {"unique": False, "payload": "varchar"}, 129, 61),
     ],
 )
 def test_rows_a_page_of_keybenchs_tables(column: str, payload: int, given: dict, row: int, a_page: int) -> None:
@@ -193,8 +187,6 @@ def test_rows_a_page_of_keybenchs_tables(column: str, payload: int, given: dict,
         ({"beneath": "int", "row_versions": True}, 38),
         ({"beneath": "bigint"}, 28),
         ({}, 28),
-        ({"rid_varies": True}, 32),
-        ({"beneath": "int", "rid_varies": True}, 24),
     ],
 )
 def test_rows_a_page_of_nonclustered_indexes(given: dict, row: int) -> None:
@@ -242,19 +234,6 @@ def test_ascending_pages_are_interrupted_by_branch_pages_only() -> None:
     assert stats.fragmentation == 100 * (stats.branch_pages - 1) / stats.leaf_pages
 
 
-def test_a_heap_fills_pages_in_order_of_arrival() -> None:
-    model = ENGINE.page_model(Table("t", GUID, 0, "nonclustered"), structure="heap")
-    stats = model.insert(streams.random(1000), [308, 309])
-    assert stats.page_rows.tolist() == [308, 308, 308, 76]
-    assert [(c.leaf_pages, c.appends) for c in stats.checkpoints] == [(1, 0), (2, 1)]
-    assert model.insert(np.empty(0, np.int64)).leaf_pages == 1
-
-
-def test_interior_rows_of_keys_that_can_be_null_have_a_bitmap() -> None:
-    assert rows.branch_row(16) + rows.SLOT == 25
-    assert rows.branch_row(16, nullable=True) - rows.branch_row(16) == 3
-
-
 @pytest.mark.parametrize(
     ("table", "given", "message"),
     [
@@ -262,21 +241,6 @@ def test_interior_rows_of_keys_that_can_be_null_have_a_bitmap() -> None:
             Table("t", GUID, 8100),
             {},
             "SQL Server's rows have 8,060 bytes at most, not 8,123: use a smaller payload.",
-        ),
-        (
-            Table("t", GUID, 0),
-            {"structure": "heap"},
-            "a clustered table has no heap: leave out structure, or make the key nonclustered.",
-        ),
-        (
-            Table("t", GUID, 0, "nonclustered"),
-            {"structure": "heap", "beneath": "int"},
-            "a clustered table has no heap: leave out structure, or make the key nonclustered.",
-        ),
-        (
-            Table("t", GUID, 0),
-            {"split_fraction": 1},
-            "split_fraction is between 0 and 1, not 1: the default is 0.5.",
         ),
         (
             Table("t", GUID, 0),

@@ -35,15 +35,6 @@ def test_ten_thousand_numbers_of_a_sequence() -> None:
     assert stats.branch_pages == 1
 
 
-def test_ten_thousand_numbers_on_9i_committed_one_by_one() -> None:
-    """oracletoday.blogspot.com 2008/08: 36 blocks, 35 splits, half full, where the index is not unique."""
-    stats = numbers(10_000, unique=False, right_edge="50-50")
-    assert stats.leaf_pages == pytest.approx(36, rel=0.03)
-    assert (stats.leaf_pages, stats.appends) == (37, 36)
-    mended = numbers(10_000, unique=False)
-    assert (mended.leaf_pages, mended.appends) == (19, 18)
-
-
 def test_the_mean_size_of_ten_million_numbers() -> None:
     """franckpachot.medium.com: avg(vsize) 4.8888893 of 1 … 10,000,000."""
     sizes = entries.number_bytes(np.arange(1, 10_000_001))
@@ -77,7 +68,7 @@ def test_sizes_by_value_decide_how_many_fit_a_leaf() -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "a_leaf"),
-    [({}, 296), ({"unique": False}, 285), ({"initrans": 3}, 295), ({"initrans": 12}, 287)],
+    [({}, 296), ({"unique": False}, 285)],
 )
 def test_entries_a_leaf_of_raw_16(parameters: dict, a_leaf: int) -> None:
     model = ENGINE.page_model(Table("t", RAW, 100, "nonclustered"), **parameters)
@@ -103,16 +94,15 @@ def test_index_organised_tables_hold_the_rows(column: str, payload: int, entry: 
     assert model.insert(np.arange(2 * a_leaf)).page_rows.tolist() == [a_leaf, a_leaf]
 
 
-@pytest.mark.parametrize("right_edge", ["90-10", "50-50"])
-def test_numbers_of_one_size_split_as_entries_of_one_size(right_edge: str) -> None:
+def test_numbers_of_one_size_split_as_entries_of_one_size() -> None:
     """Eight-digit numbers without 00 at the end are entries of 16 bytes, as keys of 5 bytes are."""
     values = 10_000_001 + np.arange(60_000) * 101
     values = values[values % 100 != 0][:50_000]
     ranks = streams.lagging(50_000, 500).argsort().argsort()
     table = Table("t", NUMBER, 0, "nonclustered")
-    sized = predict(ENGINE.page_model(table, right_edge=right_edge), NUMBER, Keys(values[ranks], "int"))
+    sized = predict(ENGINE.page_model(table), NUMBER, Keys(values[ranks], "int"))
     raw = Table("t", type(RAW)("raw5", "RAW(5)", frozenset({"bytes"}), "rfc", width=5), 0, "nonclustered")
-    fixed = ENGINE.page_model(raw, right_edge=right_edge).insert(ranks)
+    fixed = ENGINE.page_model(raw).insert(ranks)
     assert sized.page_rows.tolist() == fixed.page_rows.tolist()
     assert sized.density == fixed.density
     assert sized.appends == fixed.appends > 10
@@ -155,8 +145,6 @@ def test_texts_of_one_length_split_as_such_texts_of_any_length(column: str) -> N
             {"unique": False},
             "the key of an index-organised table is unique: leave out unique, or make it nonclustered.",
         ),
-        (Table("t", RAW, 0), {"initrans": 1}, "initrans of an index is between 2 and 169, not 1: the default is 2."),
-        (Table("t", RAW, 0), {"right_edge": "0"}, "unknown right_edge '0'. Known: 50-50, 90-10."),
     ],
 )  # fmt: skip
 def test_impossible_tables_and_parameters_are_refused(table: Table, parameters: dict, message: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from keybench.pagemodels.half_split.state import StatefulSplitModel
+from keybench.pagemodels.half_split.model import SplitModel
 from tests.pagemodels.half_split.plain import Page, Plain
 
 SPACE = 8192 - 24 - 16
@@ -16,7 +16,7 @@ SPACE = 8192 - 24 - 16
 class Reference(Plain):
     """One index; `item` is the size of an entry with its line pointer, `first` that of a branch page's first entry."""
 
-    def __init__(self, model: StatefulSplitModel, item: int, first: int = 12) -> None:
+    def __init__(self, model: SplitModel, item: int, first: int = 12) -> None:
         super().__init__(model)
         self.item, self.first = item, first
 
@@ -74,7 +74,7 @@ class Reference(Plain):
         return neighbour
 
     def build(self, keys: Sequence[int], fill: int) -> None:
-        self.leaf = self.model.rules.build.rule(fill)
+        self.leaf = self.model.build.rule(fill)
         super().build(keys, fill)
 
     def add(self, level: int, key: int, fill: int) -> None:

@@ -11,7 +11,7 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsState
-from keybench.pagemodels.half_split.state import StatefulSplitModel
+from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.server_pages import Level, ServerPages
 from tests.pagemodels.postgresql.reference import Reference
 
@@ -23,10 +23,10 @@ THERE = "some of the keys are there already, or not cleaned up yet: leave them o
 FILL = "an index's fillfactor is between 10 and 100"
 
 
-def model_of(name: str = "uuid") -> StatefulSplitModel:
+def model_of(name: str = "uuid") -> SplitModel:
     column = WIDE if name == "wide" else ENGINE.column(name)
     model = ENGINE.page_model(Table("trial", column, 0))
-    assert isinstance(model, StatefulSplitModel)
+    assert isinstance(model, SplitModel)
     assert isinstance(model, KeepsState)
     return model
 

@@ -257,13 +257,6 @@ class Tree:
 
         return below(self.root)
 
-    def looked_up(self, key: int) -> int:
-        """The number of the leaf to which a look-up goes down: it takes an entry that is equal for a greater one."""
-        page = self.root
-        while not page.leaf:
-            page = page.kids[bisect_left(page.keys, key)]
-        return page.number
-
     def branches(self) -> int:
         def below(page: Page) -> int:
             return 0 if page.leaf else 1 + sum(map(below, page.kids))

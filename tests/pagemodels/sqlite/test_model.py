@@ -24,7 +24,6 @@ from keybench.pagemodels.predict import predict
 from keybench.pagemodels.ranking import ranked
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.cost.load import leaf_of_each
 from keybench.pagemodels.sqlite.free_list import new_file
 from keybench.pagemodels.sqlite.load import load
 from tests.pagemodels.sqlite.reference import File, Tree
@@ -181,7 +180,6 @@ def test_cells_of_any_sizes_are_distributed_by_the_rules(
     assert leaves[:, trees.CELLS].tolist() == [len(page.keys) for page in reference_tree.leaves()]
     assert leaves[:, trees.USED].tolist() == [reference_tree.used(page) for page in reference_tree.leaves()]
     assert tree.facts[trees.BRANCHES] == reference_tree.branches()
-    assert leaf_of_each(tree).tolist() == [reference_tree.looked_up(rank) for rank in range(n)]
     assert (leaves[:-1, trees.CELLS] >= 1 << tree.facts[trees.SHIFT]).all()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from keybench.pagemodels.costs.contract import Load
-from keybench.pagemodels.half_split.rule import Rule
+from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits
 
 LEAF, BRANCH, HEAP = range(3)

@@ -1,0 +1,282 @@
+"""The levels of an index: memory for the kernel, the order in which many rows are given to it, and the pages' numbers.
+
+The keys of a branch level are the borders that the splits below it made, in the sequence of those splits. The same
+kernel simulates it, with the rule of branch pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+from keybench.errors import UsageError
+from keybench.pagemodels.half_split import kernel as split_kernel
+from keybench.pagemodels.half_split.kernel import FIRST, LAST, SLOT_FIELDS, USED_SLOTS, Leaves, Rule
+
+Integers = NDArray[np.int64]
+Sizes = NDArray[np.uint16]
+NO_SIZES: Sizes = np.empty(0, np.uint16)
+Kept = tuple[Integers, Integers]
+"""The places of the pages of a level that stay, and their lower borders."""
+
+_CHUNK = 1 << 20
+"""Minimum rows that are sorted by group at a time."""
+_FEW = 1 << 12
+"""Rows from which on it is worth the effort to sort them by group."""
+_GROUP_ROWS = 1 << 17
+"""Rows of a group in the end: they fit a second-level cache with their leaves."""
+_NO_TIMES = np.empty(0, np.int32)
+_UNNOTED = np.empty(0, np.int32)
+_PER_SLOT = ("slots", "births", "kinds", "content")
+
+
+class LevelMemory:
+    """One level of an index of `keys` ranks, in memory that grows as needed."""
+
+    def __init__(self, keys: int, rule: Rule, slots: int) -> None:
+        """Room for so many pages, none linked yet."""
+        self.keys, self.rules = keys, rule.compiled()
+        self.noted = _UNNOTED
+        """(rows,): room for the page into which each row goes, as `kernel.insert` numbers pages; (0,): not noted."""
+        shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
+        self.leaves = Leaves(
+            cells=np.zeros(max(1, (keys + (1 << shift) - 1) >> shift), np.int32),
+            slots=np.empty((slots, SLOT_FIELDS), np.int32),
+            births=np.empty(slots, np.int64),
+            kinds=np.empty(slots, np.int8),
+            content=np.empty((slots, rule.entries), np.int32),
+            state=np.zeros(2, np.int64),
+            scratch=np.empty(rule.entries + 1, np.int32),
+            shift=shift,
+        )
+
+    @classmethod
+    def empty(cls, keys: int, rule: Rule) -> LevelMemory:
+        """One empty page, and room for as many as ordinary splits make."""
+        new = cls(keys, rule, cls.usual(keys, rule))
+        new.leaves.slots[0] = 0
+        new.leaves.births[0], new.leaves.kinds[0] = -1, FIRST
+        new.link(np.zeros(1, np.int64), np.zeros(1, np.int64))
+        return new
+
+    @staticmethod
+    def usual(n: int, rule: Rule) -> int:
+        """How many leaves ordinary splits make at most of n ranks. Memory that is never written to is never taken."""
+        half = max(1, min(rule.room, rule.room_last) // rule.smallest // 2)
+        return min(n, n // half + n // (half * 16)) + 2
+
+    def link(self, slots: NDArray[np.int64], lowers: NDArray[np.int64]) -> None:
+        """Makes these slots, 0 … n − 1 in key order, the leaves, with these lower borders."""
+        leaves, uppers = self.leaves, np.append(lowers[1:], self.keys)
+        leaves.slots[slots, split_kernel.LOWER], leaves.slots[slots, split_kernel.UPPER] = lowers, uppers
+        leaves.slots[slots, split_kernel.NEXT] = np.append(slots[1:], -1)
+        leaves.slots[slots, split_kernel.PREVIOUS] = np.append(-1, slots[:-1])
+        firsts = np.arange(len(leaves.cells)) << leaves.shift
+        leaves.cells[:] = slots[np.minimum(np.searchsorted(uppers, firsts, side="right"), len(slots) - 1)]
+        leaves.state[USED_SLOTS], leaves.state[LAST] = len(slots), slots[-1]
+
+    def keep(self, slots: NDArray[np.int64], lowers: NDArray[np.int64]) -> None:
+        """Keeps only these slots, given in key order, with these lower borders. The others have to be empty."""
+        renamed, beyond = slots.copy(), slots >= len(slots)
+        renamed[beyond] = np.setdiff1d(np.arange(len(slots)), slots)
+        for name in _PER_SLOT:
+            values = getattr(self.leaves, name)
+            values[renamed[beyond]] = values[slots[beyond]]
+        self.link(renamed, lowers)
+
+    def used(self, field: int) -> NDArray[np.int32]:
+        """A field of the slots in use."""
+        return self.leaves.slots[: self.leaves.state[USED_SLOTS], field]
+
+    def order(self) -> NDArray[np.int64]:
+        """The slots in use in key order."""
+        return np.argsort(self.used(split_kernel.LOWER), kind="stable")
+
+    def insert(
+        self, ranks: NDArray[Any], start: int, sizes: NDArray[np.uint16], times: NDArray[np.int32] = _NO_TIMES
+    ) -> None:
+        """Inserts ranks of this range that arrive as rows start + times, or one after another from start."""
+        while True:
+            done = split_kernel.insert(self.leaves, self.rules, sizes, ranks, times, start, self.noted)
+            if done == len(ranks):
+                return
+            ranks, times = ranks[done:], times[done:]
+            start += 0 if len(times) else done
+            self._grow()
+
+    def insert_from(self, row: int, ranks: NDArray[np.int64], sizes: NDArray[np.uint16]) -> None:
+        """Inserts the ranks from `row` on.
+
+        Many rows at a time are sorted by groups of leaves beforehand. The rows of one group follow one another in their
+        order of arrival, so that the group stays in the cache; rows of different groups do not depend on one another.
+        """
+        n = len(ranks)
+        if n < _FEW:
+            self.insert(ranks[row:], row, sizes)
+            return
+        while row < n:
+            there = int(self.used(split_kernel.COUNT).sum(dtype=np.int64))
+            rows = ranks[row : row + max(_CHUNK, min(there // 2, n // 8))]
+            uppers = self._groups()
+            if len(uppers) > 1:
+                regrouped, times = self._regrouped(rows, uppers)
+                self.insert(regrouped, row, sizes, times)
+            else:
+                self.insert(rows, row, sizes)
+            row += len(rows)
+
+    def _groups(self) -> NDArray[np.int64]:
+        """Upper borders of groups of leaves, of about equal width; one group where a few leaves are most of the range.
+
+        In that case rows go to few places, which stay in the cache by themselves.
+        """
+        wanted = self.keys // _GROUP_ROWS
+        uppers = np.sort(self.used(split_kernel.UPPER)).astype(np.int64)
+        if wanted < 2 or len(uppers) < 4 * wanted:
+            return uppers[-1:]
+        ends = np.unique(np.searchsorted(uppers, self.keys * np.arange(1, wanted + 1) // wanted))
+        borders = uppers[ends]
+        return borders if np.diff(borders, prepend=0).max() <= 4 * _GROUP_ROWS else uppers[-1:]
+
+    def _regrouped(
+        self, ranks: NDArray[np.int64], uppers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The ranks sorted by group, and their places before."""
+        n = len(ranks)
+        shift = max(0, (self.keys // (16 * len(uppers))).bit_length() - 1)
+        firsts = np.searchsorted(uppers, np.arange(0, self.keys, 1 << shift), side="right").astype(np.int32)
+        groups = split_kernel.Groups(uppers, shift, firsts, np.empty(n, np.uint16))
+        sorted_ranks, places = np.empty(n, np.int32), np.empty(n, np.int32)
+        split_kernel.regroup(groups, ranks, sorted_ranks, places)
+        return sorted_ranks, places
+
+    def _grow(self) -> None:
+        slots = len(self.leaves.slots) + len(self.leaves.slots) // 2 + 16
+        larger: dict[str, Any] = {}
+        for name in _PER_SLOT:
+            old = getattr(self.leaves, name)
+            larger[name] = np.empty((slots, *old.shape[1:]), old.dtype)
+            larger[name][: len(old)] = old
+        self.leaves = self.leaves._replace(**larger)
+
+
+class LevelPages(NamedTuple):
+    """The pages of one level in key order: (pages,) each."""
+
+    lowers: Integers
+    """The lower border of each page; 0 for the first."""
+    births: Integers
+    kinds: NDArray[np.int8]
+    ends: Integers
+    """Where the page's entries end in `entries`."""
+    entries: NDArray[np.int32]
+    """All entries, page after page: the lower borders of the pages below."""
+
+
+def pages_of(level: LevelMemory) -> LevelPages:
+    """The pages of a level without their entries, which `above` finds again."""
+    order, leaves = level.order(), level.leaves
+    lowers, none = leaves.slots[order, split_kernel.LOWER].astype(np.int64), np.empty(0, np.int32)
+    return LevelPages(lowers, leaves.births[order], leaves.kinds[order], np.zeros(len(order), np.int64), none)
+
+
+def above(pages: LevelPages, kept: Kept, below: Integers) -> LevelPages:
+    """Those of the pages that are kept, over pages with these lower borders."""
+    places, lowers = kept
+    ends = np.append(np.searchsorted(below, lowers[1:]), len(below))
+    return LevelPages(lowers, pages.births[places], pages.kinds[places], ends, below.astype(np.int32))
+
+
+def level_of(keys: int, rule: Rule, pages: LevelPages) -> LevelMemory:
+    """A level of these pages, with room for some more."""
+    n = len(pages.lowers)
+    new = LevelMemory(keys, rule, n + n // 4 + 16)
+    leaves, counts = new.leaves, np.diff(pages.ends, prepend=0)
+    for field in (split_kernel.USED, split_kernel.COUNT, split_kernel.SETTLED):
+        leaves.slots[:n, field] = counts
+    leaves.births[:n], leaves.kinds[:n] = pages.births, pages.kinds
+    _scatter(pages.entries, pages.ends, leaves.content)
+    new.link(np.arange(n), pages.lowers)
+    return new
+
+
+@kernel
+def _scatter(entries: NDArray[np.int32], ends: Integers, content: NDArray[np.int32]) -> None:
+    """Writes page after page into the slots 0, 1, 2 …"""
+    at = 0
+    for i in range(len(ends)):
+        begin = at
+        while at < ends[i]:
+            content[i, at - begin] = entries[at]
+            at += 1
+
+
+@dataclass(frozen=True)
+class TreeLevel:
+    """The pages of one level of an index, in key order: (pages,) each."""
+
+    births: NDArray[np.int64]
+    """The row that made the page, from 0; −1 for the first page."""
+    kinds: NDArray[np.int8]
+    """The kind of split that made the page; FIRST for the first page."""
+    rows: NDArray[np.int64]
+    """Entries on the page."""
+    noted: NDArray[np.int32] | None = None
+    """(rows,): the page into which each row went, by its place in `places`."""
+    places: NDArray[np.int32] | None = None
+    """The place of each page in key order, by another number."""
+
+    def __len__(self) -> int:
+        return len(self.births)
+
+
+def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, *, noted: bool = False) -> TreeLevel:
+    """One level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival.
+
+    `sizes`: uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `noted`: whether
+    to note where each row goes.
+    """
+    if (n := len(ranks)) >= 1 << 31:
+        raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {n:,}: use fewer --rows.")
+    level = LevelMemory.empty(n, rule)
+    if noted:
+        level.noted = np.empty(n, np.int32)
+    level.insert_from(0, ranks, sizes)
+    order, leaves = level.order(), level.leaves
+    slots = leaves.slots[order]
+    built = TreeLevel(leaves.births[order], leaves.kinds[order], slots[:, split_kernel.COUNT].astype(np.int64))
+    if not noted:
+        return built
+    places = np.empty(len(order), np.int32)
+    places[slots[:, split_kernel.PAGE]] = np.arange(len(order), dtype=np.int32)
+    return replace(built, noted=level.noted, places=places)
+
+
+def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
+    """The levels above the leaves, up to the root. Births are rows, like those of the leaves."""
+    above, below = [], leaves
+    while len(below) > 1:
+        order = np.argsort(below.births, kind="stable")
+        rows = below.births[order]
+        built = build_level(order.astype(np.int64), rule)
+        first = built.births < 0  # made together with the second page below it
+        below = replace(built, births=np.where(first, rows[1], rows[built.births]))
+        above.append(below)
+    return above
+
+
+def page_numbers(levels: Sequence[TreeLevel]) -> NDArray[np.int64]:
+    """The page numbers of the lowest level, in key order. Each new page gets the next number.
+
+    If one row makes several pages, the lowest level comes first.
+    """
+    births = np.concatenate([level.births for level in levels])
+    heights = np.concatenate([np.full(len(level), height) for height, level in enumerate(levels)])
+    places = np.empty(len(births), np.int64)
+    places[np.lexsort((heights, births))] = np.arange(len(births))
+    return places[: len(levels[0])]
