@@ -36,11 +36,10 @@ def test_a_service_agrees_with_the_container(name: str, monkeypatch: pytest.Monk
     on, service = engines()[name], dict(SERVICES[name])
     made = on.provision("container", on.settings("durable", "default"))
     assert isinstance(made, ContainerServer)
-    built = made.configured("1.44")
-    built.get_docker_client().client.close()
-    assert service.pop("image") == built.image
-    assert service.pop("command", []) == built._command
-    ((port, address),) = built.ports.items()
+    built = made.arguments()
+    assert service.pop("image") == built["image"]
+    assert service.pop("command", []) == built["command"]
+    ((port, address),) = built["ports"].items()
     assert address == ("127.0.0.1",)
     (published,) = service.pop("ports")
     assert re.fullmatch(rf"127\.0\.0\.1:\d+:{port.removesuffix('/tcp')}", published)
@@ -48,10 +47,10 @@ def test_a_service_agrees_with_the_container(name: str, monkeypatch: pytest.Monk
     secret = made._recipe.password_variable
     assert environment.pop(secret) == ASKED_FOR
     asked = {variable for variable, value in environment.items() if value.startswith("${")}  # the licence
-    assert set(environment) == set(built.env) - {secret}
-    assert all(environment[variable] == built.env[variable] for variable in set(environment) - asked)
+    assert set(environment) == set(built["environment"]) - {secret}
+    assert all(environment[variable] == built["environment"][variable] for variable in set(environment) - asked)
     assert asked <= {"ACCEPT_EULA"}
-    given = {name: value for name, value in built._kwargs.items() if name not in {"labels", "healthcheck"}}
+    given = {name: built[name] for name in ("mem_limit", "memswap_limit", "nano_cpus")}
     assert given == {
         "mem_limit": _bytes(service.pop("mem_limit")),
         "memswap_limit": _bytes(service.pop("memswap_limit")),
@@ -60,7 +59,7 @@ def test_a_service_agrees_with_the_container(name: str, monkeypatch: pytest.Monk
     health = dict(service.pop("healthcheck"))
     health["test"] = [part.replace("$$", "$") for part in health["test"]]
     seconds = {what: int(health[what].removesuffix("s")) * SECOND for what in ("interval", "timeout", "start_period")}
-    assert {**health, **seconds} == built._kwargs["healthcheck"]
+    assert {**health, **seconds} == built["healthcheck"]
     assert service == {}, "nothing that the container does not have"
 
 

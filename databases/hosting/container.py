@@ -1,41 +1,45 @@
 """A database server in a container: the part that all engines share. An engine adds a `Recipe` and makes its database.
 
-It uses testcontainers' plain container, not its classes for single databases. Those pass the password on a command line
-inside the container, and wait in steps of a second for up to two minutes without checking whether the server has ended.
-One of them accepts a licence on the user's behalf. testcontainers would also open the ports of the container and of its
-reaper on all of the machine's addresses. Here ports are open on 127.0.0.1 alone, and `container_reaper` replaces that
-reaper.
+It uses docker-py, and not testcontainers, whose classes pass the password on a command line inside the container, do
+not see that a server has ended, and open ports on all of the machine's addresses. Here ports are open on 127.0.0.1.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 from keybench.databases.contract.roles import Address, Provision, Settings
-from keybench.databases.hosting import container_reaper, docker_daemon
-from keybench.databases.hosting.secret import keep, restored
+from keybench.databases.contract.settings import ContainerOptions
+from keybench.databases.hosting import docker_daemon
+from keybench.databases.hosting.secret import keep
 from keybench.databases.hosting.url_server import with_next_step
 from keybench.errors import EnvironmentMissing, KeybenchError, RunStopped, ServerError
 
 if TYPE_CHECKING:
-    from testcontainers.core.container import DockerContainer
+    from docker import DockerClient
+    from docker.models.containers import Container
 
-
-import socket
-from dataclasses import dataclass
-
-import psutil
-
-from keybench.databases.contract.settings import ContainerOptions
-
+KIND = "container"
+START_SECONDS = 120.0
+"""The longest time from the start of the container to the server's first answer; pulling the image comes before."""
 SECOND = 1_000_000_000
 """In nanoseconds, as Docker's Engine API counts."""
+
+_GIB = 1 << 30
+_POLL_SECONDS = 0.1
+_LOG_LINES = 15
+_KILLED = 128
+"""Exit statuses above it are signals: somebody else ended the server."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +72,6 @@ def limits(options: ContainerOptions) -> Mapping[str, int]:
     }
 
 
-def health_check(recipe: Recipe) -> Mapping[str, Any]:
-    """A health check over TCP, which replaces the image's own. During their setup, servers do not listen on TCP."""
-    return {
-        "test": ["CMD", *recipe.health],
-        "interval": 5 * SECOND,
-        "timeout": 5 * SECOND,
-        "retries": 24,
-        "start_period": 5 * SECOND,
-    }
-
-
 def labels_of(recipe: Recipe, options: ContainerOptions) -> dict[str, str]:
     """The labels of a new container. By them `clean` finds it and knows whether its run is still alive."""
     return {
@@ -106,17 +99,6 @@ def is_kept(container: docker_daemon.Container) -> bool:
     return container.labels.get(f"{docker_daemon.LABEL}kept") == "yes"
 
 
-GIB = 1 << 30
-KIND = "container"
-START_SECONDS = 120.0
-"""The longest time from the start of the container to the server's first answer; pulling the image comes before."""
-
-_POLL_SECONDS = 0.1
-_LOG_LINES = 15
-_KILLED = 128
-"""Exit statuses above it are signals: somebody else ended the server."""
-
-
 class ContainerServer(Provision):
     """A server of kind `container`. It is removed when the runner ends, unless the user asked to keep it."""
 
@@ -136,38 +118,34 @@ class ContainerServer(Provision):
         self._timeout = timeout
         # The prefix guarantees letters of both cases and digits, as SQL Server demands.
         self._password = f"Kb1{secrets.token_urlsafe(24)}"
-        self._container: DockerContainer | None = None
+        self._client: DockerClient | None = None
+        self._container: Container | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
         self._asked = False  # the daemon, to make the container; it has not answered
         self._port_here: str | None = None
         self._seen = time.time()
 
-    def configured(self, api_version: str | None = None) -> DockerContainer:
-        """The container with its whole configuration, not yet started.
-
-        If `api_version` is given ("1.44"), the daemon is not asked for its version of the Engine API.
-        """
-        from testcontainers.core.config import testcontainers_config
-        from testcontainers.core.container import DockerContainer
-
-        testcontainers_config.ryuk_disabled = True
-        recipe = self._recipe
-        bounds: dict[str, Any] = dict(limits(self._settings.container))
-        with restored("DOCKER_HOST"):  # testcontainers also changes it
-            os.environ["DOCKER_HOST"] = docker_daemon.address()  # the address may come from a Docker context
-            container = DockerContainer(
-                self.image,
-                docker_client_kw={"version": api_version},
-                name=self.name,
-                env={**recipe.environment, recipe.password_variable: self._password},
-                labels=labels_of(recipe, self._settings.container),
-                healthcheck=dict(health_check(recipe)),
-                **bounds,
-            )
-        container.with_command(list(recipe.command))
-        container.ports.clear()
-        container.ports[f"{recipe.port}/tcp"] = ("127.0.0.1",)  # type: ignore[assignment]  # docker-py: any port of this address
-        return container
+    def arguments(self) -> dict[str, Any]:
+        """What docker-py gets to make and start the container."""
+        recipe, options = self._recipe, self._settings.container
+        return {
+            "image": self.image,
+            "command": list(recipe.command),
+            "name": self.name,
+            "environment": {**recipe.environment, recipe.password_variable: self._password},
+            "labels": labels_of(recipe, options),
+            "ports": {f"{recipe.port}/tcp": ("127.0.0.1",)},  # any port of this address
+            # Over TCP, in place of the image's own check: while servers are set up, they do not listen on TCP.
+            "healthcheck": {
+                "test": ["CMD", *recipe.health],
+                "interval": 5 * SECOND,
+                "timeout": 5 * SECOND,
+                "retries": 24,
+                "start_period": 5 * SECOND,
+            },
+            "detach": True,
+            **limits(options),
+        }
 
     def start(self) -> Address:
         """Pulls the image if it is not here, starts the container, and waits until the server answers."""
@@ -176,16 +154,17 @@ class ContainerServer(Provision):
                 f"the Docker daemon at {docker_daemon.address()} does not answer ({reason}): "
                 "start Docker and try again."
             )
+        from docker import DockerClient
         from docker.errors import DockerException
         from requests.exceptions import RequestException
 
         try:
-            self._container = self.configured()
-            self._pull()
+            self._client = DockerClient(base_url=docker_daemon.address())
+            self._pull(self._client)
             if not self._settings.container.keep:
-                self._reaper = container_reaper.start(self.name)
+                self._reaper = docker_daemon.start_reaper(self.name)
             self._asked = True
-            self._container.start()
+            self._container = self._client.containers.run(**self.arguments())
             self._asked = False
             return self._wait(time.monotonic() + self._timeout)
         except (DockerException, RequestException) as error:
@@ -201,9 +180,9 @@ class ContainerServer(Provision):
 
     def stop(self) -> None:
         """Removes the container and its volumes, unless the user asked to keep it."""
-        if self._settings.container.keep and self._container:
-            self._container.get_docker_client().client.close()
-            self._container = None
+        if self._settings.container.keep and self._container and self._client:
+            self._client.close()
+            self._client = self._container = None
             return
         self._remove()
 
@@ -222,8 +201,7 @@ class ContainerServer(Provision):
         """The facts about the container that are stored with results: image, its digest, limits."""
         description = {"container_image": self.image}
         if self._container:
-            attributes = self._container.get_wrapped_container().attrs
-            description["container_image_id"] = str(attributes.get("Image", ""))
+            description["container_image_id"] = str(self._container.attrs.get("Image", ""))
         bounds = limits(self._settings.container)
         description["container_memory_bytes"] = str(bounds["mem_limit"])
         description["container_cpus"] = f"{bounds['nano_cpus'] / SECOND:g}"
@@ -253,27 +231,25 @@ class ContainerServer(Provision):
 
     def log_tail(self) -> str:
         """The last lines of its log, without the password."""
-        if self._container is None or self._container.status == "not_started":
+        if self._container is None:
             return ""
         from docker.errors import DockerException
         from requests.exceptions import RequestException
 
         try:
-            lines = self._container.get_wrapped_container().logs(tail=_LOG_LINES)
+            lines = self._container.logs(tail=_LOG_LINES)
         except (DockerException, RequestException):
             return ""
         return self._redacted(lines.decode("utf-8", "replace")).strip()
 
-    def _pull(self) -> None:
+    def _pull(self, client: DockerClient) -> None:
         from docker.errors import APIError, ImageNotFound
 
-        assert self._container
-        images = self._container.get_docker_client().client.images
         try:
-            images.get(self.image)
+            client.images.get(self.image)
         except ImageNotFound:
             try:
-                images.pull(self.image)
+                client.images.pull(self.image)
             except APIError as error:
                 raise EnvironmentMissing(
                     f"the image {self.image} cannot be pulled ({self._message(error)}): check its name and the "
@@ -320,7 +296,7 @@ class ContainerServer(Provision):
 
     def _port(self) -> str:
         assert self._container
-        ports = self._container.get_wrapped_container().ports
+        ports = self._container.ports
         bindings = ports.get(f"{self._recipe.port}/tcp")
         if not bindings:
             raise ServerError("Docker has not published its port yet")
@@ -338,16 +314,16 @@ class ContainerServer(Provision):
             return "removed"
         except (DockerException, RequestException):
             return "unknown"
-        return self._container.status
+        return str(self._container.status)
 
     def _state(self) -> Mapping[str, Any]:
         """The container's state, as it was last asked for."""
         assert self._container
-        return dict(self._container.get_wrapped_container().attrs["State"])
+        return dict(self._container.attrs["State"])
 
     def _ran_out_of_memory(self) -> bool:
         """Whether the kernel killed a process of the container for its memory limit, since that was last seen."""
-        if self._container is None or "State" not in self._container.get_wrapped_container().attrs:
+        if self._container is None or "State" not in self._container.attrs:
             return False
         killed = bool(self._state().get("OOMKilled"))
         with suppress(KeybenchError):  # the daemon has gone
@@ -357,17 +333,18 @@ class ContainerServer(Provision):
         return killed
 
     def _memory(self) -> str:
-        return f"{self._settings.container.memory_bytes / GIB:g} GiB"
+        return f"{self._settings.container.memory_bytes / _GIB:g} GiB"
 
     def _remove(self) -> None:
-        container, self._container = self._container, None
-        if container is None:
+        client, self._client, self._container = self._client, None, None
+        if client is None:
             return
-        container.get_docker_client().client.close()
-        end = container_reaper.leave  # an interrupted request may still create the container
+        client.close()
         with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
-            end = container_reaper.stop if docker_daemon.remove(self.name) or not self._asked else end
-        end(self._reaper)
+            # An interrupted request may still create the container: then the reaper stays, for the runner's end.
+            if (docker_daemon.remove(self.name) or not self._asked) and self._reaper:
+                self._reaper.kill()
+                self._reaper.wait()
 
     def _message(self, error: Exception) -> str:
         explained = getattr(error, "explanation", None) or str(error)

@@ -113,7 +113,7 @@ def model_parameters(settings: Mapping[str, str]) -> dict[str, str | bool]:
 _FORM = UrlForm("SQL Server", "mssql://user@host:1433/database", NAMES)
 _PORT = "1433"
 _SYSTEM_DATABASES = "master", "model", "msdb", "tempdb"
-"""Databases of the server's own. In tempdb, testcontainers' default, pages and log are handled differently."""
+"""Databases of the server's own. In tempdb, pages and log are handled differently."""
 
 
 def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:

@@ -46,36 +46,38 @@ def contained(on: Engine, **options: object) -> ContainerServer:
 @pytest.mark.parametrize("on", HAVING, ids=lambda on: on.name)
 def test_the_whole_configuration_without_a_daemon(on: Engine) -> None:
     made = contained(on)
-    built = made.configured("1.44")
-    client = built.get_docker_client().client
-    of_engine = made._recipe
-    assert re.fullmatch(r"[a-z./-]+:v?\d+[a-z0-9.-]*", built.image), "an image is pinned by its tag"
-    assert built.ports == {f"{of_engine.port}/tcp": ("127.0.0.1",)}
-    assert built._name == made.name
-    assert re.fullmatch(rf"keybench-{on.name}-[0-9a-f]{{8}}", made.name)
-    secret = built.env.pop(of_engine.password_variable)
+    given = made.arguments()
+    recipe = made._recipe
+    assert re.fullmatch(r"[a-z./-]+:v?\d+[a-z0-9.-]*", given.pop("image")), "an image is pinned by its tag"
+    assert re.fullmatch(rf"keybench-{on.name}-[0-9a-f]{{8}}", given["name"])
+    environment, labels, command = given.pop("environment"), given.pop("labels"), given["command"]
+    secret = environment.pop(recipe.password_variable)
     assert len(secret) >= 32
-    assert built.env == dict(of_engine.environment)
-    command = built._command
-    assert command == list(of_engine.command)
+    assert environment == dict(recipe.environment)
+    assert command == list(recipe.command)
     # Servers whose command line has no settings get them after their start, which their own tests check.
     for name, value in on.settings("durable", "small").values.items() if command else ():
         flags = [flag for part in command for flag in (part, *part.partition("=")[2].split(","))]
         assert [flag for flag in flags if flag.endswith(f"{name}={value}") or _dashed(flag, name, value)], name
-    given = dict(built._kwargs)
-    assert given.pop("healthcheck") == {
-        "test": ["CMD", *of_engine.health],
-        "interval": 5_000_000_000,
-        "timeout": 5_000_000_000,
-        "retries": 24,
-        "start_period": 5_000_000_000,
-    }
-    labels = given.pop("labels")
     assert set(labels) == {f"keybench.{what}" for what in ("engine", "machine", "runner", "kept")}
     assert (labels["keybench.engine"], labels["keybench.kept"]) == (on.name, "no")
-    assert given == {"mem_limit": 4 * GIB, "memswap_limit": 4 * GIB, "nano_cpus": min(2, os.cpu_count() or 1) * 10**9}
+    assert given == {
+        "name": made.name,
+        "command": command,
+        "ports": {f"{recipe.port}/tcp": ("127.0.0.1",)},
+        "detach": True,
+        "healthcheck": {
+            "test": ["CMD", *recipe.health],
+            "interval": 5_000_000_000,
+            "timeout": 5_000_000_000,
+            "retries": 24,
+            "start_period": 5_000_000_000,
+        },
+        "mem_limit": 4 * GIB,
+        "memswap_limit": 4 * GIB,
+        "nano_cpus": min(2, os.cpu_count() or 1) * 10**9,
+    }
     assert secret not in " ".join([*command, *labels.values(), made.name, repr(made.__dict__.get("_settings"))])
-    client.close()
 
 
 def _dashed(part: str, name: str, value: str) -> bool:
@@ -84,15 +86,10 @@ def _dashed(part: str, name: str, value: str) -> bool:
 
 @pytest.mark.parametrize("on", HAVING, ids=lambda on: on.name)
 def test_limits_are_the_same_for_every_database_and_can_be_chosen(on: Engine) -> None:
-    built = contained(on, image="mine:1", memory_bytes=2 * GIB, cpus=0.5, keep=True).configured("1.44")
-    built.get_docker_client().client.close()
-    assert built.image == "mine:1"
-    assert {name: built._kwargs[name] for name in ("mem_limit", "memswap_limit", "nano_cpus")} == {
-        "mem_limit": 2 * GIB,
-        "memswap_limit": 2 * GIB,
-        "nano_cpus": 500_000_000,
-    }
-    assert built._kwargs["labels"]["keybench.kept"] == "yes"
+    given = contained(on, image="mine:1", memory_bytes=2 * GIB, cpus=0.5, keep=True).arguments()
+    limits = given["mem_limit"], given["memswap_limit"], given["nano_cpus"]
+    assert (given["image"], limits) == ("mine:1", (2 * GIB, 2 * GIB, 500_000_000))
+    assert given["labels"]["keybench.kept"] == "yes"
 
 
 def test_every_container_has_a_password_of_its_own() -> None:
