@@ -9,7 +9,6 @@ from typing import Final
 from keybench.model.definition import Direction
 from keybench.model.metric import Metric
 from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.ratios import Summary
 
 ARROWS: Final[dict[Direction, str]] = {"lower": "↓", "higher": "↑", "neither": ""}
 BETTER: Final[dict[Direction, str]] = {"lower": "lower is better", "higher": "higher is better", "neither": ""}
@@ -33,14 +32,6 @@ def number(value: float, places: int | None = None) -> str:
 def ratio(value: float) -> str:
     """As a multiple: 1.84×."""
     return f"{value:.2f}×" if value < 10 else f"{value:,.1f}×" if value < 100 else f"{value:,.0f}×"
-
-
-def span(summary: Summary) -> str:
-    """A ratio's interval in brackets, or its range if there are too few blocks; empty for one block."""
-    if summary.blocks == 1:
-        return ""
-    kind = "95\u00a0% interval" if summary.interval else "range"
-    return f" ({kind} {ratio(summary.low)} to {ratio(summary.high)}, {plural(summary.blocks, 'block')})"
 
 
 def listed(names: Sequence[str], most: int = 6, last: str = "and") -> str:

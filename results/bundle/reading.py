@@ -12,7 +12,9 @@ from datetime import datetime
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Annotated, Any, Final, cast, get_args
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 import keybench
 from keybench.errors import UsageError, shortened
@@ -20,14 +22,15 @@ from keybench.model import parsers
 from keybench.model.metric import Metric
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import Subject
-from keybench.results.bundle import contents, definition
-from keybench.results.bundle.licences import RESTRICTED, unit
+from keybench.results.bundle.private import RESTRICTED, unit
+from keybench.results.bundle.writing import COLUMNS, FILES, MANIFEST, RUN, SCHEMA, VALUES
 from keybench.results.store.records import Environment, Run, Trial
 
 MOST_BYTES: Final = 256 << 20
 """Bytes of one file in a bundle. A hundred thousand values take twenty million."""
 
 _AGAIN: Final = "ask for it again"
+_TEXTS: Final = ("database", "server", "column", "layout", "scenario", "status", "error")
 _NUMBERS: Final = ("block", "position", "payload", "rows", "writers", "rows_per_tx")
 
 
@@ -54,8 +57,8 @@ def read_bundle(path: Path) -> Bundle:
     try:
         with zipfile.ZipFile(path) as archive:
             texts = _texts(archive)
-        run, environments, warnings = _run(texts[contents.RUN])
-        return Bundle(run, environments, warnings, _trials(texts[contents.VALUES], run))
+        run, environments, warnings = _run(texts[RUN])
+        return Bundle(run, environments, warnings, _trials(texts[VALUES], run))
     except OSError as error:
         raise UsageError(
             f"{path} cannot be read ({error.strerror}): name a file of `keybench export --bundle`."
@@ -63,7 +66,7 @@ def read_bundle(path: Path) -> Bundle:
     except (zipfile.BadZipFile, NotImplementedError, zlib.error, EOFError, RuntimeError):
         raise UsageError(f"{path} is no bundle, or a damaged one: name a file of `keybench export --bundle`.") from None
     except csv.Error as error:
-        raise UsageError(f"{path} is refused: {contents.VALUES} is not CSV ({error}); {_AGAIN}.") from None
+        raise UsageError(f"{path} is refused: {VALUES} is not CSV ({error}); {_AGAIN}.") from None
     except _Wrong as error:
         raise UsageError(f"{path} is refused: {error}; {error.step}.") from None
 
@@ -71,23 +74,21 @@ def read_bundle(path: Path) -> Bundle:
 def _texts(archive: zipfile.ZipFile) -> dict[str, str]:
     """The checked files by name."""
     names = archive.namelist()
-    if contents.MANIFEST not in names:
-        raise _Wrong(f"it has no {contents.MANIFEST}", "name a file of `keybench export --bundle`")
-    manifest = _object(_entry(archive, contents.MANIFEST), contents.MANIFEST)
+    if MANIFEST not in names:
+        raise _Wrong(f"it has no {MANIFEST}", "name a file of `keybench export --bundle`")
+    manifest = _object(_entry(archive, MANIFEST), MANIFEST)
     schema = manifest.get("schema")
-    if isinstance(schema, int) and schema > contents.SCHEMA:
-        raise _Wrong(
-            f"it has schema {schema}, and keybench {keybench.__version__} knows {contents.SCHEMA}", "update keybench"
-        )
-    if schema != contents.SCHEMA:
-        raise _Wrong(f"its schema is {shortened(schema)} and not {contents.SCHEMA}")
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise _Wrong(f"it has schema {schema}, and keybench {keybench.__version__} knows {SCHEMA}", "update keybench")
+    if schema != SCHEMA:
+        raise _Wrong(f"its schema is {shortened(schema)} and not {SCHEMA}")
     listed = manifest.get("files")
-    if not isinstance(listed, dict) or set(listed) != set(contents.FILES):
-        raise _Wrong(f"{contents.MANIFEST} does not list {', '.join(contents.FILES)}")
-    if sorted(names) != sorted([contents.MANIFEST, *contents.FILES]):
-        raise _Wrong(f"it does not hold {contents.MANIFEST}, {', '.join(contents.FILES)}, each once and nothing else")
+    if not isinstance(listed, dict) or set(listed) != set(FILES):
+        raise _Wrong(f"{MANIFEST} does not list {', '.join(FILES)}")
+    if sorted(names) != sorted([MANIFEST, *FILES]):
+        raise _Wrong(f"it does not hold {MANIFEST}, {', '.join(FILES)}, each once and nothing else")
     texts = {}
-    for name in contents.FILES:
+    for name in FILES:
         data = _entry(archive, name)
         expected = listed[name].get("sha256") if isinstance(listed[name], dict) else None
         if sha256(data).hexdigest() != expected:
@@ -111,87 +112,108 @@ def _text(data: bytes, name: str) -> str:
 
 def _object(data: bytes | str, name: str) -> dict[str, Any]:
     try:
-        found = parsers.from_json(data if isinstance(data, str) else _text(data, name))
+        content = parsers.from_json(data if isinstance(data, str) else _text(data, name))
     except ValueError as error:
         raise _Wrong(f"{name} is not JSON ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise _Wrong(f"{name} is not a JSON object")
-    return found
+    return content
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+_Columns = list[str] | dict[str, list[str]] | None
+
+
+class _Pairing(_Part, extra="forbid"):
+    default: str
+    suited: str
+    ordered: bool
+    suiting: list[str]
+
+
+class _Scenario(_Part):
+    title: str = ""
+    load: dict[str, Any] = {}
+    columns: _Columns = None
+
+
+class _Definition(_Part):
+    """What readers of a definition rely on; it may hold more."""
+
+    titles: dict[str, str] = {}
+    pairings: dict[str, dict[str, _Pairing]] = {}
+    columns: _Columns = None
+    scenario: _Scenario = _Scenario()
+
+
+class _Server(_Part, extra="forbid"):
+    database: str
+    server: str
+    versions: dict[str, str]
+    settings: dict[str, str]
+    cache_bytes: int
+
+
+class _RunFile(_Part, extra="forbid"):
+    """The schema of `RUN`."""
+
+    id: Annotated[str, Field(pattern="^[0-9A-Za-z]+$")]
+    started: Annotated[AwareDatetime, Field(strict=False)]
+    keybench: str
+    command: str
+    seed: Annotated[str, Field(pattern="^[0-9]{1,101}$")]
+    blocks: int
+    scenario: str
+    profile: str
+    definition: _Definition
+    machine: dict[str, str | int | float | bool | None]
+    environments: list[_Server]
+    warnings: list[str]
 
 
 def _run(text: str) -> tuple[Run, tuple[Environment, ...], tuple[str, ...]]:
-    found = _object(text, contents.RUN)
-    names = {field.name for field in fields(Run)}
-    if set(found) != {*names, "environments", "warnings"}:
-        odd = sorted(set(found) ^ {*names, "environments", "warnings"})
-        raise _Wrong(f"{contents.RUN} does not fit the schema at {shortened(odd[0])}")
-    for name in ("id", "keybench", "command", "scenario", "profile", "started", "seed"):
-        _expect(found[name], str, name)
-    for name in ("definition", "machine"):
-        _expect(found[name], dict, name)
-    if not definition.fits(found["definition"], found["machine"]):
-        raise _Wrong(f"{contents.RUN} does not fit the schema in 'definition' or 'machine'")
-    _expect(found["blocks"], int, "blocks")
-    for name in ("environments", "warnings"):
-        _expect(found[name], list, name)
-    if not found["id"].isalnum():
-        raise _Wrong(f"{contents.RUN} does not fit the schema at 'id'")
+    content = _object(text, RUN)
     try:
-        started, seed = datetime.fromisoformat(found["started"]), int(found["seed"])
-    except ValueError:
-        raise _Wrong(f"{contents.RUN} does not fit the schema at 'started' or 'seed'") from None
-    if started.tzinfo is None:
-        raise _Wrong(f"{contents.RUN} does not fit the schema at 'started'")
-    plain = {name: found[name] for name in names} | {"started": started, "seed": seed}
-    return Run(**plain), tuple(map(_environment, found["environments"])), tuple(map(str, found["warnings"]))
-
-
-def _expect(value: object, kind: type, name: str) -> None:
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise _Wrong(f"{contents.RUN} does not fit the schema at {name!r}")
-
-
-def _environment(found: object) -> Environment:
-    wanted: Mapping[str, type] = {
-        "database": str, "server": str, "versions": dict, "settings": dict, "cache_bytes": int,
-    }  # fmt: skip
-    if not isinstance(found, dict) or set(found) != set(wanted):
-        raise _Wrong(f"{contents.RUN} does not fit the schema at 'environments'")
-    for name, kind in wanted.items():
-        _expect(found[name], kind, name)
-    texts = {name: {str(key): str(value) for key, value in found[name].items()} for name in ("versions", "settings")}
-    return Environment(found["database"], found["server"], texts["versions"], texts["settings"], found["cache_bytes"])
+        checked = _RunFile.model_validate(content)
+    except ValidationError as error:
+        raise _Wrong(f"{RUN} does not fit the schema at {shortened(error.errors()[0]['loc'][0])}") from None
+    plain = {field.name: content[field.name] for field in fields(Run)}
+    run = Run(**plain | {"started": checked.started, "seed": int(checked.seed)})
+    return run, tuple(Environment(**one.model_dump()) for one in checked.environments), tuple(checked.warnings)
 
 
 def _trials(text: str, run: Run) -> tuple[Trial, ...]:
     table = csv.reader(io.StringIO(text))
-    if tuple(next(table, ())) != contents.COLUMNS:
-        raise _Wrong(f"{contents.VALUES} does not have the columns of its schema")
+    if tuple(next(table, ())) != COLUMNS:
+        raise _Wrong(f"{VALUES} does not have the columns of its schema")
     trials: dict[tuple[int, int], Trial] = {}
     readings: dict[tuple[int, int], list[Reading]] = {}
     for line, cells in enumerate(table, start=2):
         try:
-            row = dict(zip(contents.COLUMNS, cells, strict=True))
+            row = dict(zip(COLUMNS, cells, strict=True))
             trial = _trial(row, run)
             place = trial.block, trial.position
             if trials.setdefault(place, trial) != trial:
                 raise _Wrong("the trial differs from an earlier line")
-            own = readings.setdefault(place, [])
+            of_trial = readings.setdefault(place, [])
             if row["metric"]:
-                own.append(_reading(row, trial))
+                of_trial.append(_reading(row, trial))
         except _Wrong as error:
-            raise _Wrong(f"{contents.VALUES}, line {line}: {error}", error.step) from None
+            raise _Wrong(f"{VALUES}, line {line}: {error}", error.step) from None
         except ValueError as error:
-            raise _Wrong(f"{contents.VALUES}, line {line}: {error}") from None
+            raise _Wrong(f"{VALUES}, line {line}: {error}") from None
     if not trials:
-        raise _Wrong(f"{contents.VALUES} holds no values")
+        raise _Wrong(f"{VALUES} holds no values")
     return tuple(replace(trial, readings=tuple(readings[place])) for place, trial in sorted(trials.items()))
 
 
 def _trial(row: Mapping[str, str], run: Run) -> Trial:
     if row["run"] != run.id:
         raise _Wrong(f"the run {shortened(row['run'])} is not {run.id}")
-    numbers = {name: int(row[name]) for name in _NUMBERS}
+    numbers: dict[str, Any] = {name: int(row[name]) for name in _NUMBERS}
     if min(numbers.values()) < 0 or numbers["rows"] < 1 or not 1 <= numbers["block"] <= run.blocks:
         raise _Wrong("a number is out of range")
     started = datetime.fromisoformat(row["started"])
@@ -202,23 +224,8 @@ def _trial(row: Mapping[str, str], run: Run) -> Trial:
         raise _Wrong(f"the status is {shortened(row['status'])}")
     if row["database"] in RESTRICTED and (seconds or started != run.started):
         raise _Wrong(_licence(row["database"]))
-    return Trial(
-        block=numbers["block"],
-        position=numbers["position"],
-        database=row["database"],
-        server=row["server"],
-        column=row["column"],
-        layout=row["layout"],
-        scenario=row["scenario"],
-        payload=numbers["payload"],
-        rows=numbers["rows"],
-        writers=numbers["writers"],
-        rows_per_tx=numbers["rows_per_tx"],
-        started=started,
-        seconds=seconds,
-        status="ok" if row["status"] == "ok" else "error",
-        error=row["error"],
-    )
+    texts: dict[str, Any] = {name: row[name] for name in _TEXTS}
+    return Trial(**texts, **numbers, started=started, seconds=seconds)
 
 
 def _reading(row: Mapping[str, str], trial: Trial) -> Reading:

@@ -1,4 +1,10 @@
-"""Writes a bundle."""
+"""Writes a bundle, whose files are:
+
+manifest.json  the schema's version, keybench's version, and the SHA-256 and size of each other file
+run.json       the run, its servers' environments, its warnings
+values.csv     every value: the columns of `keybench export`, whose times of some databases are ratios
+README.txt     what the file is
+"""
 
 from __future__ import annotations
 
@@ -8,19 +14,52 @@ import zipfile
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import keybench
 from keybench.errors import UsageError
 from keybench.results import tidy
 from keybench.results.atomic_file import atomic_file
-from keybench.results.bundle import contents
-from keybench.results.bundle.licences import publishable, publishable_texts, unit
-from keybench.results.bundle.private import names_a_place, public_environment, public_run, public_trial
+from keybench.results.bundle.private import (
+    names_a_place,
+    public_environment,
+    public_run,
+    public_trial,
+    publishable,
+    publishable_texts,
+    unit,
+)
 from keybench.results.store.database import Store
 from keybench.results.store.records import Run, Trial
+from keybench.results.tidy import TRIAL, VALUE
 
-_MADE = (2000, 1, 1, 0, 0, 0)
+# Schema history:
+# 1 - the first.
+SCHEMA: Final = 1
+
+MANIFEST: Final = "manifest.json"
+RUN: Final = "run.json"
+VALUES: Final = "values.csv"
+ABOUT: Final = "README.txt"
+FILES: Final = (RUN, VALUES, ABOUT)
+"""What the manifest lists."""
+
+COLUMNS: Final = (*TRIAL, *VALUE)
+"""Columns of `VALUES`."""
+
+ABOUT_TEXT: Final = """\
+Run {run} of keybench {version}: what was measured and where, to send in.
+
+manifest.json  the SHA-256 of each other file
+run.json       the run, its machine, versions and settings of the servers
+values.csv     every value of every trial, one a row (docs/data.md)
+
+There are no passwords, paths, or names of hosts and users in it, no messages of errors, and no absolute times of SQL
+Server and Oracle, whose licences restrict publishing them. Look through it before you send it. Send it as an issue of
+the repository that you have keybench from. `keybench site --verify FILE` checks it.
+"""
+
+_DATE: Final = (2000, 1, 1, 0, 0, 0)
 """The date of every file in the archive, so that the same run always gives the same file."""
 
 
@@ -34,32 +73,32 @@ def write_bundle(store: Store, name: str, path: Path) -> Path:
     if not trials:
         raise UsageError(f"run {run.id} holds no trials, so there is nothing to send: name another run.")
     shown = public_run(run)
-    own = [public_trial(trial) for trial in publishable(run, trials)]
-    said = publishable_texts(trials, store.warnings(run.id))
+    shown_trials = [public_trial(trial) for trial in publishable(run, trials)]
+    warnings = publishable_texts(trials, store.warnings(run.id))
     files = {
-        contents.RUN: _json(
+        RUN: _json(
             {
                 **asdict(shown),
                 "started": shown.started.isoformat(),
                 "seed": str(shown.seed),
                 "environments": [asdict(public_environment(one)) for one in store.environments(run.id)],
-                "warnings": [text for text in said if not names_a_place(text)],
+                "warnings": [text for text in warnings if not names_a_place(text)],
             }
         ),
-        contents.VALUES: values(shown, own),
-        contents.ABOUT: contents.ABOUT_TEXT.format(run=run.id, version=keybench.__version__),
+        VALUES: _values(shown, shown_trials),
+        ABOUT: ABOUT_TEXT.format(run=run.id, version=keybench.__version__),
     }
     packed = {name: text.encode("utf-8", "backslashreplace") for name, text in files.items()}
     manifest = {
-        "schema": contents.SCHEMA,
+        "schema": SCHEMA,
         "keybench": keybench.__version__,
         "run": run.id,
         "files": {name: {"sha256": sha256(data).hexdigest(), "bytes": len(data)} for name, data in packed.items()},
     }
     try:
         with atomic_file(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in {contents.MANIFEST: _json(manifest).encode(), **packed}.items():
-                entry = zipfile.ZipInfo(name, _MADE)
+            for name, data in {MANIFEST: _json(manifest).encode(), **packed}.items():
+                entry = zipfile.ZipInfo(name, _DATE)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(entry, data)
     except OSError as error:
@@ -67,14 +106,14 @@ def write_bundle(store: Store, name: str, path: Path) -> Path:
     return path
 
 
-def values(run: Run, trials: list[Trial]) -> str:
-    """The publishable values of these trials as CSV, with the columns `contents.COLUMNS`."""
+def _values(run: Run, trials: list[Trial]) -> str:
+    """The publishable values of these trials as CSV, with the columns `COLUMNS`."""
     rows = []
     for trial in trials:
-        own = list(tidy.values(run.id, [trial], run.load_path))
-        for row, reading in zip(own, trial.readings, strict=False):
+        of_trial = list(tidy.values(run.id, [trial], run.load_path))
+        for row, reading in zip(of_trial, trial.readings, strict=False):
             row["unit"] = unit(trial.database, reading)
-        rows += own
+        rows += of_trial
     out = io.StringIO()
     tidy.write_csv(rows, out)
     return out.getvalue()

@@ -18,10 +18,17 @@ from typing import Final, Literal
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
 from keybench.results.analysis.p_values import ALPHA
-from keybench.results.check.baseline import Baseline, CountArm, CountGroup, Group, TimeArm, TimeGroup, Value
-from keybench.results.check.measured import RunMeasurements
-from keybench.results.comparison.changes import Change, changes_between_runs, exact_changes, logs
-from keybench.results.comparison.conditions import Conditions, differences
+from keybench.results.check.baseline import (
+    Baseline,
+    CountArm,
+    CountGroup,
+    Group,
+    RunMeasurements,
+    TimeArm,
+    TimeGroup,
+    Value,
+)
+from keybench.results.comparison import Change, Conditions, changes_between_runs, differences, exact_changes, logs
 
 Kind = Literal["failed", "changed", "slower", "unclear", "faster", "kept", "not comparable", "new", "not measured"]
 

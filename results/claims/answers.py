@@ -12,7 +12,6 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import Claim, ClaimQuestion, claims
 from keybench.results.claims.estimate import ClaimAnswer, NoAnswer, TrialGroup, estimate, shown, trial_groups
-from keybench.results.claims.run_commands import command
 from keybench.results.store.database import Store
 
 Verdict = Literal["reproduced", "not reproduced", "contradicted", "undecided", "not measured", "not testable"]
@@ -130,7 +129,7 @@ def _answer_question(row: ClaimRow, question: ClaimQuestion, groups: Sequence[Tr
         unit=question.unit,
         no_effect=question.no_effect,
         question=question.phrase(),
-        command=command(question),
+        command=question.command,
     )
     if question.ours is not None:
         exact = ClaimAnswer(question.ours, question.ours, question.ours, 0, True, "computed")

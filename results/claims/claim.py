@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
-from keybench.model.names import NO_DATABASE
+from keybench.model.names import CONTROL, MODEL_SERVER, NO_DATABASE
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 
 Text = Annotated[str, Field(min_length=1)]
 Factor = Annotated[float, Field(gt=0)]
@@ -190,6 +191,25 @@ class ClaimQuestion(_Part):
     def modellable(self) -> bool:
         """Whether a page model can answer."""
         return not self.live and self.exact and self.databases != (NO_DATABASE,)
+
+    @property
+    def command(self) -> str:
+        """The command that answers it; empty if arithmetic does."""
+        if not self.scenario:
+            return ""
+        alone = NO_DATABASE in self.databases
+        sides = [side for side in self.sides if side.layout != CONTROL]
+        options = {
+            "--db": "" if alone else ",".join(self.on or self.databases),
+            "--server": MODEL_SERVER if self.modellable else "",
+            "--scenario": self.scenario,
+            "--rows": self.rows,
+            "--writers": self.writers,
+            "--column": "" if alone else ",".join(sorted({side.column for side in sides if side.column})),
+            "--blocks": 1 if self.exact else ENOUGH_BLOCKS,
+            "--layout": ",".join(dict.fromkeys(side.layout for side in sides)) or CONTROL,
+        }
+        return " ".join(["keybench run", *(f"{option} {value}" for option, value in options.items() if value)])
 
 
 class Claim(_Part):

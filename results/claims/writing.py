@@ -11,8 +11,7 @@ from textwrap import TextWrapper
 from keybench.model.names import NO_DATABASE
 from keybench.results.claims.answers import VERDICTS, ClaimRow
 from keybench.results.claims.claim import ARITHMETIC, ClaimQuestion, claims
-from keybench.results.claims.run_commands import command, commands
-from keybench.results.comparison.writing import Format, csv_text, json_text, markdown_table
+from keybench.results.comparison import Format, csv_text, json_text, markdown_table
 from keybench.results.wording import plural
 
 _WIDTH = 100
@@ -29,9 +28,7 @@ def write(rows: Sequence[ClaimRow], form: Format, *, everything: bool) -> str:
         return csv_text([asdict(row) for row in shown], [field.name for field in fields(ClaimRow)])
     parts = [_markdown(shown) if form == Format.MARKDOWN else _text(shown), _counts(rows)]
     left = [row for row in rows if row.verdict in _UNTESTED]
-    if everything:
-        parts.append(_missing(rows, form))
-    elif left:
+    if left and not everything:
         parts.append(f"--all lists the other {len(left)} too, with the reasons and the commands that measure them.\n")
     return "\n".join(part for part in parts if part)
 
@@ -108,7 +105,9 @@ def _markdown(rows: Sequence[ClaimRow]) -> str:
     for row in rows:
         statement = f"{row.statement} ({row.source}; `{row.claim}`)"
         published = f"{row.published}: {row.question}" if row.question else row.published
-        cells = [statement, published, row.ours, _where(row).strip(" ,"), f"**{row.verdict}**", row.reason]
+        missing = f"`{row.command}`" if row.verdict == "not measured" else ""
+        why = " ".join(filter(None, (row.reason, missing)))
+        cells = [statement, published, row.ours, _where(row).strip(" ,"), f"**{row.verdict}**", why]
         lines.append([cell.replace("|", "\\|") for cell in cells])
     return markdown_table(("claim", "published", "here", "where", "verdict", "why"), lines) + "\n"
 
@@ -117,13 +116,3 @@ def _counts(rows: Sequence[ClaimRow]) -> str:
     counts = Counter(row.verdict for row in rows)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{plural(len(rows), 'answer')} to {plural(len({row.claim for row in rows}), 'claim')}: {verdicts}.\n"
-
-
-def _missing(rows: Sequence[ClaimRow], form: Format) -> str:
-    """The few commands that measure what is missing."""
-    missing = {row.command for row in rows if row.verdict == "not measured"}
-    lines = commands(question for claim in claims() for question in claim.question if command(question) in missing)
-    if not lines:
-        return ""
-    listed = "\n".join(lines) if form == Format.TEXT else "```\n" + "\n".join(lines) + "\n```"
-    return f"These commands measure what is missing:\n\n{listed}\n"

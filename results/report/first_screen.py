@@ -13,11 +13,11 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import Judgement, time_metric
 from keybench.results.analysis.groups import Group, harmful_splits
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.ratios import Summary, Verdict, summarise
+from keybench.results.analysis.ratios import Summary, summarise
 from keybench.results.plots.charts import Dot, Panel, dot_plot
 from keybench.results.plots.panels import PlotRow
 from keybench.results.report.figures.figure import ReportFigure, Styles, dot, evenly_chosen, extremes, join
-from keybench.results.report.tables import MARKS, TableCell, TableColumn
+from keybench.results.report.tables import MARKS, TableCell, TableColumn, time_columns
 from keybench.results.wording import decimals, number, ratio
 
 MOST_GROUPS: Final = 4
@@ -201,9 +201,6 @@ def _extremes(data: Sequence[tuple[Group, Arm, Summary]]) -> str:
 
 
 MOST_ROWS: Final = 14
-_WORDS: Final[dict[Verdict, str]] = {
-    "faster": "faster", "slower": "slower", "same": "costs the same", "unclear": "not decided",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -227,76 +224,52 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
         if len(arms) < len(group.arms)
         else ""
     )
-    columns = [] if judgement is None else [_time_column(group, judgement, arms), _verdict(group, judgement, arms)]
+    columns = [] if judgement is None else time_columns(group, judgement, arms, "Insert time")
     columns += [
-        _column("Pages full", "% ↑", arms, lambda arm: _own(arm, Metric.LEAF_DENSITY), places=1),
+        _column("Pages full", "% ↑", arms, lambda arm: _metric(arm, Metric.LEAF_DENSITY), places=1),
         _column("Splits", "per 1,000 rows ↓", arms, lambda arm: _known_splits(group, arm)),
-        _column("Log", "bytes a row ↓", arms, lambda arm: _own(arm, Metric.LOG_BYTES, group.rows)),
-        _column("Index", "bytes a row ↓", arms, lambda arm: _own(arm, Metric.INDEX_BYTES, group.rows)),
+        _column("Log", "bytes a row ↓", arms, lambda arm: _metric(arm, Metric.LOG_BYTES, group.rows)),
+        _column("Index", "bytes a row ↓", arms, lambda arm: _metric(arm, Metric.INDEX_BYTES, group.rows)),
     ]
     columns.append(_column("Pages", "measured" if not group.modelled else "leaf pages", arms, _pages, places=0))
     if any(arm.values(Metric.LEAF_PAGES, MODEL) for arm in arms):
         cells = tuple(_predicted(arm) for arm in arms)
         columns.append(TableColumn("Pages", "predicted", cells))
     shown = tuple(column for column in columns if any(cell.text != "–" for cell in column.cells))
-    legend = _legend({(column.title, column.unit) for column in shown})
-    return LayoutTable(arms, shown, note, " ".join(filter(None, (legend, gave_back(group)))))
-
-
-def _legend(shown: set[tuple[str, str]]) -> str:
-    parts = {
-        (
-            "Insert time",
-            "× control ↓",
-        ): "Insert time: over that of the control in the same repetition, with its 95\u00a0% "
-        "interval in small print; “not decided” means that the interval leaves it open.",
-        ("Splits", "per 1,000 rows ↓"): "Splits: rows that came to a full page and split it.",
-        ("Log", "bytes a row ↓"): "Log: what the server writes so that a crash loses nothing.",
-        (
-            "Pages full",
-            "% ↑",
-        ): "An integer key has 8 bytes and a GUID 16, so part of the difference in pages and in size "
-        "is the key's length.",
-        ("Pages", "predicted"): "Pages, predicted: keybench's page model, which simulates the index without looking at "
-        "the server.",
-    }
+    titles = {(column.title, column.unit) for column in shown}
+    meanings = [text for title, text in _LEGEND.items() if title in titles]
     marks = "Marked d: computed from measured values; m: modelled."
-    return " ".join([text for key, text in parts.items() if key in shown] + [marks])
+    return LayoutTable(arms, shown, note, join(*meanings, marks, gave_back(group)))
 
 
-def _time_column(group: Group, judgement: Judgement, arms: Sequence[Arm]) -> TableColumn:
-    cells = []
-    for arm in arms:
-        judged = judgement.find(arm)
-        if judged is None:
-            cells.append(TableCell("1.00×" if arm is group.control else "–"))
-            continue
-        low, high = ratio(judged.ratio.low)[:-1], ratio(judged.ratio.high)[:-1]
-        cells.append(TableCell(ratio(judged.ratio.median), f"{low}–{high}" if judged.ratio.blocks > 1 else ""))
-    return TableColumn("Insert time", "× control ↓", tuple(cells))
+_LEGEND: Final = {
+    ("Insert time", "× control ↓"): "Insert time: over that of the control in the same repetition, with its 95\u00a0% "
+    "interval in small print; “not decided” means that the interval leaves it open.",
+    ("Splits", "per 1,000 rows ↓"): "Splits: rows that came to a full page and split it.",
+    ("Log", "bytes a row ↓"): "Log: what the server writes so that a crash loses nothing.",
+    (
+        "Pages full",
+        "% ↑",
+    ): "An integer key has 8 bytes and a GUID 16, so part of the difference in pages and in size is the key's length.",
+    ("Pages", "predicted"): "Pages, predicted: keybench's page model, which simulates the index without looking at the "
+    "server.",
+}
+"""What columns mean, by title and unit."""
 
 
-def _verdict(group: Group, judgement: Judgement, arms: Sequence[Arm]) -> TableColumn:
-    cells = []
-    for arm in arms:
-        judged = judgement.find(arm)
-        cells.append(TableCell(_WORDS[judged.verdict] if judged else "the control" if arm is group.control else "–"))
-    return TableColumn("Against the control", "", tuple(cells))
-
-
-def _own(arm: Arm, metric: Metric, rows: int = 1) -> tuple[Summary | None, str]:
+def _metric(arm: Arm, metric: Metric, rows: int = 1) -> tuple[Summary | None, str]:
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     return summarise([value / rows for value in arm.values(metric).values()]), marks
 
 
 def _known_splits(group: Group, arm: Arm) -> tuple[Summary | None, str]:
     known, modelled = splits_of(group, arm)
-    _, marks = _own(arm, Metric.INTERIOR_SPLITS)
+    _, marks = _metric(arm, Metric.INTERIOR_SPLITS)
     return known, MARKS["modelled"] if modelled else marks
 
 
 def _pages(arm: Arm) -> tuple[Summary | None, str]:
-    return _own(arm, Metric.LEAF_PAGES)
+    return _metric(arm, Metric.LEAF_PAGES)
 
 
 def _column(

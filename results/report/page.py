@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -24,13 +26,13 @@ from keybench.model.names import CONTROL
 from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import MARGIN
 from keybench.results.atomic_file import atomic_file
+from keybench.results.claims.answers import ClaimRow, answers
+from keybench.results.claims.estimate import trial_groups
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
-from keybench.results.report.claims_section import claims_section
 from keybench.results.report.first_screen import pictures
 from keybench.results.report.sentences import finding, leading
-from keybench.results.report.source import PageSource, stored
-from keybench.results.report.views import RunView, run_view
+from keybench.results.report.views import PageSource, RunView, run_view, stored
 from keybench.results.store.database import Store
 from keybench.results.wording import ARROWS, BETTER
 
@@ -130,3 +132,32 @@ def _definitions(views: Sequence[RunView]) -> list[Definition]:
     """Definitions of the metrics that the page shows."""
     arms = [arm for run in views for view in run.groups for arm in view.group.arms]
     return [metric.definition for metric in Metric if any(arm.mentions(metric) for arm in arms)]
+
+
+@dataclass(frozen=True)
+class ClaimsSection:
+    """The rows that the runs answer, the number of claims they do not answer, and the command that lists those."""
+
+    rows: list[ClaimRow]
+    unanswered: int
+    command: str
+
+    @property
+    def by_claim(self) -> list[list[ClaimRow]]:
+        """The rows of each claim together."""
+        return [list(rows) for _, rows in groupby(self.rows, key=lambda row: row.claim)]
+
+    @property
+    def modelled(self) -> bool:
+        """Whether a page model answers any row."""
+        return any(row.modelled for row in self.rows)
+
+
+def claims_section(sources: Sequence[PageSource]) -> ClaimsSection:
+    """What these runs say about published claims."""
+    ordered = sorted(sources, key=lambda source: source.run.started)
+    rows = answers([group for one in ordered for group in trial_groups(one.run, one.trials, one.environments)])
+    shown = [row for row in rows if row.database]
+    unanswered = {row.claim for row in rows} - {row.claim for row in shown}
+    command = f"keybench compare {' '.join(source.run.id for source in sources)} --claims --all"
+    return ClaimsSection(shown, len(unanswered), command)

@@ -1,11 +1,11 @@
-"""The finding in one sentence, of a database and of a whole page, computed from the data; and what was run.
+"""The finding in one sentence, of a database and of a whole page; what was run; and what became of the pages.
 
-Layouts are written in backquotes, which the page shows as code.
+All of it is computed from the data. Layouts are written in backquotes in the findings, which the page shows as code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Final
@@ -14,9 +14,10 @@ from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import ComparedArm, Judgement
-from keybench.results.analysis.groups import Group
+from keybench.results.analysis.groups import Group, harmful_splits
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.ratios import Verdict
+from keybench.results.analysis.ratios import Summary, Verdict
+from keybench.results.report.tables import other_columns
 from keybench.results.store.records import Run
 from keybench.results.wording import count_word, listed, number, plural
 
@@ -202,7 +203,11 @@ def _by_time(decided: Sequence[GroupAnswer]) -> str:
 
 
 def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
-    shares: Mapping[str, list[float]] = _by_layout(indexed, lambda one: one.group)
+    shares: dict[str, list[float]] = {}
+    for one in indexed:
+        for arm in one.group.treatments:
+            if (share_of_control := pages(one.group, arm)) is not None:
+                shares.setdefault(arm.layout, []).append(share_of_control)
     whole = {name: ratios for name, ratios in shares.items() if len(ratios) == len(indexed)}
     modelled = all(one.group.modelled for one in indexed)
     where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
@@ -215,17 +220,6 @@ def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
         return f"{where}, no layout needs more pages than `{CONTROL}`{undecided}."
     share = f"{high}\u00a0%" if low == high else f"{low} to {high}\u00a0%".replace("-", "−")
     return f"{where}, `{worst}` needs {share} more pages than `{CONTROL}`{undecided}."
-
-
-def _by_layout(answers: Sequence[GroupAnswer], of: Callable[[GroupAnswer], Group]) -> dict[str, list[float]]:
-    """The ratios of leaf pages of each layout, one for each answer that has it."""
-    shares: dict[str, list[float]] = {}
-    for one in answers:
-        group = of(one)
-        for arm in group.treatments:
-            if (share := pages(group, arm)) is not None:
-                shares.setdefault(arm.layout, []).append(share)
-    return shares
 
 
 def _between(values: Sequence[float]) -> str:
@@ -267,3 +261,54 @@ def repeated(blocks: int) -> str:
     words = {1: "once", 2: "twice"}
     often = words.get(blocks, f"{count_word(blocks)} times")
     return often if blocks == 1 else f"{often}, in shuffled order"
+
+
+_HALF_EMPTY: Final = 15.0
+"""Points of density below the control's that count as empty space."""
+_IN_ORDER: Final = 5.0
+"""Fragmentation in %, below which pages count as in order."""
+
+
+def on_pages(group: Group) -> list[str]:
+    """Sentences on density, on splits, and on columns that do not suit their layouts."""
+    return [] if group.only_keys else [text for text in (_density(group), _splits(group), other_columns(group)) if text]
+
+
+def _density(group: Group) -> str:
+    density = group.values(Metric.LEAF_DENSITY)
+    if not density:
+        return ""
+    arm, least = min(density, key=lambda one: one[1].median)
+    sentence = f"{group.label(arm)} has the emptiest leaf pages: {_percent(least)} full"
+    if (order := arm.summary(Metric.LEAF_FRAGMENTATION)) is not None:
+        sentence += f" and {_percent(order)} out of order"
+    base = group.control.summary(Metric.LEAF_DENSITY) if group.control else None
+    if base is None or group.control is arm:
+        return sentence + "."
+    sentence += f"; the control's are {_percent(base)} full."
+    if hidden := [group.label(one) for one, value in density if _hidden(one, value, base)]:
+        sentence += f" Fragmentation alone would not show the empty space of {listed(hidden)}."
+    return sentence
+
+
+def _hidden(arm: Arm, density: Summary, base: Summary) -> bool:
+    """Whether the arm's pages are part empty but in good order."""
+    order = arm.summary(Metric.LEAF_FRAGMENTATION)
+    return order is not None and order.median < _IN_ORDER and density.median < base.median - _HALF_EMPTY
+
+
+def _splits(group: Group) -> str:
+    known = [(arm, *harmful_splits(group, arm)) for arm in group.arms]
+    splits = [(arm, median(counts.values())) for arm, counts, modelled in known if counts and not modelled]
+    if not splits:
+        return ""
+    none = [group.label(arm) for arm, count in splits if count == 0]
+    if len(none) == len(splits):
+        return "Edge and interior splits: none with any layout."
+    arm, most = max(splits, key=lambda item: item[1])
+    without = f"none with {listed(none)}; " if none else ""
+    return f"Edge and interior splits: {without}most with {group.label(arm)}, {number(most)} per 1,000 rows."
+
+
+def _percent(summary: Summary) -> str:
+    return f"{summary.median:.1f}\u00a0%"

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isnan
+from statistics import median
 from typing import Final
 
 from keybench.model.column import Pairing
@@ -17,16 +18,13 @@ from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import Judgement
 from keybench.results.analysis.groups import Group
-from keybench.results.analysis.ratios import MARGIN, Summary, Verdict
+from keybench.results.analysis.ratios import Summary, Verdict
 from keybench.results.analysis.subjects import after_phase, phases_of, summary_of, writers_of
-from keybench.results.wording import decimals, heading, listed, number, ratio, why_absent
+from keybench.results.wording import decimals, heading, listed, number, plural, ratio, why_absent
 
 _VERDICTS: dict[Verdict, str] = {
-    "faster": "faster",
-    "slower": "slower",
-    "same": f"within {MARGIN:.0%}".replace("%", "\u00a0%"),
-    "unclear": "undecided",
-}
+    "faster": "faster", "slower": "slower", "same": "costs the same", "unclear": "not decided",
+}  # fmt: skip
 
 MARKS: dict[Origin, str] = {"measured": "", "derived": "d", "modelled": "m", "absent": ""}
 
@@ -76,7 +74,7 @@ def metric_tables(group: Group, judgement: Judgement | None = None) -> tuple[lis
     notes = Notes()
     tables: list[MetricTable] = []
     if judgement is not None and judgement.enough:
-        tables.append(_significance(group, judgement, notes))
+        tables.append(_significance(group, judgement))
     for theme in Theme:
         shown = [metric for metric in of_theme(theme) if any(arm.mentions(metric) for arm in group.arms)]
         columns = []
@@ -111,33 +109,33 @@ def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes:
     return TableCell(number(summary.median, places), mark=marks)
 
 
-def _significance(group: Group, judgement: Judgement, notes: Notes) -> MetricTable:
-    """Each arm against the control: ratio with interval, p of the joint test, verdict, and whether it is first."""
-    ratios, p_values, verdicts, first = [], [], [], []
-    for arm in group.arms:
+def time_columns(group: Group, judgement: Judgement, arms: Sequence[Arm], title: str) -> list[TableColumn]:
+    """Each arm's time over the control's with its interval, and the verdict."""
+    times, verdicts = [], []
+    for arm in arms:
         judged = judgement.find(arm)
         if judged is not None:
-            ratios.append(_ratio(judged.ratio))
-            p_values.append(TableCell("–" if isnan(judged.p) else number(judged.p, 3)))
+            times.append(_ratio(judged.ratio))
             verdicts.append(TableCell(_VERDICTS[judged.verdict]))
         else:
-            missing = (
-                TableCell("1.00×")
-                if arm is group.control
-                else TableCell("–", note=notes.number(why_absent(arm, judgement.metric)))
-            )
-            ratios.append(missing)
-            p_values.append(TableCell("–"))
-            verdicts.append(TableCell("the control" if arm is group.control else "–"))
-        first.append(TableCell("yes" if arm in judgement.first else "no"))
-    title = judgement.metric.definition.title
-    columns = (
-        TableColumn(title, "× control ↓", tuple(ratios)),
-        TableColumn("p", "joint test", tuple(p_values)),
-        TableColumn("Against the control", "", tuple(verdicts)),
-        TableColumn("Shares the first place", "", tuple(first)),
+            is_control = arm is group.control
+            times.append(TableCell("1.00×" if is_control else "–"))
+            verdicts.append(TableCell("the control" if is_control else "–"))
+    return [TableColumn(title, "× control ↓", tuple(times)), TableColumn("Against the control", "", tuple(verdicts))]
+
+
+def _significance(group: Group, judgement: Judgement) -> MetricTable:
+    """Each arm against the control: ratio with interval, p of the joint test, verdict, and whether it is first."""
+    p_values = []
+    for arm in group.arms:
+        judged = judgement.find(arm)
+        p_values.append(TableCell("–" if judged is None or isnan(judged.p) else number(judged.p, 3)))
+    first = tuple(TableCell("yes" if arm in judgement.first else "no") for arm in group.arms)
+    times, verdicts = time_columns(group, judgement, group.arms, judgement.metric.definition.title)
+    p_column = TableColumn("p", "joint test", tuple(p_values))
+    return MetricTable(
+        "Significance of the times", (times, p_column, verdicts, TableColumn("Shares the first place", "", first))
     )
-    return MetricTable("Significance of the times", columns)
 
 
 def _ratio(summary: Summary) -> TableCell:
@@ -280,3 +278,106 @@ def _subject_column(metric: Metric, kind: SubjectKind, rows: Sequence[tuple[Arm,
         mark = MARKS[origins.pop()] if len(origins) == 1 else ""
         cells.append(TableCell(number(summary.median, places), mark=mark) if summary else TableCell("–"))
     return TableColumn(f"{title}, model" if kind == SubjectKind.MODEL_PHASE else title, unit, tuple(cells))
+
+
+_SAME = 1e-6
+"""Smaller differences come from the order in which floats are summed."""
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """One model beside one group's server: a sentence, and a table with a row for each arm."""
+
+    title: str
+    text: str
+    caption: str
+    columns: tuple[TableColumn, ...]
+
+
+def fidelity(group: Group) -> list[Fidelity]:
+    """One for each model that predicted a trial of the group, the default model first."""
+    models = dict.fromkeys(model for arm in group.arms for model in sorted(arm.predicted))
+    return [_compared(group, model) for model in models]
+
+
+def _compared(group: Group, model: Subject) -> Fidelity:
+    shown = [metric for metric in Metric if any(arm.values(metric, model) for arm in group.arms)]
+    columns = tuple(_predicted_column(group, model, metric) for metric in shown)
+    variant = model.name
+    title = "Page model with other rules" if group.modelled else "Page model beside the server"
+    sentence = _agreement(group, model) if columns else ""
+    if group.modelled and all(cell.span == "equal" for column in columns for cell in column.cells):
+        sentence, columns = "The figures above follow these rules.", ()
+    return Fidelity(
+        title + (f": {variant}" if variant else ""),
+        " ".join(filter(None, (sentence, _reasons(group, model)))),
+        f"In small print: difference from {'the figures above' if group.modelled else 'the server'}",
+        columns,
+    )
+
+
+def _pairs(arm: Arm, model: Subject, metric: Metric) -> list[tuple[float, float]]:
+    """(server, model) of each block that has both."""
+    real, modelled = arm.values(metric), arm.values(metric, model)
+    return [(real[block], modelled[block]) for block in sorted(real) if block in modelled]
+
+
+def _agreement(group: Group, model: Subject) -> str:
+    pairs = [pair for arm in group.arms for pair in _pairs(arm, model, Metric.LEAF_PAGES)]
+    if group.modelled:
+        return "No live server has confirmed which rules are right."
+    if not pairs:
+        return "The server reported no number of leaf pages to compare with."
+    same = sum(real == model for real, model in pairs)
+    if same == len(pairs):
+        trials = "the one trial" if len(pairs) == 1 else f"all {len(pairs)} trials"
+        return f"The model predicts the server's leaf pages exactly in {trials}."
+    worst = max(abs(model / real - 1) for real, model in pairs if real)
+    return (
+        f"The model predicts the server's leaf pages exactly in {same} of {plural(len(pairs), 'trial')}; "
+        f"its largest error is {100 * worst:.2f}\u00a0%."
+    )
+
+
+def _reasons(group: Group, model: Subject) -> str:
+    """Notes on the predictions: why there is none, or which order of arrival they assume."""
+    reasons = {
+        reading.reason
+        for arm in group.arms
+        for blocks in arm.predicted.get(model, {}).values()
+        for reading in blocks.values()
+        if reading.reason
+    }
+    return " ".join(sorted(reasons))
+
+
+def _predicted_column(group: Group, model: Subject, metric: Metric) -> TableColumn:
+    known = [arm.values(metric, model).values() for arm in group.arms]
+    middles = [median(values) if values else None for values in known]
+    percent = metric.definition.is_percentage
+    places = 2 if percent else decimals([middle for middle in middles if middle is not None], digits=4)
+    cells = []
+    for arm, middle in zip(group.arms, middles, strict=True):
+        if middle is None:
+            cells.append(TableCell("–"))
+        else:
+            cells.append(TableCell(number(middle, places), _difference(arm, model, metric, percent), MARKS["modelled"]))
+    return TableColumn(*heading(metric), tuple(cells))
+
+
+def _difference(arm: Arm, model: Subject, metric: Metric, percent: bool) -> str:
+    """The largest difference of all blocks: in points for a percentage, else absolute and in %."""
+    pairs = _pairs(arm, model, metric)
+    if not pairs:
+        return "no server figure"
+    real, modelled = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
+    if abs(modelled - real) <= _SAME:
+        return "equal"
+    if percent:
+        return f"{_signed(modelled - real, 2)} points"
+    share = f" ({_signed(100 * (modelled / real - 1), 2)} %)" if real else ""
+    return f"{_signed(modelled - real, 0)}{share}"
+
+
+def _signed(value: float, places: int) -> str:
+    return ("+" if value > 0 else "") + number(value, places)

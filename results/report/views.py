@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+from urllib.parse import quote
 
 from keybench.model.metric import Metric
+from keybench.results import tidy
 from keybench.results.analysis.group_comparison import Judgement, judge
 from keybench.results.analysis.groups import Group, group_trials, incomplete
 from keybench.results.analysis.warnings import warnings
-from keybench.results.bundle.licences import RESTRICTED
+from keybench.results.bundle.private import RESTRICTED
 from keybench.results.plots.palette import Style
-from keybench.results.report.fidelity import Fidelity, fidelity
 from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import ReportFigure
 from keybench.results.report.first_screen import LayoutTable, layout_table
-from keybench.results.report.sentences import GroupAnswer, headline, repeated, what_ran
-from keybench.results.report.source import Download, PageSource, download
+from keybench.results.report.sentences import GroupAnswer, headline, on_pages, repeated, what_ran
 from keybench.results.report.tables import (
+    Fidelity,
     MetricTable,
     SubjectTable,
     column_table,
+    fidelity,
     metric_tables,
     phase_table,
     successful,
     writer_table,
 )
-from keybench.results.report.verdict_sentences import verdict
-from keybench.results.store.records import Environment, Run
+from keybench.results.store.database import Store
+from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.wording import plural, size
 
 _FILE: Final = re.compile(r'File "([^"\n]*)"')
@@ -120,7 +125,7 @@ class GroupView:
     judgement: Judgement | None
     layouts: LayoutTable | None
     """The table of the first screen."""
-    verdict: list[str]
+    on_pages: list[str]
     figures: list[ReportFigure]
     tables: list[MetricTable]
     writers: SubjectTable | None
@@ -281,7 +286,7 @@ def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str
         anchor=anchor,
         judgement=judgement,
         layouts=layout_table(ratios, judgement),
-        verdict=verdict(group, shown_judgement),
+        on_pages=on_pages(group),
         figures=group_figures(group, styles, anchor),
         tables=[*tables, columns] if columns else tables,
         writers=writer_table(group),
@@ -311,3 +316,68 @@ def _readable(name: str, value: object) -> str:
     if name.endswith("_bytes") and isinstance(value, int | float):
         return size(value)
     return str(value)
+
+
+MOST_VALUES: Final = 20_000
+"""A run with more values gets no link: exporting them takes as long as drawing the page."""
+
+_MOST_PLAIN: Final = 250_000
+"""Characters of a link; a longer table is compressed."""
+
+_MOST_COMPRESSED: Final = 1_000_000
+"""Characters of a compressed link; a longer one is left out, because browsers refuse very long links."""
+
+
+@dataclass(frozen=True)
+class Download:
+    """A run's values as one file; `href` is empty if there are too many. `command` exports them in any case."""
+
+    name: str
+    href: str
+    values: int
+    command: str
+
+    @property
+    def form(self) -> str:
+        """What the file is, in words."""
+        if self.name.endswith(".zip"):
+            return "CSV in a ZIP file"
+        return "compressed CSV" if self.name.endswith(".gz") else "CSV"
+
+
+def download(run: Run, trials: Sequence[Trial]) -> Download:
+    """The run's link: a CSV file, compressed if it is long."""
+    count = sum(len(trial.readings) or 1 for trial in trials)
+    name, command = f"keybench-{run.id}.csv", f"keybench export {run.id} -o {run.id}.csv"
+    if not 0 < count <= MOST_VALUES:
+        return Download(name, "", count, command)
+    buffer = io.StringIO()
+    tidy.write_csv(list(tidy.values(run.id, trials, run.load_path)), buffer)
+    text = buffer.getvalue()
+    plain = "data:text/csv;charset=utf-8," + quote(text) if len(text) <= _MOST_PLAIN else ""
+    if plain and len(plain) <= _MOST_PLAIN:
+        return Download(name, plain, count, command)
+    compressed = b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
+    if len(compressed) > _MOST_COMPRESSED:
+        return Download(name, "", count, command)
+    return Download(f"{name}.gz", f"data:application/gzip;base64,{compressed}", count, command)
+
+
+@dataclass(frozen=True)
+class PageSource:
+    """A run with all that its page shows."""
+
+    run: Run
+    trials: Sequence[Trial]
+    environments: Sequence[Environment]
+    warnings: Sequence[str]
+    ratios: Sequence[Trial] | None = None
+    """The trials whose times give ratios, where `trials` have no times because a licence forbids to publish them."""
+    download: Download | None = None
+    """Where the values are; None puts them into the page."""
+
+
+def stored(store: Store, name: str) -> PageSource:
+    """The run with this id, prefix of it, or `latest`; UsageError if there is none."""
+    run = store.run(name)
+    return PageSource(run, store.trials(run.id, blobs=True), store.environments(run.id), store.warnings(run.id))

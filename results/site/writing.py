@@ -16,16 +16,14 @@ from typing import Final
 from keybench.errors import UsageError
 from keybench.model.names import CONTROL
 from keybench.results.atomic_file import atomic_file
-from keybench.results.bundle.licences import RESTRICTED, without_times
-from keybench.results.bundle.private import names_a_place
+from keybench.results.bundle.private import RESTRICTED, names_a_place, without_times
 from keybench.results.bundle.reading import Bundle, read_bundle
 from keybench.results.bundle.writing import write_bundle
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
 from keybench.results.report.page import fill, render_sources
 from keybench.results.report.sentences import finding
-from keybench.results.report.source import Download, PageSource
-from keybench.results.report.views import RunView, run_view
+from keybench.results.report.views import Download, PageSource, RunView, run_view
 from keybench.results.site.figures import chapters
 from keybench.results.store.blobs import POSITIONS, Blob
 from keybench.results.store.database import Store

@@ -16,7 +16,7 @@ import typer
 
 from keybench.cli import COMMANDS
 from keybench.errors import KeybenchError
-from keybench.results.bundle.contents import COLUMNS
+from keybench.results.bundle.writing import COLUMNS
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "list scenarios": (),

@@ -21,11 +21,9 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.analysis.groups import group_trials
-from keybench.results.bundle.contents import FILES, MANIFEST
-from keybench.results.bundle.licences import publishable
-from keybench.results.bundle.private import names_a_place
+from keybench.results.bundle.private import names_a_place, publishable
 from keybench.results.bundle.reading import read_bundle
-from keybench.results.bundle.writing import write_bundle
+from keybench.results.bundle.writing import FILES, MANIFEST, write_bundle
 from keybench.results.export import app
 from keybench.results.store.records import Environment
 
@@ -192,7 +190,7 @@ REFUSED: list[tuple[str, Change, bool, str]] = [
     ("type", edited("run.json", '"blocks": 1', '"blocks": "1"'), True, "run.json does not fit the schema at 'blocks';"),
     (
         "definition", edited("run.json", '"postgresql": "PostgreSQL"', '"postgresql": 1'), True,
-        "run.json does not fit the schema in 'definition' or 'machine'; ask",
+        "run.json does not fit the schema at 'definition'; ask",
     ),
     ("columns", edited("values.csv", "run,block", "run,blocks"), True, "values.csv does not have the columns of its"),
     ("csv", edited("values.csv", ",ok,", ",o\rk,"), True, "values.csv is not CSV (new-line character seen in unquoted"),

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from keybench.model.metric import Metric
-from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup
+from keybench.results.check.baseline import Baseline, CountArm, CountGroup, RunMeasurements, TimeArm, TimeGroup
+from keybench.results.check.command import finding_lines, markdown
 from keybench.results.check.gate import Outcome, blocks_needed, decide
-from keybench.results.check.measured import RunMeasurements
-from keybench.results.check.wording import lines, markdown
 
 OF = {"database": "postgresql", "server": "embedded", "scenario": "quick", "rows": 50_000, "payload": 100,
       "key": "clustered", "writers": 1}  # fmt: skip
@@ -68,7 +67,9 @@ def test_a_faster_layout_is_said_and_fails_nothing() -> None:
     found = judged(before, after)
     assert found.exit_code == 0
     assert [finding.layout for finding in found.of_kind("faster")] == ["layout-2"]
-    assert next(lines(found)).startswith("improvement: postgresql (embedded) · layout-2 · uuid · quick, 50,000 rows: ")
+    assert next(finding_lines(found)).startswith(
+        "improvement: postgresql (embedded) · layout-2 · uuid · quick, 50,000 rows: "
+    )
 
 
 @pytest.mark.parametrize(("earlier", "needed"), [(6, 3), (4, 4), (3, 5), (2, 8), (1, 39), (0, 1000)])

@@ -10,7 +10,7 @@ import pytest
 from keybench.model.metric import Metric
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, MODEL, PARENT, Subject
-from keybench.results.check.measured import LIMITS, measure
+from keybench.results.check.baseline import LIMITS, measure
 from keybench.results.store.records import Environment, Trial
 from tests.results.conftest import a_run
 

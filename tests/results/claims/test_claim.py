@@ -18,7 +18,6 @@ from keybench.errors import UsageError
 from keybench.generators.core.layout import layouts
 from keybench.model.names import CONTROL, NO_DATABASE
 from keybench.results.claims.claim import claims, parse
-from keybench.results.claims.run_commands import command, commands
 from keybench.runners.planning.columns import check_columns, columns_for
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan, resolve_layouts
 from keybench.scenarios.files import load_scenario
@@ -34,8 +33,7 @@ OF_THE_SOURCES = {
 OF_A_PAST = {"medplum-not-worse", "johnson-shasha-39", "waves-of-misery", "moden-58-days", "pgdoctor-mends"}
 """About indexes that are not filled from nothing."""
 
-QUESTIONS = [(claim, question) for claim in claims() for question in claim.question]
-ASKED = [(claim, question) for claim, question in QUESTIONS if question.compare != "computed"]
+ASKED = [(claim, question) for claim in claims() for question in claim.question if question.compare != "computed"]
 
 
 def test_every_collected_claim_is_there_exactly_once() -> None:
@@ -76,7 +74,7 @@ def planned(line: str) -> tuple[TrialPlan, ...]:
 
 def test_each_command_makes_the_trials_that_answer_its_question() -> None:
     for claim, question in ASKED:
-        trials = planned(command(question))
+        trials = planned(question.command)
         databases = {trial.database for trial in trials}
         assert databases == set(question.on or question.databases), claim.id
         assert set(question.on) <= set(question.databases), claim.id
@@ -117,17 +115,6 @@ def test_a_scenario_of_several_columns_is_never_asked_without_one() -> None:
             assert question.exact or same, f"{claim.id}: time needs the work that is meant"
         if load_scenario(question.scenario).columns:
             assert all(side.column for side in question.sides if side.layout != CONTROL), claim.id
-
-
-def test_few_commands_answer_everything() -> None:
-    lines = commands(question for _, question in QUESTIONS)
-    assert len(lines) * 3 < len(ASKED)
-    trials = {(t.database, t.layout, line.split("--scenario ")[1].split()[0]) for line in lines for t in planned(line)}
-    for _, question in ASKED:
-        for side in question.sides:
-            for database in question.on or question.databases:
-                assert (database, side.layout, question.scenario) in trials
-    assert commands([]) == []
 
 
 def test_no_absolute_time_is_asked_for_anywhere() -> None:

@@ -18,11 +18,18 @@ from typer.main import get_command
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.results.compare.command import app
-from keybench.results.compare.differences import RAW, Comparison, ComparisonRow, compare
-from keybench.results.compare.sides import ComparisonSide, against_control, part, side
-from keybench.results.compare.writing import write
-from keybench.results.comparison.writing import Format
+from keybench.results.compare.command import app, write
+from keybench.results.compare.differences import (
+    RAW,
+    Comparison,
+    ComparisonRow,
+    ComparisonSide,
+    against_control,
+    compare,
+    part,
+    side,
+)
+from keybench.results.comparison import Format
 from keybench.results.store.records import Environment, Trial
 from tests.results.conftest import a_run, trials
 

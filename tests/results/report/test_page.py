@@ -23,10 +23,9 @@ from keybench.model.subject import Subject
 from keybench.results.claims.answers import rows
 from keybench.results.plots.canvas import drawing
 from keybench.results.plots.palette import styles
-from keybench.results.report import source
+from keybench.results.report import views
 from keybench.results.report.page import render, write_report
-from keybench.results.report.source import stored
-from keybench.results.report.views import run_view
+from keybench.results.report.views import run_view, stored
 from tests.results.report.page import Page
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
@@ -317,10 +316,10 @@ def test_the_page_has_all_values_or_the_command_that_exports_them(fake_run, monk
     downloads = read(store).downloads()
     table = list(csv.DictReader(io.StringIO(unquote(downloads["keybench-5ca1ab1e00.csv"].partition(",")[2]))))
     assert len(table) == count
-    monkeypatch.setattr(source, "_MOST_PLAIN", 1000)
+    monkeypatch.setattr(views, "_MOST_PLAIN", 1000)
     packed = read(store).downloads()["keybench-5ca1ab1e00.csv.gz"].partition(",")[2]
     assert list(csv.DictReader(io.StringIO(gzip.decompress(b64decode(packed)).decode()))) == table
-    monkeypatch.setattr(source, "MOST_VALUES", count - 1)
+    monkeypatch.setattr(views, "MOST_VALUES", count - 1)
     page = read(store)
     assert not any("keybench-" in name for name in page.downloads())
     assert f"{count:,} values are too many to include in this page." in page.text

@@ -1,0 +1,231 @@
+"""The comparison behind `check`, `compare` and `claims`: conditions, changes over blocks, and tables.
+
+Changes are exact, or ratios with their intervals and a joint p-value. Samples are logarithms by block (`logs`): twice
+as slow and half as slow are equally far from 1. Blocks of one run are pairs; blocks of two runs are independent.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isclose, log, nan
+from typing import Any
+
+import numpy as np
+
+from keybench.model.names import COMPUTED
+from keybench.results.analysis.bootstrap import Floats
+from keybench.results.analysis.p_values import shuffle_max, sign_flip_max
+from keybench.results.analysis.ratios import RatioEstimate, estimate, estimate_between
+from keybench.results.store.records import Environment, Run, Trial
+
+Conditions = dict[str, str | int | float | dict[str, str]]
+"""By name. A table holds conditions of one kind, such as settings."""
+
+_GIB = 1 << 30
+_WORK = ("rows", "writers", "rows_per_tx", "payload")
+
+
+def work_of(run: Run, trial: Trial) -> Conditions:
+    """The work of the trial, as a baseline records it."""
+    payload = run.payload_range(trial.payload)
+    return {
+        "database": trial.database,
+        "server": trial.server,
+        "scenario": trial.scenario,
+        "rows": trial.rows,
+        "payload": f"{payload.get('min')}-{trial.payload}:{payload.get('distribution')}" if payload else trial.payload,
+        "key": str(run.part("scenario", "table").get("key", "clustered")),
+        "writers": trial.writers,
+        "rows_per_tx": trial.rows_per_tx,
+        "load_path": run.load_path,
+    }
+
+
+def server_of(run: Run, trial: Trial, on: Environment | None) -> Conditions:
+    """The server's version and settings. A page model has only the settings that the user chose; empty without any."""
+    if on is None:
+        return {}
+    settings = dict(sorted(on.settings.items()))
+    if trial.server in COMPUTED:
+        return {"settings": settings} if settings else {}
+    named = {name.lower(): text for name, text in on.versions.items()}
+    version = named.get(trial.database) or "; ".join(f"{name} {text}" for name, text in sorted(on.versions.items()))
+    return {"version": version, "profile": run.profile, "settings": settings}
+
+
+def machine_of(run: Run, on: Environment | None) -> Conditions:
+    """The kind of machine; a new kernel or Python version does not change it."""
+    cores = run.machine.get("cores")
+    return {
+        "cpu": str(run.machine.get("cpu", "")),
+        "cores": cores if isinstance(cores, int) else 0,
+        "memory_gib": _memory(run),
+        "system": str(run.machine.get("system", "")).partition(" ")[0],
+        "cache_bytes": on.cache_bytes if on else 0,
+    }
+
+
+def described(run: Run, trials: Sequence[Trial], on: Environment | None, *, exact: bool) -> Conditions:
+    """What two runs must share so that values of an arm can be compared, under the names that a reader sees.
+
+    Exact counts depend on the rows and on the engine's version alone, times on everything.
+    """
+    work: Conditions = {"scenario": run.scenario}
+    for name in _WORK:
+        values = sorted({getattr(trial, name) for trial in trials})
+        work[name.replace("_", " ")] = ", ".join(f"{value:,}" for value in values)
+    work["version"] = dict(sorted(on.versions.items())) if on else {}
+    if exact:
+        return work
+    machine: Conditions = {
+        title: str(run.machine.get(key, "unknown"))
+        for key, title in (("cpu", "processor"), ("cores", "cores"), ("system", "system"), ("python", "Python"))
+    }
+    machine |= {"memory": f"{_memory(run)} GiB" if _memory(run) else "unknown", "keybench": run.keybench}
+    machine |= {"server": trials[0].server, "profile": run.profile}
+    settings = dict(sorted(on.settings.items())) if on else {}
+    return machine | work | {"setting": settings, "cache": f"{on.cache_bytes:,} bytes" if on else "unknown"}
+
+
+def differences(
+    first: Mapping[str, Any], second: Mapping[str, Any], joint: str
+) -> Iterator[tuple[str, object, object]]:
+    """(name, first value, second value) of each condition that differs; None where it is unknown.
+
+    `joint` stands between the name of a table and a name in it.
+    """
+    for name in dict.fromkeys([*first, *second]):
+        one, other = first.get(name), second.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from ((f"{name}{joint}{part}", here, there) for part, here, there in differences(one, other, joint))
+        elif one != other:
+            yield name, one, other
+
+
+def definition_of(run: Run) -> object:
+    """The scenario as the run recorded it, without its title."""
+    return {key: value for key, value in run.part("scenario").items() if key != "title"}
+
+
+def _memory(run: Run) -> int:
+    """The machine's memory in GiB; 0 if it is unknown."""
+    memory = run.machine.get("memory_bytes")
+    return round(memory / _GIB) if isinstance(memory, int | float) else 0
+
+
+ByBlock = Mapping[int, float]
+"""Values by block."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The ratio of new to old values of one arm (None without values above 0), and p of the joint test of all arms."""
+
+    ratio: RatioEstimate | None
+    p: float
+
+
+def exact_changes(
+    old: ByBlock, new: Mapping[int, float | None], tolerance: float
+) -> list[tuple[int, float, float | None]]:
+    """(block, old value, new value) of each block of both whose value differs by more than the relative tolerance."""
+    return [
+        (block, old[block], now)
+        for block in sorted({*old} & {*new})
+        if (now := new[block]) is None or not isclose(now, old[block], rel_tol=tolerance, abs_tol=tolerance)
+    ]
+
+
+def changes_in_blocks(old: Sequence[ByBlock], new: Sequence[ByBlock]) -> list[Change]:
+    """The changes of arms whose old and new values are of the same blocks."""
+    pairs = zip(old, new, strict=True)
+    ratios = _matrix(
+        [{block: after[block] - before[block] for block in after if block in before} for before, after in pairs]
+    )
+    return _changes([estimate(arm) for arm in ratios.T], sign_flip_max(ratios))
+
+
+def changes_between_runs(old: Sequence[ByBlock], new: Sequence[ByBlock]) -> list[Change]:
+    """The changes of arms whose old and new values are of independent blocks."""
+    if not old:
+        return []
+    first, second = _matrix(old), _matrix(new)
+    estimates = [estimate_between(before, after) for before, after in zip(first.T, second.T, strict=True)]
+    return _changes(estimates, shuffle_max(first, second))
+
+
+def untested_change(old: ByBlock, new: ByBlock) -> RatioEstimate | None:
+    """The ratio of new to old values of independent blocks, without a test."""
+    first, second = (np.array(list(values.values())) for values in (old, new))
+    return estimate_between(first, second)
+
+
+def _changes(ratios: Sequence[RatioEstimate | None], p: Floats) -> list[Change]:
+    return [Change(ratio, one) for ratio, one in zip(ratios, p.tolist(), strict=True)]
+
+
+def logs(values: ByBlock) -> dict[int, float]:
+    """Logarithms; NaN for values that have none."""
+    return {block: log(value) if value > 0 else nan for block, value in values.items()}
+
+
+def _matrix(arms: Sequence[ByBlock]) -> Floats:
+    """(blocks, arms): a row for each block that any arm has; NaN if an arm lacks that block."""
+    blocks = sorted({block for arm in arms for block in arm})
+    return np.array([[arm.get(block, nan) for arm in arms] for block in blocks]).reshape(len(blocks), len(arms))
+
+
+class Format(StrEnum):
+    """The output formats of a comparison."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+    CSV = "csv"
+
+
+def json_text(content: object) -> str:
+    """Plain values as JSON, with a final newline."""
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def csv_text(records: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> str:
+    """Records with a header line; absent values are empty. `names` of columns are needed if there may be no record."""
+    out = io.StringIO()
+    if header := names or (list(records[0]) if records else ()):
+        table = csv.DictWriter(out, header, lineterminator="\n")
+        table.writeheader()
+        table.writerows(records)
+    return out.getvalue()
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The table. Cells must be escaped."""
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
+
+
+def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int]) -> str:
+    """Columns two spaces apart; the columns `right` are aligned to the right."""
+    lines = [head, *rows]
+    widths = [max(len(cells[place]) for cells in lines) for place in range(len(head))]
+    aligned = (
+        [
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        for cells in lines
+    )
+    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows unchanged, also inside a table: names and errors come from whoever made the run."""
+    for sign in ("\\", "|", "<", ">", "*", "_", "`", "[", "]"):
+        text = text.replace(sign, f"\\{sign}")
+    return " ".join(text.split())
