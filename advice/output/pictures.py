@@ -11,9 +11,8 @@ from keybench.advice.figure import Figure
 from keybench.advice.ranking import Judged
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.sizes import digits
-from keybench.results.plots.canvas import drawing
+from keybench.results.plots.canvas import KINDS, drawing, styles
 from keybench.results.plots.charts import BarPart, Dot, Panel, dot_plot, stacked_bars
-from keybench.results.plots.palette import KINDS, styles
 from keybench.results.plots.panels import PlotRow
 
 _MOST: Final = 8

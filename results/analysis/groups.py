@@ -1,20 +1,22 @@
-"""Groups the trials of a report: arms of one run, database, server, payload and number of rows."""
+"""Groups of a report: arms of one run, database, server, payload and number of rows; their phases and writers."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
-from typing import Literal
+from typing import Final, Literal
 
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.metric import Metric
 from keybench.model.names import COMPUTED, NO_DATABASE, SUITED
-from keybench.model.subject import KEY, MODEL
+from keybench.model.subject import KEY, MODEL, Subject, SubjectKind
 from keybench.results.analysis.arms import Arm, arms_of, with_known_servers
-from keybench.results.analysis.ratios import Summary, summarise_ratio
+from keybench.results.analysis.ratios import Summary, summarise, summarise_ratio
+from keybench.results.store.blobs import POSITIONS
 from keybench.results.store.records import Environment, Run, Trial
 
 
@@ -194,3 +196,52 @@ def _cost(group: Group, arm: Arm, metric: Metric) -> float | None:
     values, base = arm.values(metric), group.control.values(metric) if group.control else {}
     costs = [values[block] / base[block] for block in values if base.get(block, 0) > 0] or list(values.values())
     return median(costs) if costs else None
+
+
+_MOVING: Final = (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS, Metric.EDGE_AND_INTERIOR_SPLITS)
+
+
+def phases_of(arm: Arm) -> list[str]:
+    """Their names, in the order in which they were done; empty if the index has no past."""
+    names = {subject.name for subject in arm.readings if subject.kind == SubjectKind.PHASE}
+    return sorted(names, key=lambda name: int(name.partition(" ")[0]))
+
+
+def after_phase(arm: Arm, metric: Metric, name: str, kind: SubjectKind = SubjectKind.PHASE) -> Summary | None:
+    """The metric over blocks; None if no block has a value."""
+    return summarise(arm.values(metric, Subject(kind, name)).values())
+
+
+def insertions(arm: Arm) -> list[str]:
+    """Those of its phases that insert rows one after another."""
+    return [name for name in phases_of(arm) if name.endswith(" insert")]
+
+
+def splits_per_thousand(arm: Arm, name: str) -> float | None:
+    """Splits that move rows in an inserting phase, per 1,000 rows: the server's, else the page model's beside it; None
+    where neither is known."""
+    rows = after_phase(arm, Metric.PHASE_ROWS, name)
+    for kind in (SubjectKind.PHASE, SubjectKind.MODEL_PHASE):
+        splits = [one.median for metric in _MOVING if (one := after_phase(arm, metric, name, kind))]
+        if rows and splits:
+            return 1000 * sum(splits) / rows.median
+    return None
+
+
+def writers_of(group: Group) -> list[str]:
+    """Ids of the writers that have readings of their own: in the order of the scenario where a trial stored it for
+    pictures, else by name, with numbers in names in numerical order. Empty for a single writer."""
+    names = {s.name for arm in group.arms for s in arm.readings if s.kind == SubjectKind.WRITER}
+    stored = (blob for trial in group.trials for blob in trial.blobs if blob.kind == POSITIONS)
+    planned = next((list(blob.about["writers"]) for blob in stored), [])
+    return [name for name in planned if name in names] + sorted(names - set(planned), key=_natural)
+
+
+def summary_of(arm: Arm, metric: Metric, writer: str) -> Summary | None:
+    """The writer's metric over blocks; None if no block has a value."""
+    return summarise(arm.values(metric, Subject.writer(writer)).values())
+
+
+def _natural(name: str) -> list[tuple[bool, int, str]]:
+    parts = re.split(r"(\d+)", name)
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]

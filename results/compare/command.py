@@ -95,8 +95,7 @@ def compare(
 
 
 def _claims(runs: Sequence[str], form: Format, results: str, *, everything: bool) -> str:
-    from keybench.results.claims.answers import answers, rows
-    from keybench.results.claims.writing import write
+    from keybench.results.claims.answers import answers, rows, write
 
     if not runs:
         return write(answers([]), form, everything=True)

@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import SIZE, SMALL, WIDTH, Canvas, fill, text_width
-from keybench.results.plots.palette import INK, SOFT
+from keybench.results.plots.canvas import INK, SIZE, SMALL, SOFT, WIDTH, Canvas, fill, text_width
 from keybench.results.plots.panels import GAP, LINE, NamedRows, Panels, PlotRow, Scale, ratio_limits
 
 _TICK: Final = 30.0

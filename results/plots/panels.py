@@ -14,8 +14,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import SMALL, WIDTH, Align, Canvas, label_lines, text_width
-from keybench.results.plots.palette import INK, RULE, SOFT, Style
+from keybench.results.plots.canvas import INK, RULE, SMALL, SOFT, WIDTH, Align, Canvas, Style, label_lines, text_width
 
 _ROUND: Final = (
     1.0,

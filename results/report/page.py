@@ -28,8 +28,7 @@ from keybench.results.analysis.ratios import MARGIN
 from keybench.results.atomic_file import atomic_file
 from keybench.results.claims.answers import ClaimRow, answers
 from keybench.results.claims.estimate import trial_groups
-from keybench.results.plots.canvas import drawing
-from keybench.results.plots.palette import styles
+from keybench.results.plots.canvas import drawing, styles
 from keybench.results.report.first_screen import pictures
 from keybench.results.report.sentences import finding, leading
 from keybench.results.report.views import PageSource, RunView, run_view, stored

@@ -17,9 +17,8 @@ from keybench.model.reading import Origin
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import Judgement
-from keybench.results.analysis.groups import Group
+from keybench.results.analysis.groups import Group, after_phase, phases_of, summary_of, writers_of
 from keybench.results.analysis.ratios import Summary, Verdict
-from keybench.results.analysis.subjects import after_phase, phases_of, summary_of, writers_of
 from keybench.results.wording import decimals, heading, listed, number, plural, ratio, why_absent
 
 _VERDICTS: dict[Verdict, str] = {

@@ -6,6 +6,7 @@ import gzip
 import io
 import re
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,7 @@ from keybench.results.analysis.group_comparison import Judgement, judge
 from keybench.results.analysis.groups import Group, group_trials, incomplete
 from keybench.results.analysis.warnings import warnings
 from keybench.results.bundle.private import RESTRICTED
-from keybench.results.plots.palette import Style
+from keybench.results.plots.canvas import Style
 from keybench.results.report.figures import group_figures, run_figures
 from keybench.results.report.figures.figure import ReportFigure
 from keybench.results.report.first_screen import LayoutTable, layout_table
@@ -47,57 +48,37 @@ _PASSWORD: Final = re.compile(r"(?i)(\w://[^\s:/?#@\"']*:)[^\s\"']*(?=@)|(passwo
 
 
 @dataclass(frozen=True)
-class ArmError:
-    """One error of one arm, and the blocks whose trials it ended."""
+class Failure:
+    """An error, the arms that it ended with their blocks, and its traceback; the latter is empty if it was expected."""
 
-    title: str
-    error: str
-    blocks: tuple[int, ...]
-    traceback: str
-    """Anchor of its traceback; empty if the error was an expected one."""
-
-
-@dataclass(frozen=True)
-class Traceback:
-    """One stored traceback, and the arms that have it."""
-
-    anchor: str
     arms: tuple[str, ...]
-    text: str
+    error: str
+    traceback: str
 
 
-@dataclass(frozen=True)
-class Failures:
-    """What failed in a run. A successful trial can have a traceback too: that of a prediction that failed."""
-
-    trials: list[ArmError]
-    tracebacks: list[Traceback]
-
-
-def failures(groups: Sequence[Group], anchor: str) -> Failures:
-    """Everything that failed in these groups; `anchor` makes the ids unique on the page."""
-    blocks: dict[tuple[str, str, str], list[int]] = {}
-    arms: dict[str, list[str]] = {}
+def failures(groups: Sequence[Group]) -> list[Failure]:
+    """Everything that failed. A successful trial can have a traceback too: that of a prediction that failed."""
+    arms: dict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for group in groups:
         size = f" · {group.run.characters(group.payload)}" if group.payload != 100 else ""
         for arm in group.arms:
-            title = f"{group.database} · {arm.name}{size}"
             for trial in arm.trials:
-                text = private_parts_removed(trial.traceback)
-                if text and title not in arms.setdefault(text, []):
-                    arms[text].append(title)
-                if trial.status == "error":
-                    numbers = blocks.setdefault((title, trial.error, text), [])
-                    if trial.block not in numbers:  # the control is in several groups
-                        numbers.append(trial.block)
-    anchors = {text: f"{anchor}-traceback-{number}" for number, text in enumerate(arms, start=1)}
-    return Failures(
-        [
-            ArmError(title, error, tuple(numbers), anchors.get(text, ""))
-            for (title, error, text), numbers in blocks.items()
-        ],
-        [Traceback(anchors[text], tuple(titles), text) for text, titles in arms.items()],
-    )
+                if trial.status == "error" or trial.traceback:
+                    error = trial.error or "The page model's prediction failed."
+                    blocks = arms[error, private_parts_removed(trial.traceback)][f"{group.database} · {arm.name}{size}"]
+                    if trial.block not in blocks:  # the control is in several groups
+                        blocks.append(trial.block)
+    return [
+        Failure(
+            tuple(
+                f"{title}, block{'' if len(blocks) == 1 else 's'} {', '.join(map(str, blocks))}"
+                for title, blocks in blocks_of.items()
+            ),
+            error,
+            traceback,
+        )
+        for (error, traceback), blocks_of in arms.items()
+    ]
 
 
 def private_parts_removed(traceback: str) -> str:
@@ -141,17 +122,6 @@ class GroupView:
             return f"keys alone · {self.group.server}"
         column = f" · {self.group.column}" if self.group.column else ""
         return f"{self.group.database} · {self.group.server}{column}"
-
-    @property
-    def subject(self) -> str:
-        """The subject of the verdict: the product with its version, or making keys."""
-        group = self.group
-        if group.only_keys:
-            return f"Making keys ({group.server})"
-        column = f", keys in {group.column.removesuffix(' columns')} columns" if group.column else ""
-        if group.modelled:
-            return f"On {self.product}, page model{column}"
-        return f"On {self.product} ({group.server}){column}"
 
     @property
     def product(self) -> str:
@@ -217,7 +187,7 @@ class RunView:
     download: Download
     trials: int
     failed: int
-    failures: Failures
+    failures: list[Failure]
 
     @property
     def ran(self) -> str:
@@ -263,7 +233,7 @@ def run_view(source: PageSource, styles: Mapping[str, Style], anchor: str) -> Ru
         download=source.download or download(run, trials),
         trials=len(trials),
         failed=sum(trial.status == "error" for trial in trials),
-        failures=failures(groups, anchor),
+        failures=failures(groups),
     )
 
 

@@ -22,7 +22,7 @@ from sqlalchemy.schema import CreateSchema
 
 import keybench
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError, shortened
-from keybench.results.store import migrations, tables
+from keybench.results.store import tables
 
 ANOTHER: Final = "give --results another file"
 
@@ -97,26 +97,26 @@ class Storage:
             names = inspect(connection).get_table_names(schema=self._schema)
             if not names and write and create:
                 tables.metadata.create_all(connection)
-                self._note(connection, "schema", str(migrations.SCHEMA_VERSION))
+                self._note(connection, "schema", str(tables.SCHEMA_VERSION))
             elif not names:
                 raise UsageError(f"{self.where} holds no results yet: measure with `keybench run`.")
             elif not {"meta", "run", "trial"} <= set(names):
                 raise self._foreign()
             version = self._version(connection)
-            if version > migrations.SCHEMA_VERSION:
+            if version > tables.SCHEMA_VERSION:
                 raise UsageError(
                     f"{self.where} has schema version {version}, keybench {keybench.__version__} knows versions up to "
-                    f"{migrations.SCHEMA_VERSION}: update keybench, or {ANOTHER}."
+                    f"{tables.SCHEMA_VERSION}: update keybench, or {ANOTHER}."
                 )
             if write:
                 self._migrate(connection, version)
-                self._note(connection, "schema", str(migrations.SCHEMA_VERSION))
+                self._note(connection, "schema", str(tables.SCHEMA_VERSION))
                 self._note(connection, "writer", str(os.getpid()))
-        return write or version == migrations.SCHEMA_VERSION
+        return write or version == tables.SCHEMA_VERSION
 
     def _migrate(self, connection: Connection, version: int) -> None:
         try:
-            for migrate in migrations.MIGRATIONS[version - 1 :]:
+            for migrate in tables.MIGRATIONS[version - 1 :]:
                 migrate(connection)
         except ValueError as error:
             raise UsageError(f"{self.where} cannot be updated ({error}): {ANOTHER}.") from None

@@ -12,8 +12,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Series
 from keybench.model.sizes import spelled
 from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.groups import Group
-from keybench.results.analysis.subjects import after_phase, insertions, phases_of, splits_per_thousand
+from keybench.results.analysis.groups import Group, after_phase, insertions, phases_of, splits_per_thousand
 from keybench.results.plots.charts import Curve
 from keybench.results.plots.panels import Scale
 from keybench.results.report.figures.figure import (

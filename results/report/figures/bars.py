@@ -11,8 +11,8 @@ from keybench.model.metric import Metric
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
+from keybench.results.plots.canvas import KINDS, PLAIN, ramp
 from keybench.results.plots.charts import BarPart, stacked_bars
-from keybench.results.plots.palette import KINDS, PLAIN, ramp
 from keybench.results.report.figures.figure import (
     Drawing,
     GroupFigure,

@@ -18,8 +18,8 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import Summary
+from keybench.results.plots.canvas import Style
 from keybench.results.plots.charts import Curve, Dot, curve_panels
-from keybench.results.plots.palette import Style
 from keybench.results.plots.panels import PlotRow
 from keybench.results.store.blobs import Blob
 from keybench.results.wording import BETTER, listed, number, plural, why_absent

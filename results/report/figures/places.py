@@ -12,8 +12,7 @@ from keybench.model.metric import Metric
 from keybench.model.subject import SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
-from keybench.results.plots.canvas import SMALL
-from keybench.results.plots.palette import INK, PAPER, PLAIN, ramp
+from keybench.results.plots.canvas import INK, PAPER, PLAIN, SMALL, ramp
 from keybench.results.plots.panels import Panels, Scale, draw_legend, legend_height
 from keybench.results.report.figures.figure import (
     MOST_CLOUDS,

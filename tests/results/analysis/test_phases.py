@@ -6,7 +6,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.subjects import insertions, phases_of, splits_per_thousand
+from keybench.results.analysis.groups import insertions, phases_of, splits_per_thousand
 
 Values = dict[tuple[Metric, Subject], float]
 

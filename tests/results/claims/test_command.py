@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from keybench.model.metric import Metric
-from keybench.results.claims.answers import VERDICTS, ClaimRow, answers, rows
+from keybench.results.claims.answers import VERDICTS, ClaimRow, answers, catalogue, rows, write
 from keybench.results.claims.claim import claims as all_claims
-from keybench.results.claims.writing import catalogue, write
 from keybench.results.comparison import Format
 from keybench.results.store.database import Store
 

@@ -13,8 +13,7 @@ from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
 from keybench.results.analysis.group_comparison import judge
 from keybench.results.analysis.groups import Group, group_trials
-from keybench.results.plots.canvas import drawing
-from keybench.results.plots.palette import styles
+from keybench.results.plots.canvas import drawing, styles
 from keybench.results.report.first_screen import layout_table, pictures
 from keybench.results.report.sentences import GroupAnswer, finding, headline, leading, what_ran
 from keybench.results.store.records import Trial

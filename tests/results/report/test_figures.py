@@ -18,8 +18,7 @@ from keybench.model.names import CONTROL
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL, Subject
 from keybench.results.analysis.groups import Group, group_trials
-from keybench.results.plots.canvas import Canvas, drawing
-from keybench.results.plots.palette import styles
+from keybench.results.plots.canvas import Canvas, drawing, styles
 from keybench.results.report import figures as package
 from keybench.results.report.figures import group_figures, known_figures, run_figures
 from keybench.results.report.figures.figure import GroupFigure, ReportFigure, RunFigure, evenly_chosen

@@ -15,9 +15,9 @@ from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject, SubjectKind
-from keybench.results.store import migrations
+from keybench.results.store import tables
 from keybench.results.store.database import Store
-from keybench.results.store.migrations import SCHEMA_VERSION
+from keybench.results.store.tables import SCHEMA_VERSION
 from tests.results.conftest import a_run, trials
 
 DATA = Path(__file__).parent / "data"
@@ -52,7 +52,7 @@ def version_1(tmp_path: Path) -> Path:
 
 
 def test_every_older_version_has_a_migration_and_a_stored_file() -> None:
-    assert len(migrations.MIGRATIONS) == SCHEMA_VERSION - 1
+    assert len(tables.MIGRATIONS) == SCHEMA_VERSION - 1
     stored = {f"schema-version-{version}.sqlite" for version in range(1, SCHEMA_VERSION)}
     assert {file.name for file in DATA.iterdir()} == stored
 
@@ -101,8 +101,8 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(version_1: Path) -> No
 
 def test_an_older_file_in_use_says_why_it_cannot_be_read(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(migrations, "SCHEMA_VERSION", 1)
-        patched.setattr(migrations, "MIGRATIONS", ())
+        patched.setattr(tables, "SCHEMA_VERSION", 1)
+        patched.setattr(tables, "MIGRATIONS", ())
         writer = Store.open(str(version_1), write=True)
     with pytest.raises(UsageError) as refused:
         Store.open(str(version_1), write=False)

@@ -23,11 +23,11 @@ import keybench
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
-from keybench.results.store import migrations
+from keybench.results.store import tables
 from keybench.results.store.blobs import Blob
 from keybench.results.store.database import Store
-from keybench.results.store.migrations import SCHEMA_VERSION
 from keybench.results.store.records import Environment, Run, Trial, new_run_id
+from keybench.results.store.tables import SCHEMA_VERSION
 
 START = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
@@ -324,10 +324,10 @@ def test_a_newer_file_is_refused_and_left_alone(store: Store, file: str, write: 
 @pytest.mark.parametrize("write", [False, True])
 def test_an_older_file_is_migrated(store: Store, file: str, write: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     store.close()
-    monkeypatch.setattr(migrations, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    monkeypatch.setattr(tables, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
     added = "UPDATE run SET command = command || ' migrated'"
     monkeypatch.setattr(
-        migrations, "MIGRATIONS", (*migrations.MIGRATIONS, lambda connection: connection.exec_driver_sql(added))
+        tables, "MIGRATIONS", (*tables.MIGRATIONS, lambda connection: connection.exec_driver_sql(added))
     )
     for _ in range(2):
         with Store.open(file, write=write) as migrated:

@@ -10,8 +10,7 @@ from keybench.model.metric import Metric
 from keybench.model.subject import KEY
 from keybench.pagemodels.costs.plain_cache import NOTE
 from keybench.results.analysis.groups import group_trials
-from keybench.results.plots.canvas import drawing
-from keybench.results.plots.palette import styles
+from keybench.results.plots.canvas import drawing, styles
 from keybench.results.report.figures import group_figures
 from keybench.results.store import blobs
 from keybench.results.store.database import Store
