@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.model.table import Table
+
+Server = TypeVar("Server")
+"""What a probe asks: an engine's own connection."""
 
 NO_HEAP = "the table is its key's b-tree: there is no heap beside it."
 NO_ORDER = "fewer than two rows have no order."
@@ -27,7 +31,14 @@ def measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading
     return [Reading(metric, float(value), "measured") for metric, value in zip(metrics, values, strict=True)]
 
 
-class CounterProbe(Probe):
+class ServerProbe(Probe, Generic[Server]):
+    """A probe that asks over the connection of the administration."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+
+class CounterProbe(ServerProbe[Server]):
     """Counters of the server that only grow: their differences over the inserts."""
 
     _before: Sequence[int | str] = ()
@@ -77,18 +88,15 @@ class WaitSamples:
         ]
 
 
-class HeapOrderProbe(Probe):
+class HeapOrderProbe(ServerProbe[Admin]):
     """Reads the keys in row order, and measures how well that order matches key order. For tables with a heap."""
 
     supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)
 
-    def __init__(self, admin: Admin) -> None:
-        self._admin = admin
-
     def after(self, table: Table) -> Iterable[Reading]:
         """The correlation over all rows."""
         try:
-            keys = self._admin.arrived_keys(table)
+            keys = self._server.arrived_keys(table)
         except ServerError as error:
             return Reading.absent(self.supplies, f"the places of rows cannot be read ({error}).")
         if keys is None:

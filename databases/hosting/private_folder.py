@@ -11,29 +11,25 @@ import json
 import os
 import select
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from keybench.databases.hosting.keeper_processes import Spec
+from keybench.databases.hosting import folder_keeper
 from keybench.errors import EnvironmentMissing
 from keybench.locked_folder import PREFIX, base_directory
 
 if sys.platform != "win32":
     import pwd
 
-    from keybench.databases.hosting import folder_keeper
-
 _SOCKET_LIMIT = 100
 _SOCKET_NAME = "/.s.PGSQL.00000.lock"
 _STOP_SECONDS = 30.0
-_DEATH_SIGNAL = signal.SIGTERM if sys.platform == "win32" else signal.SIGQUIT
 
 
 def server_user() -> str | None:
@@ -86,45 +82,17 @@ class _State:
 
 
 class PrivateFolder:
-    """A private folder and, if `server` is given, a server process in it. Both end with the runner.
+    """A private folder and, if there is a server, a process in it. Both end with the runner.
 
-    In commands, files and environment, `{folder}` stands for the folder and `{installation}` for the directory of the
-    server's programs. If the server's user cannot read that directory, `{installation}` is a copy in the folder.
-    `files` (name to text) are written first, then the `setup` commands run one after the other, then the server starts.
-    None of this appears on the keeper's command line. The server gets `stop_signal` at the end, and `restart_signal` to
-    end in order before it starts again. It gets `parent_death_signal` (default: SIGQUIT) if its keeper is killed.
-    `run_as` is the user of a server that root starts (default: `server_user`). A folder without a server belongs to the
-    current user.
+    Commands can name the folder as `{folder}`, and the directory of the server's programs as `{installation}`, which is
+    a copy in the folder if the server's user cannot read the original. None of this appears on the keeper's command
+    line. A folder without a server belongs to the current user.
     """
 
-    def __init__(
-        self,
-        engine: str,
-        *,
-        setup: Sequence[Sequence[str]] = (),
-        server: Sequence[str] | None = None,
-        files: Mapping[str, str] | None = None,
-        stop_signal: signal.Signals = signal.SIGTERM,
-        restart_signal: signal.Signals = signal.SIGTERM,
-        parent_death_signal: signal.Signals | None = None,
-        run_as: str | None = None,
-        environment: Mapping[str, str] | None = None,
-        installation: Path | None = None,
-    ) -> None:
-        self._spec = Spec(
-            engine=engine,
-            base="",
-            runner=os.getpid(),
-            setup=setup,
-            server=server,
-            files=dict(files or {}),
-            stop_signal=stop_signal,
-            restart_signal=restart_signal,
-            death_signal=parent_death_signal or _DEATH_SIGNAL,
-            user=(run_as or server_user()) if server and os.geteuid() == 0 else None,
-            environment=dict(environment or {}),
-            installation=str(installation) if installation else None,
-        )
+    def __init__(self, engine: str, *, run_as: str | None = None, **what: Any) -> None:
+        """`what` are fields of `folder_keeper.Spec`. Root starts servers as `run_as`, by default `server_user()`."""
+        spec = folder_keeper.Spec(engine, **what)
+        self._spec = spec._replace(run_as=(run_as or server_user()) if spec.server and os.geteuid() == 0 else None)
         self._keeper: subprocess.Popen[bytes] | None = None
         self._state = _State()
 
@@ -168,7 +136,7 @@ class PrivateFolder:
             start_new_session=True,
         )
         try:
-            self._write(json.dumps(spec._asdict()).encode() + b"\n")
+            self._write(json.dumps(spec._asdict(), default=str).encode() + b"\n")
             while not self._state.started:
                 self._receive(deadline - time.monotonic())
                 if self._state.failure:

@@ -13,7 +13,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
 from keybench.databases.contract.roles import Secret
 from keybench.errors import EnvironmentMissing, UsageError
@@ -25,20 +25,13 @@ _VARIABLE = "KEYBENCH_PASSWORD_{}"
 
 
 @contextmanager
-def restored(prefix: str) -> Iterator[None]:
-    """Restores, when the block ends, all environment variables whose names begin with `prefix`."""
-    before = {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+def removed_afterwards() -> Iterator[None]:
+    """A context in which `ask` and `keep` may put passwords into the environment; its end removes them."""
+    before = of_this_process()
     try:
         yield
     finally:
-        for name in [name for name in os.environ if name.startswith(prefix)]:
-            del os.environ[name]
-        os.environ.update(before)
-
-
-def removed_afterwards() -> AbstractContextManager[None]:
-    """A context in which `ask` and `keep` may put passwords into the environment; its end removes them."""
-    return restored(PASSWORD)
+        replace_with(before)
 
 
 def of_this_process() -> Mapping[str, str]:

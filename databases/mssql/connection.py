@@ -10,7 +10,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.dbapi import DbApiConnection
 from keybench.databases.hosting.url_server import unreachable
 from keybench.databases.mssql import drivers
-from keybench.databases.mssql.drivers import Driver, Sizes, braced
+from keybench.databases.mssql.drivers import MssqlPython, Sizes, braced
 from keybench.databases.mssql.settings import options
 from keybench.errors import EnvironmentMissing, KeybenchError
 
@@ -28,7 +28,7 @@ class MssqlConnection(DbApiConnection):
     full = ("filegroup is full", "is full due to", "not enough space on the disk", "no space left")
     when_full = "Make room on the server's disk (of a container: where Docker keeps its files), or use fewer --rows."
 
-    def __init__(self, raw: Any, driver: Driver) -> None:
+    def __init__(self, raw: Any, driver: MssqlPython) -> None:
         super().__init__(raw, driver.module.Error, RuntimeError)
         self.driver = driver
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import importlib
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -34,37 +33,11 @@ Sizes = Sequence[tuple[str, int]]
 """The SQL type and size of each parameter, by ODBC's names without `SQL_`."""
 
 
-class Driver(ABC):
-    """One driver, loaded."""
-
-    name: str
-    module: Any
-
-    @abstractmethod
-    def connect(self, text: str, options: EngineOptions) -> Any:
-        """A DB-API connection in autocommit; `text` is the connection string, without a driver's name."""
-
-    @abstractmethod
-    def cursor(self, connection: Any) -> Any:
-        """A cursor whose `executemany` binds arrays."""
-
-    @abstractmethod
-    def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
-        """Executes the statement once a row, in order, in one call."""
-
-    @abstractmethod
-    def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
-        """Loads the rows by bulk copy, over a connection of its own; the rows that the driver sent."""
-
-    @abstractmethod
-    def versions(self) -> dict[str, str]:
-        """Versions of the software between keybench and the server."""
-
-
-class MssqlPython(Driver):
+class MssqlPython:
     """mssql-python. It gets the parameters' types; otherwise it would inspect every value to choose one."""
 
     name = "mssql-python"
+    module: Any
 
     def __init__(self) -> None:
         self.module = importlib.import_module("mssql_python")
@@ -73,20 +46,22 @@ class MssqlPython(Driver):
             self.module.native_provider = _WITHOUT_LIBRARIES
 
     def connect(self, text: str, options: EngineOptions) -> Any:  # noqa: ARG002 (it knows its own ODBC driver)
-        """See `Driver`."""
+        """A DB-API connection in autocommit; `text` is the connection string, without a driver's name."""
         return self.module.connect(text, autocommit=True, timeout=LOGIN_SECONDS)
 
     def cursor(self, connection: Any) -> Any:
-        """See `Driver`."""
+        """A cursor whose `executemany` binds arrays."""
         return connection.cursor()
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
-        """See `Driver`. Each call forgets the sizes."""
+        """Executes the statement once a row, in order, in one call. Each call forgets the sizes."""
         cursor.setinputsizes([(getattr(self.module, f"SQL_{kind}"), size, 0) for kind, size in sizes])
         cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
-        """See `Driver`: all rows as one batch, without the driver's default timeout of 30 s."""
+        """Loads the rows as one batch by bulk copy, over a connection of its own; the rows that the driver sent.
+
+        The driver's default timeout is 30 s."""
         core: Any = importlib.import_module("mssql_py_core")  # the client, whose errors are not mssql-python's
         try:
             result = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
@@ -95,12 +70,12 @@ class MssqlPython(Driver):
         return int(result["rows_copied"])
 
     def versions(self) -> dict[str, str]:
-        """Driver and ODBC provider."""
+        """Versions of the software between keybench and the server."""
         packages = {name: version(name) for name in ("mssql-python", "mssql-python-odbc")}
         return {**packages, "odbc_provider": str(self.module.native_provider)}
 
 
-class PyOdbc(Driver):
+class PyOdbc(MssqlPython):
     """pyodbc with `fast_executemany`; it asks the server for the parameters' types."""
 
     name = "pyodbc"
@@ -116,7 +91,7 @@ class PyOdbc(Driver):
         self.module.pooling = False
 
     def connect(self, text: str, options: EngineOptions) -> Any:
-        """See `Driver`."""
+        """See `MssqlPython`."""
         driver = braced(options["odbc_driver"] or self.odbc_driver())
         return self.module.connect(f"DRIVER={driver};{text}", autocommit=True, timeout=LOGIN_SECONDS)
 
@@ -130,13 +105,13 @@ class PyOdbc(Driver):
         )
 
     def cursor(self, connection: Any) -> Any:
-        """See `Driver`."""
+        """See `MssqlPython`."""
         cursor = connection.cursor()
         cursor.fast_executemany = True
         return cursor
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:  # noqa: ARG002
-        """See `Driver`."""
+        """See `MssqlPython`."""
         cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:  # noqa: ARG002
@@ -171,7 +146,7 @@ def _chosen(options: EngineOptions) -> str:
     return names[0] if options["driver"] == "auto" and names else options["driver"]
 
 
-def load(options: EngineOptions) -> Driver:
+def load(options: EngineOptions) -> MssqlPython:
     """The driver that was chosen, else the preferred one that is installed; EnvironmentMissing where there is none."""
     name = _chosen(options)
     if name not in installed():

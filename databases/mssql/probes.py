@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from keybench.databases.contract.roles import Address, Probe
+from keybench.databases.contract.roles import Address
 from keybench.databases.core.ddl import index_name
-from keybench.databases.core.probes import CounterProbe, measured
+from keybench.databases.core.probes import CounterProbe, ServerProbe, measured
 from keybench.databases.mssql import ddl
 from keybench.databases.mssql.connection import MssqlConnection, connect
 from keybench.errors import ServerError
@@ -62,7 +62,7 @@ def sizes(connection: MssqlConnection, table: Table) -> Mapping[int, int]:
     return {int(index): int(used) for index, used in connection.rows(SIZES, ddl.name(table))}
 
 
-class PagesProbe(Probe):
+class PagesProbe(ServerProbe[MssqlConnection]):
     """Page structure of the key's index after the inserts."""
 
     supplies: Sequence[Metric] = (
@@ -73,16 +73,13 @@ class PagesProbe(Probe):
         Metric.BRANCH_SPLITS,
     )
 
-    def __init__(self, connection: MssqlConnection) -> None:
-        self._connection = connection
-
     def after(self, table: Table) -> Iterable[Reading]:
         """All of them, or why they cannot be read.
 
         Each level of branch pages begins with one page; a split made each of the others.
         """
         try:
-            (leaves, density, nonadjacent), *branches = levels(self._connection, table)
+            (leaves, density, nonadjacent), *branches = levels(self._server, table)
         except ServerError as error:
             return Reading.absent(self.supplies, f"the pages cannot be read ({error}): {DENIED}.")
         branch = sum(pages for pages, _, _ in branches)
@@ -90,18 +87,15 @@ class PagesProbe(Probe):
         return [*measured(self.supplies[:-1], (leaves, branch, density, nonadjacent)), splits]
 
 
-class SizesProbe(Probe):
+class SizesProbe(ServerProbe[MssqlConnection]):
     """Pages in use by the key's index and by the table with all of its indexes."""
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
 
-    def __init__(self, connection: MssqlConnection) -> None:
-        self._connection = connection
-
     def after(self, table: Table) -> Iterable[Reading]:
         """Both sizes in bytes."""
-        by_index = sizes(self._connection, table)
-        return measured(self.supplies, (by_index[index_id(self._connection, table)], sum(by_index.values())))
+        by_index = sizes(self._server, table)
+        return measured(self.supplies, (by_index[index_id(self._server, table)], sum(by_index.values())))
 
 
 LOG_WRITTEN = "SELECT num_of_bytes_written FROM sys.dm_io_virtual_file_stats(DB_ID(), 2)"
@@ -125,24 +119,21 @@ for a page that another session changes; with OPTIMIZE_FOR_SEQUENTIAL_KEY (`--se
 BTREE_INSERT_FLOW_CONTROL (Microsoft, "CREATE INDEX", "sys.dm_os_wait_stats")."""
 
 
-class LogProbe(CounterProbe):
+class LogProbe(CounterProbe[MssqlConnection]):
     """Bytes written to the database's log file."""
 
     server_wide = True
     supplies: Sequence[Metric] = (Metric.LOG_BYTES,)
 
-    def __init__(self, connection: MssqlConnection) -> None:
-        self._connection = connection
-
     def counters(self, table: Table) -> Sequence[int | str]:  # noqa: ARG002 (the log is the database's)
         """Of the log file."""
         try:
-            return [int(self._connection.value(LOG_WRITTEN))]
+            return [int(self._server.value(LOG_WRITTEN))]
         except ServerError as error:
             return [f"bytes of the log cannot be read ({error}): the permission VIEW SERVER STATE is needed."]
 
 
-class OperationsProbe(CounterProbe):
+class OperationsProbe(CounterProbe[MssqlConnection]):
     """The server's counters of the key's index: page allocations, appends among them, and waits for page latches.
 
     They are in the server's metadata cache, and start anew with the table.
@@ -150,13 +141,10 @@ class OperationsProbe(CounterProbe):
 
     supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS)
 
-    def __init__(self, connection: MssqlConnection) -> None:
-        self._connection = connection
-
     def counters(self, table: Table) -> Sequence[int | str]:
         """Of the index; 0 where the server has none yet."""
         try:
-            rows = self._connection.rows(OPERATIONS, ddl.name(table), index_id(self._connection, table))
+            rows = self._server.rows(OPERATIONS, ddl.name(table), index_id(self._server, table))
         except ServerError as error:
             return [f"the server's counters cannot be read ({error}): {DENIED}."] * len(self.supplies)
         return [int(value or 0) for value in rows[0]] if rows else [0, 0, 0]
@@ -224,13 +212,13 @@ def leaf_splits(connection: MssqlConnection, since: str, table: Table) -> int:
     )
 
 
-class SplitsProbe(Probe):
+class SplitsProbe(ServerProbe[MssqlConnection]):
     """Splits that moved rows, from the log; appends are all other leaf pages but the first."""
 
     supplies: Sequence[Metric] = (Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS)
 
-    def __init__(self, connection: MssqlConnection, log_holder: LogHolder) -> None:
-        self._connection = connection
+    def __init__(self, server: MssqlConnection, log_holder: LogHolder) -> None:
+        super().__init__(server)
         self._log_holder = log_holder
         self._begin = ""
         self._why_not = ""
@@ -238,7 +226,7 @@ class SplitsProbe(Probe):
     def before(self, _table: Table) -> None:
         """Notes the log's end, and keeps the log from there on until `after`."""
         try:
-            self._begin = last_record(self._connection)
+            self._begin = last_record(self._server)
             self._log_holder.hold()
         except ServerError as error:
             self._why_not = _UNLOGGED.format(error)
@@ -249,8 +237,8 @@ class SplitsProbe(Probe):
         if self._why_not:
             return Reading.absent(self.supplies, self._why_not)
         try:
-            moved = leaf_splits(self._connection, self._begin, table)
-            leaves, _, _ = levels(self._connection, table)[0]
+            moved = leaf_splits(self._server, self._begin, table)
+            leaves, _, _ = levels(self._server, table)[0]
         except ServerError as error:
             return Reading.absent(self.supplies, _UNLOGGED.format(error))
         finally:

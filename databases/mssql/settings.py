@@ -1,19 +1,7 @@
-"""The settings of servers that keybench starts, in one table, and the options of SQL Server beyond a run's own.
+"""The settings of servers that keybench starts, the options of SQL Server beyond a run's own, and URLs.
 
-All other settings have the server's defaults. Options come from a URL's query or the environment:
-
-| option | environment | choices |
-|---|---|---|
-| `driver` | `KEYBENCH_MSSQL_DRIVER` | `mssql-python` (preferred where installed) or `pyodbc` |
-| `odbc_driver` | `KEYBENCH_MSSQL_ODBC_DRIVER` | for pyodbc: the name or the path of Microsoft's ODBC driver |
-| `fill_factor` | `KEYBENCH_MSSQL_FILL_FACTOR` | 1 … 100 of the key's index; only rebuilds use it, inserts do not |
-| `pad_index` | `KEYBENCH_MSSQL_PAD_INDEX` | `on`: rebuilds leave free space above the leaves too |
-| `sequential_key` | `KEYBENCH_MSSQL_SEQUENTIAL_KEY` | `on`: OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index |
-| `row_versioning` | `KEYBENCH_MSSQL_ROW_VERSIONING` | `off`, `rcsi`, `snapshot` or `adr`: each adds 14 bytes to a row |
-| `beneath` | `KEYBENCH_MSSQL_BENEATH` | under a nonclustered key: `clustered` (a bigint, by arrival) or `heap` |
-| `encrypt`, `trust_certificate` | `KEYBENCH_MSSQL_ENCRYPT` … | `yes` or `no`, as ODBC has them |
-
-All of them are recorded with a result. `--set NAME=VALUE` chooses those in `SETTABLE`, before URL and environment.
+All other settings have the server's defaults. An option comes from `--set NAME=VALUE` (those in `SETTABLE`), else a
+URL's query, else the environment (KEYBENCH_MSSQL_FILL_FACTOR …). All of them are recorded with a result.
 """
 
 from __future__ import annotations

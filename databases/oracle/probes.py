@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from keybench.databases.contract.roles import Probe
 from keybench.databases.core.ddl import index_name
-from keybench.databases.core.probes import measured
+from keybench.databases.core.probes import ServerProbe, measured
 from keybench.databases.oracle.connection import OracleConnection
 from keybench.databases.oracle.ddl import STATISTICS
 from keybench.errors import ServerError
@@ -33,19 +32,16 @@ def sizes(connection: OracleConnection, table: Table) -> Mapping[str, int]:
     return {str(name): int(size) for name, size in connection.rows(SIZES, names)}
 
 
-class StructureProbe(Probe):
+class StructureProbe(ServerProbe[OracleConnection]):
     """Blocks of the key's index, from INDEX_STATS."""
 
     supplies: Sequence[Metric] = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY)
 
-    def __init__(self, connection: OracleConnection) -> None:
-        self._connection = connection
-
     def after(self, table: Table) -> Iterable[Reading]:
         """All of them, or why the index cannot be read. LF_ROWS_LEN includes the row directory's two bytes a row."""
         try:
-            self._connection.run(VALIDATE.format(index_name(table)))
-            rows = self._connection.rows(STRUCTURE)
+            self._server.run(VALIDATE.format(index_name(table)))
+            rows = self._server.rows(STRUCTURE)
         except ServerError as error:
             return Reading.absent(self.supplies, f"the index cannot be read ({error}).")
         if not rows:
@@ -54,17 +50,14 @@ class StructureProbe(Probe):
         return measured(self.supplies, (leaves, branches, 100 * used / (leaves * room)))
 
 
-class SizesProbe(Probe):
+class SizesProbe(ServerProbe[OracleConnection]):
     """Sizes of the key's index and of the table with it, in extents."""
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
 
-    def __init__(self, connection: OracleConnection) -> None:
-        self._connection = connection
-
     def after(self, table: Table) -> Iterable[Reading]:
         """Both sizes in bytes."""
-        by_name = sizes(self._connection, table)
+        by_name = sizes(self._server, table)
         return measured(self.supplies, (by_name.get(index_name(table), 0), sum(by_name.values())))
 
 
@@ -124,7 +117,7 @@ def of_all_sessions(connection: OracleConnection) -> Mapping[str, int]:
     return {str(name): int(value) for name, value in connection.rows(KEPT)}
 
 
-class SessionsProbe(Probe):
+class SessionsProbe(ServerProbe[OracleConnection]):
     """Splits and redo of the sessions that wrote, for all their indexes together."""
 
     server_wide = True
@@ -136,13 +129,10 @@ class SessionsProbe(Probe):
         Metric.LOG_BYTES,
     )
 
-    def __init__(self, connection: OracleConnection) -> None:
-        self._connection = connection
-
     def after(self, table: Table) -> Iterable[Reading]:
         """The writers' statistics; splits only where the key's index is the only one. Leaf splits include appends."""
         try:
-            total = of_all_sessions(self._connection)
+            total = of_all_sessions(self._server)
         except ServerError as error:
             return Reading.absent(self.supplies, f"the writers' statistics cannot be read ({error}).")
         if not set(NAMES) <= set(total):

@@ -1,12 +1,7 @@
-"""The settings of servers that keybench starts, in one table, and the options of Oracle beyond a run's own.
+"""The settings of servers that keybench starts, the options of Oracle beyond a run's own, and URLs.
 
-All other settings have the server's defaults. Options come from a URL's query or the environment:
-
-| option | environment | choices |
-|---|---|---|
-| `unique` | `KEYBENCH_ORACLE_UNIQUE` | `yes` or `no`: whether the index of a nonclustered key is unique |
-
-It is recorded with a result. `--set unique=no` chooses it, before URL and environment.
+All other settings have the server's defaults. An option comes from `--set NAME=VALUE`, else a URL's query, else the
+environment (KEYBENCH_ORACLE_UNIQUE). It is recorded with a result.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import Arrivals, Probe
-from keybench.databases.core.probes import measured
+from keybench.databases.contract.roles import Arrivals
+from keybench.databases.core.probes import ServerProbe, measured
 from keybench.databases.postgresql import pages
 from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
 from keybench.errors import ServerError
@@ -300,13 +300,13 @@ def _kind(level: int, place: int, has_right_sibling: bool, capacity: int) -> str
     return "appends" if place > capacity else "edge"
 
 
-class SplitsProbe(Probe):
+class SplitsProbe(ServerProbe[AdminConnection]):
     """Splits of the key's index by kind, from the log written during the trial."""
 
     supplies: Sequence[Metric] = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS, Metric.BRANCH_SPLITS)
 
     def __init__(self, server: AdminConnection) -> None:
-        self._server = server
+        super().__init__(server)
         self._begin = ""
         self._leaves = 1
 

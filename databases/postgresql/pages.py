@@ -19,8 +19,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import PageOrder, Probe
-from keybench.databases.core.probes import measured
+from keybench.databases.contract.roles import PageOrder
+from keybench.databases.core.probes import ServerProbe, measured
 from keybench.databases.postgresql import ddl
 from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
 from keybench.errors import ServerError
@@ -232,7 +232,7 @@ def _by_file_function(server: AdminConnection, index: int, total: int) -> Iterat
         yield chunk
 
 
-class PagesProbe(Probe):
+class PagesProbe(ServerProbe[AdminConnection]):
     """Page structure of the key's index after the inserts."""
 
     supplies: Sequence[Metric] = (
@@ -242,9 +242,6 @@ class PagesProbe(Probe):
         Metric.LEAF_FRAGMENTATION,
         Metric.LEAF_NONADJACENT,
     )
-
-    def __init__(self, server: AdminConnection) -> None:
-        self._server = server
 
     def after(self, table: Table) -> Iterable[Reading]:
         """All five readings, or the reason why the index cannot be read."""
@@ -257,13 +254,10 @@ class PagesProbe(Probe):
         )
 
 
-class SizesProbe(Probe):
+class SizesProbe(ServerProbe[AdminConnection]):
     """Sizes of the key's index, and of the table with everything that belongs to it."""
 
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
-
-    def __init__(self, server: AdminConnection) -> None:
-        self._server = server
 
     def after(self, table: Table) -> Iterable[Reading]:
         """Both sizes in bytes."""

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from keybench.databases.contract.roles import Address, Probe
-from keybench.databases.core.probes import WaitSamples
+from keybench.databases.contract.roles import Address
+from keybench.databases.core.probes import ServerProbe, WaitSamples
 from keybench.databases.postgresql import connection, ddl, log
 from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
 from keybench.model.metric import Metric
@@ -29,7 +29,7 @@ _SINCE = {
 """Why an older server does not give a metric."""
 
 
-class CountersProbe(Probe):
+class CountersProbe(ServerProbe[AdminConnection]):
     """Differences of counters over a trial. Other work on the server counts too.
 
     Pages read are those that the server read into its buffers for this database; written are those that it wrote from
@@ -48,7 +48,7 @@ class CountersProbe(Probe):
     )
 
     def __init__(self, server: AdminConnection) -> None:
-        self._server = server
+        super().__init__(server)
         self._standing: frozenset[int] = frozenset()
         self._counters: dict[Metric, int] = {}
         self._position = ""

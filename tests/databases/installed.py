@@ -35,8 +35,9 @@ def postgres(config: dict[str, Any], secret: str = "", listen: str = "127.0.0.1"
     kept = PrivateFolder(
         "contained",
         installation=servers.newest_installed(),
-        files={"password": secret or password(config), "rules": "host all all all scram-sha-256\n"},
         setup=[
+            ["sh", "-c", 'echo "$0" > {folder}/password', secret or password(config)],
+            ["sh", "-c", "echo host all all all scram-sha-256 > {folder}/rules"],
             [
                 "{installation}/bin/initdb",
                 "--pgdata={folder}/data",
@@ -45,7 +46,7 @@ def postgres(config: dict[str, Any], secret: str = "", listen: str = "127.0.0.1"
                 "--auth=scram-sha-256",
                 "--no-sync",
                 *given["POSTGRES_INITDB_ARGS"].split(),
-            ]
+            ],
         ],
         server=[
             *("{installation}/bin/postgres", "-D", "{folder}/data", *program[1:]),
@@ -61,9 +62,14 @@ def postgres(config: dict[str, Any], secret: str = "", listen: str = "127.0.0.1"
 def mariadb(config: dict[str, Any]) -> tuple[int, Stop]:
     """The installed MariaDB as its image would start it."""
     port, program = free_port(), str(mysql.program(MARIADB))
+    login = (
+        f"CREATE OR REPLACE USER root@'127.0.0.1' IDENTIFIED BY '{password(config)}';\n"
+        "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;"
+    )
     kept = PrivateFolder(
         "contained",
         setup=[
+            ["sh", "-c", 'echo "$0" > {folder}/init.sql', login],
             [
                 str(mysql.installer()),
                 "--no-defaults",
@@ -71,12 +77,8 @@ def mariadb(config: dict[str, Any]) -> tuple[int, Stop]:
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db",
                 "--skip-name-resolve",
-            ]
+            ],
         ],
-        files={
-            "init.sql": f"CREATE OR REPLACE USER root@'127.0.0.1' IDENTIFIED BY '{password(config)}';\n"
-            "GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"
-        },
         server=[
             program,
             "--no-defaults",

@@ -20,7 +20,7 @@ SELECT coalesce(sum(count), 0) FROM information_schema.innodb_metrics
 WHERE name IN ('innodb_rwlock_s_os_waits', 'innodb_rwlock_x_os_waits', 'innodb_rwlock_sx_os_waits')"""
 
 
-class LogProbe(CounterProbe):
+class LogProbe(CounterProbe[Queries]):
     """Bytes written to the redo log.
 
     MariaDB 10.11 counts the bytes by which the log's position moved; older ones count whole blocks. MySQL's counter has
@@ -31,9 +31,6 @@ class LogProbe(CounterProbe):
     server_wide = True
     supplies: Sequence[Metric] = (Metric.LOG_BYTES,)
 
-    def __init__(self, server: Queries) -> None:
-        self._server = server
-
     def counters(self, _table: Table) -> Sequence[int | str]:
         """The position, or the counter."""
         if self._server.flavour is MYSQL:
@@ -42,21 +39,18 @@ class LogProbe(CounterProbe):
         return [self._server.status("Innodb_os_log_written")]
 
 
-class CacheProbe(CounterProbe):
+class CacheProbe(CounterProbe[Queries]):
     """Pages that InnoDB read into its buffer pool and wrote from it."""
 
     server_wide = True
     supplies: Sequence[Metric] = (Metric.PAGES_READ, Metric.PAGES_WRITTEN)
-
-    def __init__(self, server: Queries) -> None:
-        self._server = server
 
     def counters(self, _table: Table) -> Sequence[int | str]:
         """Both counters."""
         return [self._server.status("Innodb_pages_read"), self._server.status("Innodb_pages_written")]
 
 
-class SplitsProbe(CounterProbe):
+class SplitsProbe(CounterProbe[Queries]):
     """`index_page_splits` of INNODB_METRICS, which counts more than page splits.
 
     MariaDB counts at the start of each attempt: splits of leaves and branch pages, appends, and insertions that went
@@ -66,9 +60,6 @@ class SplitsProbe(CounterProbe):
 
     server_wide = True
     supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER,)
-
-    def __init__(self, server: Queries) -> None:
-        self._server = server
 
     def counters(self, _table: Table) -> Sequence[int | str]:
         """The counter, or why it cannot be read."""
@@ -88,7 +79,7 @@ class SplitsProbe(CounterProbe):
         return "With the splits of the parent's table, which has the key as its primary key." if table.parent else ""
 
 
-class ContentionProbe(CounterProbe):
+class ContentionProbe(CounterProbe[Queries]):
     """Waits for row locks, latches and the log.
 
     MariaDB has counted no waits for latches since 10.6; MySQL counts those of all read-write locks of InnoDB, of which
@@ -98,7 +89,7 @@ class ContentionProbe(CounterProbe):
     server_wide = True
 
     def __init__(self, server: Queries) -> None:
-        self._server = server
+        super().__init__(server)
         latches = (Metric.LATCH_WAITS,) if server.flavour is MYSQL else ()
         self.supplies: Sequence[Metric] = (Metric.ROW_LOCK_WAITS, Metric.ROW_LOCK_WAIT_MS, Metric.LOG_SYNCS, *latches)
 
