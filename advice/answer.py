@@ -1,26 +1,38 @@
-"""The answer to a form: what is recommended, by what figures, and how to do it."""
+"""The answer to `keybench advise`: what is recommended, by what figures, and how to do it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from keybench.advice.candidates import Candidate, candidates
-from keybench.advice.how_to import existing as of_existing
-from keybench.advice.how_to.existing import Option
+from keybench.advice.figure import Figure
+from keybench.advice.how_to.existing import Option, options
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
-from keybench.advice.how_to.old_rows import Growth, growth
-from keybench.advice.how_to.statements import Statement, create_table
+from keybench.advice.how_to.past import DeletionEffect, deletion_effect
+from keybench.advice.how_to.statements import create_table
 from keybench.advice.index_forecast import IndexForecast, Question, forecast
-from keybench.advice.measured import Measured, measured
 from keybench.advice.needs import Existing, Needs, coming
 from keybench.advice.ranking import Judged, Ranking, judge, ranking
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.statements import Statement
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.names import CONTROL, RANDOM
 
 _CORES = 2
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The time of inserting, over that of the control in the same block."""
+
+    ratio: Figure
+    rows: int
+    blocks: int
+    run: str
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,7 @@ class Answer:
     """Layouts that cannot be forecast, and why."""
     ends: str = ""
     """Why the keys that the table has cannot go on to the last row."""
-    deletions: Mapping[str, Growth | None] | None = None
+    deletions: Mapping[str, DeletionEffect | None] | None = None
     """By label, what deleting old rows does to the best keys and to those that they are compared with; None where all
     rows stay, and for keys of which no model knows deletions."""
 
@@ -57,9 +69,9 @@ class Answer:
         """What the best is compared with: the keys that exist, else random GUIDs, else the integer control."""
         if self.existing and self.existing.candidate.name != self.best.name:
             return self.existing
-        every = (*self.ranking.meeting, *self.ranking.missing)
-        of = {name: [one for one in every if one.candidate.name == name] for name in (RANDOM, CONTROL)}
-        return next((found[0] for name, found in of.items() if found and name != self.best.name), None)
+        judged = (*self.ranking.meeting, *self.ranking.missing)
+        common = [one for name in (RANDOM, CONTROL) for one in judged if one.candidate.name == name]
+        return next((one for one in common if one.candidate.name != self.best.name), None)
 
     @property
     def place(self) -> str:
@@ -69,33 +81,30 @@ class Answer:
     @property
     def command(self) -> str:
         """The command that measures what is forecast here."""
-        names = [one.candidate.name for one in self._told()]
-        columns = {one.candidate.column.name for one in self._told()}
+        choices = [self.ranking.best, self.ranking.runner_up, *self.ranking.avoid[:1]]
+        compared = [one.candidate for one in choices if one]
         return (
-            f"keybench run --db {self.needs.on.name} --layout {','.join(dict.fromkeys(names))} "
-            f"--column {','.join(sorted(columns))} --rows 1000000 --payload {self.needs.payload}"
+            f"keybench run --db {self.needs.on.name} "
+            f"--layout {','.join(dict.fromkeys(one.name for one in compared))} "
+            f"--column {','.join(sorted({one.column.name for one in compared}))} "
+            f"--rows 1000000 --payload {self.needs.payload}"
         )
-
-    def _told(self) -> list[Judged]:
-        chosen = [self.ranking.best, self.ranking.runner_up, *self.ranking.avoid[:1]]
-        return [one for one in chosen if one]
 
 
 def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda _: None) -> Answer:
     """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs.
 
-    `results`: a results database, whose measurements are told; empty for none.
+    `results`: a results database, whose measurements are shown; empty for none.
     """
     choices = candidates(needs, lambda name: bool(calls_for(name)))
     if all(one.misses for one in choices):
         raise UsageError(_contradiction(needs, choices))
     say(f"{len(choices)} layouts on {needs.on.title}")
-    forecasts = _forecasts(needs, choices)
-    known = [(one, made) for one, made in zip(choices, forecasts, strict=True) if isinstance(made, IndexForecast)]
-    refused = [(one.label, why) for one, why in zip(choices, forecasts, strict=True) if isinstance(why, str)]
+    forecasts = list(zip(choices, _forecasts(needs, choices), strict=True))
+    refused = [(one.label, why) for one, why in forecasts if isinstance(why, str)]
     today = _today(choices, needs.existing)
     order = ranking(
-        judge(known, needs),
+        judge([(one, of) for one, of in forecasts if isinstance(of, IndexForecast)], needs),
         needs.made_by,
         lambda name: len({call.language for call in calls_for(name)}),
         lambda one: one is today,
@@ -103,11 +112,10 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     if order is None:
         raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")
     best = order.best.candidate
-    judged = (*order.meeting, *order.missing)
-    existing = next((one for one in judged if one.candidate is today), None) if needs.existing else None
+    existing = next((one for one in (*order.meeting, *order.missing) if one.candidate is today), None)
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(best.name):
-        calls.setdefault(call.language, call)
+        calls.setdefault(call.language, call)  # the first of each language is the one to prefer
     reply = Answer(
         needs,
         order,
@@ -116,16 +124,19 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
         tuple(calls.values()),
         create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         measured(results, needs.on) if results else {},
-        tuple(refused),
+        refused,
         dict(refused).get(today.label, "") if today else "",
     )
-    return replace(reply, deletions=_deletions(reply)) if needs.retention_days else reply
+    if not needs.retention_days:
+        return reply
+    shown = [one.candidate for one in (order.best, reply.compared) if one]
+    return replace(reply, deletions={one.label: _deletion_effect(needs, one) for one in shown})
 
 
 def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option]:
     """What can be done about the keys that the table has."""
     assert needs.existing
-    return of_existing.options(
+    return options(
         needs.on,
         today.table(needs.payload),
         layout(needs.existing.layout).name,
@@ -138,14 +149,8 @@ def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option
     )
 
 
-def _deletions(answer: Answer) -> dict[str, Growth | None]:
-    needs, shown = answer.needs, [answer.ranking.best, *([answer.compared] if answer.compared else [])]
-    return {
-        one.candidate.label: growth(
-            needs.on, one.candidate.table(needs.payload), one.candidate.name, needs.rows, needs.rows_per_second
-        )
-        for one in shown
-    }
+def _deletion_effect(needs: Needs, one: Candidate) -> DeletionEffect | None:
+    return deletion_effect(needs.on, one.table(needs.payload), one.name, needs.rows, needs.rows_per_second)
 
 
 def _today(choices: Sequence[Candidate], existing: Existing | None) -> Candidate | None:
@@ -160,7 +165,7 @@ def _today(choices: Sequence[Candidate], existing: Existing | None) -> Candidate
 def _forecasts(needs: Needs, choices: Sequence[Candidate]) -> list[IndexForecast | str]:
     """One for each candidate, or why there is none: its keys may end before the table does."""
 
-    def one(candidate: Candidate) -> IndexForecast | str:
+    def forecast_or_reason(candidate: Candidate) -> IndexForecast | str:
         table = candidate.table(needs.payload)
         try:
             return forecast(Question(needs.on, table, candidate.name, needs.growth, needs.server))
@@ -168,7 +173,7 @@ def _forecasts(needs: Needs, choices: Sequence[Candidate]) -> list[IndexForecast
             return str(why)
 
     with ThreadPoolExecutor(_CORES) as pool:
-        return list(pool.map(one, choices))
+        return list(pool.map(forecast_or_reason, choices))
 
 
 def _contradiction(needs: Needs, choices: Sequence[Candidate]) -> str:
@@ -181,3 +186,31 @@ def _contradiction(needs: Needs, choices: Sequence[Candidate]) -> str:
             lines.append(f"without {option}, {', '.join(f'`{name}`' for name in list(dict.fromkeys(without))[:3])}")
     advice = f"drop one: {'; '.join(lines)}." if lines else "drop two of them or more."
     return f"no layout on {needs.on.title} {needs.version} meets {asked} at once: {advice}"
+
+
+def measured(results: str, on: Engine) -> Mapping[tuple[str, str], Measured]:
+    """By layout and column, from the latest run on a server of this engine that has it; with six blocks or more.
+
+    Empty if there is no such file. UsageError for a file that is no results database.
+    """
+    if "://" not in results and not Path(results).exists():
+        return {}
+    # Imported late: SQLAlchemy takes half a second, and most people have no results.
+    from keybench.results.analysis.group_comparison import time_metric
+    from keybench.results.analysis.groups import group_trials
+    from keybench.results.store.database import Store
+
+    times: dict[tuple[str, str], Measured] = {}
+    with Store.open(results, write=False) as store:
+        for run in store.runs():
+            for group in group_trials(run, store.trials(run.id), store.environments(run.id)):
+                if group.database != on.name or group.modelled:
+                    continue
+                metric = time_metric(group)
+                for arm in group.arms:
+                    ratio = group.ratio(arm, metric)
+                    if ratio and ratio.interval and arm.layout != CONTROL:
+                        low, high = min(ratio.low, ratio.median), max(ratio.high, ratio.median)
+                        figure = Figure(ratio.median, low, high, "measured")
+                        times[arm.layout, arm.column] = Measured(figure, group.rows, ratio.blocks, group.run.id)
+    return times

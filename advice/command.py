@@ -89,7 +89,7 @@ def advise(
     from rich.console import Console
 
     from keybench.advice.answer import answer
-    from keybench.advice.form import asker, filled
+    from keybench.advice.needs import asker, filled
     from keybench.advice.output import terminal
     from keybench.compiling import when_compiling
 
@@ -126,14 +126,14 @@ def _text(reply: Any, chosen: Format) -> str:
 
     from rich.console import Console
 
-    from keybench.advice.output import as_json, markdown, page, terminal
+    from keybench.advice.output import as_json, document, terminal
 
     if chosen == "json":
         return json.dumps(as_json.content(reply), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if chosen == "md":
-        return markdown.markdown(reply)
+        return document.markdown(reply)
     if chosen == "html":
-        return page.page(reply)
+        return document.page(reply)
     file = io.StringIO()
     terminal.show(reply, Console(file=file, width=120, highlight=False, markup=False))
     return file.getvalue()

@@ -5,10 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 
+from keybench.databases.contract.engine import Engine
+
 Kind = Literal["exact model", "scaled", "unconfirmed model", "measured"]
 """What a figure rests on: all rows through a page model that servers have confirmed; a smaller page model, scaled to
 the number of rows; either of these for an engine whose model no server has confirmed; a measurement in a results
 database."""
+
+
+def kind_of(on: Engine, *, exact: bool) -> Kind:
+    """Of a figure from the engine's page model; `exact`: all rows were simulated."""
+    if on.caveat:
+        return "unconfirmed model"
+    return "exact model" if exact else "scaled"
 
 
 @dataclass(frozen=True)
@@ -25,10 +34,10 @@ class Figure:
             raise ValueError(f"{self.value} does not lie in its interval, {self.low} to {self.high}")
 
     @classmethod
-    def around(cls, value: float, half: float, kind: Kind, *, least: float = 0.0, most: float = float("inf")) -> Self:
-        """The value ± half, as far as that is from `least` to `most`."""
-        value = min(max(value, least), most)
-        return cls(value, max(least, value - half), min(most, value + half), kind)
+    def around(cls, value: float, half: float, kind: Kind, *, least: float = 0.0) -> Self:
+        """The value ± half, as far as that is not below `least`."""
+        value = max(value, least)
+        return cls(value, max(least, value - half), value + half, kind)
 
     @property
     def exact(self) -> bool:
@@ -41,5 +50,5 @@ class Figure:
         return max(self.high - self.value, self.value - self.low)
 
     def times(self, factor: float) -> Self:
-        """The figure of so many times that: factor > 0."""
+        """The figure multiplied by a positive number."""
         return replace(self, value=self.value * factor, low=self.low * factor, high=self.high * factor)

@@ -86,6 +86,11 @@ class IndexForecast:
     cost: RowCost
 
     @property
+    def bytes_a_leaf(self) -> float:
+        """Bytes of the index for each leaf page: a page, and its part of the branch pages."""
+        return self.index_bytes.value / self.leaf_pages.value
+
+    @property
     def reads(self) -> Figure | None:
         """Pages read a row at the end."""
         return self.cost.reads

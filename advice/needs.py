@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
 
 from keybench.advice.how_to.statements import create_table
 from keybench.advice.load import Growth
@@ -15,6 +17,7 @@ from keybench.errors import UsageError, shortened, unknown_name
 from keybench.generators.core.layout import layout
 from keybench.model.sizes import bytes_of, digits
 from keybench.pagemodels.costs.contract import Server
+from keybench.runners import config
 
 KeyType = Literal["any", "uuid", "text", "integer"]
 MadeBy = Literal["any", "client", "server"]
@@ -215,3 +218,69 @@ def _number(values: Mapping[str, object], name: str, least: float, most: float =
         option = f"--{name.replace('_', '-')}"
         raise UsageError(f"{option} is {value!r}: give a number from {least:,.0f} to {most:,.0f}.")
     return float(value)
+
+
+USUAL: Final[Mapping[str, Any]] = {
+    "db": None,
+    "rows": None,
+    "rows_per_second": 0.0,
+    "payload": 100,
+    "writers": 1,
+    "behind": 0.0,
+    "restarts_per_day": 0.0,
+    "ram": "16GB",
+    "checkpoint": "",
+    "retention": 0.0,
+    "secondary": 0,
+    "children": 0,
+    "type": "any",
+    "made_by": "any",
+    "sortable": False,
+    "unguessable": False,
+    "hides_time": False,
+    "hides_machine": False,
+    "merge": False,
+    "spread": False,
+    "existing": "",
+    "layout": "",
+}
+"""The fields of the form; those that are None have to be given."""
+
+_ASKED: Final = {
+    "db": "Which database, with or without its version (postgresql:18, mariadb, mysql, sqlite, mssql, oracle)?",
+    "rows": "How many rows will the table have at the size that you plan for (400M, 1e9)?",
+}
+
+
+def filled(given: Mapping[str, Any], file: Path | None, ask: Callable[[str], str] | None) -> Needs:
+    """The form from the options that were given (None: not given). `ask` is None where there is nobody to ask.
+
+    UsageError for a field that is missing and cannot be asked for, and for what the fields cannot mean.
+    """
+    if file is not None and not file.is_file():
+        raise UsageError(f"there is no file {file}: give --form a TOML file with a table [advise].")
+    values = dict(USUAL)
+    values |= config.options("advise", USUAL, file) if file else config.options("advise", USUAL)
+    values |= {name: value for name, value in given.items() if value is not None}
+    for name, question in _ASKED.items():
+        if values[name] is None:
+            if ask is None:
+                raise UsageError(
+                    f"--{name} is missing: {question[0].lower()}{question[1:]} "
+                    "Say it as in `keybench advise --db postgresql:18 --rows 1e9`."
+                )
+            values[name] = ask(question)
+    return needs(values)
+
+
+def asker() -> Callable[[str], str] | None:
+    """Asks on the terminal; None if there is none."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+
+    def ask(question: str) -> str:
+        import typer
+
+        return str(typer.prompt(question, err=True))
+
+    return ask

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
 from keybench.advice.how_to.existing import Name, Option
-from keybench.advice.how_to.old_rows import Growth
+from keybench.advice.how_to.past import DeletionEffect
 from keybench.advice.needs import coming
 from keybench.advice.ranking import ALIKE, Judged
 from keybench.model.sizes import spelled
@@ -120,11 +120,11 @@ def deletions(answer: Answer) -> str:
     parts: list[str] = []
     rows = 0
     for one in shown:
-        growth = answer.deletions[one.candidate.label]
-        assert growth
-        rows, name = growth.rows, f"`{one.candidate.name}`"
+        effect = answer.deletions[one.candidate.label]
+        assert effect
+        rows, name = effect.rows, f"`{one.candidate.name}`"
         subject = f"that of {name} keys" if parts else f"{answer.place} of {name} keys"
-        parts.append(f"{subject} {_changed(growth)}{_why(one, growth)}")
+        parts.append(f"{subject} {_changed(effect)}{_why(one, effect)}")
     sizes = f"up to {rows:,} rows" if rows < answer.needs.rows else f"{rows:,} rows"
     return (
         f"{text} As new rows take the place of the oldest, {'; '.join(parts)}. This is from a page model of {sizes}, "
@@ -132,8 +132,8 @@ def deletions(answer: Answer) -> str:
     )
 
 
-def _changed(growth: Growth) -> str:
-    low, high = round(growth.least), round(growth.most)
+def _changed(effect: DeletionEffect) -> str:
+    low, high = round(effect.least), round(effect.most)
     if low >= -_SAME and high <= _SAME:
         return "keeps its size"
     if low < 0 < high:
@@ -142,11 +142,11 @@ def _changed(growth: Growth) -> str:
     return f"{'grows' if high > 0 else 'shrinks'} by {by} %"
 
 
-def _why(one: Judged, growth: Growth) -> str:
-    if one.candidate.properties.ascends and growth.most <= _SAME:
+def _why(one: Judged, effect: DeletionEffect) -> str:
+    if one.candidate.properties.ascends and effect.most <= _SAME:
         return ", because whole pages get empty and are used again"
     if not one.fits or one.candidate.layout.order == "none":
-        return ", because deletions leave holes in all pages" if growth.least > _SAME else ""
+        return ", because deletions leave holes in all pages" if effect.least > _SAME else ""
     return ""
 
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keybench.advice.candidates import Candidate
+from keybench.advice.candidates import UNGUESSABLE_BITS, Candidate
 from keybench.advice.figure import Figure
 from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.needs import MadeBy, Needs
-from keybench.advice.properties import UNGUESSABLE_BITS
 from keybench.model.names import CONTROL, RANDOM
 
 ALIKE: Final = 1.03
@@ -79,7 +78,7 @@ def _judged(
 ) -> Judged:
     entries = needs.secondary * needs.on.secondary_holds_key + 2 * needs.children  # a child has the key and its index
     elsewhere = float(entries * candidate.key_bytes)
-    page_bytes = round(forecast.index_bytes.value / forecast.leaf_pages.value)
+    page_bytes = round(forecast.bytes_a_leaf)
     parts = [forecast.index_bytes.times(1 / needs.rows)]
     parts += [log] if log else []
     parts += [reads.times(page_bytes)] if reads else []

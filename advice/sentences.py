@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from keybench.advice import outlook
@@ -304,3 +305,48 @@ def _avoid(one: Judged, best: Judged, answer: Answer) -> str:
     told = "; ".join(why) or "it takes more bytes a row"
     otherwise = " otherwise" if one is answer.ranking.runner_up else ""
     return f"Avoid {_named(one.candidate)}{otherwise}: {told}.{_trap(one.candidate)}"
+
+
+_TERMS: Final = {
+    "page": re.compile(r"\bpages?\b(?! model)"),
+    "split": re.compile(r"splits? full pages in half|\bsplits [\d.,]+ pages|pages are split"),
+    "log": re.compile(r"\blog\b"),
+    "model": re.compile(r"\bpage models?\b"),
+}
+"""Words of the craft: each is explained where it first stands, and only there."""
+
+
+def first_screen(answer: Answer, *more: str) -> list[str]:
+    """What to do, why, what else, and what that rests on; then `more`, which stands below. Terms are explained."""
+    texts = [headline(answer), reason(answer), *rest(answer), basis_in_brief(answer), *more]
+    return explained(texts, answer.needs.on.title)
+
+
+def explained(texts: Sequence[str], database: str) -> list[str]:
+    """The texts with half a sentence behind the first place of each term."""
+    notes: dict[int, dict[int, list[str]]] = {}  # by text, then by the character behind which they stand
+    for term, pattern in _TERMS.items():
+        first = next(((i, match) for i, text in enumerate(texts) if (match := pattern.search(text))), None)
+        if first and "in half" not in first[1][0]:  # those words explain a split themselves
+            i, match = first
+            notes.setdefault(i, {}).setdefault(match.end(), []).append(_explanation(term, match[0], database))
+    return [_with(text, notes.get(i, {})) for i, text in enumerate(texts)]
+
+
+def _explanation(term: str, word: str, database: str) -> str:
+    blocks = "blocks" if word == "pages" else "a block"
+    return {
+        "page": f"{blocks} of a few KB that {database} reads and writes at once",
+        "split": "half of a full page's rows move to a new page",
+        "log": "the database's record of changes, for recovery after a crash",
+        "model": "a program that fills an index by the rules of the database",
+    }[term]
+
+
+def _with(text: str, notes: Mapping[int, Sequence[str]]) -> str:
+    """The text with notes behind some of its characters."""
+    for at, several in sorted(notes.items(), reverse=True):
+        inside = text.count("(", 0, at) > text.count(")", 0, at)
+        note = f" – {'; '.join(several)} –" if inside else f" ({'; '.join(several)})"
+        text = text[:at] + note + text[at:]
+    return text

@@ -11,10 +11,9 @@ from itertools import combinations
 from pathlib import Path
 
 from keybench.advice.candidates import Candidate, candidates
-from keybench.advice.form import USUAL
 from keybench.advice.index_forecast import Question, forecast
 from keybench.advice.load import Growth
-from keybench.advice.needs import needs
+from keybench.advice.needs import USUAL, needs
 from keybench.advice.ranking import ALIKE, judge
 from keybench.databases.contract.settings import Profile
 from keybench.databases.registry import engine

@@ -18,9 +18,8 @@ import typer
 
 from keybench.advice.answer import answer
 from keybench.advice.command import app
-from keybench.advice.form import USUAL
-from keybench.advice.needs import Needs, needs
-from keybench.advice.output.terms import first_screen
+from keybench.advice.needs import USUAL, Needs, needs
+from keybench.advice.sentences import first_screen
 from keybench.errors import UsageError
 
 DOCS: Final = Path(__file__).parent.parent / "docs"

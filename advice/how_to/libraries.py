@@ -1,7 +1,5 @@
 """The well-kept library call for a layout in each language: `data/*.toml`, one file a language.
 
-    calls_for("uuid-v7", "python")
-
 A new language is one file: its name is the language's, and nothing lists it.
 """
 
@@ -15,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from keybench.errors import UsageError, unknown_name
+from keybench.errors import UsageError
 from keybench.generators.core.layout import layout, layouts
 
 Ascends = Literal["each key", "each millisecond", "no"]
@@ -24,7 +22,6 @@ later millisecond (or the layout's own unit of time) above those of an earlier o
 Checked = Literal["run", "golden", "documentation"]
 """How keybench knows what is said of a call: the tests ran it; with fixed inputs it gave the bytes of our layout, too;
 or it was only read."""
-_UNGUESSABLE_BITS = 60
 
 
 def _registered(name: str) -> str:
@@ -63,32 +60,19 @@ class LibraryCall(BaseModel):
     """The page or file that was read."""
     checked: Checked = "documentation"
 
-    @property
-    def unguessable(self) -> bool:
-        """Whether a stranger who knows one key cannot find others by trying."""
-        return self.random_bits >= _UNGUESSABLE_BITS
 
+def calls_for(name: str) -> list[LibraryCall]:
+    """The calls for a layout, the first of each language the one to prefer; empty where no library makes such keys.
 
-def languages() -> Mapping[str, str]:
-    """The title of each language, by name."""
-    return {name: calls[0].title for name, calls in _all().items()}
-
-
-def calls_for(name: str, language: str = "") -> list[LibraryCall]:
-    """The calls for a layout, the first of each language the one to prefer; of one language, or of all.
-
-    UsageError for a layout or language that is not known. Empty where no library makes such keys.
+    UsageError for a layout that is not known.
     """
-    known = _all()
-    if language and language not in known:
-        raise unknown_name("language", language, known)
     chosen = layout(name).name
-    listed = [known[language]] if language else list(known.values())
-    return [call for calls in listed for call in calls if chosen in call.layouts]
+    return [call for calls in languages().values() for call in calls if chosen in call.layouts]
 
 
 @cache
-def _all() -> Mapping[str, tuple[LibraryCall, ...]]:
+def languages() -> Mapping[str, tuple[LibraryCall, ...]]:
+    """The calls of each language, by its name."""
     folder = files("keybench.advice.how_to") / "data"
     texts = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".toml")}
     return {name.removesuffix(".toml"): read(name, texts[name]) for name in sorted(texts)}
@@ -98,8 +82,8 @@ def read(file: str, text: str) -> tuple[LibraryCall, ...]:
     """The calls of one file. UsageError that names the file and the field that is wrong."""
     try:
         content = tomllib.loads(text)
-        own = {"language": file.removesuffix(".toml"), "title": content["title"]}
-        return tuple(LibraryCall(**own, **call) for call in content["call"])
+        language = {"language": file.removesuffix(".toml"), "title": content["title"]}
+        return tuple(LibraryCall(**language, **call) for call in content["call"])
     except (tomllib.TOMLDecodeError, KeyError) as error:
         raise UsageError(f"{file} is no TOML with a title and a list of calls: {error}.") from None
     except ValidationError as error:

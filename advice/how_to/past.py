@@ -1,120 +1,209 @@
-"""A table's life in a page model: rows of one layout, perhaps a rebuild, then rows of another one."""
+"""A table's life in a page model: old rows, perhaps a build of the index, then new rows or deletions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.advice.figure import Figure, kind_of
 from keybench.advice.load import Growth, keys_of
+from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, empty_index
+from keybench.pagemodels.contract import IndexState, SizedByValue, delete, empty_index
+from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, PredictsCost, Server
+from keybench.pagemodels.costs.shared_bytes import shared_bytes
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
 
-_OCTAVE = 8
-"""Parts in which the second half of a table's rows arrives; after each, its density is noted."""
+Ranks = NDArray[np.int64]
+Start = Literal["inserted", "rebuilt", "built"]
+"""How the index of the old rows came about: row by row, by a rebuild after that, or by a build from sorted keys."""
 
+DRAWS: Final = 6
+"""Times that each life is simulated, with other keys. Where new keys go between old ones, SQLite's pages fall by chance
+into one of several patterns, which then lasts: the interval has to have seen them."""
+_OCTAVE: Final = 8
+"""Parts in which the second half of the old rows arrives; after each, the density is noted."""
 
-@dataclass(frozen=True, eq=False)
-class Life:
-    """What happened to an index, from the rows that are there to the last of those that come."""
+LEAST_LOG_ROWS, _MOST_LOG_ROWS = 1 << 15, 1 << 18
+"""Rows that are simulated for the log. More than the least are needed where the cache is small against the table: the
+cache shrinks with the table."""
+_LOG_DOUBT: Final = 0.04
+"""Share of a log's bytes that its interval has beside the spread of the draws."""
 
-    grown: PageStats
-    """With the rows that are there, before any rebuild."""
-    before: PageStats
-    """Before the first row to come."""
-    after: PageStats
-    """At the end."""
-    splits: int
-    """Edge and interior splits of the rows to come."""
-    appends: int
-    built: int
-    """Leaf and branch pages that a build or rebuild wrote; 0 if there was none."""
-    mean_density: float
-    """Of the rows that are there, over the time in which they doubled; NaN if they were not inserted one by one."""
-
-    @property
-    def built_first(self) -> bool:
-        """Whether the index was built before the rows to come."""
-        return self.before is not self.grown
+_MOST_WINDOW_ROWS: Final = 100_000
+_WINDOWS_A_DOUBLING: Final = 4
+_WINDOW_PARTS: Final = 10
+_REPLACED_PARTS: Final = 15
+"""As in the scenario `retention`, one and a half windows in all."""
+_ROWS_A_STATEMENT: Final = 1_000
 
 
 def mixed_keys(old: str, new: str, there: int, come: int, rows_per_second: float, seed: int) -> Keys:
-    """Keys of one writer: those of the rows that are there, of the old layout, then those of the rows to come."""
+    """Keys of one writer: `there` keys of the old layout, then `come` of the new one."""
     growth = Growth(there + come, rows_per_second)
     keys, _ = keys_of(old, growth, seed)
     return keys if old == new else Keys.concat([keys[:there], keys_of(new, growth, seed)[0][there:]])
 
 
 @dataclass(frozen=True, eq=False)
-class Index:
-    """An index of `there` rows and those to come, whose keys are known."""
+class Life:
+    """What happened to an index, from the old rows to the last new one."""
 
-    empty: Callable[[], IndexState]
-    ranks: NDArray[np.int64]
-    there: int
-    fill: int
-    """The fill factor in % of builds."""
-
-    @classmethod
-    def of(cls, table: Table, model: PageModel | SizedByValue, keys: Keys, there: int, fill: int) -> Index:
-        """For keys in order of arrival. UsageError if the engine's model knows no past."""
-        ranks = ranked(sort_words(keys, table.column.order))
-        empty = empty_index(model, ranks, keys)
-        if empty is None:
-            raise UsageError("the page model of this engine knows no index with a past: there are no figures for it.")
-        return cls(empty, ranks, there, fill)
-
-    def grown(self, *, rebuilt: bool = False) -> IndexLife:
-        """The rows that are there came one by one; then perhaps a rebuild."""
-        state, old = self.empty(), self.ranks[: self.there]
-        ends = np.unique(np.geomspace(max(1, self.there / 2), self.there, _OCTAVE + 1).astype(np.int64)).tolist()
-        seen, first = [], 0
-        for end in ends:
-            state.insert(old[first:end])
-            seen.append(state.stats().density)
-            first = end
-        grown = before = state.stats()
-        if rebuilt:
-            state.rebuild(self.fill)
-            before = state.stats()
-        return IndexLife(self, state, float(np.mean(seen[1:] or seen)), grown, before)
-
-    def built(self) -> IndexLife:
-        """The index was built of the rows that are there."""
-        state = self.empty()
-        state.build(np.sort(self.ranks[: self.there]), self.fill)
-        return IndexLife(self, state, float("nan"), state.stats(), state.stats())
-
-
-@dataclass(frozen=True, eq=False)
-class IndexLife:
-    """An index with the rows that are there."""
-
-    index: Index
-    state: IndexState
-    mean_density: float
     grown: PageStats
+    """With the old rows, before any rebuild."""
     before: PageStats
+    """Before the first new row."""
+    after: PageStats
+    """At the end."""
+    splits: int
+    """Edge and interior splits by new rows."""
+    appends: int
+    built: int
+    """Leaf and branch pages that a build or rebuild wrote; 0 if there was none."""
+    mean_density: float
+    """With the old rows, over the time in which they doubled; NaN if they were not inserted one by one."""
+    start: Start
 
-    def goes_on(self, *, rebuilt: bool = False) -> Sequence[Life]:
-        """The rows to come arrive: [life] or, with a rebuild after them, [life, life with it]."""
-        before = self.before
-        self.state.insert(self.index.ranks[self.index.there :])
-        after = self.state.stats()
-        splits = after.edge_splits + after.interior_splits - before.edge_splits - before.interior_splits
-        appends = after.appends - before.appends
-        pages = before.leaf_pages + before.branch_pages if before is not self.grown else 0
-        lives = [Life(self.grown, before, after, splits, appends, pages, self.mean_density)]
-        if rebuilt:
-            self.state.rebuild(self.index.fill)
-            end = self.state.stats()
-            built = end.leaf_pages + end.branch_pages
-            lives.append(Life(self.grown, before, end, splits, appends, built, self.mean_density))
-        return lives
+
+def lives(on: Engine, table: Table, keys: Keys, there: int, start: Start, *, rebuilt_after: bool = False) -> list[Life]:
+    """The life of an index whose first `there` keys are old; if asked, also that with a rebuild at its end.
+
+    UsageError if the engine's page model knows no index with a past.
+    """
+    state, ranks = _empty(on, table, keys)
+    if state is None:
+        raise UsageError("the page model of this engine knows no index with a past: there are no figures for it.")
+    fill, mean_density = on.default_fill, float("nan")
+    if start == "built":
+        state.build(np.sort(ranks[:there]), fill)
+    else:
+        mean_density = _insert_old(state, ranks[:there])
+    grown = before = state.stats()
+    if start == "rebuilt":
+        state.rebuild(fill)
+        before = state.stats()
+    state.insert(ranks[there:])
+    after = state.stats()
+    splits = after.edge_splits + after.interior_splits - before.edge_splits - before.interior_splits
+    built = 0 if start == "inserted" else before.leaf_pages + before.branch_pages
+    life = Life(grown, before, after, splits, after.appends - before.appends, built, mean_density, start)
+    if not rebuilt_after:
+        return [life]
+    state.rebuild(fill)
+    end = state.stats()
+    return [life, replace(life, after=end, built=end.leaf_pages + end.branch_pages)]
+
+
+def _empty(on: Engine, table: Table, keys: Keys) -> tuple[IndexState | None, Ranks]:
+    """(an empty index for these keys; their ranks); no index if the engine's page model knows none with a past."""
+    ranks = ranked(sort_words(keys, table.column.order))
+    empty: Callable[[], IndexState] | None = empty_index(on.page_model(table), ranks, keys)
+    return (empty() if empty else None), ranks
+
+
+def _insert_old(state: IndexState, ranks: Ranks) -> float:
+    """Inserts row by row, and returns the mean density over the time in which the rows doubled."""
+    n = len(ranks)
+    ends = np.unique(np.geomspace(max(1, n / 2), n, _OCTAVE + 1).astype(np.int64)).tolist()
+    densities, first = [], 0
+    for end in ends:
+        state.insert(ranks[first:end])
+        densities.append(state.stats().density)
+        first = end
+    return float(np.mean(densities[1:] or densities))
+
+
+def log_bytes(
+    on: Engine,
+    table: Table,
+    layouts: tuple[str, str],
+    rows: tuple[int, int],
+    rows_per_second: float,
+    server: Server,
+    start: Start,
+) -> Figure | None:
+    """Bytes of log for each new row; None if the engine's model does not know, or the cache is too small to tell.
+
+    `layouts`, `rows`: of old and new rows. A build is simulated by inserting old rows in ascending order, which fills
+    pages nearly as a build does; its own log is not counted.
+    """
+    model = on.page_model(table)
+    if not isinstance(model, PredictsCost) or isinstance(model, SizedByValue):
+        return None
+    least_cache, small = FEWEST_PAGES * model.page_bytes, 1
+    while sum(rows) / small > LEAST_LOG_ROWS:
+        small *= 2
+    while server.cache_bytes / small < least_cache and sum(rows) / small < _MOST_LOG_ROWS / 2:
+        small = max(1, small // 2)
+    if server.cache_bytes / small < least_cache:
+        return None
+    there, come = (max(1, round(part / small)) for part in rows)
+    values = []
+    for draw in range(DRAWS):
+        words = sort_words(mixed_keys(*layouts, there, come, rows_per_second, draw), table.column.order)
+        ranks = ranked(words)
+        if start != "inserted":
+            order = np.concatenate([np.argsort(ranks[:there]), np.arange(there, there + come)])
+            words, ranks = words[order], ranks[order]
+        ends = [there, there + come]
+        shared = shared_bytes(words.astype(">u8").view(np.uint8), ranks, ends)
+        log = model.load_cost(Load(ranks, ends, 1, shared=shared, look_ups=False), replace(server, share=1 / small)).log
+        if log is None:
+            return None
+        values.append(float(log.bytes[1]) / come)
+    mean = float(np.mean(values))
+    doubt = _LOG_DOUBT * mean if small > 1 else 0.0
+    low, high = min(mean, *values) - doubt, max(mean, *values) + doubt
+    return Figure(mean, max(0.0, low), high, kind_of(on, exact=small == 1))
+
+
+@dataclass(frozen=True)
+class DeletionEffect:
+    """By how many % an index has more leaf pages when one and a half times its rows have come and gone."""
+
+    least: float
+    most: float
+    """Over windows of several sizes."""
+    rows: int
+    """Of the largest window."""
+
+
+def deletion_effect(on: Engine, table: Table, layout: str, rows: int, rows_per_second: float) -> DeletionEffect | None:
+    """What deleting the oldest rows does to a table that keeps so many; None if the page model knows no deletions.
+
+    The model goes through windows of fewer rows: a tenth of new rows comes, the oldest tenth is deleted and cleaned up,
+    again and again. Keys come at the rate of the large table. The density of random keys swings once with each doubling
+    of the rows, so there are windows of several sizes within one. The model's states equal live servers after every
+    phase wherever that was compared (docs/indexes-with-a-past.md).
+    """
+    largest = min(rows, _MOST_WINDOW_ROWS)
+    count = _WINDOWS_A_DOUBLING if rows > largest else 1
+    sizes = [round(largest / 2 ** (i / count)) for i in range(count)]
+    changes = [_change(on, table, layout, size, rows_per_second, seed) for seed, size in enumerate(sizes, 1)]
+    known = [change for change in changes if change is not None]
+    return DeletionEffect(min(known), max(known), largest) if known else None
+
+
+def _change(on: Engine, table: Table, layout: str, rows: int, rows_per_second: float, seed: int) -> float | None:
+    """By how many % one window's leaf pages grow; None if the page model knows no deletions."""
+    part = max(1, rows // _WINDOW_PARTS)
+    window, later = part * _WINDOW_PARTS, part * _REPLACED_PARTS
+    keys, _ = keys_of(layout, Growth(window + later, rows_per_second), seed)
+    state, ranks = _empty(on, table, keys)
+    if state is None:
+        return None
+    state.insert(ranks[:window])
+    before = state.stats().leaf_pages
+    for first in range(0, later, part):
+        state.insert(ranks[window + first : window + first + part])
+        delete(state, ranks[first : first + part], _ROWS_A_STATEMENT)
+        state.clean()
+    return 100 * (state.stats().leaf_pages / before - 1)

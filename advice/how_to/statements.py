@@ -1,31 +1,17 @@
-"""The statements for a table with a chosen key, on a chosen engine and version. Nothing here runs them.
-
-for statement in create_table(engine("postgresql"), "18", column, "uuid-v7"):
-    print(statement.sql)
-"""
+"""The statements for a table with a chosen key, on a chosen engine and version. Nothing here runs them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from keybench.advice.how_to.existing import Name
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.statements import KeyedTable, Statement, WritesStatements
+from keybench.databases.contract.statements import KeyedTable, Statement
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
-
-__all__ = [
-    "Default",
-    "Statement",
-    "can_hold",
-    "convert_keys",
-    "create_table",
-    "default_of",
-    "rebuild_index",
-    "steps",
-    "switch_keys",
-]
 
 _SAME_KEYS = (
     "Give every old row its own key again, in the new type: in batches of some thousands, by a statement or the "
@@ -39,63 +25,57 @@ Default = Literal["", "a function", "an expression"]
 
 def create_table(
     on: Engine, version: str, column: Column, layout: str, table: str = "orders", *, by_clients: bool = False
-) -> list[Statement]:
+) -> Sequence[Statement]:
     """Creates a table with that key, and what makes it, where the server can. Empty if the engine knows no statements.
 
     `version` is the server's, as people write it; empty for the newest. `by_clients`: no default makes keys, also where
     the server could. UsageError for a version or layout that is not known, and for a column that does not take the
     layout's keys.
     """
-    writes = _writer(on)
-    return list(writes.creating(_keyed(table, column, layout, version, by_clients))) if writes else []
+    writes = on.statements()
+    return writes.creating(_keyed(table, column, layout, version, by_clients)) if writes else []
 
 
 def switch_keys(
-    on: Engine, version: str, column: Column, layout: str, table: str = "orders", *, by_clients: bool = False
-) -> list[Statement]:
+    on: Engine, version: str, column: Column, layout: str, *, by_clients: bool = False
+) -> Sequence[Statement]:
     """New rows of an existing table get keys of that layout; as `create_table`."""
-    writes = _writer(on)
-    return list(writes.switching(_keyed(table, column, layout, version, by_clients))) if writes else []
+    writes = on.statements()
+    return writes.switching(_keyed("orders", column, layout, version, by_clients)) if writes else []
 
 
-def rebuild_index(on: Engine, version: str, column: Column, layout: str, table: str = "orders") -> list[Statement]:
+def rebuild_index(on: Engine, version: str, column: Column, layout: str) -> Sequence[Statement]:
     """Builds the key's index again, online where that is possible; `layout` is that of the rows to come."""
-    writes = _writer(on)
-    return list(writes.rebuilding(_keyed(table, column, layout, version))) if writes else []
+    writes = on.statements()
+    return writes.rebuilding(_keyed("orders", column, layout, version, by_clients=False)) if writes else []
 
 
 def convert_keys(
-    on: Engine,
-    version: str,
-    old: tuple[Column, str],
-    new: tuple[Column, str],
-    table: str = "orders",
-    *,
-    by_clients: bool = False,
-) -> list[Statement]:
+    on: Engine, version: str, old: tuple[Column, str], new: tuple[Column, str], *, by_clients: bool = False
+) -> Sequence[Statement]:
     """Every row gets a new key. `old` and `new`: column and layout; `by_clients` as in `create_table`."""
-    writes = _writer(on)
+    writes = on.statements()
     if not writes:
         return []
-    return list(writes.converting(_keyed(table, *old, version), _keyed(table, *new, version, by_clients)))
+    before = _keyed("orders", *old, version, by_clients=False)
+    return writes.converting(before, _keyed("orders", *new, version, by_clients))
 
 
 def steps(
-    option: str,
+    option: Name,
     on: Engine,
     version: str,
     old: tuple[Column, str],
     new: tuple[Column, str],
-    table: str = "orders",
     *,
     by_clients: bool = False,
 ) -> list[Statement]:
-    """What to do for one of the `existing.options`, by its name, in order; the rest as in `convert_keys`."""
+    """What to do for one of the `existing.options`, in order; the rest as in `convert_keys`."""
     if option in ("convert", "retype"):
-        converted = convert_keys(on, version, old, new, table, by_clients=by_clients)
+        converted = convert_keys(on, version, old, new, by_clients=by_clients)
         return [one if one.sql or option == "convert" else replace(one, note=_SAME_KEYS) for one in converted]
-    switch = switch_keys(on, version, old[0], new[1], table, by_clients=by_clients) if "switch" in option else []
-    rebuild = rebuild_index(on, version, old[0], new[1], table) if "rebuild" in option else []
+    switch = switch_keys(on, version, old[0], new[1], by_clients=by_clients) if "switch" in option else []
+    rebuild = rebuild_index(on, version, old[0], new[1]) if "rebuild" in option else []
     return [*rebuild, *switch] if option.endswith("now") else [*switch, *rebuild]
 
 
@@ -115,12 +95,8 @@ def default_of(on: Engine, version: str, column: Column, layout: str) -> Default
     return "a function" if len(create_table(on, version, column, layout)) > 1 else "an expression"
 
 
-def _writer(on: Engine) -> WritesStatements | None:
-    return on.statements()
-
-
-def _keyed(table: str, column: Column, name: str, version: str, by_clients: bool = False) -> KeyedTable:
-    chosen = layout(name)
-    if chosen.kind not in column.kinds or not column.accepts_all(chosen.shared_bits()):
+def _keyed(table: str, column: Column, name: str, version: str, by_clients: bool) -> KeyedTable:
+    key_layout = layout(name)
+    if key_layout.kind not in column.kinds or not column.accepts_all(key_layout.shared_bits()):
         raise UsageError(f"the column {column.name} does not take all {name} keys: choose another column.")
-    return KeyedTable(table, column.sized(chosen.key_bytes), name, version, by_clients)
+    return KeyedTable(table, column.sized(key_layout.key_bytes), name, version, by_clients)

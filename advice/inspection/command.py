@@ -40,30 +40,30 @@ def inspect(
     """
     from rich.console import Console
 
-    from keybench.advice.inspection import findings, record, screen, targets
+    from keybench.advice.inspection import findings, sentences
+    from keybench.advice.inspection.record import record
     from keybench.databases.hosting import secret
     from keybench.generators.core.clock import SystemClock
 
     progress = Console(stderr=True)
+    console = cli.console()
     with secret.removed_afterwards():
-        on = targets.engine_of(target)
+        on = findings.engine_of(target)
         with closing(on.inspector(target)) as inspector:
-            about = inspector.about()
-            console = cli.console()
             if not as_json:
-                for line in screen.before(about.promises, about.caveats, about.title, seconds, console.width):
+                for line in sentences.promises(inspector.about(), seconds, console.width):
                     console.print(line, soft_wrap=True)
                 if on.inspects_by_document:
-                    console.print(targets.UNCONFIRMED)
+                    console.print(findings.UNCONFIRMED)
             with progress.status("tables") as status:
-                found = findings.look(
+                result = findings.look(
                     inspector, table, SystemClock().now(), seconds, lambda name: status.update(f"looking at {name}")
                 )
     if as_json:
-        cli.print_json(record.record(found, by_document=on.inspects_by_document))
+        cli.print_json(record(result, by_document=on.inspects_by_document))
         return 0
-    for made in screen.lines(found, console.width):
-        console.print(made, soft_wrap=isinstance(made, str))
+    for part in sentences.lines(result, console.width):
+        console.print(part, soft_wrap=isinstance(part, str))
     return 0
 
 

@@ -14,19 +14,112 @@ members apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.advice.inspection.forms import Read
+from keybench.databases.contract.existing import Form, SampleHere
 from keybench.generators.commands.odds import earliest, fit, fixed_share, latest, same_bits
 from keybench.generators.core.clock import TICKS_PER_DAY
 from keybench.generators.core.description import Timestamp
 from keybench.generators.core.layout import Layout, layouts
-from keybench.model.keys import Ints
+from keybench.model.byteorder import PERMUTATIONS
+from keybench.model.keys import Bytes, Ints, Keys, Order
+
+Rows = NDArray[np.intp]
+
+_GUID: Final = re.compile(
+    r"\{?[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}\}?|[0-9A-Fa-f]{32}"
+)
+_HEXADECIMAL: Final = re.compile(r"([0-9A-Fa-f]{2})+")
+_PLAIN: Final = re.compile(r"[!-~]+")
+
+ORDERS: Final[tuple[Order, ...]] = ("rfc", "net", "mysql-swap", "mssql")
+"""The orders in which 16 bytes of a GUID may have been stored, the usual ones first."""
+
+_UNUSUAL: Final = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Some of a column's values, read as keys in one way."""
+
+    keys: Keys
+    rows: Rows
+    """Which of the values these are."""
+    order: Order = "rfc"
+    """The order of the stored bytes."""
+    spelled: str = ""
+    """How the key is written where it is no key of its column's own kind: `36 characters in lower case` …"""
+    unlikelier: float = 0.0
+    """Bits a key by which this way of reading is less usual than the others."""
+
+
+def readings(sample: SampleHere, form: Form) -> list[Reading]:
+    """Every way to read the values, each for those that it fits; values that fit none are in no reading."""
+    if form == "int":
+        numbers = np.asarray(sample.values, np.int64)
+        return [Reading(Keys(numbers, "int"), np.arange(len(numbers)))]
+    if form == "text":
+        return list(_of_text([str(value) for value in sample.values]))
+    return list(_of_bytes([value for value in sample.values if isinstance(value, bytes)], form))
+
+
+def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[Reading]:
+    for width, rows in _by_width(values).items():
+        data = np.frombuffer(b"".join(values[row] for row in rows), np.uint8).reshape(-1, width) if width else None
+        if data is None:
+            continue
+        if width == 16:
+            for place, order in enumerate(ORDERS if form == "bytes" else ORDERS[:1]):
+                yield Reading(Keys(unstored(data, order), "uuid"), rows, order, "", _UNUSUAL * place)
+        elif form == "bytes" and all(value.isascii() for value in (values[row] for row in rows[:50])) and width > 16:
+            texts = [values[row].decode("ascii", "replace") for row in rows]
+            for one in _of_text(texts):
+                yield Reading(one.keys, rows[one.rows], one.order, one.spelled or f"{width} characters", _UNUSUAL)
+        if form == "bytes" and width != 16:
+            yield Reading(Keys(data, "bytes"), rows)
+
+
+def _of_text(values: Sequence[str]) -> Iterator[Reading]:
+    for width, rows in _by_width(values).items():
+        texts = [values[row] for row in rows]
+        if width in {32, 36, 38} and all(_GUID.fullmatch(text) for text in texts):
+            digits = "".join(text.strip("{}").replace("-", "") for text in texts)
+            case = "lower" if digits == digits.lower() else "upper" if digits == digits.upper() else "mixed"
+            data = np.frombuffer(bytes.fromhex(digits), np.uint8).reshape(-1, 16)
+            for order in ORDERS[:1] if width != 32 else ORDERS:
+                yield Reading(
+                    Keys(unstored(data, order), "uuid"), rows, order, f"{width} characters in {case} case",
+                    _UNUSUAL * ORDERS.index(order),
+                )  # fmt: skip
+            continue
+        if width % 2 == 0 and all(_HEXADECIMAL.fullmatch(text) for text in texts):
+            data = np.frombuffer(bytes.fromhex("".join(texts)), np.uint8).reshape(-1, width // 2)
+            yield Reading(Keys(data, "bytes"), rows, "rfc", f"{width} hexadecimal digits")
+        if all(_PLAIN.fullmatch(text) for text in texts):
+            data = np.frombuffer("".join(texts).encode(), np.uint8).reshape(-1, width)
+            yield Reading(Keys(data, "text"), rows)
+
+
+def _by_width(values: Sequence[bytes] | Sequence[str]) -> dict[int, Rows]:
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row, value in enumerate(values):
+        rows[len(value)].append(row)
+    return {width: np.array(of_width, np.intp) for width, of_width in rows.items()}
+
+
+def unstored(data: Bytes, order: Order) -> Bytes:
+    """GUIDs in RFC order, from the bytes that a column stores in that order: uint8 (n, 16)."""
+    out = np.empty_like(data)
+    out[:, list(PERMUTATIONS[order])] = data
+    return out
+
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +138,7 @@ class Member:
     """A layout of a family, with the way to read the values as its keys."""
 
     layout: Layout
-    read: Read
+    reading: Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +168,14 @@ class Family:
         """Ticks of the coarsest clock among them."""
         return max((each.layout.description.time or _ANY).resolution for each in self.members)
 
-    def narrowed(self, own: NDArray[np.bool_]) -> Family:
-        """The family with the probabilities that follow from the times of its `own` keys: bool (n,).
+    def narrowed(self, mask: NDArray[np.bool_]) -> Family:
+        """The family with the probabilities that follow from the times of its keys, `mask`: bool (n,).
 
         Half of its keys are taken to be as before, the others in a window around the shortest one that holds half.
         """
-        if self.times is None or own.sum() < _FEWEST:
+        if self.times is None or mask.sum() < _FEWEST:
             return self
-        times = np.sort(self.times[own])
+        times = np.sort(self.times[mask])
         half = (len(times) + 1) // 2
         begin = int(np.argmin(times[half - 1 :] - times[: len(times) - half + 1]))
         span = max(_WIDER * float(times[begin + half - 1] - times[begin]), float(NARROWEST))
@@ -92,33 +185,39 @@ class Family:
         return replace(self, bits=np.where(inside, np.maximum(narrow, self.bits - 1), self.bits - 1))
 
 
-def families(reads: Sequence[Read], n: int, now: int) -> list[Family]:
+def families(ways: Sequence[Reading], n: int, now: int) -> list[Family]:
     """All families of which any of the n values can be a key; `now` is the current tick."""
     distinct = {known.name: known for known in layouts().values()}
-    found: list[Family] = []
-    for read in reads:
+    known: list[Family] = []
+    for reading in ways:
         for layout in distinct.values():
-            if layout.kind != read.keys.kind or not _has_width(layout, read):
+            family = _family(Member(layout, reading), n, now)
+            if family is None:
                 continue
-            made = fit(layout, read.keys, now)
-            if not made.plausible.any():
-                continue
-            member = Member(layout, read)
-            fits = np.zeros(n, np.bool_)
-            fits[read.rows] = made.plausible
-            times = None
-            if made.times is not None:
-                times = np.zeros(n, np.int64)
-                times[read.rows] = np.where(made.plausible, made.times, 0)
-            gain = _fixed_bits(member) + _time_bits(layout, now) - read.unlikelier
-            made_of = Family((member,), fits, times, np.where(fits, gain, -np.inf))
-            for place, before in enumerate(found):
-                if _same(before, made_of):
-                    found[place] = replace(before, members=(*before.members, member))
-                    break
+            place = next((i for i, other in enumerate(known) if _same(other, family)), None)
+            if place is None:
+                known.append(family)
             else:
-                found.append(made_of)
-    return [one for one in found if not any(_within(one, other) for other in found)]
+                known[place] = replace(known[place], members=(*known[place].members, *family.members))
+    return [one for one in known if not any(_within(one, other) for other in known)]
+
+
+def _family(member: Member, n: int, now: int) -> Family | None:
+    """The family of one layout; None if no value can be its key."""
+    layout, reading = member.layout, member.reading
+    if layout.kind != reading.keys.kind or not _has_width(layout, reading):
+        return None
+    of_rows = fit(layout, reading.keys, now)
+    if not of_rows.plausible.any():
+        return None
+    fits = np.zeros(n, np.bool_)
+    fits[reading.rows] = of_rows.plausible
+    times = None
+    if of_rows.times is not None:
+        times = np.zeros(n, np.int64)
+        times[reading.rows] = np.where(of_rows.plausible, of_rows.times, 0)
+    bits = _fixed_bits(member) + _time_bits(layout, now) - reading.unlikelier
+    return Family((member,), fits, times, np.where(fits, bits, -np.inf))
 
 
 def _within(one: Family, other: Family) -> bool:
@@ -126,7 +225,7 @@ def _within(one: Family, other: Family) -> bool:
 
     A finer clock that leaves some of its values out explains by chance those keys that have none of these.
     """
-    if one.first.read is not other.first.read or one.times is None or other.times is None:
+    if one.first.reading is not other.first.reading or one.times is None or other.times is None:
         return False
     fewer = one.fits.sum() < other.fits.sum() and not (one.fits & ~other.fits).any()
     if not fewer or not same_bits(one.first.layout, other.first.layout):
@@ -138,7 +237,7 @@ def _within(one: Family, other: Family) -> bool:
 def _same(one: Family, other: Family) -> bool:
     """Whether two families read the same from the values, but for a few steps of the coarser clock."""
     ours, theirs = one.first, other.first
-    if ours.read is not theirs.read or (one.times is None) != (other.times is None):
+    if ours.reading is not theirs.reading or (one.times is None) != (other.times is None):
         return False
     if not np.array_equal(one.fits, other.fits) or not same_bits(ours.layout, theirs.layout):
         return False
@@ -149,10 +248,10 @@ def _same(one: Family, other: Family) -> bool:
     return bool(np.abs(one.times - other.times).max() <= _STEPS * max(one.resolution, other.resolution))
 
 
-def _has_width(layout: Layout, read: Read) -> bool:
+def _has_width(layout: Layout, reading: Reading) -> bool:
     if layout.kind == "int":
         return True
-    width: int = read.keys.data.shape[1]
+    width: int = reading.keys.data.shape[1]
     return layout.description.width == width * (1 if layout.kind == "text" else 8)
 
 

@@ -6,18 +6,43 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from typing import Final
 
 from keybench.advice.inspection.naming import Content, content
+from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import About, IndexHere, Inspector, PagesHere, SampleHere, TableHere
+from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError, unknown_name
+from keybench.model.url import scheme
 
-IN_ORDER: Final = 0.9
+UNCONFIRMED: Final = (
+    "This part of keybench follows the documentation of the database alone and was never run on a live server: check "
+    "what it says before you rely on it."
+)
+_IN_ORDER: Final = 0.9
 """Rank correlation with the order of arrival from which keys count as ascending."""
-
-
-SLACK: Final = 2.0
+_SLACK: Final = 2.0
 """Points of density below that of keys in order that no rebuild would gain: entries leave a rest on each page."""
+
+
+def engine_of(target: str) -> Engine:
+    """The engine that looks at databases of that form, one with the scheme's own name first.
+
+    UsageError if there is none, EnvironmentMissing if its driver is missing.
+    """
+    fitting = {name: on for name, on in engines().items() if on.inspects(target)}
+    if not fitting:
+        known = sorted(one for on in engines().values() for one in on.url_schemes if on.inspects(f"{one}://"))
+        raise UsageError(
+            f"keybench looks at no {scheme(target) or 'such'}:// databases: give the path of an SQLite file, or a URL "
+            f"that begins with {', '.join(f'{one}://' for one in dict.fromkeys(known))}."
+        )
+    name = scheme(target) if scheme(target) in fitting else next(iter(fitting))
+    on = fitting[name]
+    if on.drivers and not any(find_spec(driver) for driver in on.drivers):
+        raise EnvironmentMissing(f"{on.title} needs a driver: pip install keybench[{name}].")
+    return on
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +61,13 @@ class IndexFinding:
         """Whether new keys go to the end of the index; None if nobody knows."""
         if self.content is None or self.content.ascending is None:
             return None
-        return self.content.ascending >= IN_ORDER
+        return self.content.ascending >= _IN_ORDER
 
     @property
     def gain(self) -> float:
         """Bytes that the index would save if it were as full as keys in order fill it."""
         size, density = self.pages.bytes, self.pages.density
-        if size is None or density is None or density > self.pages.full - SLACK:
+        if size is None or density is None or density > self.pages.full - _SLACK:
             return 0.0
         return size * (1 - density / self.pages.full)
 
@@ -65,7 +90,7 @@ class TableFinding:
     def key(self) -> IndexFinding | None:
         """The primary key, else the first unique index, whose keys keybench knows; else any whose keys it has seen."""
         seen = [one for one in self.indexes if one.content and one.content.sampled]
-        known = [one for one in seen if one.content and one.content.named] or seen
+        known = [one for one in seen if one.content and one.content.groups] or seen
         return next((one for one in known if "primary key" in one.index.roles), known[0] if known else None)
 
     @property
@@ -102,29 +127,29 @@ def inserted_a_day(table: TableHere) -> float | None:
     return table.inserted / days if days > 1 / 24 else None
 
 
-def chosen(every: Sequence[TableHere], name: str) -> list[TableHere]:
+def selected(tables: Sequence[TableHere], name: str) -> list[TableHere]:
     """The tables to look at: all, or the one of that name with its partitions.
 
     UsageError for an unknown name or a view, EnvironmentMissing for a table that this user may not read.
     """
     if not name:
-        return [one for one in every if one.kind in {"table", "partitioned table"}]
-    found = [one for one in every if name in {one.full_name, one.name}]
-    if not found:
-        raise unknown_name("table", name, [one.full_name if "." in name else one.name for one in every])
-    if len({one.schema for one in found}) > 1:
-        raise UsageError(f"there are {' and '.join(one.full_name for one in found)}: name one with its schema.")
-    one = found[0]
-    if one.kind == "view" or one.kind == "other":
-        raise UsageError(f"{one.full_name} cannot be inspected: {one.refused}")
-    if one.refused:
-        raise EnvironmentMissing(f"{one.full_name} cannot be inspected: {one.refused}")
-    return [one, *_below(one, every)]
+        return [one for one in tables if one.kind in {"table", "partitioned table"}]
+    matches = [one for one in tables if name in {one.full_name, one.name}]
+    if not matches:
+        raise unknown_name("table", name, [one.full_name if "." in name else one.name for one in tables])
+    if len({one.schema for one in matches}) > 1:
+        raise UsageError(f"there are {' and '.join(one.full_name for one in matches)}: name one with its schema.")
+    table = matches[0]
+    if table.refused or table.kind in {"view", "other"}:
+        problem = f"{table.full_name} cannot be inspected: {table.refused}"
+        raise UsageError(problem) if table.kind in {"view", "other"} else EnvironmentMissing(problem)
+    return [table, *_below(table, tables)]
 
 
-def _below(one: TableHere, every: Sequence[TableHere]) -> list[TableHere]:
-    parts = [each for each in every if each.part_of == one.full_name]
-    return [each for part in parts for each in (part, *_below(part, every))]
+def _below(table: TableHere, tables: Sequence[TableHere]) -> list[TableHere]:
+    """The partitions of a table, and theirs."""
+    parts = [one for one in tables if one.part_of == table.full_name]
+    return [one for part in parts for one in (part, *_below(part, tables))]
 
 
 def look(
@@ -132,27 +157,23 @@ def look(
 ) -> Findings:
     """Looks at all tables, or at one, for at most about so many seconds; `now` is the current tick."""
     began = time.monotonic()
-    every = inspector.tables()
-    wanted = chosen(every, name)
-    found: list[TableFinding] = []
+    tables = inspector.tables()
+    wanted = selected(tables, name)
+    findings: list[TableFinding] = []
     late: list[str] = []
     for table in wanted:
         if table.kind != "table":
             continue
         if table.refused:
-            found.append(TableFinding(table))
+            findings.append(TableFinding(table))
         elif time.monotonic() - began > seconds:
             late.append(table.full_name)
         else:
             tell(table.full_name)
-            found.append(_of_table(inspector, table, now))
-    sums = [_sum(table, found, every) for table in wanted if table.kind == "partitioned table"]
-    ranked = sorted([*found, *sums], key=_place)
-    return Findings(inspector.about(), tuple(ranked), tuple(late), time.monotonic() - began)
-
-
-def _place(one: TableFinding) -> tuple[float, float, str]:
-    return -one.gain, -(one.table.bytes or 0), one.table.full_name
+            findings.append(_of_table(inspector, table, now))
+    sums = [_sum(table, findings, tables) for table in wanted if table.kind == "partitioned table"]
+    order = sorted([*findings, *sums], key=lambda one: (-one.gain, -(one.table.bytes or 0), one.table.full_name))
+    return Findings(inspector.about(), tuple(order), tuple(late), time.monotonic() - began)
 
 
 def _of_table(inspector: Inspector, table: TableHere, now: int) -> TableFinding:
@@ -165,25 +186,23 @@ def _of_table(inspector: Inspector, table: TableHere, now: int) -> TableFinding:
 
 
 def _of_index(inspector: Inspector, table: TableHere, index: IndexHere, now: int) -> IndexFinding:
-    sample = SampleHere([])
-    shown = None
-    problem = ""
+    sample, keys, problem = SampleHere([]), None, ""
     try:
         if index.form is not None:
             sample = inspector.sample(table, index)
-            shown = content(sample, index.form, index.order, now, table.rows)
+            keys = content(sample, index.form, index.order, now, table.rows)
         elif "may not read" not in index.note:
             problem = f"keybench knows no keys of the type {index.sql_type or 'of this column'}."
         pages = inspector.pages(table, index, sample)
     except KeybenchError as error:
-        return IndexFinding(index, shown, problem=str(error))
-    return IndexFinding(index, shown, pages, sample.pages_read + pages.pages_read, problem)
+        return IndexFinding(index, keys, problem=str(error))
+    return IndexFinding(index, keys, pages, sample.pages_read + pages.pages_read, problem)
 
 
-def _sum(table: TableHere, found: Sequence[TableFinding], every: Sequence[TableHere]) -> TableFinding:
+def _sum(table: TableHere, findings: Sequence[TableFinding], tables: Sequence[TableHere]) -> TableFinding:
     """A partitioned table: the sum of its partitions."""
-    names = {each.full_name for each in _below(table, every)}
-    parts = [one for one in found if one.table.full_name in names]
+    names = {each.full_name for each in _below(table, tables)}
+    parts = [one for one in findings if one.table.full_name in names]
     whole = replace(
         table,
         rows=sum(one.table.rows or 0.0 for one in parts),

@@ -28,7 +28,7 @@ class Component:
     """A family that is in the column, and its keys."""
 
     family: Family
-    own: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
     """Which of the n values are probably its keys: bool (n,)."""
     share: float
     """Its share of the rows, 0 to 1."""
@@ -38,97 +38,92 @@ class Component:
 
 def components(families: Sequence[Family], n: int, weights: Floats | None = None) -> list[Component]:
     """The families that are there, the most frequent first; empty if the values look like nothing known."""
-    given = np.ones(n) if weights is None else weights * (n / weights.sum())
-    kept = list(families)
-    for _ in range(_NARROWED):
-        if not kept:
-            break
-        owner = _owners(kept, _fitted(kept, given))
-        kept = [family.narrowed(owner == place) for place, family in enumerate(kept)]
-    kept, shares = _needed(kept, given)
-    owner = _owners(kept, shares)
-    found = []
-    for place, family in enumerate(kept):
-        own = owner == place
-        if own.sum() < min(FEWEST, n):
+    weights = np.ones(n) if weights is None else weights * (n / weights.sum())
+    candidates = list(families)
+    for _ in range(_NARROWED if candidates else 0):
+        owner = _owners(candidates, _shares(*_distinct_values(candidates, weights))[0])
+        candidates = [family.narrowed(owner == place) for place, family in enumerate(candidates)]
+    candidates, shares = _needed(candidates, weights)
+    owner = _owners(candidates, shares)
+    mixture, left = [], np.ones(n, np.bool_)
+    for place, family in enumerate(candidates):
+        mask = owner == place
+        if mask.sum() < min(FEWEST, n):
             continue
         others = [other for other in families if not _alike(other, family)]
-        found.append(Component(family, own, float(given[own].sum() / given.sum()), _margin(family, own, others)))
-    taken = np.any([one.own for one in found], axis=0) if found else np.zeros(n, np.bool_)
-    found += _of_any_value(families, ~taken, given)
-    return sorted(found, key=lambda one: -one.share)
+        share = float(weights[mask].sum() / weights.sum())
+        mixture.append(Component(family, mask, share, _margin(family, mask, others)))
+        left &= ~mask
+    mixture += _of_any_value(families, left, weights)
+    return sorted(mixture, key=lambda one: -one.share)
 
 
-def _of_any_value(families: Sequence[Family], left: NDArray[np.bool_], given: Floats) -> list[Component]:
+def _of_any_value(families: Sequence[Family], left: NDArray[np.bool_], weights: Floats) -> list[Component]:
     """A layout whose keys can be any value of their width, for values that are of no other: nothing speaks for it but
     that all of them fit."""
     if not left.any():
         return []
     for family in families:
         if family.times is None and family.structureless and family.fits[left].all() and family.bits[left].max() < 1:
-            return [Component(family, left, float(given[left].sum() / given.sum()), 0.0)]
+            return [Component(family, left, float(weights[left].sum() / weights.sum()), 0.0)]
     return []
 
 
 def _alike(one: Family, other: Family) -> bool:
-    return {member.layout.name for member in one.members} == {member.layout.name for member in other.members} and (
-        one.first.read.order == other.first.read.order
-    )
+    """Whether two families are the same layouts, read in the same byte order."""
+    names, other_names = ({member.layout.name for member in family.members} for family in (one, other))
+    return names == other_names and one.first.reading.order == other.first.reading.order
 
 
-def _margin(family: Family, own: NDArray[np.bool_], others: Sequence[Family]) -> float:
-    """Bits over the best other family, or over random values, for the family's own keys."""
-    ours = float(np.where(np.isfinite(family.bits[own]), family.bits[own], 0).sum())
-    theirs = [float(np.where(np.isfinite(other.bits[own]), other.bits[own], 0).sum()) for other in others]
-    return ours - max([0.0, *theirs])
+def _margin(family: Family, mask: NDArray[np.bool_], others: Sequence[Family]) -> float:
+    """Bits over the best other family, or over random values, for the family's keys."""
+
+    def total(one: Family) -> float:
+        bits = one.bits[mask]
+        return float(np.where(np.isfinite(bits), bits, 0).sum())
+
+    return total(family) - max([0.0, *map(total, others)])
 
 
-def _owners(kept: Sequence[Family], shares: Floats) -> NDArray[np.intp]:
-    """The family of each value; len(kept) for values that look random."""
-    probable = _joint(kept, shares)
-    owners: NDArray[np.intp] = probable.argmax(axis=0)
+def _owners(families: Sequence[Family], shares: Floats) -> NDArray[np.intp]:
+    """The likeliest family of each value; len(families) for values that look random."""
+    bits = np.stack([*(family.bits for family in families), np.zeros(len(families[0].bits) if families else 0)])
+    with np.errstate(divide="ignore"):
+        owners: NDArray[np.intp] = (bits + np.log2(shares)[:, None]).argmax(axis=0)
     return owners
 
 
-def _joint(kept: Sequence[Family], shares: Floats) -> Floats:
-    """Probability of each value together with each family; the last row is random values."""
-    bits = np.stack([*(family.bits for family in kept), np.zeros(len(kept[0].bits) if kept else 0)])
-    with np.errstate(divide="ignore"):
-        return bits + np.log2(shares)[:, None]
-
-
-def _needed(kept: list[Family], given: Floats) -> tuple[list[Family], Floats]:
+def _needed(families: list[Family], weights: Floats) -> tuple[list[Family], Floats]:
     """The families without which the values are less probable, and their shares; the last is of random values."""
-    kept = [family for family in kept if np.isfinite(family.bits).any()]
-    if not kept:
+    families = [family for family in families if np.isfinite(family.bits).any()]
+    if not families:
         return [], np.ones(1)
-    bits, weights = _alike_values(kept, given)
-    rows = list(range(len(kept)))
-    shares, likelihood = _shares(bits[[*rows, -1]], weights)
+    bits, repeats = _distinct_values(families, weights)
+
+    def fitted(rows: list[int]) -> tuple[Floats, float]:
+        return _shares(bits[[*rows, -1]], repeats)  # the last row is random values
+
+    rows = list(range(len(families)))
+    shares, likelihood = fitted(rows)
     while rows:
-        weak = {row for row, share in zip(rows, shares, strict=False) if share * len(given) < FEWEST / 2}
+        weak = {row for row, share in zip(rows, shares, strict=False) if share * len(weights) < FEWEST / 2}
         if len(weak) <= 1:
-            losses = [likelihood - _shares(bits[[*(r for r in rows if r != row), -1]], weights)[1] for row in rows]
+            losses = [likelihood - fitted([other for other in rows if other != row])[1] for row in rows]
             least = int(np.argmin(losses))
             if losses[least] >= EVIDENCE:
                 break
             weak = {rows[least]}
         rows = [row for row in rows if row not in weak]
-        shares, likelihood = _shares(bits[[*rows, -1]], weights)
-    return [kept[row] for row in rows], shares
+        shares, likelihood = fitted(rows)
+    return [families[row] for row in rows], shares
 
 
-def _fitted(kept: Sequence[Family], given: Floats) -> Floats:
-    """Shares of the families and, last, of random values."""
-    return _shares(*_alike_values(kept, given))[0]
-
-
-def _alike_values(kept: Sequence[Family], given: Floats) -> tuple[Floats, Floats]:
+def _distinct_values(families: Sequence[Family], weights: Floats) -> tuple[Floats, Floats]:
     """Bits by family and, in the last row, of random values, for values that differ; and how many there are of each."""
-    bits = np.stack([*(family.bits for family in kept), np.zeros(len(given))], axis=1)
+    bits = np.stack([*(family.bits for family in families), np.zeros(len(weights))], axis=1)
     rows = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
     _, first, which = np.unique(rows, return_index=True, return_inverse=True)
-    return bits[first].T, np.bincount(which, given, len(first)).astype(np.float64)
+    return bits[first].T, np.bincount(which, weights, len(first)).astype(np.float64)
 
 
 def _shares(bits: Floats, weights: Floats) -> tuple[Floats, float]:

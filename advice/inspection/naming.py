@@ -1,54 +1,89 @@
-"""What the keys of a column are: the layouts, how much of the column each one is, and since when."""
+"""What the keys of a column are: layouts, the share of each, who made them, and when one took over from another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.advice.inspection import parts
-from keybench.advice.inspection.clocks import Clocks, Switch, clocks, order_of, switches
-from keybench.advice.inspection.families import Family, Member, families
-from keybench.advice.inspection.forms import readings
+from keybench.advice.inspection.families import Floats, Member, families, readings
 from keybench.advice.inspection.mixture import Component, components
 from keybench.databases.contract.existing import Form, SampleHere
 from keybench.generators.core.layout import Layout
 from keybench.model.byteorder import sort_words
-from keybench.model.keys import Order
+from keybench.model.keys import Ints, Order
 from keybench.model.names import CONTROL
+
+_MAKER: Final = re.compile(r"(?i)machine|process|worker|node|host|MAC\b|server|shard|instance")
+"""Words by which layouts explain the bits that say who made a key."""
+_MOST_PROCESSES: Final = 64
+_MOST_COUNTERS: Final = 200
+_CLEAR: Final = 0.05
+"""Share of rows that may lie on the wrong side of a moment that still counts as a switch."""
+_SIDE_BY_SIDE: Final = 0.45
+"""Share of rows on the wrong side of the best moment, from which on two layouts are written side by side."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Consecutive numbers that one process counted up from the clock's ticks at its start."""
+
+    first: int
+    last: int
+    share: float
+    """Of the layout's keys."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """The moment at which one layout took over from another."""
+
+    before: str
+    after: str
+    tick: int | None
+    """None if neither's keys hold a time."""
+    clean: bool
+    """Whether (nearly) all keys before are the one's and all keys after are the other's; else both went on."""
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class KeyGroup:
     """Keys of one kind in a column."""
 
     layouts: tuple[str, ...]
     """Layouts that nothing in these keys tells apart, the likeliest first."""
-    structureless: bool
+    layout: Layout
+    """The likeliest one."""
     share: float
     """Of the rows, 0 to 1."""
     odds: float
-    """Probability that it is one of these layouts and not the best other one, given that it is one of the two."""
+    """Probability that it is one of these layouts and not the best other one, if it is one of the two."""
     keys: int
     """Keys of it in the sample."""
     order: Order
     """The byte order in which the column has them."""
     spelled: str
+    """How the column writes them, if not as keys of its own kind."""
     first: int | None
     """Tick of the earliest instant in the keys; None if they hold none that can be read."""
     last: int | None
-    clocks: Clocks
-    layout: Layout
-    """The likeliest one."""
+    counters: tuple[Counter, ...]
+    """The earliest first; empty for layouts that count from no clock."""
+    processes: int | None
+    """Distinct values of the bits that belong to a process or a machine; None if there are none or too many."""
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
     """All that a sample of a column's keys shows."""
 
-    named: tuple[Named, ...]
+    groups: tuple[KeyGroup, ...]
     unknown: float
     """Share of the keys that fit no layout and look random."""
     sampled: int
@@ -64,50 +99,53 @@ def content(sample: SampleHere, form: Form, column: Order, now: int, rows: float
     n = len(sample.values)
     if not n:
         return Content((), 0.0, 0, (), None)
-    reads = readings(sample, form)
-    found = components(families(reads, n, now), n, sample.weights)
-    named = tuple(_named(one, sample, rows) for one in found)
-    shares = np.ones(n) if sample.weights is None else sample.weights
-    taken = np.any([one.own for one in found], axis=0) if found else np.zeros(n, np.bool_)
-    times = [(name, one.own, one.family.times) for name, one in zip(named, found, strict=True)]
-    moments = tuple(switches([(name.layouts[0], own, when) for name, own, when in times], sample.arrival))
+    mixture = components(families(readings(sample, form), n, now), n, sample.weights)
+    groups = tuple(_group(one, sample, rows) for one in mixture)
+    switches = tuple(_switches([(group.layouts[0], one) for group, one in zip(groups, mixture, strict=True)], sample))
     latest = None
-    if moments and moments[-1].clean:
-        latest = next(own for name, own, _ in times if name.layouts[0] == moments[-1].after)
-    unknown = float(shares[~taken].sum() / shares.sum())
-    return Content(named, unknown, n, moments, *_ascending(found, sample, column, latest))
+    if switches and switches[-1].clean:
+        latest = next(
+            one.mask for group, one in zip(groups, mixture, strict=True) if group.layouts[0] == switches[-1].after
+        )
+    weights = np.ones(n) if sample.weights is None else sample.weights
+    known = np.any([one.mask for one in mixture], axis=0) if mixture else np.zeros(n, np.bool_)
+    unknown = float(weights[~known].sum() / weights.sum())
+    return Content(groups, unknown, n, switches, *_ascending(mixture, sample, column, latest))
 
 
-def _named(one: Component, sample: SampleHere, rows: float | None) -> Named:
-    family = one.family
-    where = np.flatnonzero(one.own)
-    first = family.first.read.keys[_rows(family.first.read.rows, where[:1])]
+def _group(component: Component, sample: SampleHere, rows: float | None) -> KeyGroup:
+    family = component.family
+    where = np.flatnonzero(component.mask)
+    reading = family.first.reading
+    first = reading.keys[_rows(reading.rows, where[:1])]
     timed = np.logical_and.reduce([
         parts.timed(member.layout, first) for member in family.members if member.layout.kind != "text"
     ])  # fmt: skip
-    scored = sorted(
-        ((_score(member, where, family, timed, sample), member) for member in family.members),
+    scores = sorted(
+        ((_score(member, component, where, timed, sample), member) for member in family.members),
         key=lambda pair: (-round(pair[0]), _rank(pair[1].layout)),
     )
-    best = scored[0][0]
-    alike = [member for score, member in scored if best - score < parts.ALIKE]
-    behind = [best - score for score, _ in scored[len(alike) :]]
-    margin = min([one.evidence, *behind])
+    best = scores[0][0]
+    alike = [member for score, member in scores if best - score < parts.ALIKE]
+    margin = min([component.evidence, *(best - score for score, _ in scores[len(alike) :])])
     times = None if family.times is None else family.times[where]
-    readable = times is not None and not alike[0].layout.description.counts_from_clock
-    read = family.first.read
-    return Named(
+    counts_from_clock = bool(alike[0].layout.description.counts_from_clock)
+    instants = times if not counts_from_clock else None
+    counters: tuple[Counter, ...] = ()
+    if counts_from_clock and times is not None and alike[0].layout.kind != "text":
+        counters = tuple(_counters(times, None if rows is None else rows * component.share))
+    return KeyGroup(
         layouts=tuple(member.layout.name for member in alike),
-        structureless=alike[0].layout.description.structureless,
-        share=one.share,
+        layout=alike[0].layout,
+        share=component.share,
         odds=float(1 / (1 + 2.0 ** -min(max(margin, 0.0), 60.0))),
         keys=len(where),
-        order=read.order,
-        spelled=read.spelled,
-        first=int(times.min()) if times is not None and readable else None,
-        last=int(times.max()) if times is not None and readable else None,
-        clocks=clocks(alike[0], _rows(read.rows, where), times, None if rows is None else rows * one.share),
-        layout=alike[0].layout,
+        order=reading.order,
+        spelled=reading.spelled,
+        first=None if instants is None else int(instants.min()),
+        last=None if instants is None else int(instants.max()),
+        counters=counters,
+        processes=_processes(alike[0], _rows(reading.rows, where)),
     )
 
 
@@ -123,41 +161,136 @@ def _rows(known: NDArray[np.intp], where: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _score(
-    member: Member, where: NDArray[np.intp], family: Family, timed: NDArray[np.bool_], sample: SampleHere
+    member: Member, component: Component, where: NDArray[np.intp], timed: NDArray[np.bool_], sample: SampleHere
 ) -> float:
-    own = _rows(member.read.rows, where)
+    """Bits by which a layout explains the component's keys, at the places `where` of the sample."""
+    family, rows = component.family, _rows(member.reading.rows, where)
     times = None if family.times is None else family.times[where]
-    made = times if sample.arrival is None else sample.arrival[where]
-    total = parts.score(member, own, timed, None if made is None else made.astype(np.float64))
+    order = times if sample.arrival is None else sample.arrival[where]
+    total = parts.score(member, rows, timed, None if order is None else order.astype(np.float64))
     if times is not None and sample.after_the_one_before is not None and sample.arrival is not None:
         by_arrival = np.argsort(sample.arrival[where], kind="stable")
         next_to = np.concatenate([[False], np.diff(where[by_arrival]) == 1])
         follows = sample.after_the_one_before[where[by_arrival]] & next_to
         coarse = times[by_arrival] // family.resolution
-        total += parts.score_of_pairs(member, own[by_arrival], coarse, follows)
+        total += parts.score_of_pairs(member, rows[by_arrival], coarse, follows)
     return total
 
 
+def _counters(values: Ints, rows: float | None) -> Iterator[Counter]:
+    """Counters of one step a key, apart: a gap that is longer than the table has rows lies between two of them."""
+    values = np.sort(values)
+    gaps = np.diff(values)
+    least = 2 * rows if rows else 50 * max(1.0, float(np.quantile(gaps, 0.9)) if len(gaps) else 1.0)
+    ends = [*np.flatnonzero(gaps > least).tolist(), len(values) - 1]
+    begin = 0
+    for end in ends[:_MOST_COUNTERS]:
+        yield Counter(int(values[begin]), int(values[end]), (end - begin + 1) / len(values))
+        begin = end + 1
+
+
+def _processes(member: Member, rows: NDArray[np.intp]) -> int | None:
+    """How many machines or processes made these keys, by the bits that name them."""
+    layout = member.layout
+    if layout.kind == "text" or layout.description.counts_from_clock:
+        return None
+    description, keys = layout.description, member.reading.keys[rows]
+    letters = {part.letter for part in description.parts if part.value is None}
+    timed = parts.timed(layout, keys[:1])
+    bits, counts = parts.bits_of(keys), []
+    for letter in letters:
+        places = np.flatnonzero(description.where(letter) & ~timed)
+        if len(places) < 3 or not _MAKER.search(description.meanings[letter]):
+            continue
+        values, repeats = np.unique(parts.as_integers(bits[:, places[:62]]), return_counts=True)
+        if len(values) <= _MOST_PROCESSES and repeats.mean() >= 3:
+            counts.append(len(values))
+    return max(counts, default=None)
+
+
+def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Iterator[Switch]:
+    """From which layout to which, and when: `kinds` are the layouts and their keys.
+
+    Without an order of arrival, a layout with a time is taken to have followed one without a time.
+    """
+
+    def middle(kind: tuple[str, Component]) -> float:
+        mask, times = kind[1].mask, kind[1].family.times
+        if sample.arrival is not None:
+            return float(np.median(sample.arrival[mask]))
+        return float(np.median(times[mask])) if times is not None else float("-inf")
+
+    for (before, old), (after, new) in pairwise(sorted(kinds, key=middle)):
+        old_times, new_times = old.family.times, new.family.times
+        place = float("-inf")
+        if sample.arrival is not None:
+            wrong, place = _best_cut(sample.arrival[old.mask], sample.arrival[new.mask])
+            clean = wrong <= _CLEAR
+            if wrong > _SIDE_BY_SIDE:
+                yield Switch(before, after, None, False)
+                continue
+        else:
+            clean = (
+                old_times is not None
+                and new_times is not None
+                and (float(np.quantile(old_times[old.mask], 0.99)) <= float(np.quantile(new_times[new.mask], 0.01)))
+            )
+        if new_times is not None:
+            since = new.mask
+            if clean and sample.arrival is not None and (new.mask & (sample.arrival >= place)).any():
+                since = new.mask & (sample.arrival >= place)
+            tick: int | None = int(new_times[since].min())
+        else:
+            tick = int(old_times[old.mask].max()) if old_times is not None else None
+        yield Switch(before, after, tick, clean)
+
+
+def _best_cut(old: Floats, new: Floats) -> tuple[float, float]:
+    """(the least share of the keys on the wrong side of any place in the order of arrival; that place)."""
+    at = np.concatenate([old, new])
+    order = np.argsort(at, kind="stable")
+    is_new = np.concatenate([np.zeros(len(old)), np.ones(len(new))])[order]
+    new_before = np.concatenate([[0], np.cumsum(is_new)])
+    old_after = len(old) - np.concatenate([[0], np.cumsum(1 - is_new)])
+    wrong = new_before / max(1, len(new)) + old_after / max(1, len(old))
+    best = int(np.argmin(wrong))
+    return float(wrong[best] / 2), float(at[order][min(best, len(at) - 1)])
+
+
 def _ascending(
-    found: Sequence[Component], sample: SampleHere, column: Order, latest: NDArray[np.bool_] | None
+    mixture: Sequence[Component], sample: SampleHere, column: Order, latest: NDArray[np.bool_] | None
 ) -> tuple[float | None, str]:
     """How far the keys ascend in the column, measured by the order of arrival or, without it, by the keys' time."""
-    if not found:
+    if not mixture:
         return None, ""
-    read = found[0].family.first.read
-    if len(found) > 1 and any(len(one.family.first.read.rows) != len(read.rows) for one in found):
-        return None, ""
-    known = sample.arrival
-    how, rows = sample.arrival_from, read.rows
-    if known is None and len(found) == 1 and found[0].family.first.layout.description.across == "always":
-        return 1.0, "what the layout says"
-    if known is None:
-        times = found[0].family.times
-        if times is None or len(found) > 1:
+    family = mixture[0].family
+    reading = family.first.reading
+    if any(len(one.family.first.reading.rows) != len(reading.rows) for one in mixture):
+        return None, ""  # values of several widths have no common order
+    arrival, source, rows = sample.arrival, sample.arrival_from, reading.rows
+    if arrival is None:
+        if len(mixture) > 1:
             return None, ""
-        rows, known, how = np.flatnonzero(found[0].own), times.astype(np.float64), "the time in the keys"
+        if family.first.layout.description.across == "always":
+            return 1.0, "what the layout says"
+        if family.times is None:
+            return None, ""
+        arrival, source, rows = family.times.astype(np.float64), "the time in the keys", np.flatnonzero(mixture[0].mask)
     if latest is not None:
         rows = np.flatnonzero(latest)
-    own = read.keys[_rows(read.rows, rows)]
-    order = read.order if own.kind == "uuid" and read.order != "rfc" else column
-    return order_of(sort_words(own, order if own.kind == "uuid" else "rfc"), known[rows]), how
+    keys = reading.keys[_rows(reading.rows, rows)]
+    order: Order = "rfc"
+    if keys.kind == "uuid":
+        order = reading.order if reading.order != "rfc" else column
+    return _rank_correlation(sort_words(keys, order), arrival[rows]), source
+
+
+def _rank_correlation(words: NDArray[np.uint64], arrival: Floats) -> float:
+    """Spearman's, of the order by `words`, uint64 (n, words), with the order of arrival."""
+    n = len(arrival)
+    if n < 3:
+        return 1.0
+    by_key, by_arrival = np.empty(n), np.empty(n)
+    by_key[np.lexsort(words.T[::-1])] = np.arange(n)
+    by_arrival[np.argsort(arrival, kind="stable")] = np.arange(n)
+    return float(np.corrcoef(by_key, by_arrival)[0, 1])

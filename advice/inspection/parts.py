@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from keybench.advice.inspection.families import Floats, Member
 from keybench.errors import UsageError
-from keybench.generators.core.layout import Decoded, Layout, NothingToRead
+from keybench.generators.core.layout import Layout, NothingToRead
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Bytes, Keys
 
@@ -34,13 +34,13 @@ loses: less than `ALIKE`, but for long counters and for parts that keys begin wi
 _ASCENDS: Final = 0.98
 
 
-def score(member: Member, own: NDArray[np.intp], timed: NDArray[np.bool_], order: NDArray[np.float64] | None) -> float:
-    """The bits by which a layout explains the parts of its `own` keys (rows of the reading).
+def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], order: NDArray[np.float64] | None) -> float:
+    """The bits by which a layout explains the parts of its keys, in these `rows` of the reading.
 
     `timed`: the bits that all layouts of the family read their time from, bool (width,); `order`: the order in which
-    the keys were made as far as that is known, any scale (own keys,).
+    the keys were made as far as that is known, any scale: (rows,).
     """
-    layout, keys = member.layout, member.read.keys[own]
+    layout, keys = member.layout, member.reading.keys[rows]
     if layout.kind == "text" or not len(keys):
         return 0.0
     description = layout.description
@@ -74,33 +74,30 @@ def timed(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
     first[np.arange(width), np.arange(width)] ^= 1  # the last row stays as it is
     changed = np.packbits(first, axis=1)
     flipped = Keys(changed.view(">i8")[:, 0].astype(np.int64) if keys.kind == "int" else changed, keys.kind)
-    whole = _instants(layout, flipped)
-    if whole is not None:
-        return np.asarray(whole[:-1] != whole[-1], np.bool_)
-    found = np.zeros(width, np.bool_)
+    instants = _instants(layout, flipped)
+    if instants is not None:
+        return np.asarray(instants[:-1] != instants[-1], np.bool_)
+    mask = np.zeros(width, np.bool_)  # some of the changed keys hold no time: one by one
     before = _instants(layout, flipped[width:])
     for bit in range(width):
         after = _instants(layout, flipped[bit : bit + 1])
-        found[bit] = before is not None and (after is None or after[0] != before[0])
-    return found
+        mask[bit] = before is not None and (after is None or after[0] != before[0])
+    return mask
 
 
 def _instants(layout: Layout, keys: Keys) -> NDArray[np.int64] | None:
+    """The ticks in keys, or the counter that started at the clock's ticks; 0 if there is neither. None for keys that
+    are none of the layout's."""
     try:
         decoded = layout.decode(keys)
     except NothingToRead:
         return np.zeros(len(keys), np.int64)
     except UsageError:
         return None
-    return instants(layout, decoded, len(keys))
-
-
-def instants(layout: Layout, decoded: Decoded, n: int) -> NDArray[np.int64]:
-    """The ticks in decoded keys, or the counter that started at the clock's ticks; 0 if there is neither."""
     if decoded.ticks is not None:
         return decoded.ticks
     counters = decoded.fields.get(layout.description.counts_from_clock)
-    return np.zeros(n, np.int64) if counters is None else np.asarray(counters).astype(np.int64)
+    return np.zeros(len(keys), np.int64) if counters is None else np.asarray(counters).astype(np.int64)
 
 
 def shorter_by(bits: Bytes, order: NDArray[np.intp] | None) -> float:
@@ -148,14 +145,14 @@ def as_integers(bits: Bytes) -> NDArray[np.int64]:
 
 
 def score_of_pairs(
-    member: Member, own: NDArray[np.intp], instants: NDArray[np.int64], follows: NDArray[np.bool_]
+    member: Member, rows: NDArray[np.intp], instants: NDArray[np.int64], follows: NDArray[np.bool_]
 ) -> float:
     """Bits for rows that arrived one after another with keys of one instant of the coarsest clock in the family.
 
-    `own`: rows of the reading in order of arrival; `instants`, `follows`: for these rows, the instant, and whether the
-    row arrived right after the one before it. A layout with a finer clock ascends where that has gone on.
+    `rows`: those of the reading in order of arrival; `instants`, `follows`: for these rows, the instant, and whether
+    the row arrived right after the one before it. A layout with a finer clock ascends where that has gone on.
     """
-    layout, keys = member.layout, member.read.keys[own]
+    layout, keys = member.layout, member.reading.keys[rows]
     words = sort_words(keys, layout.order if layout.order != "none" else "rfc")
     same = follows[1:] & (instants[1:] == instants[:-1])
     above = np.zeros(len(same), np.bool_)
@@ -166,10 +163,7 @@ def score_of_pairs(
     always = np.full(len(same), layout.description.within in {"always", "forward"})
     fine = _instants(layout, keys)
     if fine is not None:
-        always |= fine[1:] // _resolution(layout) != fine[:-1] // _resolution(layout)
+        resolution = layout.description.time.resolution if layout.description.time else 1
+        always |= fine[1:] // resolution != fine[:-1] // resolution
     bits = np.where(always, np.where(above, np.log2(_ASCENDS), np.log2(1 - _ASCENDS)), -1.0)
     return float(bits[same].sum())
-
-
-def _resolution(layout: Layout) -> int:
-    return layout.description.time.resolution if layout.description.time else 1

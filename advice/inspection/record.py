@@ -6,21 +6,21 @@ from typing import Any
 
 from keybench.advice.inspection import sentences
 from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding
-from keybench.advice.inspection.naming import Named
+from keybench.advice.inspection.naming import KeyGroup
 from keybench.generators.core.instants import iso_text
 
 
-def record(found: Findings, *, by_document: bool) -> dict[str, Any]:
+def record(findings: Findings, *, by_document: bool) -> dict[str, Any]:
     """All findings."""
     return {
-        "database": found.about.engine,
-        "server": found.about.title,
+        "database": findings.about.engine,
+        "server": findings.about.title,
         "confirmed": not by_document,
-        "promises": list(found.about.promises),
-        "unknown": list(found.about.caveats),
-        "seconds": round(found.seconds, 2),
-        "not_reached": list(found.not_reached),
-        "tables": [_table(found.about.engine, one) for one in found.tables],
+        "promises": list(findings.about.promises),
+        "unknown": list(findings.about.caveats),
+        "seconds": round(findings.seconds, 2),
+        "not_reached": list(findings.not_reached),
+        "tables": [_table(findings.about.engine, one) for one in findings.tables],
     }
 
 
@@ -57,13 +57,13 @@ def _index(one: IndexFinding) -> dict[str, Any]:
         "problem": one.problem or None,
         "note": one.index.note or None,
         "sampled": content.sampled if content else 0,
-        "layouts": [_named(each) for each in content.named] if content else [],
+        "layouts": [_group(each) for each in content.groups] if content else [],
         "of_no_layout": content.unknown if content else None,
         "switches": [
             {
                 "before": each.before,
                 "after": each.after,
-                "time": None if each.tick is None else iso_text(each.tick),
+                "time": _iso(each.tick),
                 "clean": each.clean,
             }
             for each in (content.switches if content else ())
@@ -83,7 +83,7 @@ def _index(one: IndexFinding) -> dict[str, Any]:
     }
 
 
-def _named(one: Named) -> dict[str, Any]:
+def _group(one: KeyGroup) -> dict[str, Any]:
     return {
         "layouts": list(one.layouts),
         "share": one.share,
@@ -91,11 +91,14 @@ def _named(one: Named) -> dict[str, Any]:
         "keys": one.keys,
         "byte_order": one.order,
         "spelled": one.spelled or None,
-        "first": None if one.first is None else iso_text(one.first),
-        "last": None if one.last is None else iso_text(one.last),
+        "first": _iso(one.first),
+        "last": _iso(one.last),
         "counters": [
-            {"first": iso_text(each.first), "last": iso_text(each.last), "share": each.share}
-            for each in one.clocks.fronts
+            {"first": iso_text(each.first), "last": iso_text(each.last), "share": each.share} for each in one.counters
         ],
-        "processes": one.clocks.processes,
+        "processes": one.processes,
     }
+
+
+def _iso(tick: int | None) -> str | None:
+    return None if tick is None else iso_text(tick)

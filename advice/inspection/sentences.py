@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Final
 
-from keybench.advice.inspection.clocks import Switch
-from keybench.advice.inspection.findings import IndexFinding, TableFinding, inserted_a_day
-from keybench.advice.inspection.naming import Content, Named
-from keybench.databases.contract.existing import TableHere
+from rich.table import Table
+from rich.text import Text
+
+from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding, inserted_a_day
+from keybench.advice.inspection.naming import Content, KeyGroup, Switch
+from keybench.databases.contract.existing import About, TableHere
 from keybench.generators.core.instants import as_datetime
 from keybench.model.sizes import digits, spelled
 
@@ -42,10 +45,10 @@ def day(tick: int) -> str:
     return f"{as_datetime(tick):%Y-%m-%d}"
 
 
-def names(named: Named) -> str:
+def names(group: KeyGroup) -> str:
     """Layouts that nothing tells apart: uuid-v7 or dotnet-v7; of many the first ones."""
-    shown = list(named.layouts[:_MANY])
-    if more := len(named.layouts) - len(shown):
+    shown = list(group.layouts[:_MANY])
+    if more := len(group.layouts) - len(shown):
         shown.append(f"{more} more")
     return f"{', '.join(shown[:-1])} or {shown[-1]}" if len(shown) > 1 else shown[0]
 
@@ -67,11 +70,11 @@ def what(content: Content) -> str:
     """The layouts of a column: one, or a mixture with its shares and moments."""
     if not content.sampled:
         return "no keys yet"
-    if not content.named:
+    if not content.groups:
         return "keys of no layout that keybench knows: they look random"
-    if len(content.named) == 1 and content.unknown < 0.005:
-        return names(content.named[0])
-    parts = [f"{percent(one.share)} {names(one)}" for one in content.named]
+    if len(content.groups) == 1 and content.unknown < 0.005:
+        return names(content.groups[0])
+    parts = [f"{percent(one.share)} {names(one)}" for one in content.groups]
     if content.unknown >= 0.005:
         parts.append(f"{percent(content.unknown)} of no layout that keybench knows")
     return ", ".join(parts)
@@ -89,9 +92,9 @@ def since(switches: Sequence[Switch]) -> Iterator[str]:
             yield f"{one.before} and {one.after} are written side by side."
 
 
-def stored(named: Named) -> str:
+def stored(group: KeyGroup) -> str:
     """How the bytes lie, if not as the layout says."""
-    return ", ".join(part for part in (named.spelled, _ORDERS.get(named.order, "")) if part)
+    return ", ".join(part for part in (group.spelled, _ORDERS.get(group.order, "")) if part)
 
 
 def _key(one: IndexFinding) -> str:
@@ -156,14 +159,14 @@ def details(one: IndexFinding) -> Iterator[str]:
     if one.problem:
         yield one.problem
     if content is not None:
-        for named in content.named:
-            seen = "" if len(content.named) == 1 else f" ({percent(named.share)} of the keys)"
-            yield f"{names(named)}{seen}, odds {odds(named.odds)}, by {named.keys:,} keys."
-            if text := stored(named):
-                yield f"{named.layouts[0]} keys are stored {'as ' if named.spelled else ''}{text}."
-            if named.first is not None and named.last is not None:
-                yield f"{named.layouts[0]} keys hold times from {day(named.first)} to {day(named.last)}."
-            yield from _clocks(named)
+        for group in content.groups:
+            seen = "" if len(content.groups) == 1 else f" ({percent(group.share)} of the keys)"
+            yield f"{names(group)}{seen}, odds {odds(group.odds)}, by {group.keys:,} keys."
+            if text := stored(group):
+                yield f"{group.layouts[0]} keys are stored {'as ' if group.spelled else ''}{text}."
+            if group.first is not None and group.last is not None:
+                yield f"{group.layouts[0]} keys hold times from {day(group.first)} to {day(group.last)}."
+            yield from _makers(group)
         yield from since(content.switches)
     if one.pages.missing and one.index.name:
         yield f"Density: {one.pages.missing}"
@@ -171,16 +174,17 @@ def details(one: IndexFinding) -> Iterator[str]:
         yield f"Note: {one.index.note}."
 
 
-def _clocks(named: Named) -> Iterator[str]:
-    fronts, processes = named.clocks.fronts, named.clocks.processes
-    if len(fronts) > 1:
-        begun = [day(front.first) for front in fronts[:4]]
+def _makers(group: KeyGroup) -> Iterator[str]:
+    """The counters and processes that made the keys."""
+    counters, processes = group.counters, group.processes
+    if len(counters) > 1:
+        begun = [day(counter.first) for counter in counters[:4]]
         yield (
-            f"{len(fronts)} counters of it were at work, begun {', '.join(begun)}{' …' * (len(fronts) > 4)}: each "
+            f"{len(counters)} counters of it were at work, begun {', '.join(begun)}{' …' * (len(counters) > 4)}: each "
             "writer starts one, inserts at its own place, and is behind those that started later."
         )
-    elif len(fronts) == 1:
-        yield f"One counter of it was at work, begun {day(fronts[0].first)}."
+    elif counters:
+        yield f"One counter of it was at work, begun {day(counters[0].first)}."
     if processes:
         yield f"{processes} {'machine or process' if processes == 1 else 'machines or processes'} made them."
 
@@ -198,10 +202,78 @@ def growth(table: TableHere) -> str:
 def advise(engine: str, one: TableFinding) -> str:
     """The command that says what to do; empty if there is nothing to ask."""
     key = one.key
-    if key is None or key.content is None or not key.content.named or not one.table.rows:
+    if key is None or key.content is None or not key.content.groups or not one.table.rows:
         return ""
-    most = key.content.named[0]
+    most = key.content.groups[0]
     count = f"{one.table.rows:.0f}"
     width = max(0.0, (one.table.row_bytes or 0.0) - most.layout.key_bytes)
     payload = f" --payload {width:.0f}" if one.table.row_bytes else ""
     return f"keybench advise --db {engine} --rows {count} --existing {most.layouts[0]}:{count}{payload}"
+
+
+def promises(about: About, seconds: float, width: int) -> Iterator[str]:
+    """What will be done, before it is done."""
+    yield f"{about.title}: nothing is written, and looking ends after {seconds:.0f} s at most, or a statement later."
+    for text in (*about.promises, *about.caveats):
+        yield from _wrapped(text, width, "  ")
+
+
+def _wrapped(text: str, width: int, indent: str = "", later: str | None = None) -> list[str]:
+    """Lines of at most that width; `later`: the indent of all but the first, if it is another."""
+    later = indent if later is None else later
+    return wrap(text, width, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False)
+
+
+def lines(findings: Findings, width: int) -> Iterator[str | Text | Table]:
+    """All of it, the table from which most could be gained first."""
+    if not findings.tables:
+        yield "There are no tables here that keybench can look at."
+    for one in findings.tables:
+        yield ""
+        for place, line in enumerate(_wrapped(headline(one), width)):
+            yield Text(line, style="" if place else "bold")
+        if one.table.refused or not one.table.rows:
+            continue
+        for text in filter(None, (gains(one), growth(one.table))):
+            yield from _wrapped(text, width, "  ")
+        if one.indexes:
+            yield _table(one.indexes)
+        for each in one.indexes:
+            for text in details(each):
+                yield from _wrapped(f"{', '.join(each.index.columns)}: {text}", width, "  ", "    ")
+    if findings.not_reached:
+        late = ", ".join(findings.not_reached)
+        yield ""
+        yield from _wrapped(f"The time was over before {late}: name one by --table, or give more --seconds.", width)
+    commands = [command for one in findings.tables if (command := advise(findings.about.engine, one))]
+    if commands:
+        yield ""
+        yield "To know what to do about each, in this order:"
+        yield from (f"  {command}" for command in commands)
+
+
+def _table(indexes: tuple[IndexFinding, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("  key", "keys seen", "size", "density", "in order", "leaves back"):
+        table.add_column(heading, overflow="fold")
+    for one in indexes:
+        content, pages = one.content, one.pages
+        table.add_row(
+            f"  {', '.join(one.index.columns)}",
+            f"{content.sampled:,}" if content else "–",
+            "–" if pages.bytes is None else spelled(pages.bytes),
+            _density(one),
+            {True: "yes", False: "no", None: "–"}[one.ascends],
+            "–" if pages.backward is None else f"{pages.backward:.0f} %",
+        )
+    return table
+
+
+def _density(one: IndexFinding) -> str:
+    pages = one.pages
+    if pages.density is None:
+        return "–"
+    if pages.origin == "measured":
+        return f"{pages.density:.1f} %"
+    error = "" if pages.error is None else f" ± {pages.error:.1f}"
+    return f"{pages.density:.1f}{error} % ({pages.origin})"

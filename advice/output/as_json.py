@@ -7,14 +7,12 @@ from typing import Any
 
 from keybench.advice import sentences
 from keybench.advice.answer import Answer
-from keybench.advice.figure import Figure
 from keybench.advice.ranking import Judged
 
 
 def content(answer: Answer) -> dict[str, Any]:
     """Stable fields; figures have value, low, high and kind."""
     needs = answer.needs
-    told = (*answer.ranking.meeting, *answer.ranking.missing)
     return {
         "database": needs.on.name,
         "version": needs.version,
@@ -29,8 +27,11 @@ def content(answer: Answer) -> dict[str, Any]:
         "rests_on": sentences.basis_in_brief(answer),
         "runner_up": answer.ranking.runner_up.candidate.name if answer.ranking.runner_up else None,
         "runner_up_when": sentences.runner_up(answer),
-        "avoid": [{"layout": one.candidate.name, "why": why} for one, why in _avoided(answer)],
-        "layouts": [_layout(one) | {"measured": _measured(answer, one)} for one in told],
+        "avoid": [
+            {"layout": one.candidate.name, "why": why}
+            for one, why in zip(answer.ranking.avoid, sentences.to_avoid(answer), strict=True)
+        ],
+        "layouts": [_layout(answer, one) for one in (*answer.ranking.meeting, *answer.ranking.missing)],
         "options": [asdict(one) for one in answer.options],
         "statements": [asdict(one) for one in answer.statements],
         "calls": [one.model_dump() for one in answer.calls],
@@ -39,12 +40,9 @@ def content(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _avoided(answer: Answer) -> list[tuple[Judged, str]]:
-    return list(zip(answer.ranking.avoid, sentences.to_avoid(answer), strict=True))
-
-
-def _layout(one: Judged) -> dict[str, Any]:
+def _layout(answer: Answer, one: Judged) -> dict[str, Any]:
     facts, of = one.candidate.properties, one.forecast
+    measured = answer.measured.get((one.candidate.name, one.candidate.column.name))
     figures = {
         "moved_bytes_per_row": one.moved,
         "index_bytes": of.index_bytes,
@@ -61,7 +59,7 @@ def _layout(one: Judged) -> dict[str, Any]:
         "column": one.candidate.column.name,
         "meets": one.meets,
         "misses": list(one.candidate.misses),
-        **{name: _figure(figure) for name, figure in figures.items()},
+        **{name: asdict(figure) if figure else None for name, figure in figures.items()},
         "by_size": [asdict(point) for point in of.cost.by_size],
         "inserts_go_to": facts.contention,
         "tells": list(facts.tells),
@@ -69,13 +67,5 @@ def _layout(one: Judged) -> dict[str, Any]:
         "sortable": facts.sortable,
         "made_by_server": facts.server.declaration if facts.server else facts.default or None,
         "made_by_clients": facts.by_clients,
+        "measured": asdict(measured) if measured else None,
     }
-
-
-def _figure(figure: Figure | None) -> dict[str, Any] | None:
-    return None if figure is None else asdict(figure)
-
-
-def _measured(answer: Answer, one: Judged) -> dict[str, Any] | None:
-    found = answer.measured.get((one.candidate.name, one.candidate.column.name))
-    return None if found is None else asdict(found)

@@ -1,68 +1,65 @@
-"""The table of layouts, as text: the same in each kind of output."""
+"""The tables of an answer as text, and how to do it as lines: the same in each kind of output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
+from keybench.advice.how_to import statements
+from keybench.advice.how_to.existing import Option
+from keybench.advice.how_to.libraries import LibraryCall
+from keybench.advice.needs import coming
 from keybench.advice.ranking import Judged
+from keybench.databases.contract.statements import Statement
 from keybench.model.sizes import digits, spelled
 
 UNKNOWN: Final = "–"
 
 
+_EXPLAINED: Final = {
+    "layout": "how the bits of a key are composed",
+    "bytes a row": "what a row adds to index and log, and what is read for it",
+    "index": "the size of the key's index",
+    "±": "how far off the size may be: 95 of 100 such forecasts are nearer",
+    "full": "the part of the index's pages that is in use (density)",
+    "splits": "full pages that gave half of their rows to a new page, for each 1,000 rows",
+    "log": "bytes a row of the database's record of changes, for recovery after a crash",
+    "reads": "pages read from disk for a row, at the end",
+    "reads from": "the number of rows from which on every twentieth row waits for a page from disk (the knee)",
+    "lag": "rows between a new row's place and the end of the index: 95 of 100 rows have no more",
+    "inserts go to": "where writers insert at the same time",
+    "a key tells": "what a reader of one key learns",
+    "time": "insert time over that of an integer key, measured here before",
+}
+"""The columns of the table of layouts, for readers who never heard of them."""
+_WORDS: Final = {"layout", "inserts go to", "a key tells"}
+_DETAILS: Final = {"±", "reads from", "lag", "inserts go to", "a key tells"}
+"""They stand apart where a terminal has no room for all."""
+
+
 @dataclass(frozen=True)
 class Column:
-    """A column of the table."""
+    """A column of the table of layouts."""
 
     title: str
-    explained: str
-    """What it shows, for readers who never heard of it."""
-    figure: bool = True
-    """Whether it is a number."""
-    main: bool = True
-    """Whether it stands with the most important ones, where a terminal has no room for all."""
 
+    @property
+    def explained(self) -> str:
+        """What it shows."""
+        return _EXPLAINED[self.title]
 
-LAYOUT: Final = Column("layout", "how the bits of a key are composed", figure=False)
-_COLUMNS: Final[dict[Column, Callable[[Judged], str]]] = {
-    Column("bytes a row", "what a row adds to index and log, and what is read for it"): lambda one: (
-        UNKNOWN if one.assumed else _number(one.moved)
-    ),
-    Column("index", "the size of the key's index"): lambda one: _size(one.forecast.index_bytes),
-    Column("±", "how far off the size may be: 95 of 100 such forecasts are nearer", main=False): lambda one: _around(
-        one.forecast.index_bytes
-    ),
-    Column("full", "the part of the index's pages that is in use (density)"): lambda one: _percent(
-        one.forecast.density
-    ),
-    Column("splits", "full pages that gave half of their rows to a new page, for each 1,000 rows"): lambda one: _number(
-        one.forecast.splits
-    ),
-    Column("log", "bytes a row of the database's record of changes, for recovery after a crash"): lambda one: _number(
-        one.forecast.log_bytes
-    ),
-    Column("reads", "pages read from disk for a row, at the end"): lambda one: _number(one.forecast.reads),
-    Column(
-        "reads from",
-        "the number of rows from which on every twentieth row waits for a page from disk (the knee)",
-        main=False,
-    ): lambda one: _rows(one),
-    Column(
-        "lag", "rows between a new row's place and the end of the index: 95 of 100 rows have no more", main=False
-    ): lambda one: _count(one.forecast.lag),
-    Column("inserts go to", "where writers insert at the same time", figure=False, main=False): lambda one: (
-        one.candidate.properties.contention
-    ),
-    Column("a key tells", "what a reader of one key learns", figure=False, main=False): lambda one: (
-        ", ".join(one.candidate.properties.tells) or "nothing"
-    ),
-}
+    @property
+    def figure(self) -> bool:
+        """Whether it is a number."""
+        return self.title not in _WORDS
 
-_TIME: Final = Column("time", "insert time over that of an integer key, measured here before")
+    @property
+    def main(self) -> bool:
+        """Whether it stands with the most important ones."""
+        return self.title not in _DETAILS
 
 
 @dataclass(frozen=True)
@@ -82,23 +79,41 @@ class Cells:
 
 def cells(answer: Answer) -> Cells:
     """Of the layouts that meet the needs. What no model of this engine knows has no column."""
-    spoken_of = [answer.ranking.best, answer.ranking.runner_up, answer.existing, *answer.ranking.avoid]
-    shown = sorted(answer.ranking.meeting, key=lambda one: one not in spoken_of)  # these name their rows
+    discussed = [answer.ranking.best, answer.ranking.runner_up, answer.existing, *answer.ranking.avoid]
+    shown = sorted(answer.ranking.meeting, key=lambda one: one not in discussed)  # these name their rows
     shown.sort(key=lambda one: one is not answer.ranking.best)
-    texts_of = {column: [tell(one) for one in shown] for column, tell in _COLUMNS.items()}
-    texts_of[_TIME] = [_time(answer, one) for one in shown]
-    known = {column: texts for column, texts in texts_of.items() if set(texts) != {UNKNOWN}}
+    texts = [_texts(answer, one) for one in shown]
+    columns = [Column(title) for title in texts[0] if any(row[title] != UNKNOWN for row in texts)]
     groups: dict[tuple[str, ...], list[int]] = {}
-    for i in range(len(shown)):
-        groups.setdefault(tuple(texts[i] for column, texts in known.items() if column.figure), []).append(i)
+    for i, row in enumerate(texts):
+        groups.setdefault(tuple(row[column.title] for column in columns if column.figure), []).append(i)
     leaders = sorted((group[0] for group in groups.values()), key=lambda i: shown[i].moved.value)
-    rows = [[shown[i].candidate.label, *(texts[i] for texts in known.values())] for i in leaders]
-    alike = [
-        (shown[group[0]].candidate.label, [shown[i].candidate.label for i in group[1:]])
-        for group in groups.values()
-        if len(group) > 1
-    ]
-    return Cells([LAYOUT, *known], rows, leaders.index(0), alike)
+    rows = [[texts[i][column.title] for column in columns] for i in leaders]
+    labels = [one.candidate.label for one in shown]
+    alike = [(labels[first], [labels[i] for i in others]) for first, *others in groups.values() if others]
+    return Cells(columns, rows, leaders.index(0), alike)
+
+
+def _texts(answer: Answer, one: Judged) -> dict[str, str]:
+    """The cells of one layout, by title."""
+    of, facts = one.forecast, one.candidate.properties
+    knee = UNKNOWN if of.reads is None else _count(of.cost.knee) if of.cost.knee else "never"
+    size, time = of.index_bytes, answer.measured.get((one.candidate.name, one.candidate.column.name))
+    return {
+        "layout": one.candidate.label,
+        "bytes a row": UNKNOWN if one.assumed else _number(one.moved),
+        "index": spelled(size.value),
+        "±": f"{100 * size.half / size.value:.1f} %" if size.value and size.half else "0",
+        "full": f"{of.density.value:.1f} %",
+        "splits": _number(of.splits),
+        "log": _number(of.log_bytes),
+        "reads": _number(of.reads),
+        "reads from": knee,
+        "lag": _count(of.lag),
+        "inserts go to": facts.contention,
+        "a key tells": ", ".join(facts.tells) or "nothing",
+        "time": f"{time.ratio.value:.2f}× ({time.ratio.low:.2f}–{time.ratio.high:.2f})" if time else UNKNOWN,
+    }
 
 
 def missing(answer: Answer) -> list[tuple[str, str]]:
@@ -114,21 +129,8 @@ def missing(answer: Answer) -> list[tuple[str, str]]:
 def _number(figure: Figure | None) -> str:
     if figure is None:
         return UNKNOWN
-    return (
-        f"{figure.value:,.0f}"
-        if figure.value >= 100
-        else f"{figure.value:.1f}"
-        if figure.value >= 10
-        else f"{figure.value:.2f}"
-    )
-
-
-def _size(figure: Figure) -> str:
-    return spelled(figure.value)
-
-
-def _percent(figure: Figure) -> str:
-    return f"{figure.value:.1f} %"
+    decimals = 0 if figure.value >= 100 else 1 if figure.value >= 10 else 2
+    return f"{figure.value:,.{decimals}f}"
 
 
 def _count(figure: Figure | None) -> str:
@@ -138,18 +140,66 @@ def _count(figure: Figure | None) -> str:
     return f"{digits(value / 1e6, 3)} M" if value >= 1e6 else f"{value:,.0f}"
 
 
-def _time(answer: Answer, one: Judged) -> str:
-    time = answer.measured.get((one.candidate.name, one.candidate.column.name))
-    return f"{time.ratio.value:.2f}× ({time.ratio.low:.2f}–{time.ratio.high:.2f})" if time else UNKNOWN
+OPTION_HEAD: Final = ("", "before", "after", "full", "splits", "log", "built")
+"""What is done about existing keys, and its figures."""
 
 
-def _rows(one: Judged) -> str:
-    if one.forecast.reads is None:
-        return UNKNOWN
-    return _count(one.forecast.cost.knee) if one.forecast.cost.knee else "never"
+def sql(statement: Statement) -> str:
+    """A statement, with what to know of it as comments."""
+    notes = [statement.note, *([f"Locks: {statement.locks}"] if statement.locks else [])]
+    if statement.sql and not statement.confirmed:
+        notes.append(f"Written from the documentation, not run by keybench: {statement.source}")
+    lines = [f"-- {line}" for note in notes if note for line in note.splitlines()]
+    return "\n".join([*lines, *([f"{statement.sql};"] if statement.sql else [])])
 
 
-def _around(figure: Figure) -> str:
-    """± in percent."""
-    around = max(figure.high - figure.value, figure.value - figure.low)
-    return f"{100 * around / figure.value:.1f} %" if figure.value and around else "0"
+def code(call: LibraryCall) -> str:
+    """A library's call with what it needs."""
+    return "\n".join(filter(None, [call.setup, call.call]))
+
+
+def package(call: LibraryCall) -> str:
+    """The library, and how to get it."""
+    return f"{call.package} {call.version}" + (f" ({call.install})" if call.install else "")
+
+
+def options_explained(answer: Answer) -> str:
+    """What the columns of the options show."""
+    come = coming(answer.needs.rows, answer.needs.existing)
+    return (
+        f"Before and after: the size of {answer.place} when the first of the next {come:,} rows comes, and after the "
+        "last; full: the part of its pages that is in use then; splits: pages that are split in two for 1,000 of these "
+        f"rows; log: bytes of log that each of them writes; built: what building {answer.place} writes once."
+    )
+
+
+def option_rows(answer: Answer) -> list[tuple[str, ...]]:
+    """What is done about existing keys, under `OPTION_HEAD`."""
+    leaf_bytes = answer.ranking.best.forecast.bytes_a_leaf
+    return [
+        (
+            one.title,
+            spelled(one.before.value * leaf_bytes),
+            spelled(one.leaf_pages.value * leaf_bytes),
+            f"{one.density.value:.0f} %",
+            f"{one.splits.value:.2f}",
+            f"{one.log_bytes.value:,.0f}" if one.log_bytes else "–",
+            spelled(one.built_pages.value * leaf_bytes) if one.built_pages else "nothing",
+        )
+        for one in answer.options
+    ]
+
+
+def steps(answer: Answer, option: Option) -> list[Statement]:
+    """The statements of one way to go, in order; empty for staying."""
+    if answer.existing is None:
+        return []
+    needs, old, new = answer.needs, answer.existing.candidate, answer.best
+    return statements.steps(
+        option.name,
+        needs.on,
+        needs.version,
+        (old.column, old.name),
+        (new.column, new.name),
+        by_clients=needs.made_by == "client",
+    )

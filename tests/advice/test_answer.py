@@ -11,11 +11,10 @@ import pytest
 from keybench.advice import outlook, sentences
 from keybench.advice.answer import Answer, _today, answer
 from keybench.advice.candidates import candidates
-from keybench.advice.form import USUAL
-from keybench.advice.how_to.old_rows import Growth
-from keybench.advice.needs import needs
-from keybench.advice.output import as_json, how, markdown, page
-from keybench.advice.output.terms import first_screen
+from keybench.advice.how_to.past import DeletionEffect
+from keybench.advice.needs import USUAL, needs
+from keybench.advice.output import as_json, document, table
+from keybench.advice.sentences import first_screen
 from keybench.errors import UsageError
 
 Asked = Callable[..., Answer]
@@ -35,7 +34,7 @@ def of(asked: Asked) -> Answer:
 
 
 def test_it_says_what_to_do_and_why(of: Answer) -> None:
-    text = markdown.markdown(of)
+    text = document.markdown(of)
     assert text.startswith("# Give new rows `uuid-v7` keys, and rebuild the table afterwards.\n\nRebuilt after the ")
     assert re.search(
         r"; until then an insert writes ([\d,]+) bytes of log \(the .*\) instead of ([\d,]+), because", text
@@ -49,13 +48,13 @@ def test_it_says_what_to_do_and_why(of: Answer) -> None:
 def test_an_existing_table_has_its_ways(of: Answer) -> None:
     assert of.existing is not None
     assert [one.name for one in of.options][:2] == ["stay", "switch"]
-    text = markdown.markdown(of)
+    text = document.markdown(of)
     assert "## Your 10,000 rows with `uuid-v4` keys" in text
     assert "Stay as it is" in text
 
 
 def test_the_page_needs_no_script_and_has_three_pictures(of: Answer) -> None:
-    text = page.page(of)
+    text = document.page(of)
     assert "<script" not in text
     assert text.count("<figure>") == 3
     assert "<h1>Give new rows <code>uuid-v7</code> keys, and " in text
@@ -82,7 +81,7 @@ def test_a_layout_whose_time_ends_is_told_with_the_reason(asked: Asked) -> None:
     of = asked(made_by="client", rows_per_second=1e-5)
     ((label, why),) = [one for one in of.refused if one[0] == "snowflake"]
     assert "snowflake keys hold instants from 2010" in why
-    assert f"- {label}: snowflake keys hold" in markdown.markdown(of)
+    assert f"- {label}: snowflake keys hold" in document.markdown(of)
 
 
 def test_keys_that_the_table_has_stay_where_they_are_as_good(asked: Asked) -> None:
@@ -100,7 +99,7 @@ def test_keys_stored_as_text_can_be_stored_as_bytes(asked: Asked) -> None:
     assert list(ways) == ["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "retype", "convert"]
     assert ways["retype"].leaf_pages.value < ways["switch"].leaf_pages.value
     assert sentences.reason(of).startswith("After 10,000 more rows the table takes ")
-    steps = how.steps(of, ways["retype"])
+    steps = table.steps(of, ways["retype"])
     assert any(step.note.startswith("Give every old row its own key again, in the new type") for step in steps)
     assert not any("with a new key" in step.note for step in steps)
 
@@ -202,7 +201,7 @@ def test_the_answer_says_what_deletions_leave(asked: Asked) -> None:
     ],
 )
 def test_how_an_index_changes(of: Answer, least: float, most: float, told: str) -> None:
-    said = outlook.deletions(replace(of, deletions={of.best.label: Growth(least, most, 20_000)}))
+    said = outlook.deletions(replace(of, deletions={of.best.label: DeletionEffect(least, most, 20_000)}))
     assert f"the table of `uuid-v7` keys {told}" in said
 
 
@@ -214,14 +213,14 @@ def test_terms_are_explained_once_on_the_first_screen(of: Answer) -> None:
         "a program that fills an index by the rules of the database",
     ):
         assert first.count(note) == 1
-    text = page.page(of)
+    text = document.page(of)
     assert text.count("reads and writes at once") == 1
     assert "A key that belongs in the middle of a full page splits it" in text
 
 
 def test_keys_made_by_clients_have_no_default_in_the_answer(asked: Asked) -> None:
     def told(made_by: str) -> str:
-        return markdown.markdown(asked(db="postgresql", rows="1000", made_by=made_by, type="uuid"))
+        return document.markdown(asked(db="postgresql", rows="1000", made_by=made_by, type="uuid"))
 
     assert "DEFAULT uuidv7()" not in told("client")
     assert "DEFAULT uuidv7()" in told("server")

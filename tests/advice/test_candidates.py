@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from keybench.advice.candidates import Candidate, candidates
-from keybench.advice.form import USUAL
-from keybench.advice.needs import needs
+from keybench.advice.needs import USUAL, needs
 
 KEPT = {"uuid-v4", "uuid-v7", "uuid-v6", "efcore-sequential", "rt-comb-sql", "snowflake", "nanoid", "ulid-monotonic"}
 

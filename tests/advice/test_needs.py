@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from keybench.advice.form import USUAL, filled
-from keybench.advice.needs import Existing, Needs, count_of, database_of, needs
+from keybench.advice.needs import USUAL, Existing, Needs, count_of, database_of, filled, needs
 from keybench.errors import UsageError
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from keybench.advice.answer import answer
-from keybench.advice.form import USUAL
-from keybench.advice.needs import needs
-from keybench.advice.output.page import page
+from keybench.advice.needs import USUAL, needs
+from keybench.advice.output.document import page
 from tests.results.report.browser import CHROMIUM, WHY_NOT, evaluated
 
 WIDER = (

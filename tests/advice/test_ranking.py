@@ -8,9 +8,8 @@ import pytest
 
 from keybench.advice.candidates import candidates
 from keybench.advice.figure import Figure
-from keybench.advice.form import USUAL
 from keybench.advice.index_forecast import IndexForecast
-from keybench.advice.needs import needs
+from keybench.advice.needs import USUAL, needs
 from keybench.advice.ranking import Judged, Ranking, judge, ranking
 from keybench.advice.row_cost import RowCost
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from keybench.advice.output.terms import explained
+from keybench.advice.sentences import explained
 from keybench.generators.core.layout import layouts
 
 LOG = "the database's record of changes, for recovery after a crash"

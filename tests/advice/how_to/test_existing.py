@@ -3,44 +3,58 @@
 import pytest
 
 from keybench.advice.figure import Figure
-from keybench.advice.how_to import existing, log_cost
+from keybench.advice.how_to import existing, past
 from keybench.advice.how_to.existing import Option, options
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
+from keybench.generators.core.layout import layout
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Server
 
 
-def asked(database: str, old: str, there: int, new: str, come: int, seed: int = 1) -> dict[str, Option]:
+def asked(
+    database: str, old: str, there: int, new: str, come: int, payload: int = 100, cache: int = 1 << 30
+) -> dict[str, Option]:
     on = engine(database)
-    table = Table("t", on.column("uuid") if database == "postgresql" else on.default_column("uuid"), 100)
-    return {option.name: option for option in options(on, table, old, there, new, come, seed=seed)}
+    column = on.column("uuid") if database == "postgresql" else on.default_column("uuid")
+    listed = options(
+        on,
+        Table("t", column, payload),
+        old,
+        there,
+        new,
+        come,
+        rows_per_second=100.0,
+        new_column=column if layout(new).kind == "uuid" else on.default_column("int"),
+        server=Server(cache_bytes=cache),
+    )
+    return {option.name: option for option in listed}
 
 
 def test_small_tables_are_simulated_row_by_row() -> None:
-    found = asked("postgresql", "uuid-v4", 6_000, "uuid-v7", 2_000)
-    assert list(found) == ["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "convert"]
-    assert {option.leaf_pages.kind for option in found.values()} == {"exact model"}
-    assert found["convert"].leaf_pages.value == 31  # 8,000 rows, 28 bytes each, on leaves of 8,152 bytes filled to 90 %
-    assert found["convert"].splits.value < 1  # rows of one millisecond
-    assert found["switch-rebuild-later"].leaf_pages.value <= found["switch"].leaf_pages.value
-    assert found["switch"].built_pages is None
-    assert found["switch-rebuild-now"].built_pages is not None
-    assert found["switch-rebuild-now"].before.value < found["switch"].before.value
+    ways = asked("postgresql", "uuid-v4", 6_000, "uuid-v7", 2_000)
+    assert list(ways) == ["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "convert"]
+    assert {option.leaf_pages.kind for option in ways.values()} == {"exact model"}
+    assert ways["convert"].leaf_pages.value == 31  # 8,000 rows, 28 bytes each, on leaves of 8,152 bytes filled to 90 %
+    assert ways["convert"].splits.value < 1  # rows of one millisecond
+    assert ways["switch-rebuild-later"].leaf_pages.value <= ways["switch"].leaf_pages.value
+    assert ways["switch"].built_pages is None
+    assert ways["switch-rebuild-now"].built_pages is not None
+    assert ways["switch-rebuild-now"].before.value < ways["switch"].before.value
 
 
 def test_integers_come_by_conversion_alone() -> None:
-    found = asked("postgresql", "uuid-v4", 1_000, "bigint-identity", 1_000)
-    assert list(found) == ["stay", "convert"]
+    ways = asked("postgresql", "uuid-v4", 1_000, "bigint-identity", 1_000)
+    assert list(ways) == ["stay", "convert"]
 
 
 def test_a_large_table_is_said_to_be_scaled() -> None:
-    found = asked("postgresql", "uuid-v4", 40_000_000, "uuid-v7", 10_000_000)
-    stay, switch = found["stay"], found["switch"]
+    ways = asked("postgresql", "uuid-v4", 40_000_000, "uuid-v7", 10_000_000)
+    stay, switch = ways["stay"], ways["switch"]
     assert stay.leaf_pages.kind == "scaled"
     assert stay.before.low < 40_000_000 / (291 * 0.6931) < stay.before.high * 1.05
     assert switch.leaf_pages.low > stay.leaf_pages.high  # new keys split in halves, and never fill what is free
-    assert found["convert"].density.low > 89
+    assert ways["convert"].density.low > 89
 
 
 @pytest.mark.parametrize(("there", "come"), [(0, 1), (1, 0)])
@@ -53,14 +67,11 @@ def test_a_table_without_rows_is_refused(there: int, come: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_the_log_of_a_row_needs_a_server_and_a_model_that_knows_it() -> None:
+def test_the_log_of_a_row_needs_a_model_that_knows_it_and_enough_memory() -> None:
     def logged(database: str, cache: int) -> list[float | None]:
-        on = engine(database)
-        table = Table("t", on.default_column("uuid"), 0)
-        found = options(on, table, "uuid-v4", 9_000, "uuid-v7", 1_000, server=Server(cache_bytes=cache))
-        return [option.log_bytes and option.log_bytes.value for option in found]
+        ways = asked(database, "uuid-v4", 9_000, "uuid-v7", 1_000, 0, cache).values()
+        return [option.log_bytes and option.log_bytes.value for option in ways]
 
-    assert asked("postgresql", "uuid-v4", 300, "uuid-v7", 100)["stay"].log_bytes is None
     stay, switch, now, later, convert = logged("postgresql", 64 << 20)
     assert stay is not None
     assert switch is not None
@@ -75,19 +86,17 @@ def test_the_log_of_a_row_needs_a_server_and_a_model_that_knows_it() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("database", ["postgresql", "mariadb", "sqlite", "mssql"])
 def test_the_log_of_a_row_holds_at_four_times_the_size(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    on = engine(database)
-    table, server = Table("t", on.default_column("uuid"), 100), Server(cache_bytes=32 << 20)
     new = "buvinghausen-v7-sql" if database == "mssql" else "uuid-v7"
 
-    def logged(seed: int) -> list[Figure]:
-        found = options(on, table, "uuid-v4", 3 << 15, new, 1 << 15, server=server, seed=seed)
-        return [option.log_bytes for option in found if option.log_bytes]
+    def logged() -> list[Figure]:
+        ways = asked(database, "uuid-v4", 3 << 15, new, 1 << 15, cache=32 << 20).values()
+        return [option.log_bytes for option in ways if option.log_bytes]
 
-    scaled = logged(1)
-    monkeypatch.setattr(log_cost, "_LEAST_ROWS", 1 << 17)
-    full = logged(1)
+    scaled = logged()
+    monkeypatch.setattr(past, "LEAST_LOG_ROWS", 1 << 17)
+    full = logged()
     assert len(full) == len(scaled) == 5
-    assert [each.kind for each in full] == ["unconfirmed model" if on.caveat else "exact model"] * 5
+    assert [each.kind for each in full] == ["unconfirmed model" if engine(database).caveat else "exact model"] * 5
     assert [
         (one, value.value) for one, value in zip(scaled, full, strict=True) if not one.low <= value.value <= one.high
     ] == []
@@ -103,7 +112,8 @@ def test_scaled_figures_hold_at_four_times_the_size(database: str, pair: str, mo
     there, come = 3 << 19, 1 << 19
     scaled = asked(database, old, there, new, come)
     monkeypatch.setattr(existing, "MOST_ROWS", there + come)
-    full = asked(database, old, there, new, come, seed=77)
+    monkeypatch.setattr(existing, "FIRST_DRAW", 77)
+    full = asked(database, old, there, new, come)
     missed = [
         (name, figure, one, value)
         for name, option in scaled.items()

@@ -11,6 +11,7 @@ from keybench.databases.contract_suite.bench import Bench, open_bench
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
+from keybench.pagemodels.costs.contract import Server
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -30,8 +31,18 @@ def test_a_server_has_the_leaves_that_were_foretold(bench: Bench) -> None:
     column = on.default_column("uuid")
     table = bench.table(column, payload=100)
     old, new = (keys_of(name, Growth(THERE + COME, 100.0), OTHER_KEYS)[0] for name in ("uuid-v4", "uuid-v7"))
-    order = "uuid-v7"
-    foretold = {each.name: each for each in options(on, table, "uuid-v4", THERE, order, COME)}
+    ways = options(
+        on,
+        table,
+        "uuid-v4",
+        THERE,
+        "uuid-v7",
+        COME,
+        rows_per_second=100.0,
+        new_column=column,
+        server=Server(cache_bytes=1 << 30),
+    )
+    foretold = {each.name: each for each in ways}
     assert {each.leaf_pages.kind for each in foretold.values()} == {"scaled"}
 
     def leaves() -> int:
@@ -52,14 +63,14 @@ def test_a_server_has_the_leaves_that_were_foretold(bench: Bench) -> None:
             bench.admin.rebuild(table, on.default_fill)
         return leaves()
 
-    ways: list[tuple[str, Keys, bool]] = [
+    lives: list[tuple[str, Keys, bool]] = [
         ("stay", old, False),
         ("switch", Keys.concat([old[:THERE], new[THERE:]]), False),
         ("switch-rebuild-now", Keys.concat([old[:THERE], new[THERE:]]), True),
         ("convert", new, True),
     ]
     found: list[tuple[str, Figure, int]] = []
-    for name, keys, rebuilt in ways:
+    for name, keys, rebuilt in lives:
         option: Option = foretold[name]  # type: ignore[index]
         found.append((f"{name}, before", option.before, began(keys, rebuilt=rebuilt)))
         found.append((name, option.leaf_pages, ended(keys)))

@@ -30,7 +30,6 @@ def test_a_file_is_a_language() -> None:
         ("uuid-v7",),
         "documentation",
     )
-    assert call.unguessable
 
 
 @pytest.mark.parametrize(
@@ -53,19 +52,9 @@ def test_a_wrong_file_is_named_with_its_field(text: str, message: str) -> None:
 @pytest.mark.parametrize("layout", ["uuid-v4", "uuid-v7"])
 @pytest.mark.parametrize("language", languages())
 def test_each_language_has_a_call_for_random_and_for_timed_guids(language: str, layout: str) -> None:
-    assert calls_for(layout, language)
+    assert any(call.language == language for call in calls_for(layout))
 
 
 def test_names_that_are_not_known_are_refused() -> None:
-    with pytest.raises(
-        UsageError, match=r"^unknown language 'pythn'\. Did you mean python or php\? Known: csharp, go, "
-    ):
-        calls_for("uuid-v4", "pythn")
     with pytest.raises(UsageError, match=r"^unknown layout 'uuid-v9'\."):
         calls_for("uuid-v9")
-
-
-def test_random_keys_that_follow_a_counter_are_not_called_unguessable() -> None:
-    bits = {call.call: call.unguessable for call in calls_for("uuid-v7")}
-    assert bits["uuid.uuid7()"] is False
-    assert bits["Guid.CreateVersion7()"] is True

@@ -6,7 +6,8 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from keybench.advice.how_to.statements import Statement, convert_keys, create_table, rebuild_index, steps, switch_keys
+from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, steps, switch_keys
+from keybench.databases.contract.statements import Statement
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL

@@ -9,7 +9,8 @@ import numpy as np
 import psycopg
 import pytest
 
-from keybench.advice.how_to.statements import Statement, convert_keys, create_table, rebuild_index, steps, switch_keys
+from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, steps, switch_keys
+from keybench.databases.contract.statements import Statement
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.postgresql import connection
 from keybench.databases.postgresql.engine import ENGINE as POSTGRESQL

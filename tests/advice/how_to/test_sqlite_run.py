@@ -6,7 +6,8 @@ from contextlib import closing
 import apsw
 import pytest
 
-from keybench.advice.how_to.statements import Statement, convert_keys, create_table, rebuild_index, switch_keys
+from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, switch_keys
+from keybench.databases.contract.statements import Statement
 from keybench.databases.registry import engine
 
 SQLITE = engine("sqlite")

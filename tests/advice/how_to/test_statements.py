@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 
+from keybench.advice.how_to.existing import Name
 from keybench.advice.how_to.statements import convert_keys, create_table, rebuild_index, steps, switch_keys
 from keybench.databases.contract.engine import Engine
 from keybench.databases.core.ddl import alike, uuid_version
@@ -65,7 +66,7 @@ def test_each_way_has_its_steps_in_order() -> None:
     on = engine("postgresql")
     uuid = on.column("uuid")
 
-    def first_words(option: str) -> list[str]:
+    def first_words(option: Name) -> list[str]:
         return [step.sql.split(" ")[0] for step in steps(option, on, "18", (uuid, "uuid-v4"), (uuid, "uuid-v7"))]
 
     assert first_words("stay") == []

@@ -67,7 +67,7 @@ def test_sql_server(monkeypatch: pytest.MonkeyPatch) -> None:
     (table,) = look(mssql.MssqlInspector(Address("mssql", "url", {})), "", NOW, 60).tables
     (key,) = table.indexes
     assert key.content
-    assert "rt-comb-sql" in key.content.named[0].layouts
+    assert "rt-comb-sql" in key.content.groups[0].layouts
     assert key.ascends is True  # SQL Server compares the end of a GUID first
     assert (key.pages.density, key.pages.full, round(table.gain)) == (68.5, 100.0, round(100 * 8192 * 0.315))
     assert "rt-comb-sql" in headline(table)
@@ -88,7 +88,7 @@ def test_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
     (table,) = look(oracle.OracleInspector(Address("oracle", "url", {})), "", NOW, 60).tables
     (key,) = table.indexes
     assert key.content
-    assert key.content.named[0].layouts == ("uuid-v4",)
+    assert key.content.groups[0].layouts == ("uuid-v4",)
     assert key.pages.density == pytest.approx(100 * ROWS * 29 / (20 * 8000))
     assert all(text.startswith(("SELECT", "SET TRANSACTION READ ONLY")) for text in server.sent)
 

@@ -57,11 +57,11 @@ def test_every_layout_is_named(name, arrival) -> None:
         pytest.skip("after 45 days all blocks were used: nothing shows them")
     rows = pages()
     found = seen(made(name, instants(ROWS))[rows], rows if arrival else None)
-    most = found.named[0]
+    most = found.groups[0]
     assert name in most.layouts or TOLD_BY_OTHERS.get(name) in most.layouts
     assert most.share > (0.75 if name in TOLD_BY_OTHERS else 0.99)
     if name not in TOLD_BY_OTHERS:
-        assert len(found.named) == 1
+        assert len(found.groups) == 1
         assert found.unknown < 0.01
 
 
@@ -71,32 +71,32 @@ def test_every_layout_is_named(name, arrival) -> None:
 def test_the_byte_order_in_which_keys_are_stored_is_found(name, order) -> None:
     rows = pages()
     found = seen(made(name, instants(ROWS))[rows], rows, order)
-    assert [one.order for one in found.named] == [order]
-    assert name in found.named[0].layouts
+    assert [one.order for one in found.groups] == [order]
+    assert name in found.groups[0].layouts
 
 
 def test_bytes_that_are_no_keys_are_named_nothing() -> None:
     noise = np.random.default_rng(8).integers(0, 256, (5_000, 16), np.uint8)
     found = seen(Keys(noise, "uuid"), None)
-    assert found.named == ()
+    assert found.groups == ()
     assert found.unknown == 1.0
 
 
 def test_random_guids_are_no_mixture_of_combs_by_chance() -> None:
     for seed in range(2):
         keys = made("uuid-v4", np.zeros(ROWS // 5, np.int64) + NOW, writer=seed)
-        assert [one.layouts[0] for one in seen(keys, None).named] == ["uuid-v4"]
+        assert [one.layouts[0] for one in seen(keys, None).groups] == ["uuid-v4"]
 
 
 def test_one_key_in_two_hundred_of_another_layout_is_found() -> None:
     keys = made("uuid-v4", instants(20_000))
     keys.data[::200] = made("rt-comb-postgresql", instants(20_000)).data[::200]
     found = seen(keys, None)
-    assert [round(one.share, 3) for one in found.named] == [0.995, 0.005]
-    assert "rt-comb-postgresql" in found.named[1].layouts
+    assert [round(one.share, 3) for one in found.groups] == [0.995, 0.005]
+    assert "rt-comb-postgresql" in found.groups[1].layouts
 
 
 def test_keys_of_tomorrow_and_of_1980_are_no_v7() -> None:
     for at in (NOW + 400 * TICKS_PER_DAY, NOW - 46 * 365 * TICKS_PER_DAY):
         found = seen(made("uuid-v7", np.full(2_000, at, np.int64)), None)
-        assert all("uuid-v7" not in one.layouts for one in found.named)
+        assert all("uuid-v7" not in one.layouts for one in found.groups)
