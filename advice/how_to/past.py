@@ -155,7 +155,7 @@ def log_bytes(
             words, ranks = words[order], ranks[order]
         ends = [there, there + come]
         shared = shared_bytes(words.astype(">u8").view(np.uint8), ranks, ends)
-        log = model.load_cost(Load(ranks, ends, 1, shared=shared, look_ups=False), replace(server, share=1 / small)).log
+        log = model.load_cost(Load(ranks, ends, 1, shared=shared), replace(server, share=1 / small)).log
         if log is None:
             return None
         values.append(float(log.bytes[1]) / come)
