@@ -7,18 +7,16 @@ and its bulk path, which is a load path of its own.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from keybench.databases.contract.roles import Session
-from keybench.databases.core.probes import WaitSamples
 from keybench.errors import ServerError
 from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
-from keybench.model.reading import Reading
 from keybench.model.table import Table
 
 
@@ -97,36 +95,6 @@ class DbApiConnection:
             reason = self.error_text(error)
             is_full = any(text in reason.lower() for text in self.full)
             raise ServerError(f"{self.title}: {reason}{f' {self.when_full}' if is_full else ''}") from None
-
-
-class SessionWaits:
-    """Samples the waits of the sessions that begin after it, by a connection of its own (`contract.WaitSampler`)."""
-
-    def __init__(self, connection: DbApiConnection, standing: str, waits: str) -> None:
-        """`standing` asks for the numbers of all sessions, `waits` for (kind of wait, sessions) without {standing}.
-
-        ServerError if this user may not ask.
-        """
-        self._connection = connection
-        self._samples = WaitSamples()
-        try:
-            numbers = ", ".join(str(int(number)) for (number,) in connection.rows(standing)) or "0"
-        except BaseException:
-            connection.close()
-            raise
-        self._statement = waits.format(standing=numbers)
-
-    def sample(self) -> None:
-        """Counts the sessions by what they wait for."""
-        self._samples.add((name, number) for name, number in self._connection.rows(self._statement))
-
-    def readings(self) -> Iterable[Reading]:
-        """The share of each kind of wait."""
-        return self._samples.shares()
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._connection.close()
 
 
 ARRAY_ROWS = 10_000

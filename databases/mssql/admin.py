@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
-from keybench.databases.core.dbapi import SessionWaits
 from keybench.databases.core.probes import HeapOrderProbe
 from keybench.databases.mssql import connection, ddl, probes
-from keybench.databases.mssql.probes import HOLDER, STANDING_SESSIONS, WAITS
+from keybench.databases.mssql.probes import HOLDER
 from keybench.databases.mssql.settings import SETTABLE, options, versioning
 from keybench.model.byteorder import stored
 from keybench.model.column import Column, EncodedKeys
@@ -56,10 +55,6 @@ class MssqlAdmin(Admin):
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
         self._log_holder = probes.LogHolder(address)
-
-    def wait_sampler(self, _table: Table) -> SessionWaits:
-        """Samples from sys.dm_exec_requests. Needs VIEW SERVER STATE."""
-        return SessionWaits(connection.connect(self.address), STANDING_SESSIONS, WAITS)
 
     def versions(self) -> Mapping[str, str]:
         """Server, edition, driver."""

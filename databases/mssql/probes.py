@@ -106,19 +106,6 @@ OPERATIONS = (
 )
 
 
-STANDING_SESSIONS = "SELECT session_id FROM sys.dm_exec_sessions WHERE is_user_process = 1"
-_KIND = "CASE WHEN r.session_id IS NULL THEN N'client' ELSE COALESCE(r.wait_type, N'running') END"
-WAITS = (
-    f"SELECT {_KIND}, COUNT(*) FROM sys.dm_exec_sessions AS s "  # noqa: S608  # our own words and numbers
-    "LEFT JOIN sys.dm_exec_requests AS r ON r.session_id = s.session_id "
-    "WHERE s.is_user_process = 1 AND s.database_id = DB_ID() AND s.session_id NOT IN ({standing}) "
-    f"GROUP BY {_KIND}"
-)
-"""`wait_type` is null for a request that does not wait; a session without a request is idle. PAGELATCH_EX is the wait
-for a page that another session changes; with OPTIMIZE_FOR_SEQUENTIAL_KEY (`--set sequential_key=on`) it becomes
-BTREE_INSERT_FLOW_CONTROL (Microsoft, "CREATE INDEX", "sys.dm_os_wait_stats")."""
-
-
 class LogProbe(CounterProbe[MssqlConnection]):
     """Bytes written to the database's log file."""
 

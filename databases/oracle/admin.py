@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
-from keybench.databases.core.dbapi import SessionWaits
 from keybench.databases.core.ddl import index_name
 from keybench.databases.core.probes import HeapOrderProbe
 from keybench.databases.oracle import connection, ddl, probes
@@ -34,15 +33,6 @@ class OracleAdmin(Admin):
         self.address = address
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
-
-    def wait_sampler(self, _table: Table) -> SessionWaits:
-        """Samples from v$session. ServerError if the user may not read it."""
-        try:
-            return SessionWaits(connection.connect(self.address), probes.STANDING_SESSIONS, probes.WAITS)
-        except ServerError as error:
-            raise ServerError(
-                f"waits cannot be sampled ({str(error).rstrip('.')}): GRANT READ ON sys.v_$session to the user."
-            ) from None
 
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""

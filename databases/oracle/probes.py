@@ -79,20 +79,6 @@ CREATE = f"CREATE TABLE {STATISTICS} (name VARCHAR2(64) NOT NULL, value NUMBER N
 DROP = f"DROP TABLE IF EXISTS {STATISTICS} PURGE"
 KEEP = f"INSERT INTO {STATISTICS} (name, value) VALUES (:name, :value)"  # noqa: S608
 KEPT = f"SELECT name, SUM(value) FROM {STATISTICS} GROUP BY name"  # noqa: S608
-STANDING_SESSIONS = "SELECT sid FROM v$session WHERE type = 'USER'"
-_KIND = (
-    "CASE WHEN state = 'WAITING' AND wait_class <> 'Idle' THEN event "
-    "WHEN state = 'WAITING' OR status <> 'ACTIVE' THEN 'client' ELSE 'running' END"
-)
-WAITS = (
-    f"SELECT {_KIND}, COUNT(*) FROM v$session "  # noqa: S608  # our own words and numbers
-    "WHERE type = 'USER' AND username = USER AND sid NOT IN ({standing}) "
-    f"GROUP BY {_KIND}"
-)
-"""`v$session` shows the event that a session waits for if its `state` is WAITING; events of the class Idle wait for the
-client (Oracle, "Database Reference", V$SESSION). Writers that meet on a leaf show `buffer busy waits` and
-`enq: TX - index contention`."""
-
 _NO_STATISTICS = (
     "the writers' sessions may not read their statistics: GRANT SELECT ON v_$mystat and v_$statname as in "
     "databases/oracle/owned_schema.py."

@@ -1,10 +1,8 @@
-"""SQL Server and Oracle, which were never run: what their inspectors make of answers that documents describe."""
+"""SQL Server, where it was never run: what its inspector makes of answers that documents describe."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +14,6 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.mssql import ENGINE as MSSQL
 from keybench.databases.mssql import inspection as mssql
 from keybench.databases.oracle import ENGINE as ORACLE
-from keybench.databases.oracle import inspection as oracle
 from tests.advice.inspection.planted import NOW, instants, made, values
 
 ROWS = 4_000
@@ -26,7 +23,6 @@ class Answers:
     """A connection that answers by the beginning of a statement, and writes down what it was sent."""
 
     def __init__(self, answers: Mapping[str, list[tuple[Any, ...]]]) -> None:
-        self.raw = SimpleNamespace(version="23.9", call_timeout=0)
         self.sent: list[str] = []
         self._answers = answers
 
@@ -42,8 +38,6 @@ class Answers:
     def run(self, statement: str) -> int:
         self.sent.append(statement)
         return 0
-
-    def rollback(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -74,31 +68,10 @@ def test_sql_server(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(text.startswith(("SELECT", "SET")) for text in server.sent)
 
 
-def test_oracle(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Answers(
-        {
-            oracle.TABLES: [("SHOP", "ORDERS", ROWS, 60, 120, "NO", "TABLE")],
-            oracle.FOREIGN: [],
-            oracle.INDEXES: [("ORDERS_PK", "UNIQUE", "NORMAL", 20, ROWS, "ID", "RAW", 16, 1)],
-            oracle.INSERTED: [(100, "2026-11-01T00:00:00")],
-            'SELECT "ID"': [(value,) for value in values(made("uuid-v4", instants(ROWS)))],
-        }
-    )
-    monkeypatch.setattr(oracle, "connect", lambda _: server)
-    (table,) = look(oracle.OracleInspector(Address("oracle", "url", {})), "", NOW, 60).tables
-    (key,) = table.indexes
-    assert key.content
-    assert key.content.groups[0].layouts == ("uuid-v4",)
-    assert key.pages.density == pytest.approx(100 * ROWS * 29 / (20 * 8000))
-    assert all(text.startswith(("SELECT", "SET TRANSACTION READ ONLY")) for text in server.sent)
-
-
-def test_both_are_marked() -> None:
-    assert all(on.inspects_by_document for on in (MSSQL, ORACLE))
+def test_it_is_marked() -> None:
+    assert MSSQL.inspects_by_document
     assert MSSQL.inspects("mssql://sa@h/shop")
-    assert ORACLE.inspects("oracle://me@h/service")
 
 
 def test_an_engine_without_an_inspector_inspects_nothing() -> None:
-    parts = {part: place for part, place in ORACLE.parts.items() if part != "inspector"}
-    assert not replace(ORACLE, parts=parts).inspects("oracle://me@h/service")
+    assert not ORACLE.inspects("oracle://me@h/service")
