@@ -18,7 +18,7 @@ from rich.console import Console
 from keybench import cli
 from keybench.databases.contract.engine import Engine
 from keybench.databases.hosting import container, docker_daemon
-from keybench.databases.hosting.private_folder import PrivateFolder, server_user
+from keybench.databases.hosting.private_server import PrivateFolder, server_user
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.locked_folder import base_directory

@@ -4,7 +4,7 @@ The keeper owns the server's folder and starts the server as a child that dies w
 runner ends, the server ends, or the runner asks it to stop. It then stops the server, deletes the folder and ends.
 Meanwhile it holds the folder's lock, so the next command removes the folder of a keeper that was killed
 (`keybench.locked_folder`). This module uses only the standard library, because the keeper must start at once.
-`private_folder.PrivateFolder` is the runner's side.
+`private_server.PrivateFolder` is the runner's side.
 
 Protocol: the runner writes one line of JSON (a `Spec`) to the keeper's standard input. A further line `restart` asks
 the keeper to end the server and start it again on the same files; any other byte, or the end of the input, asks it to

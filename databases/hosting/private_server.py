@@ -1,24 +1,253 @@
-"""Private servers of all engines: which installation of several, start, first answer and stop.
+"""Private servers of all engines, and private folders, which the keeper removes when the runner ends (`folder_keeper`).
 
 The environment variable KEYBENCH_<ENGINE>_BIN (KEYBENCH_POSTGRESQL_BIN, KEYBENCH_MARIADB_BIN, KEYBENCH_MYSQL_BIN) names
-the folder of the server's programs. `scripts/versions.sh` unpacks versions into build/versions of a checkout.
+the folder of a server's programs. `scripts/versions.sh` unpacks versions into build/versions of a checkout.
+
+Windows has no keeper and no private servers. There, `stop` or a normal exit removes a private folder. The Windows
+branch has never been run.
 """
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
 import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 import keybench
 from keybench.databases.contract.roles import Address, Provision
-from keybench.databases.hosting.private_folder import PrivateFolder
+from keybench.databases.hosting import folder_keeper
 from keybench.errors import EnvironmentMissing, ServerError
+from keybench.locked_folder import PREFIX, base_directory
+
+if sys.platform != "win32":
+    import pwd
+
+_SOCKET_LIMIT = 100
+_SOCKET_NAME = "/.s.PGSQL.00000.lock"
+_STOP_SECONDS = 30.0
+
+
+def server_user() -> str | None:
+    """The user that private servers run as.
+
+    Root starts them as `postgres` where that user exists, else as `nobody`. Any other user starts them as itself: None.
+    """
+    if os.geteuid() != 0:
+        return None
+    names = {account.pw_name for account in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+class _State:
+    """What the keeper has reported so far, read from its output as it comes."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self.installation: Path | None = None
+        self.server_pid: int | None = None
+        self.started = False
+        self.ended = False
+        self.failure = ""
+        self.log = ""
+        self._rest = b""
+        self._other: list[str] = []
+
+    def feed(self, part: bytes) -> None:
+        """Processes the next bytes of the keeper's output; no bytes mean the end of the output."""
+        *lines, self._rest = (self._rest + part).split(b"\n")
+        for line in lines:
+            try:
+                self._message(json.loads(line))
+            except ValueError:
+                self._other.append(line.decode("utf-8", "replace"))  # a traceback: the keeper itself failed
+        if not part:
+            self.ended = True
+            if not self.started and not self.failure:
+                self.failure = "its keeper process ended: " + ("\n".join(self._other[-5:]) or "no message")
+
+    def _message(self, message: Mapping[str, Any]) -> None:
+        if "folder" in message:
+            self.folder = Path(message["folder"])
+            self.installation = Path(message["installation"]) if message["installation"] else None
+        self.server_pid = message.get("server", self.server_pid)
+        self.started = self.started or "server" in message or "ready" in message
+        self.failure = message.get("failed", self.failure)
+        self.log = message.get("log", self.log)
+        self.ended = self.ended or "ended" in message
+
+
+class PrivateFolder:
+    """A private folder and, if there is a server, a process in it. Both end with the runner.
+
+    Commands can name the folder as `{folder}`, and the directory of the server's programs as `{installation}`, which is
+    a copy in the folder if the server's user cannot read the original. None of this appears on the keeper's command
+    line. A folder without a server belongs to the current user.
+    """
+
+    def __init__(self, engine: str, *, run_as: str | None = None, **what: Any) -> None:
+        """`what` are fields of `folder_keeper.Spec`. Root starts servers as `run_as`, by default `server_user()`."""
+        spec = folder_keeper.Spec(engine, **what)
+        self._spec = spec._replace(run_as=(run_as or server_user()) if spec.server and os.geteuid() == 0 else None)
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._state = _State()
+
+    @property
+    def folder(self) -> Path:
+        """The private folder (mode 700). Raises RuntimeError before `start`."""
+        if self._state.folder is None:
+            raise RuntimeError("a private folder does not exist before start()")
+        return self._state.folder
+
+    @property
+    def installation(self) -> Path | None:
+        """The directory of the server's programs: the given one, or its copy in the folder."""
+        return self._state.installation or (Path(self._spec.installation) if self._spec.installation else None)
+
+    @property
+    def server_pid(self) -> int | None:
+        """Process id of the server; None if there is no server or it has not started yet."""
+        return self._state.server_pid
+
+    def start(self, timeout: float) -> Self:
+        """Makes the folder, runs the setup, and starts the server process (which may not answer yet).
+
+        Raises EnvironmentMissing if that fails or takes longer than `timeout` seconds; then nothing is left behind.
+        """
+        base = base_directory()
+        self._state = _State()
+        if sys.platform == "win32":
+            self._state.folder = Path(tempfile.mkdtemp(prefix=f"keybench-{self._spec.engine}-", dir=base))
+            self._state.started = True
+            atexit.register(self.stop)
+            return self
+        self._check(base)
+        spec = self._spec._replace(base=str(base), runner=os.getpid())
+        deadline = time.monotonic() + timeout
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-P", "-m", folder_keeper.__name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            self._write(json.dumps(spec._asdict(), default=str).encode() + b"\n")
+            while not self._state.started:
+                self._receive(deadline - time.monotonic())
+                if self._state.failure:
+                    raise EnvironmentMissing(self._explain(f"cannot be set up: {self._state.failure}"))
+                if not self._state.started and time.monotonic() >= deadline:
+                    raise EnvironmentMissing(self._explain(f"was not set up within {timeout:g} s"))
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def restart(self, timeout: float) -> None:
+        """Ends the server in order and starts it again on the same files (it may not answer yet).
+
+        Raises EnvironmentMissing if that fails or takes longer than `timeout` seconds.
+        """
+        before, deadline = self.server_pid, time.monotonic() + timeout
+        self._write(folder_keeper.RESTART)
+        while self.server_pid == before:
+            self._receive(deadline - time.monotonic())
+            if self._state.ended or time.monotonic() >= deadline:
+                raise EnvironmentMissing(self._explain("could not be restarted"))
+
+    def alive(self) -> bool:
+        """Whether the server is still running; without a server, whether the folder's keeper is."""
+        self._drain()
+        return self._state.started and not self._state.ended
+
+    def log_tail(self) -> str:
+        """The last lines of the server's log, even after the server has died."""
+        self._drain()
+        return (folder_keeper.log_tail(self._state.folder) if self._state.folder else "") or self._state.log
+
+    def stop(self) -> None:
+        """Stops the server, removes the folder, and waits until both are gone. A second call does nothing."""
+        self._state.ended = True
+        if sys.platform == "win32" and self._state.folder:
+            shutil.rmtree(self._state.folder, ignore_errors=True)
+        if self._keeper is None:
+            return
+        process, self._keeper = self._keeper, None
+        try:
+            if process.stdin:
+                with suppress(BrokenPipeError):  # the keeper has already ended
+                    process.stdin.write(b"stop\n")  # closing is not enough: a forked worker may hold the pipe open
+                    process.stdin.close()
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()  # the parent-death signal ends the server, and the next start removes the folder
+            process.wait()
+        finally:
+            if process.stdout:
+                process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _check(self, base: Path) -> None:
+        if not base.is_dir():
+            raise EnvironmentMissing(
+                f"the directory {base} for private servers is not there: create it or set KEYBENCH_TMP."
+            )
+        socket = f"{base}/{PREFIX}{self._spec.engine}-00000000{_SOCKET_NAME}"
+        if self._spec.server and len(os.fsencode(socket)) >= _SOCKET_LIMIT:
+            raise EnvironmentMissing(
+                f"the directory {base} is too long for a server's socket, whose path must stay below {_SOCKET_LIMIT} "
+                "characters: set KEYBENCH_TMP to a shorter one, such as /tmp."
+            )
+
+    def _explain(self, problem: str) -> str:
+        text = self.log_tail()
+        lines = f" The end of its log:\n{text}" if text else ""
+        server = f"the private {self._spec.engine} server"
+        return f"{server} {problem.rstrip('.')}.{lines}\nFix that, or choose another --server."
+
+    def _write(self, line: bytes) -> None:
+        stream = self._keeper.stdin if self._keeper else None
+        if stream:
+            with suppress(BrokenPipeError):  # the keeper has already ended; its messages are read next
+                stream.write(line)
+                stream.flush()
+
+    def _drain(self) -> None:
+        while self._keeper and not self._state.ended and self._receive(0):
+            continue
+
+    def _receive(self, timeout: float) -> bool:
+        """Waits up to `timeout` seconds for output of the keeper and processes it. Returns whether there was any."""
+        stream = self._keeper.stdout if self._keeper else None
+        if stream is None or not _readable(stream.fileno(), timeout):
+            return False
+        part = os.read(stream.fileno(), 65536)
+        self._state.feed(part)
+        return bool(part)
+
+
+def _readable(descriptor: int, timeout: float) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(max(0.0, timeout) * 1000))
+
 
 START_SECONDS = 60.0
 

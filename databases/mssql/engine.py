@@ -16,7 +16,7 @@ from keybench.databases.core import questions as ask
 from keybench.databases.core.questions import EVERY_LAYOUT, ONE_WRITER, REBUILT, WITH_A_PAST
 from keybench.databases.core.server_engine import ServerEngine
 from keybench.databases.hosting.docker_daemon import missing as without_containers
-from keybench.databases.mssql import container, ddl, drivers, settings
+from keybench.databases.mssql import connection, container, ddl, settings
 from keybench.databases.registry import choices_without_docker
 from keybench.model.column import Column
 from keybench.model.load_path import Transport
@@ -133,7 +133,7 @@ class SqlServer(ServerEngine):
         """Why a container cannot be started here; empty where it can."""
         if server not in self.servers:
             return f"SQL Server has no server kind {server}: {_alternatives()}"
-        return without_containers("SQL Server", _alternatives()) or container.missing() or drivers.missing()
+        return without_containers("SQL Server", _alternatives()) or container.missing() or connection.missing()
 
     def refuses(self, path: Transport, server: str) -> str:
         """Why rows cannot take that path; bulk copy is mssql-python's alone."""
@@ -141,7 +141,7 @@ class SqlServer(ServerEngine):
             return super().refuses(path, server)
         from keybench.databases.mssql.settings import options_of
 
-        return drivers.without_bulk(options_of(server) if "://" in server else settings.options({}))
+        return connection.without_bulk(options_of(server) if "://" in server else settings.options({}))
 
     def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:
         """The address of a mssql:// URL."""

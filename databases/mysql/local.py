@@ -16,8 +16,7 @@ from pathlib import Path
 import keybench
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container, docker_daemon, private_server
-from keybench.databases.hosting.private_folder import PrivateFolder
-from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
+from keybench.databases.hosting.private_server import START_SECONDS, PrivateFolder, PrivateServer
 from keybench.databases.mysql.ddl import SCHEMA
 from keybench.databases.mysql.flavour import Flavour, flavour_of, option
 from keybench.errors import EnvironmentMissing, UsageError
@@ -78,7 +77,7 @@ def installer() -> Path | None:
 
 
 def account() -> str | None:
-    """The user that packages of these servers make, where it is there; else None: `private_folder` chooses one."""
+    """The user that packages of these servers make, where it is there; else None: `private_server` chooses one."""
     return "mysql" if os.geteuid() == 0 and "mysql" in {entry.pw_name for entry in pwd.getpwall()} else None
 
 

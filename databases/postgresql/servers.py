@@ -19,8 +19,7 @@ from pathlib import Path
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container, docker_daemon, private_server
 from keybench.databases.hosting.container import ContainerServer, Recipe
-from keybench.databases.hosting.private_folder import PrivateFolder
-from keybench.databases.hosting.private_server import START_SECONDS, PrivateServer
+from keybench.databases.hosting.private_server import START_SECONDS, PrivateFolder, PrivateServer
 from keybench.databases.postgresql.ddl import OLDEST, QUIET_INITDB, SCHEMA, USER
 from keybench.errors import EnvironmentMissing, UsageError
 

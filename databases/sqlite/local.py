@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from keybench.databases.contract.roles import Address, Provision, Settings
-from keybench.databases.hosting.private_folder import PrivateFolder
+from keybench.databases.hosting.private_server import PrivateFolder
 
 _START_SECONDS = 10.0
 

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from keybench.databases.hosting.private_folder import PrivateFolder
+from keybench.databases.hosting.private_server import PrivateFolder
 
 
 def sleeper() -> PrivateFolder:

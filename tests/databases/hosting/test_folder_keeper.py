@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from keybench import locked_folder
-from keybench.databases.hosting.private_folder import PrivateFolder
+from keybench.databases.hosting.private_server import PrivateFolder
 from tests.databases.waiting import wait_while
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keybench.databases.hosting.private_folder import PrivateFolder, base_directory, server_user
+from keybench.databases.hosting.private_server import PrivateFolder, base_directory, server_user
 from keybench.errors import EnvironmentMissing
 from tests.databases.waiting import wait_while
 

@@ -3,7 +3,7 @@
 import pytest
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.mssql import drivers
+from keybench.databases.mssql import connection
 from tests.databases.mssql.recording import Record, RecordingMssqlPython, RecordingPyOdbc
 
 PARAMETERS = {"host": "db.example", "port": "1433", "user": "bench", "database": "keybench"}
@@ -14,7 +14,7 @@ def record(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> R
     """Of mssql-python; with the parameter `pyodbc`, of pyodbc."""
     record = Record(driver=getattr(request, "param", "mssql-python"))
     driver = RecordingMssqlPython if record.driver == "mssql-python" else RecordingPyOdbc
-    monkeypatch.setattr(drivers, "load", lambda _options: driver(record))
+    monkeypatch.setattr(connection, "load", lambda _options: driver(record))
     return record
 
 

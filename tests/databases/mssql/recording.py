@@ -13,7 +13,7 @@ import mssql_python
 from mssql_python.connection import Connection as RealConnection
 from mssql_python.cursor import Cursor as RealCursor
 
-from keybench.databases.mssql.drivers import MssqlPython, PyOdbc
+from keybench.databases.mssql.connection import MssqlPython, PyOdbc
 from tests.databases import recording
 from tests.databases.recording import Calls, Rows, check
 

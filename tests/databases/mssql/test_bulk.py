@@ -10,8 +10,8 @@ from mssql_python.cursor import Cursor as RealCursor
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
-from keybench.databases.mssql import connection, drivers
-from keybench.databases.mssql.drivers import MssqlPython
+from keybench.databases.mssql import connection
+from keybench.databases.mssql.connection import MssqlPython
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError
@@ -69,7 +69,7 @@ def test_the_real_driver_accepts_the_call_and_its_error_is_a_server_error(addres
 @pytest.mark.usefixtures("environment")
 def test_a_driver_without_bulk_copy_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     url = "mssql://bench@db.example/bench"
-    monkeypatch.setattr(drivers, "installed", lambda: ("mssql-python", "pyodbc"))
+    monkeypatch.setattr(connection, "installed", lambda: ("mssql-python", "pyodbc"))
     assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == ENGINE.refuses("rows", url) == ""
     assert ENGINE.refuses("bulk", f"{url}?driver=pyodbc") == NO_BULK
     assert ENGINE.refuses("rows", f"{url}?driver=pyodbc") == ""
@@ -78,7 +78,7 @@ def test_a_driver_without_bulk_copy_is_refused_beforehand(monkeypatch: pytest.Mo
     assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == NO_BULK
     assert ENGINE.refuses("bulk", f"{url}?driver=mssql-python") == ""
     monkeypatch.delenv("KEYBENCH_MSSQL_DRIVER")
-    monkeypatch.setattr(drivers, "installed", lambda: ("pyodbc",))
+    monkeypatch.setattr(connection, "installed", lambda: ("pyodbc",))
     assert ENGINE.refuses("bulk", "container") == NO_BULK
-    monkeypatch.setattr(drivers, "installed", lambda: ())
+    monkeypatch.setattr(connection, "installed", lambda: ())
     assert ENGINE.refuses("bulk", "container") == ""  # `missing` reports that none is installed

@@ -83,7 +83,7 @@ def test_no_container_is_made_without_the_licence_or_with_too_little_memory(monk
 @pytest.mark.usefixtures("daemon")
 def test_a_driver_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACCEPT_EULA", "Y")
-    monkeypatch.setattr("keybench.databases.mssql.drivers.installed", tuple)
+    monkeypatch.setattr("keybench.databases.mssql.connection.installed", tuple)
     assert ENGINE.missing("container") == (
         "SQL Server needs a driver: pip install 'keybench[mssql]' (mssql-python, with Microsoft's ODBC driver)."
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from keybench.databases.mssql import connection, drivers, owned_schema
+from keybench.databases.mssql import connection, owned_schema
 from keybench.databases.mssql.connection import error_text
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.settings import address_of, options
@@ -63,7 +63,7 @@ def silent_port() -> socket.socket:
 
 
 def test_a_silent_port_is_given_up_within_the_login_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drivers, "LOGIN_SECONDS", 1)
+    monkeypatch.setattr(connection, "LOGIN_SECONDS", 1)
     with silent_port() as silent:
         port = silent.getsockname()[1]
         begin = time.monotonic()
@@ -76,13 +76,13 @@ def test_a_silent_port_is_given_up_within_the_login_timeout(monkeypatch: pytest.
 
 
 def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Record, monkeypatch) -> None:
-    class Refusing(type(drivers.load(options({})))):  # type: ignore[misc]
+    class Refusing(type(connection.load(options({})))):  # type: ignore[misc]
         def connect(self, text: str, options: object) -> object:
             from tests.databases.mssql.recording import mssql_python
 
             raise mssql_python.OperationalError("Connection operation failed", "Failed to load the driver. Please read")
 
-    monkeypatch.setattr(drivers, "load", lambda _options: Refusing(record))
+    monkeypatch.setattr(connection, "load", lambda _options: Refusing(record))
     assert str(failure(ENGINE, "mssql://sa@h")) == (
         "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
         "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
@@ -91,7 +91,7 @@ def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Rec
 
 @pytest.mark.parametrize("name", ["mssql-python", "pyodbc"])
 def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(drivers, "installed", tuple)
+    monkeypatch.setattr(connection, "installed", tuple)
     assert (
         str(failure(ENGINE, f"mssql://h?driver={name}")) == f"the driver {name} is not installed: pip install {name}."
     )
@@ -99,13 +99,13 @@ def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: py
 
 
 def test_a_wrong_password_gives_the_servers_message_without_the_password(record: Record, monkeypatch) -> None:
-    class Refusing(type(drivers.load(options({})))):  # type: ignore[misc]
+    class Refusing(type(connection.load(options({})))):  # type: ignore[misc]
         def connect(self, text: str, options: object) -> object:
             from tests.databases.mssql.recording import ServerSaysNo
 
             raise ServerSaysNo(f"Login failed for user 'sa'. ({PASSWORD})")
 
-    monkeypatch.setattr(drivers, "load", lambda _options: Refusing(record))
+    monkeypatch.setattr(connection, "load", lambda _options: Refusing(record))
     error = failure(ENGINE, f"mssql://sa:{QUOTED}@db.example")
     assert str(error) == (
         "SQL Server at db.example:1433 cannot be reached: Login failed for user 'sa'. (***).\n"
