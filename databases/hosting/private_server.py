@@ -34,9 +34,16 @@ from keybench.locked_folder import PREFIX, base_directory
 if sys.platform != "win32":
     import pwd
 
+START_SECONDS = 60.0
+
+_RESTART_SECONDS = 150.0
+_STOP_SECONDS = 30.0
+_POLL_SECONDS = 0.02
 _SOCKET_LIMIT = 100
 _SOCKET_NAME = "/.s.PGSQL.00000.lock"
-_STOP_SECONDS = 30.0
+_UNPACKED = Path(keybench.__file__).parents[1] / "build" / "versions"
+
+Connection = TypeVar("Connection")
 
 
 def server_user() -> str | None:
@@ -249,14 +256,6 @@ def _readable(descriptor: int, timeout: float) -> bool:
     return bool(poll.poll(max(0.0, timeout) * 1000))
 
 
-START_SECONDS = 60.0
-
-_RESTART_SECONDS = 150.0
-_POLL_SECONDS = 0.02
-
-Connection = TypeVar("Connection")
-
-
 class PrivateServer(Provision):
     """A server that keybench starts and that ends with keybench. `timeout` is for the whole start, in seconds."""
 
@@ -312,9 +311,6 @@ class PrivateServer(Provision):
             f"the private {self._title} server {problem}. The end of its log:\n{self.log_tail()}\n"
             "Fix that, or choose another --server."
         )
-
-
-_UNPACKED = Path(keybench.__file__).parents[1] / "build" / "versions"
 
 
 def variable(engine: str) -> str:
