@@ -107,6 +107,10 @@ class MySqlEngine(ServerEngine):
 
         return address_of(self.flavour, url)
 
+    def inspects(self, target: str) -> bool:
+        """Whether it is a mysql:// or mariadb:// URL."""
+        return self.reached_by(target)
+
     def inspector(self, target: str) -> Inspector:
         """A read-only connection to the server of a URL, of either flavour, as both have mysql:// URLs."""
         from keybench.databases.mysql.probes.inspection.inspector import MySqlInspector
