@@ -11,7 +11,7 @@ from keybench.advice.figure import Figure
 from keybench.advice.ranking import Judged
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.sizes import digits
-from keybench.results.plots.canvas import KINDS, drawing, styles
+from keybench.results.plots.canvas import KINDS, styles
 from keybench.results.plots.charts import BarPart, Dot, Panel, dot_plot, stacked_bars
 from keybench.results.plots.panels import PlotRow
 
@@ -37,8 +37,7 @@ def pictures(answer: Answer) -> list[Picture]:
     rows = [
         PlotRow(one.candidate.label, "" if one.meets else "misses a need", looks[one.candidate.label]) for one in shown
     ]
-    with drawing():
-        return [_moved(answer, shown, rows), _index(shown, rows), _splits(shown, rows)]
+    return [_moved(answer, shown, rows), _index(shown, rows), _splits(shown, rows)]
 
 
 def _shown(answer: Answer) -> list[Judged]:

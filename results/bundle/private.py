@@ -77,9 +77,9 @@ def public_environment(environment: Environment) -> Environment:
 
 def public_trial(trial: Trial) -> Trial:
     """The trial without messages of errors, series and pictures' data; texts that could name a place are left out."""
-    readings = tuple(
-        replace(one, reason=public_text(one.reason), subject=_subject(one.subject)) for one in trial.readings
-    )
+    public = [replace(one, reason=public_text(one.reason), subject=_subject(one.subject)) for one in trial.readings]
+    # Writers whose names are left out are one.
+    readings = {(one.metric, one.subject): one for one in public}
     return replace(
         trial,
         server=trial.server if trial.database == NO_DATABASE else _server(trial.server),
@@ -87,7 +87,7 @@ def public_trial(trial: Trial) -> Trial:
         scenario=public_text(trial.scenario, "own"),
         error=FAILED if trial.error else "",
         traceback="",
-        readings=_distinct(readings),
+        readings=tuple(readings.values()),
         series=(),
         blobs=(),
     )
@@ -140,11 +140,6 @@ def _subject(subject: Subject) -> Subject:
     if subject.kind == SubjectKind.WRITER and names_a_place(subject.name):
         return Subject.writer("writer")
     return subject
-
-
-def _distinct(readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
-    """The readings, once for each metric and subject: writers whose names are left out are one."""
-    return tuple({(one.metric, one.subject): one for one in readings}.values())
 
 
 def _command(run: Run, scenario: str) -> str:

@@ -21,7 +21,6 @@ from keybench.results.check.baseline import LIMITS, Baseline, load, measure, mer
 from keybench.results.check.gate import REGRESSIONS, CheckFinding, Kind, Outcome, decide
 from keybench.results.comparison import Conditions, markdown_table
 from keybench.results.store.database import Store
-from keybench.results.store.records import Run
 
 app = cli.application()
 
@@ -74,7 +73,10 @@ def check(
         checked = store.run(run)
         trials = store.trials(checked.id)
         if not trials:
-            raise UsageError(f"run {checked.id} holds no trials, so there is nothing to check: {_go_on(checked)}.")
+            raise UsageError(
+                f"run {checked.id} holds no trials, so there is nothing to check: go on with `keybench run --resume "
+                f"{checked.id}`, or name another run."
+            )
         now = measure(checked, trials, store.environments(checked.id), limits)
     outcome = decide(now, old, limits)
     doubts = warnings(checked, trials, ()) if outcome.of_kind("slower", "unclear") else []
@@ -102,10 +104,6 @@ def check(
     if not as_json:
         sys.stdout.write(f"{baseline}: {'written' if changed else 'says so already'}\n")
     return 0
-
-
-def _go_on(run: Run) -> str:
-    return f"go on with `keybench run --resume {run.id}`, or name another run"
 
 
 def _limits(of_baseline: Mapping[Metric, float], options: Sequence[str]) -> dict[Metric, float]:

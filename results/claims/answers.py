@@ -11,7 +11,6 @@ from textwrap import TextWrapper
 from typing import Literal, get_args
 
 from keybench.model.names import NO_DATABASE
-from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import ARITHMETIC, Claim, ClaimQuestion, claims
 from keybench.results.claims.estimate import ClaimAnswer, NoAnswer, TrialGroup, estimate, shown, trial_groups
@@ -162,7 +161,8 @@ def _row(row: ClaimRow, question: ClaimQuestion, group: TrialGroup, answer: Clai
     """The row of a question that the group answers."""
     verdict, reason = judge(question, answer)
     # Variants of a page model contain a rule that no live server has confirmed.
-    variants = {model for arm in _arms(group, question) for model in arm.predicted if model.name}
+    arms = [arm for side in question.sides if (arm := group.arm(side))]
+    variants = {model for arm in arms for model in arm.predicted if model.name}
     for variant in sorted(variants) if group.modelled else ():
         other = estimate(group, question, variant)
         if isinstance(other, ClaimAnswer) and judge(question, other)[0] != verdict:
@@ -182,10 +182,6 @@ def _row(row: ClaimRow, question: ClaimQuestion, group: TrialGroup, answer: Clai
         run=group.run.id,
     )
     return _answered(row, answer, answer.text(question.unit), verdict, reason)
-
-
-def _arms(group: TrialGroup, question: ClaimQuestion) -> list[Arm]:
-    return [arm for side in question.sides if (arm := group.arm(side))]
 
 
 def _answered(row: ClaimRow, answer: ClaimAnswer, ours: str, verdict: Verdict, reason: str) -> ClaimRow:

@@ -142,7 +142,8 @@ def estimate(group: TrialGroup, question: ClaimQuestion, of: Subject = KEY) -> C
         first, last = _growth(arms[0], question.chunks)
         return _summary(question, last, first, "measured") or NoAnswer(_absent(arms[:1], question, last))
     values = [arm.values(question.metric, of) or arm.values(question.metric) for arm in arms]
-    origin = "modelled" if group.modelled else _origin(arms, question.metric)
+    origins = set[str]().union(*(arm.origins(question.metric) for arm in arms))
+    origin = "modelled" if group.modelled else "derived" if "derived" in origins else "measured"
     if question.compare == "value":
         divisor = float(group.rows) if question.per == "row" else 1.0
         answer = _summary(question, values[0], dict.fromkeys(values[0], divisor), origin)
@@ -186,12 +187,6 @@ def _absent(arms: list[Arm], question: ClaimQuestion, *values: Mapping[int, floa
     errors = [trial.error for trial in lacking[0].failed]
     why = [*lacking[0].reasons(question.metric), *errors, "nothing was recorded"][0].rstrip(".")
     return f"No {title} of {lacking[0].layout}: {why}."
-
-
-def _origin(arms: list[Arm], metric: Metric) -> str:
-    """The origin of values from a server: derived if any of them is, else measured."""
-    origins = set[str]().union(*(arm.origins(metric) for arm in arms))
-    return "derived" if "derived" in origins else "measured"
 
 
 def _summary(

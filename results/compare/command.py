@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from math import isnan
 from typing import Annotated, Any
@@ -109,20 +109,16 @@ def _compare(a: str, b: str, form: Format, metric: str, results: str) -> int:
     with Store.open(results, write=False) as store:
         before = side(store, a)
         before, after = (before, side(store, b, before)) if b else against_control(before)
-    texts_by_run = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
+    doubts = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
+    named = [text if len(doubts) == 1 else f"{run}: {text}" for run, texts in doubts.items() for text in texts]
     if before.name == after.name:
         raise UsageError(f"{before.name} is compared with itself: name another run, or another part of it.")
     comparison = compared(before, after, chosen)
-    sys.stdout.write(write(comparison, form, _named(texts_by_run), every=bool(metric)))
+    sys.stdout.write(write(comparison, form, named, every=bool(metric)))
     if any(row.compared for row in comparison.rows):
         return 0
     sys.stderr.write(f"keybench: {_nothing(comparison)}\n")
     return INCONCLUSIVE
-
-
-def _named(texts_of: Mapping[str, Sequence[str]]) -> list[str]:
-    """Each warning, prefixed with its run if there are two runs."""
-    return [text if len(texts_of) == 1 else f"{run}: {text}" for run, texts in texts_of.items() for text in texts]
 
 
 def _nothing(comparison: Comparison) -> str:

@@ -1,33 +1,25 @@
 """A canvas measured in pixels, its SVG, ready to stand inside a page, and the colours and markers of all plots.
 
-Text stays text: it can be searched and selected, and takes the page's font. matplotlib draws with stand-in colours;
-`css_colours` replaces them by CSS variables with a fallback. So a page can have a dark mode, and a figure taken out of
-the page still has its colours.
+Text stays text: it can be searched and selected, and takes the page's font. Colours are CSS variables with a fallback,
+so a page can have a dark mode, and a figure taken out of the page still has its colours.
 """
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 from xml.sax.saxutils import escape
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 from matplotlib.markers import MarkerStyle
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 from numpy.typing import NDArray
 
 # Name of the CSS variable, and its fallback on white.
-_VARIABLES: Final = {
+_FALLBACKS: Final = {
     "ink": "#1f2328",
     "soft": "#656d76",
     "rule": "#dfe3e8",
@@ -57,16 +49,18 @@ _VARIABLES: Final = {
     "w6": "#97c93c",
     "w7": "#d8bd12",
 }
-_STAND_IN: Final = {name: f"#0000{place + 1:02x}" for place, name in enumerate(_VARIABLES)}
-_VARIABLE_OF: Final = {stand_in: f"var(--{name}, {_VARIABLES[name]})" for name, stand_in in _STAND_IN.items()}
-_STAND_INS: Final = re.compile("|".join(_VARIABLE_OF))
 
-INK, SOFT, RULE, PAPER = (_STAND_IN[name] for name in ("ink", "soft", "rule", "paper"))
-KINDS: Final = tuple(_STAND_IN[name] for name in ("k1", "k2", "k3"))
+
+def _css(name: str) -> str:
+    return f"var(--{name}, {_FALLBACKS[name]})"
+
+
+INK, SOFT, RULE, PAPER = (_css(name) for name in ("ink", "soft", "rule", "paper"))
+KINDS: Final = tuple(_css(name) for name in ("k1", "k2", "k3"))
 """Calm, noticeable, loud: for the parts of a whole."""
-PLAIN: Final = _STAND_IN["k4"]
-_RAMP: Final = tuple(_STAND_IN[f"w{number}"] for number in range(8))
-_COLOURS: Final = tuple(_STAND_IN[f"c{number}"] for number in range(10))
+PLAIN: Final = _css("k4")
+_RAMP: Final = tuple(_css(f"w{number}") for number in range(8))
+_COLOURS: Final = tuple(_css(f"c{number}") for number in range(10))
 _MARKERS: Final = "osD^vPX<>p"
 
 
@@ -91,16 +85,6 @@ def styles(names: Iterable[str], reference: str) -> dict[str, Style]:
 def ramp(count: int) -> list[str]:
     """`count` colours in a visible order; they repeat after eight."""
     return [_RAMP[i * 8 // max(count, 4)] for i in range(count)]
-
-
-def css_colour(stand_in: str) -> str:
-    """The CSS variable of one stand-in colour."""
-    return _VARIABLE_OF[stand_in]
-
-
-def css_colours(svg: str) -> str:
-    """The SVG with CSS variables in place of the stand-in colours. It must not hold text from outside."""
-    return _STAND_INS.sub(lambda match: _VARIABLE_OF[match[0]], svg)
 
 
 SIZE: Final = 12.0
@@ -150,26 +134,16 @@ _BASELINE: Final = 0.36
 """Distance of a line's baseline from its middle, in font sizes."""
 
 _UNPRINTABLE: Final = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that XML forbids."""
 _FONT: Final = "font-family: 'DejaVu Sans', sans-serif"
-_LEVEL: Final = re.compile(r"M (\S+) (\S+) \nL (\S+) \2 (?=\n|\")")
-"""Horizontal strokes: most of a picture of points consists of them."""
-_ID: Final = re.compile(r'(\s)id="([^"]+)"')
-_SPACES: Final = re.compile(r"\s*\n?([MLHCQz])\s*(?=[-\d.\"])")
-"""Spaces that a path does not need."""
+_COMMANDS: Final = {1: "M", 2: "L", 4: "C"}
+"""SVG's commands for matplotlib's codes of a path; 79 closes it."""
 
-_SETTINGS: Final[Any] = {
-    "svg.hashsalt": "keybench",
-    "hatch.linewidth": 0.8,
-}
+Hatch = Literal["", "/", "\\", "x"]
+_STROKES: Final[dict[Hatch, str]] = {"/": "M0 6L6 0", "\\": "M0 0L6 6", "x": "M0 6L6 0M0 0L6 6"}
+"""The strokes of a hatch in a square of six pixels; they have the colour of the paper."""
 
 Align = Literal["left", "center", "right"]
-
-
-@contextmanager
-def drawing() -> Iterator[None]:
-    """Sets matplotlib's settings for our figures, and restores them."""
-    with mpl.rc_context(_SETTINGS):
-        yield
 
 
 class Canvas:
@@ -178,11 +152,8 @@ class Canvas:
     def __init__(self, height: float, width: float = WIDTH) -> None:
         self.width = width
         self.height = height
-        self._figure = Figure(figsize=(width / 72, height / 72), dpi=72)
-        self._figure.patch.set_visible(False)
-        FigureCanvasSVG(self._figure)
+        self._paths: list[str] = []
         self._texts: list[str] = []
-        self._pixels = Affine2D().scale(1 / width, -1 / height).translate(0, 1) + self._figure.transFigure
 
     def text(
         self,
@@ -195,39 +166,59 @@ class Canvas:
         fontsize: float = SIZE,
         **style: str,
     ) -> None:
-        """One line of text, vertically centred on the point; `style` holds SVG attributes, with _ in place of -.
-
-        It is written straight into the SVG: matplotlib would measure each glyph, which the browser does anyway.
-        """
+        """One line of text, vertically centred on the point; `style` holds SVG attributes, with _ in place of -."""
         anchor = {"left": "", "center": ' text-anchor="middle"', "right": ' text-anchor="end"'}[ha]
         more = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in style.items())
+        printable = _UNPRINTABLE.sub("\ufffd", text)
         self._texts.append(
             f'<text x="{x:.1f}" y="{y + _BASELINE * fontsize:.1f}"{anchor} font-size="{fontsize:g}" '
-            f'style="fill: {css_colour(color)}"{more}>{escape(_printable(text))}</text>'
+            f'style="fill: {color}"{more}>{escape(printable)}</text>'
         )
 
-    def path(
-        self, points: NDArray[np.float64], codes: Sequence[int] | None = None, *, digits: int = 1, **style: Any
-    ) -> None:
+    def path(self, points: NDArray[np.float64], codes: Sequence[int] = (), *, digits: int = 1, **style: Any) -> None:
         """A path through (n, 2) pixels, rounded to `digits`; `codes` are matplotlib's, by default one line."""
-        path = Path(np.round(points, digits), codes)
-        path.should_simplify = False
-        self._figure.add_artist(PathPatch(path, transform=self._pixels, **{"facecolor": "none", **style}))
+        places = [f"{x:g} {y:g}" for x, y in np.round(points, digits).tolist()]
+        steps, before = [], 0
+        for code, place in zip(codes or [1] + [2] * (len(places) - 1), places, strict=True):
+            # The points of a curve follow one command.
+            steps.append("z" if code == 79 else f" {place}" if code == before == 4 else _COMMANDS[code] + place)
+            before = code
+        self._add("".join(steps), **style)
+
+    def _add(
+        self,
+        path: str,
+        *,
+        edgecolor: str = "none",
+        facecolor: str = "none",
+        linewidth: float = 1.0,
+        dashes: Sequence[float] = (),
+        alpha: float = 1.0,
+        hatch: Hatch = "",
+    ) -> None:
+        """A path in SVG's words; `dashes` are in widths of the line."""
+        style = f"fill: {facecolor}; opacity: {alpha:.3g}"
+        if edgecolor != "none":
+            style += f"; stroke: {edgecolor}; stroke-width: {linewidth:g}"
+            style += f"; stroke-dasharray: {','.join(f'{part * linewidth:g}' for part in dashes)}" if dashes else ""
+        self._paths.append(f'<path d="{path}" style="{style}"/>')
+        if hatch:
+            place = tuple(_STROKES).index(hatch)
+            self._paths.append(f'<path d="{path}" style="fill: url(#{{prefix}}-hatch{place}); opacity: {alpha:.3g}"/>')
 
     def points(self, points: NDArray[np.float64], colour: str, size: float = 1.6) -> None:
         """A small square at each of (n, 2) pixels, all in one path: one marker each would take four times the bytes."""
         if len(points):
-            ends = np.repeat(points, 2, axis=0)
-            ends[::2, 0] -= size / 2
-            ends[1::2, 0] += size / 2
-            self.path(ends, [1, 2] * len(points), edgecolor=colour, linewidth=size, capstyle="butt")
+            lines = (f"M{x - size / 2:.1f} {y:.1f}H{x + size / 2:.1f}" for x, y in points.tolist())
+            self._add("".join(lines), edgecolor=colour, linewidth=size)
 
     def bars(self, boxes: NDArray[np.float64], **style: Any) -> None:
         """Filled rectangles in one path; (n, 4) pixels: left, top, right, bottom."""
         if len(boxes):
-            left, top, right, bottom = boxes.T
-            corners = np.stack([left, top, right, top, right, bottom, left, bottom, left, top], axis=1)
-            self.path(corners.reshape(-1, 2), [1, 2, 2, 2, 79] * len(boxes), **{"linewidth": 0, **style})
+            shapes = (
+                f"M{left:.1f} {top:.1f}H{right:.1f}V{bottom:.1f}H{left:.1f}z" for left, top, right, bottom in boxes
+            )
+            self._add("".join(shapes), **style)
 
     def interval(self, low: float, high: float, y: float, colour: str) -> None:
         """A thick horizontal line between two places; nothing if it has no length."""
@@ -237,12 +228,12 @@ class Canvas:
     def marker(self, x: float, y: float, style: Style, size: float = 6.5, *, hollow: bool = False) -> None:
         """The marker of that style."""
         points, codes = _shape(style.marker)
-        look = {"facecolor": PAPER, "linewidth": 1.4} if hollow else {"facecolor": style.colour, "linewidth": 0}
-        self.path(points * size + (x, y), codes, digits=2, edgecolor=style.colour, **look)
+        look = {"facecolor": PAPER, "edgecolor": style.colour} if hollow else {"facecolor": style.colour}
+        self.path(points * size + (x, y), codes, digits=2, linewidth=1.4, **look)
 
-    def swatch(self, x: float, y: float, colour: str, hatch: str = "") -> None:
+    def swatch(self, x: float, y: float, colour: str, hatch: Hatch = "") -> None:
         """A small filled square; the point is the middle of its left side."""
-        self.bars(np.array([[x, y - 5, x + 10, y + 5]]), **fill(colour, hatch))
+        self.bars(np.array([[x, y - 5, x + 10, y + 5]]), facecolor=colour, hatch=hatch)
 
     def line(self, x: float, y: float, length: float, **style: Any) -> None:
         """A horizontal line that begins at the point."""
@@ -250,43 +241,24 @@ class Canvas:
 
     def svg(self, prefix: str) -> str:
         """The picture as an SVG element; `prefix` makes its ids unique on the page."""
-        buffer = io.StringIO()
-        self._figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-        drawn, _, end = buffer.getvalue().rpartition("</svg>")
+        drawn = "\n".join(self._paths).replace("{prefix}", prefix)
+        hatches = "".join(
+            f'<pattern id="{prefix}-hatch{place}" width="6" height="6" patternUnits="userSpaceOnUse">'
+            f'<path d="{strokes}" style="fill: none; stroke: {PAPER}; stroke-width: 0.8"/></pattern>'
+            for place, strokes in enumerate(_STROKES.values())
+            if f"#{prefix}-hatch{place}" in drawn
+        )
         texts = "\n".join(self._texts)
-        return f'{_clean(drawn, prefix)}<g style="{_FONT}">\n{texts}\n</g>\n</svg>{end}'
+        return (
+            f'<svg viewBox="0 0 {self.width:g} {self.height:g}" aria-hidden="true" focusable="false">'
+            f'<defs>{hatches}</defs>\n<g stroke-linejoin="round">\n{drawn}\n</g>\n<g style="{_FONT}">\n{texts}\n</g>\n'
+            "</svg>\n"
+        )
 
 
 @cache
-def _shape(marker: str) -> tuple[NDArray[np.float64], Sequence[int] | None]:
+def _shape(marker: str) -> tuple[NDArray[np.float64], Sequence[int]]:
     """A marker's path of height 1 around the origin, y downwards."""
     style = MarkerStyle(marker)
     path = style.get_path().transformed(style.get_transform() + Affine2D().scale(1, -1))
-    return np.asarray(path.vertices), None if path.codes is None else np.asarray(path.codes).tolist()
-
-
-def _printable(text: str) -> str:
-    """The text with a replacement character for each character that XML forbids."""
-    return _UNPRINTABLE.sub("\ufffd", text)
-
-
-def fill(colour: str, hatch: str = "") -> dict[str, Any]:
-    """Arguments of a filled patch; hatching is drawn in the colour of the paper."""
-    return {"facecolor": colour, "edgecolor": PAPER, "linewidth": 0.0, "hatch": hatch or None}
-
-
-def _clean(svg: str, prefix: str) -> str:
-    """matplotlib's SVG without prologue, metadata and fixed size, with unique ids and CSS variables for colours.
-
-    It holds no text from outside, so replacing in all of it is safe.
-    """
-    svg = svg[svg.index("<svg") :]
-    for element in ("metadata", "style"):  # a style element would apply to the whole page
-        svg = re.sub(rf"\s*<{element}\b.*?</{element}>", "", svg, flags=re.DOTALL)
-    svg = re.sub(
-        r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', r'<svg viewBox="\1" aria-hidden="true" focusable="false">', svg, count=1
-    )
-    svg = _SPACES.sub(r"\1", _LEVEL.sub(r"M\1 \2H\3", svg))
-    svg = _ID.sub(rf'\1id="{prefix}-\2"', svg)
-    svg = svg.replace('xlink:href="#', f'href="#{prefix}-').replace("url(#", f"url(#{prefix}-")
-    return css_colours(svg)
+    return np.asarray(path.vertices), () if path.codes is None else np.asarray(path.codes).tolist()

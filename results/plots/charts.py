@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import INK, SIZE, SMALL, SOFT, WIDTH, Canvas, fill, text_width
+from keybench.results.plots.canvas import INK, SIZE, SMALL, SOFT, WIDTH, Canvas, Hatch, text_width
 from keybench.results.plots.panels import GAP, LINE, NamedRows, Panels, PlotRow, Scale, ratio_limits
 
 _TICK: Final = 30.0
@@ -98,7 +98,7 @@ class BarPart:
     name: str
     values: Sequence[float | None]
     colour: str
-    hatch: str = ""
+    hatch: Hatch = ""
 
 
 def stacked_bars(
@@ -128,7 +128,7 @@ def stacked_bars(
         from_, to = (box.places(edges, 0.0)[:, 0] for edges in (begin[shown], (begin + length)[shown]))
         middle = table.centres[shown]
         bars = np.stack([from_, middle - 5.5, to, middle + 5.5], axis=1)
-        canvas.bars(bars, **fill(part.colour, part.hatch), **pale)
+        canvas.bars(bars, facecolor=part.colour, hatch=part.hatch, **pale)
         begin += length
     for text, shown_row, y in zip(totals, has, table.centres, strict=True):
         if shown_row:
@@ -152,8 +152,8 @@ def _legend(parts: Sequence[BarPart], width: float) -> list[list[tuple[float, Ba
     return lines
 
 
-_DASHED: Final = (0, (3, 2))
-_DOTTED: Final = (0, (1, 2))
+_DASHED: Final = (3, 2)
+_DOTTED: Final = (1, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,14 +197,14 @@ def curve_panels(
     _draw_legend(panels.canvas, mark_label if any(curve.mark for curve in shown) else "", reference and reference[1])
     for curve, box in zip(shown, panels.boxes, strict=True):
         if reference is not None and reference[0] is not curve:
-            box.line(x, reference[0].middle, SOFT, 1.0, linestyle=_DASHED)
+            box.line(x, reference[0].middle, SOFT, 1.0, dashes=_DASHED)
         if (curve.high > curve.low).any():
             box.band(x, curve.low, curve.high, curve.row.style.colour)
         box.line(x, curve.middle, curve.row.style.colour)
         if curve.point is not None:
             box.points(x[-1:], np.array([curve.point]), INK, 5.0)
         if curve.mark is not None:
-            box.upright(curve.mark, INK, linestyle=_DOTTED)
+            box.upright(curve.mark, INK, dashes=_DOTTED)
     return panels.canvas.svg(prefix)
 
 
@@ -215,5 +215,5 @@ def _draw_legend(canvas: Canvas, mark: str, reference: str | None) -> None:
         if text:
             canvas.text(x, 8, text, fontsize=SMALL, ha="right", color=SOFT)
             x -= text_width(text, SMALL) + 22
-            canvas.line(x, 8, 18, edgecolor=colour, linewidth=1.2, linestyle=dash)
+            canvas.line(x, 8, 18, edgecolor=colour, linewidth=1.2, dashes=dash)
             x -= 12

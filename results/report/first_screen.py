@@ -26,7 +26,7 @@ _MOST_ROWS: Final = 12
 
 
 def pictures(groups: Sequence[Group], styles: Styles) -> list[ReportFigure]:
-    """Time, density and splits of these groups, the first `MOST_GROUPS` of them; call it inside `drawing()`."""
+    """Time, density and splits of these groups, the first `MOST_GROUPS` of them."""
     shown = [group for group in groups if group.about == "index" and any(arm.good for arm in group.arms)][:MOST_GROUPS]
     return [_time(shown, styles), _density(shown, styles), _harm(shown, styles)] if shown else []
 
@@ -231,7 +231,15 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
         _column("Log", "bytes a row ↓", arms, lambda arm: _metric(arm, Metric.LOG_BYTES, group.rows)),
         _column("Index", "bytes a row ↓", arms, lambda arm: _metric(arm, Metric.INDEX_BYTES, group.rows)),
     ]
-    columns.append(_column("Pages", "measured" if not group.modelled else "leaf pages", arms, _pages, places=0))
+    columns.append(
+        _column(
+            "Pages",
+            "measured" if not group.modelled else "leaf pages",
+            arms,
+            lambda arm: _metric(arm, Metric.LEAF_PAGES),
+            places=0,
+        )
+    )
     if any(arm.values(Metric.LEAF_PAGES, MODEL) for arm in arms):
         cells = tuple(_predicted(arm) for arm in arms)
         columns.append(TableColumn("Pages", "predicted", cells))
@@ -266,10 +274,6 @@ def _known_splits(group: Group, arm: Arm) -> tuple[Summary | None, str]:
     known, modelled = splits_of(group, arm)
     _, marks = _metric(arm, Metric.INTERIOR_SPLITS)
     return known, MARKS["modelled"] if modelled else marks
-
-
-def _pages(arm: Arm) -> tuple[Summary | None, str]:
-    return _metric(arm, Metric.LEAF_PAGES)
 
 
 def _column(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
@@ -26,9 +25,9 @@ from keybench.model.names import CONTROL
 from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import MARGIN
 from keybench.results.atomic_file import atomic_file
-from keybench.results.claims.answers import ClaimRow, answers
+from keybench.results.claims.answers import answers
 from keybench.results.claims.estimate import trial_groups
-from keybench.results.plots.canvas import drawing, styles
+from keybench.results.plots.canvas import styles
 from keybench.results.report.first_screen import pictures
 from keybench.results.report.sentences import finding, leading
 from keybench.results.report.views import PageSource, RunView, run_view, stored
@@ -62,12 +61,11 @@ def render(store: Store, run_ids: Sequence[str]) -> str:
 def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
     """The page about these runs as text; `home` is the address of the page that links to it."""
     layout_styles = styles((trial.layout for source in sources for trial in source.trials), CONTROL)
-    with drawing():
-        views = [run_view(source, layout_styles, f"r{number}") for number, source in enumerate(sources, start=1)]
-        groups = [view for run in views for view in run.groups]
-        answers = [view.answer for view in groups]
-        first = leading(answers)
-        shown = pictures([view.ratios for view in (*groups[first:], *groups[:first])], layout_styles)
+    views = [run_view(source, layout_styles, f"r{number}") for number, source in enumerate(sources, start=1)]
+    groups = [view for run in views for view in run.groups]
+    answers = [view.answer for view in groups]
+    first = leading(answers)
+    shown = pictures([view.ratios for view in (*groups[first:], *groups[:first])], layout_styles)
     return fill(
         files("keybench.results.report") / "template" / "report.html.jinja",
         files("keybench.results.report") / "template" / "report.js",
@@ -80,7 +78,7 @@ def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
         pictures=shown,
         panels=len(groups),
         most_answers=_MOST_ANSWERS,
-        claims=claims_section(sources),
+        claims=_claims(sources),
         definitions=_definitions(views),
         arrows=ARROWS,
         better=BETTER,
@@ -101,16 +99,12 @@ def fill(template: Traversable, script: Traversable, **values: object) -> str:
     return templates.from_string(template.read_text(encoding="utf-8")).render(
         css=Markup(css),  # noqa: S704 (our own file)
         script=Markup(code),  # noqa: S704 (our own file)
-        script_hash=_hash(code),
+        # The content security policy lets the page run this script and no other.
+        script_hash=f"sha256-{b64encode(sha256(code.encode()).digest()).decode('ascii')}",
         keybench=keybench.__version__,
         now=datetime.now(UTC),
         **values,
     )
-
-
-def _hash(script: str) -> str:
-    """The hash that lets the page's content security policy run this script and no other."""
-    return f"sha256-{b64encode(sha256(script.encode()).digest()).decode('ascii')}"
 
 
 def _options(text: str) -> Markup:
@@ -118,12 +112,16 @@ def _options(text: str) -> Markup:
     parts = re.split(
         r"(--scenario [a-z0-9-]+[a-z0-9]|--column suited|--[a-z]+(?:-[a-z]+)*(?: (?:\d+|[0-9a-f]{8,}))?)", text
     )
-    return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
+    return _coded(parts)
 
 
 def _code(text: str) -> Markup:
     """The text with what is in backquotes as code."""
-    parts = text.split("`")
+    return _coded(text.split("`"))
+
+
+def _coded(parts: Sequence[str]) -> Markup:
+    """Every second part as code."""
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 
@@ -133,30 +131,14 @@ def _definitions(views: Sequence[RunView]) -> list[Definition]:
     return [metric.definition for metric in Metric if any(arm.mentions(metric) for arm in arms)]
 
 
-@dataclass(frozen=True)
-class ClaimsSection:
-    """The rows that the runs answer, the number of claims they do not answer, and the command that lists those."""
-
-    rows: list[ClaimRow]
-    unanswered: int
-    command: str
-
-    @property
-    def by_claim(self) -> list[list[ClaimRow]]:
-        """The rows of each claim together."""
-        return [list(rows) for _, rows in groupby(self.rows, key=lambda row: row.claim)]
-
-    @property
-    def modelled(self) -> bool:
-        """Whether a page model answers any row."""
-        return any(row.modelled for row in self.rows)
-
-
-def claims_section(sources: Sequence[PageSource]) -> ClaimsSection:
-    """What these runs say about published claims."""
+def _claims(sources: Sequence[PageSource]) -> dict[str, object]:
+    """What these runs say about published claims: the rows of each claim, and how many claims they do not answer."""
     ordered = sorted(sources, key=lambda source: source.run.started)
     rows = answers([group for one in ordered for group in trial_groups(one.run, one.trials, one.environments)])
     shown = [row for row in rows if row.database]
-    unanswered = {row.claim for row in rows} - {row.claim for row in shown}
-    command = f"keybench compare {' '.join(source.run.id for source in sources)} --claims --all"
-    return ClaimsSection(shown, len(unanswered), command)
+    return {
+        "by_claim": [list(same) for _, same in groupby(shown, key=lambda row: row.claim)],
+        "modelled": any(row.modelled for row in shown),
+        "unanswered": len({row.claim for row in rows} - {row.claim for row in shown}),
+        "command": f"keybench compare {' '.join(source.run.id for source in sources)} --claims --all",
+    }

@@ -86,11 +86,6 @@ def metric_tables(group: Group, judgement: Judgement | None = None) -> tuple[lis
     return tables, notes.texts
 
 
-def successful(group: Group) -> list[str]:
-    """For each arm how many of its trials succeeded: `3 of 3`."""
-    return [f"{len(arm.trials) - len(arm.failed)} of {len(arm.trials)}" for arm in group.arms]
-
-
 def _column(group: Group, metric: Metric, notes: Notes) -> TableColumn:
     summaries = [arm.summary(metric) for arm in group.arms]
     percent = metric.definition.is_percentage
@@ -196,6 +191,9 @@ def _suits(pair: Pairing | None, arm: Arm) -> str:
     return "no order" if not pair.ordered else "yes" if arm.column in pair.suiting else "no"
 
 
+_MOST_OPEN: Final = 40
+"""Rows of a table of phases or writers; a longer one is folded."""
+
 _PHASE_METRICS: Final = (
     Metric.PHASE_ROWS,
     Metric.LEAF_PAGES,
@@ -227,19 +225,17 @@ class SubjectTable:
 
     arms: tuple[Arm, ...]
     columns: tuple[TableColumn, ...]
-    most_open: int
-    """A longer table is folded: a reader must open it."""
 
     @property
     def folded(self) -> bool:
         """Whether a reader must open it."""
-        return len(self.arms) > self.most_open
+        return len(self.arms) > _MOST_OPEN
 
 
 def phase_table(group: Group) -> SubjectTable | None:
     """The index after each phase of its life, on the server and by the page model; None if it has no past."""
     rows = [(arm, name) for arm in group.arms for name in phases_of(arm)]
-    return _subject_table("Phase", rows, _PHASE_METRICS, (SubjectKind.PHASE, SubjectKind.MODEL_PHASE), 40)
+    return _subject_table("Phase", rows, _PHASE_METRICS, (SubjectKind.PHASE, SubjectKind.MODEL_PHASE))
 
 
 def writer_table(group: Group) -> SubjectTable | None:
@@ -249,18 +245,18 @@ def writer_table(group: Group) -> SubjectTable | None:
     """
     writers = writers_of(group)
     rows = [(arm, writer) for arm in group.arms for writer in writers if summary_of(arm, LAG_METRICS[0], writer)]
-    return _subject_table("Writer", rows, LAG_METRICS, (SubjectKind.WRITER,), 60)
+    return _subject_table("Writer", rows, LAG_METRICS, (SubjectKind.WRITER,))
 
 
 def _subject_table(
-    title: str, rows: Sequence[tuple[Arm, str]], metrics: Sequence[Metric], kinds: Sequence[SubjectKind], most_open: int
+    title: str, rows: Sequence[tuple[Arm, str]], metrics: Sequence[Metric], kinds: Sequence[SubjectKind]
 ) -> SubjectTable | None:
     """A column for each metric of each kind of subject that any row has; `rows` are arms and names of subjects."""
     if not rows:
         return None
     columns = [_subject_column(metric, kind, rows) for metric in metrics for kind in kinds]
     names = TableColumn(title, "", tuple(TableCell(name) for _, name in rows))
-    return SubjectTable(tuple(arm for arm, _ in rows), (names, *filter(None, columns)), most_open)
+    return SubjectTable(tuple(arm for arm, _ in rows), (names, *filter(None, columns)))
 
 
 def _subject_column(metric: Metric, kind: SubjectKind, rows: Sequence[tuple[Arm, str]]) -> TableColumn | None:

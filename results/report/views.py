@@ -32,7 +32,6 @@ from keybench.results.report.tables import (
     fidelity,
     metric_tables,
     phase_table,
-    successful,
     writer_table,
 )
 from keybench.results.store.database import Store
@@ -114,6 +113,7 @@ class GroupView:
     notes: list[str]
     fidelity: list[Fidelity]
     successful: list[str]
+    """For each arm how many of its trials succeeded: `3 of 3`."""
 
     @property
     def title(self) -> str:
@@ -211,13 +211,16 @@ class RunView:
     def machine(self) -> list[tuple[str, str]]:
         """Names and values, with byte counts in readable units."""
         return [
-            (name.removesuffix("_bytes").replace("_", " "), _readable(name, value))
+            (
+                name.removesuffix("_bytes").replace("_", " "),
+                size(value) if name.endswith("_bytes") and isinstance(value, int | float) else str(value),
+            )
             for name, value in self.run.machine.items()
         ]
 
 
 def run_view(source: PageSource, styles: Mapping[str, Style], anchor: str) -> RunView:
-    """All about one run; call it inside `drawing()`."""
+    """All about one run."""
     run, trials, environments = source.run, source.trials, source.environments
     groups = group_trials(run, trials, environments)
     ratios = groups if source.ratios is None else group_trials(run, source.ratios, environments)
@@ -263,7 +266,7 @@ def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str
         phases=phase_table(group),
         notes=notes,
         fidelity=fidelity(group),
-        successful=successful(group),
+        successful=[f"{len(arm.trials) - len(arm.failed)} of {len(arm.trials)}" for arm in group.arms],
     )
 
 
@@ -280,12 +283,6 @@ def _server(environment: Environment, groups: Sequence[Group]) -> ServerView:
     largest = max(sizes)
     times = f", {largest / environment.cache_bytes:.2f} times the cache" if environment.cache_bytes > 0 else ""
     return ServerView(environment, cache, f"largest key index {size(largest)}{times}")
-
-
-def _readable(name: str, value: object) -> str:
-    if name.endswith("_bytes") and isinstance(value, int | float):
-        return size(value)
-    return str(value)
 
 
 MOST_VALUES: Final = 20_000

@@ -25,7 +25,7 @@ from keybench.results.atomic_file import atomic_file
 from keybench.results.bundle.private import RESTRICTED, names_a_place, without_times
 from keybench.results.bundle.reading import Bundle, read_bundle
 from keybench.results.bundle.writing import write_bundle
-from keybench.results.plots.canvas import drawing, styles
+from keybench.results.plots.canvas import styles
 from keybench.results.report.page import fill, render_sources
 from keybench.results.report.sentences import finding, repeated
 from keybench.results.report.views import Download, GroupView, PageSource, RunView, run_view
@@ -297,8 +297,7 @@ def index(runs: Sequence[Published]) -> str:
     """The first page."""
     sources = [one.source for one in runs]
     layouts = {trial.layout for source in sources for trial in source.trials}
-    with drawing():
-        views = [run_view(source, styles(layouts, CONTROL), "r1") for source in sources]
+    views = [run_view(source, styles(layouts, CONTROL), "r1") for source in sources]
     shown = chapters(views)
     figures = [figure for chapter in shown for figure in chapter.figures]
     here = files("keybench.results.site") / "template"

@@ -199,7 +199,10 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
     arms = [arm for arm in group.arms if arm.name in costs]
     places = costs[arms[0].name].arrays["rows"].astype(np.float64)
     divisor, word = rows_unit(group.rows)
-    means = {name: np.interp(places, *_mean(blob)) for name, blob in costs.items()}
+    means = {
+        name: np.interp(places, blob.arrays["rows"], blob.arrays[_READS] / blob.arrays["rows"])
+        for name, blob in costs.items()
+    }
     measured = {arm.name: _measured(arm, group.rows) for arm in arms}
     knees = [f"{group.label(arm)} at {number(at)} rows" for arm in arms if (at := _knee(costs[arm.name]))]
     seen = any(value is not None for value in measured.values())
@@ -221,12 +224,6 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
         origin=join("The line: modelled. The dot: measured." if seen else "Modelled.", *_notes(costs)),
         control=False,
     )
-
-
-def _mean(blob: Blob) -> tuple[Line, Line]:
-    """(rows, pages read a row so far)."""
-    rows = blob.arrays["rows"].astype(np.float64)
-    return rows, blob.arrays[_READS] / rows
 
 
 def _measured(arm: Arm, rows: int) -> float | None:

@@ -11,7 +11,7 @@ from keybench.model.metric import Metric
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
-from keybench.results.plots.canvas import KINDS, PLAIN, ramp
+from keybench.results.plots.canvas import KINDS, PLAIN, Hatch, ramp
 from keybench.results.plots.charts import BarPart, stacked_bars
 from keybench.results.report.figures.figure import (
     Drawing,
@@ -65,8 +65,11 @@ def _draw(
 
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _TOGETHER = Metric.EDGE_AND_INTERIOR_SPLITS
-_LOOKS = dict(zip(_SPLITS, zip(KINDS, ("", "\\\\\\\\", "////"), strict=True), strict=True)) | {
-    _TOGETHER: (KINDS[2], "xxxx")
+_LOOKS: Final[dict[Metric, tuple[str, Hatch]]] = {
+    Metric.APPENDS: (KINDS[0], ""),
+    Metric.EDGE_SPLITS: (KINDS[1], "\\"),
+    Metric.INTERIOR_SPLITS: (KINDS[2], "/"),
+    _TOGETHER: (KINDS[2], "x"),
 }
 """Colour and hatching of each kind."""
 
@@ -94,7 +97,7 @@ def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
         rest = [None if w is None else w - min(i or 0.0, w) for w, i in zip(whole, images, strict=True)]
         parts.append(BarPart("Records" if split else "Log", rest, PLAIN))
         if split:
-            parts.append(BarPart("Full-page images", images, KINDS[1], "////"))
+            parts.append(BarPart("Full-page images", images, KINDS[1], "/"))
     return _draw(group, styles, key, "bytes a row", parts, whole, "total", metrics)
 
 
@@ -128,7 +131,7 @@ def _waits(group: Group, styles: Styles, key: str) -> Drawing | None:
     parts = [_part(_RUNNING, shares, [_RUNNING], PLAIN)]
     parts += [_part(name, shares, [name], colour) for name, colour in zip(chosen, ramp(len(chosen)), strict=True)]
     if others:
-        parts.append(_part(_OTHERS, shares, others, KINDS[1], "///"))
+        parts.append(_part(_OTHERS, shares, others, KINDS[1], "/"))
     parts.append(_part(_CLIENT, shares, [_CLIENT], KINDS[0]))
     waiting = [sum(share.get(name, 0.0) for name in kinds) if share else None for share in shares]
     drawing = _draw(group, styles, key, "% of writers' time", parts, waiting, "waiting in the server", [])
@@ -145,7 +148,7 @@ def _shares(arm: Arm) -> dict[str, float]:
     return {name: sum(by_block.values()) / count for name, by_block in values.items()}
 
 
-def _part(name: str, shares: list[dict[str, float]], kinds: list[str], colour: str, hatch: str = "") -> BarPart:
+def _part(name: str, shares: list[dict[str, float]], kinds: list[str], colour: str, hatch: Hatch = "") -> BarPart:
     lengths = [sum(share.get(kind, 0.0) for kind in kinds) if share else None for share in shares]
     return BarPart(name, lengths, colour, hatch)
 

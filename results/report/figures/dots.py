@@ -116,7 +116,8 @@ _NAMES = ("median", "p95", "p99", "longest")
 def _transactions(group: Group, styles: Styles, key: str) -> Drawing | str:
     if not group.values(Metric.TX_P50_MS):
         return missing(group, Metric.TX_P50_MS)
-    times = [[_median(arm, metric) for metric in _PERCENTILES] for arm in group.arms]
+    summaries = [[arm.summary(metric) for metric in _PERCENTILES] for arm in group.arms]
+    times = [[known.median if known else None for known in percentiles] for percentiles in summaries]
     every = [value for values in times for value in values if value]
     limits = min(every) / 1.2, max(every) * 1.2
     p99 = [
@@ -136,11 +137,6 @@ def _transactions(group: Group, styles: Styles, key: str) -> Drawing | str:
         header=("layout", "column", *(f"{name}, ms" for name in _NAMES)),
         rows=tuple((arm.layout, arm.column, *values) for arm, values in zip(group.arms, times, strict=True)),
     )
-
-
-def _median(arm: Arm, metric: Metric) -> float | None:
-    summary = arm.summary(metric)
-    return summary.median if summary else None
 
 
 def _range_to_longest(percentiles: Sequence[float | None]) -> Dot:
@@ -248,7 +244,7 @@ def _figure(best: Sequence[Pair], styles: Styles, prefix: str) -> ReportFigure:
             "Hollow: from the page model, because the server does not count these splits."
             if any(one.hollow for one in splits)
             else "",
-            _no_time(first, time),
+            "" if any(time) else "A page model has no times." if first.modelled else "No time was measured.",
         ),
         origin="Modelled." if first.modelled else "Density: measured. Splits: measured or derived. Ratios of times.",
         alt=f"Dot plots for {len(best)} layouts. Interior splits per 1,000 rows: "
@@ -258,12 +254,6 @@ def _figure(best: Sequence[Pair], styles: Styles, prefix: str) -> ReportFigure:
         header=("layout", "column", "interior splits per 1,000 rows", *parts),
         rows=tuple(data),
     )
-
-
-def _no_time(group: Group, time: Sequence[Summary | None]) -> str:
-    if any(time):
-        return ""
-    return "A page model has no times." if group.modelled else "No time was measured."
 
 
 def _drawn(

@@ -39,10 +39,6 @@ class _Quantity:
     note: str = ""
 
 
-def _rows_a_second(arm: Arm, rows: int) -> Summary | None:
-    return summarise([rows / seconds for seconds in arm.values(Metric.INSERT_SECONDS).values()])
-
-
 def _sent(group: Group) -> int:
     """Rows that the insert time is of: without those that filled the table before."""
     return round(group.rows * (1 - float(group.run.part("scenario", "load").get("filled", 0.0))))
@@ -54,7 +50,7 @@ _QUANTITIES: Final = (
         "Rows a second by number of writers",
         "rows a second of all writers together, higher is better",
         "rows a second",
-        _rows_a_second,
+        lambda arm, rows: summarise([rows / seconds for seconds in arm.values(Metric.INSERT_SECONDS).values()]),
     ),
     _Quantity(
         "p99",

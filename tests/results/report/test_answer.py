@@ -13,7 +13,7 @@ from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
 from keybench.results.analysis.group_comparison import judge
 from keybench.results.analysis.groups import Group, group_trials
-from keybench.results.plots.canvas import drawing, styles
+from keybench.results.plots.canvas import styles
 from keybench.results.report.first_screen import layout_table, pictures
 from keybench.results.report.sentences import GroupAnswer, finding, headline, leading, what_ran
 from keybench.results.store.records import Trial
@@ -112,8 +112,7 @@ def test_failed_trials_give_no_finding() -> None:
     broken = group({CONTROL: FLAT}, change=lambda trial: replace(trial, status="error", error="no", readings=()))
     assert headline(broken, None, "On it") == "On it, no trial gave a value."
     assert layout_table(broken, None) is None
-    with drawing():
-        assert pictures([broken], {}) == []
+    assert pictures([broken], {}) == []
 
 
 def answer(costs: Costs, product: str, **options: str) -> GroupAnswer:
@@ -193,8 +192,7 @@ def test_splits_that_no_server_counts_are_the_models_and_hollow() -> None:
         return replace(trial, readings=(*trial.readings, *own))
 
     one = group({CONTROL: FLAT, "uuid-v4": of(1.7)}, change=change)
-    with drawing():
-        time, density, splits = pictures([one], styles([CONTROL, "uuid-v4"], CONTROL))
+    time, density, splits = pictures([one], styles([CONTROL, "uuid-v4"], CONTROL))
     assert time.svg
     assert (density.svg, density.caption) == ("", "Nothing was counted or predicted.")
     assert [row[2:5] for row in splits.rows] == [(CONTROL, "uuid", 42.0), ("uuid-v4", "uuid", 42.0)]
@@ -209,8 +207,7 @@ def test_splits_below_zero_are_explained() -> None:
     own = tuple(Reading(metric, value, "derived") for metric, value in
                 ((Metric.EDGE_SPLITS, 133.0), (Metric.INTERIOR_SPLITS, -155.0)))  # fmt: skip
     one = group({CONTROL: FLAT}, change=lambda trial: replace(trial, readings=(*trial.readings, *own)))
-    with drawing():
-        _, _, splits = pictures([one], styles([CONTROL], CONTROL))
+    _, _, splits = pictures([one], styles([CONTROL], CONTROL))
     shown = layout_table(one, judge(one))
     assert shown is not None
     said = "Below zero: neighbouring pages were merged, and more pages were given back than splits added."

@@ -18,7 +18,7 @@ from keybench.model.names import CONTROL
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL, Subject
 from keybench.results.analysis.groups import Group, group_trials
-from keybench.results.plots.canvas import Canvas, drawing, styles
+from keybench.results.plots.canvas import Canvas, styles
 from keybench.results.report import figures as package
 from keybench.results.report.figures import group_figures, known_figures, run_figures
 from keybench.results.report.figures.figure import GroupFigure, ReportFigure, RunFigure, evenly_chosen
@@ -43,8 +43,7 @@ def grouped(
 def drawn(groups: list[Group]) -> dict[str, ReportFigure]:
     """All figures of the first group and of the run, by the end of their keys; each is valid SVG."""
     looks = styles((arm.layout for group in groups for arm in group.arms), CONTROL)
-    with drawing():
-        found = [*group_figures(groups[0], looks, "g"), *run_figures(groups, looks, "o")]
+    found = [*group_figures(groups[0], looks, "g"), *run_figures(groups, looks, "o")]
     for one in found:
         Page(one.svg)
         assert (one.svg == "") == (not one.rows), one.key

@@ -21,7 +21,7 @@ from keybench.model.names import CONTROL
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.claims.answers import rows
-from keybench.results.plots.canvas import drawing, styles
+from keybench.results.plots.canvas import styles
 from keybench.results.report import views
 from keybench.results.report.page import render, write_report
 from keybench.results.report.views import run_view, stored
@@ -231,9 +231,8 @@ def test_the_head_says_what_ran_where_the_scenario_has_something_else(fake_run) 
         (50_000, run.blocks + 1, "two-million (t); here 2,000,000 rows, three times"),
     ):
         changed = replace(run, definition={"scenario": {**scenario, "rows": asked, "blocks": blocks}})
-        with drawing():
-            source = replace(stored(store, run.id), run=changed)
-            assert run_view(source, styles(FEW, CONTROL), "r1").scenario == said
+        source = replace(stored(store, run.id), run=changed)
+        assert run_view(source, styles(FEW, CONTROL), "r1").scenario == said
 
 
 def test_a_very_small_value_keeps_a_digit(fake_run) -> None:
