@@ -1,8 +1,6 @@
 """MariaDB and MySQL: our session's ways to send rows, relative to the server's own client with the same transactions.
 
-The client's INSERTs of many rows are compared with our arrays (the default for MariaDB, which MySQL lacks), with our
-prepared INSERTs (for MySQL where it permits no LOAD DATA) and with our INSERTs as text; its LOAD DATA with ours (the
-default for MySQL).
+The client's INSERTs of many rows are compared with our arrays (MariaDB) and our prepared INSERTs (MySQL).
 """
 
 from __future__ import annotations
@@ -15,26 +13,21 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
-
 from benchmarks import pairs
 from keybench.databases.contract.roles import Address
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
-from keybench.databases.mysql import local
+from keybench.databases.mysql import servers
 from keybench.databases.mysql.ddl import name
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import flavour_named
-from keybench.databases.mysql.session import MySqlSession, SendMethod, load_data
+from keybench.databases.mysql.session import MySqlSession
 from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
-TARGETS: dict[str, dict[SendMethod, float]] = {
-    "mariadb": {"load data": 1.05, "arrays": 0.80},
-    "mysql": {"load data": 1.05, "prepared": 0.85},
-}
+TARGETS = {"mariadb": 0.80, "mysql": 0.85}
 LAYOUTS = ("uuid-v4", "uuid-v7")
 
 
@@ -46,8 +39,7 @@ def compare(on: MySqlEngine, rows: int, repetitions: int) -> Iterator[str]:
     provision = on.provision("local", on.settings("durable", "default"))
     address = provision.start()
     try:
-        arrays = "; then arrays, the default, ÷ LOAD DATA" if "arrays" in TARGETS[on.name] else ""
-        yield f"\n{on.title}: our LOAD DATA and INSERTs ÷ the {on.name} client's{arrays}"
+        yield f"\n{on.title}: our INSERTs ÷ the {on.name} client's"
         wide = f"binary(16) + {pairs.PAYLOAD} characters"
         yield f"  {rows:,} rows, {wide}, {pairs.ROWS_PER_TX:,} rows a transaction, durable settings"
         with tempfile.TemporaryDirectory() as scratch:
@@ -63,9 +55,9 @@ def _measure(on: MySqlEngine, address: Address, scratch: Path, rows: int, repeti
     admin = on.admin(address)
     table = Table("benchmark", on.column("binary16"), pairs.PAYLOAD)
 
-    def ours(keys: Keys, way: SendMethod) -> float:
+    def ours(keys: Keys) -> float:
         admin.create(table)
-        session = MySqlSession(address, table, way)
+        session = MySqlSession(address, table)
         batches = session.prepare(keys, Payload(table.payload), 0, pairs.ROWS_PER_TX)
         seconds, _ = pairs.send(session, batches)
         session.close()
@@ -80,34 +72,21 @@ def _measure(on: MySqlEngine, address: Address, scratch: Path, rows: int, repeti
 
     for layout in LAYOUTS:
         keys = pairs.keys(layout, rows)
-        for way, target in TARGETS[on.name].items():
-            script = _script(table, keys, way, scratch)
-            pair = pairs.interleave(repetitions, partial(ours, keys, way), partial(theirs, script))
-            yield pair.line(f"{layout} {way}", target)
-        if "arrays" in TARGETS[on.name]:
-            pair = pairs.interleave(repetitions, partial(ours, keys, "arrays"), partial(ours, keys, "load data"))
-            yield pair.line(f"{layout} ways", 1.0)
+        script = _script(table, keys, scratch)
+        pair = pairs.interleave(repetitions, partial(ours, keys), partial(theirs, script))
+        yield pair.line(f"{layout} {on.flavour.way}", TARGETS[on.name])
     admin.drop(table)
     admin.close()
 
 
-def _script(table: Table, keys: Keys, way: SendMethod, scratch: Path) -> Path:
-    """A script with one statement a transaction. Rows for LOAD DATA are in files, one for each transaction."""
+def _script(table: Table, keys: Keys, scratch: Path) -> Path:
+    """A script with one statement a transaction."""
     payload = Payload(table.payload).rows(0, len(keys))
     lines: list[bytes] = []
-    if way == "load data":
-        batches = load_data.pack(table, keys, payload, np.empty(0, np.int64), pairs.ROWS_PER_TX)
-        for number, batch in enumerate(batches):
-            file = scratch / f"rows-{number}"
-            file.write_bytes(batch.data)
-            lines.append(batch.statement.replace(b"'rows'", f"'{file}'".encode(), 1))
-    else:
-        rows = [
-            f"(x'{bytes(key).hex()}','{bytes(text).decode()}')" for key, text in zip(keys.data, payload, strict=True)
-        ]
-        for first in range(0, len(rows), pairs.ROWS_PER_TX):
-            values = ",".join(rows[first : first + pairs.ROWS_PER_TX])
-            lines.append(f"INSERT INTO {name(table)} (`key`, payload) VALUES {values}".encode())
+    rows = [f"(x'{bytes(key).hex()}','{bytes(text).decode()}')" for key, text in zip(keys.data, payload, strict=True)]
+    for first in range(0, len(rows), pairs.ROWS_PER_TX):
+        values = ",".join(rows[first : first + pairs.ROWS_PER_TX])
+        lines.append(f"INSERT INTO {name(table)} (`key`, payload) VALUES {values}".encode())
     script = scratch / "script.sql"
     script.write_bytes(b"".join(line + b";\n" for line in lines))
     return script
@@ -116,9 +95,9 @@ def _script(table: Table, keys: Keys, way: SendMethod, scratch: Path) -> Path:
 def _client(address: Address, script: Path) -> float:
     """Seconds of the client's whole run, with its start (about 10 ms)."""
     given = address.parameters
-    beside = local.program(flavour_named(address.engine))
+    beside = servers.program(flavour_named(address.engine))
     own = shutil.which(address.engine, path=beside.parent) if beside else None
-    command = [own or address.engine, "--no-defaults", "--local-infile=1", "--max-allowed-packet=1G"]
+    command = [own or address.engine, "--no-defaults", "--max-allowed-packet=1G"]
     command += [f"--socket={given['unix_socket']}", f"--user={given['user']}", given["database"]]
     begin = perf_counter()
     with script.open("rb") as statements:

@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks import pairs
 from keybench.databases.contract.roles import Address
-from keybench.databases.sqlite.connection import configured
-from keybench.databases.sqlite.ddl import Statements, TableFiles
+from keybench.databases.sqlite.connection import TableFiles, configured
+from keybench.databases.sqlite.ddl import Statements
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import EnvironmentMissing
 from keybench.model.payload import Payload

@@ -12,7 +12,7 @@ from benchmarks.one_row.native import TEXT, Used, run, write
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.exchange import Requests
 from keybench.databases.core.packing import lines, repeated
-from keybench.databases.mysql import local
+from keybench.databases.mysql import servers
 from keybench.databases.mysql.ddl import name
 from keybench.databases.mysql.flavour import flavour_named
 from keybench.databases.mysql.session import MySqlSession
@@ -55,7 +55,7 @@ class _Slap:
 
     def program(self, address: Address) -> Path | None:
         """As `Client`."""
-        beside = local.program(flavour_named(address.engine))
+        beside = servers.program(flavour_named(address.engine))
         found = shutil.which(self.title, path=beside.parent if beside else None) or shutil.which(self.title)
         return Path(found) if found else None
 

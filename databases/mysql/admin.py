@@ -9,15 +9,11 @@ import numpy as np
 import pymysql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.mysql import ddl, keys, settings
+from keybench.databases.mysql import ddl, flavour, probes, settings
+from keybench.databases.mysql.arrival_order import InsertionRecorder
 from keybench.databases.mysql.connection import Connection, Queries, connect, server_errors
-from keybench.databases.mysql.probes import probes, tables
-from keybench.databases.mysql.probes.arrival_order import InsertionRecorder
-from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError
-from keybench.databases.mysql.probes.pages import read_for_model, read_index
-from keybench.databases.mysql.probes.waits import WaitSampler
-from keybench.databases.mysql.session import default_method
-from keybench.databases.mysql.session.load_data import is_uuid
+from keybench.databases.mysql.ibd_file import UnreadablePagesError
+from keybench.databases.mysql.wire import is_uuid
 from keybench.errors import UsageError
 from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Keys
@@ -51,13 +47,10 @@ class MySqlAdmin(Queries, Admin):
         return {self.flavour.name: str(self.value("SELECT version()")), "pymysql": pymysql.VERSION_STRING}
 
     def settings(self) -> Mapping[str, str]:
-        """The settings of `settings.RECORDED` that the server has, and how rows are sent to it.
-
-        Transactions of one row are prepared INSERTs on any.
-        """
+        """The settings of `settings.RECORDED` that the server has, and how rows are sent to it."""
         variables = {str(name): str(value) for name, value in self.rows("SHOW GLOBAL VARIABLES")}
         recorded = {name: variables[name] for name in sorted(set(settings.RECORDED)) if name in variables}
-        return {**recorded, "load_path": default_method(self.connection)}
+        return {**recorded, "load_path": self.flavour.way}
 
     def page_settings(self) -> Mapping[str, str]:
         """Page size, character set, and the settings that the page model must know."""
@@ -67,16 +60,16 @@ class MySqlAdmin(Queries, Admin):
             "ON character_set_name = default_character_set_name WHERE schema_name = %s",
             [ddl.SCHEMA],
         )
-        return settings.found(variables, int(of_database[0][0]) if of_database else 0)
+        return settings.page_settings(variables, int(of_database[0][0]) if of_database else 0)
 
-    def wait_sampler(self, _table: Table) -> WaitSampler:
+    def wait_sampler(self, _table: Table) -> probes.WaitSampler:
         """Samples from the list of connections."""
-        return WaitSampler(self.address)
+        return probes.WaitSampler(Queries(self.address))
 
     def create(self, table: Table) -> None:
         """Drops the table and its parent, waits for quiet on a private server, and creates them, empty."""
         version = str(self.value("SELECT version()"))
-        keys.check(self.flavour, table, version)
+        flavour.check_keys(self.flavour, table, version)
         ddl.check(table, version)
         self.drop(table)
         self.checkpoint()
@@ -148,12 +141,12 @@ class MySqlAdmin(Queries, Admin):
 
     def probes(self) -> Sequence[Probe]:
         """All probes; a probe that cannot read something here says so in its readings."""
-        return probes(self)
+        return probes.probes(self)
 
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's index; None where the server's files are out of reach or cannot be read."""
         try:
-            index = read_index(self, table)
+            index = probes.read_index(self, table)
         except (UnreadablePagesError, OSError):
             return None
         return PageOrder(index.levels[0], index.rows) if index else None
@@ -163,7 +156,7 @@ class MySqlAdmin(Queries, Admin):
         if table.key != "clustered":
             return None
         try:
-            return read_for_model(self, table)
+            return probes.read_for_model(self, table)
         except (UnreadablePagesError, OSError):
             return None
 
@@ -173,7 +166,7 @@ class MySqlAdmin(Queries, Admin):
 
     def index_bytes(self, table: Table) -> int:
         """Size of the key's index: of the table itself where it is clustered."""
-        return tables.index_bytes(self, table)
+        return probes.index_bytes(self, table)
 
     def settle(self, table: Table) -> None:
         """Waits for purge, which removes deleted rows of all tables in the background."""

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
-from keybench.databases.core.ddl import server_made, uuid_version
-from keybench.databases.mysql import keys
-from keybench.databases.mysql.ddl import sql_type
+from keybench.databases.core.ddl import (
+    FILL_CHILDREN,
+    FILL_OLD_ROWS,
+    NO_FUNCTION,
+    SERVER_MAKES,
+    server_made,
+    sql_type,
+    uuid_version,
+)
 from keybench.databases.mysql.flavour import MYSQL, UUID_FUNCTIONS, UUID_TO_BIN, UUID_TYPE, Flavour, number
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
@@ -25,7 +31,7 @@ _MILLISECONDS = (
     "12)"
 )
 _VARIANT = "HEX(ORD(RANDOM_BYTES(1)) & 63 | 128)"
-_BY_SERVER = "The server makes a key where a row brings none."
+_A_MOMENT = "For a moment: no row is read."
 _ONLINE = (
     "Reads and writes go on; at its beginning and end it waits for all transactions on the table, and new ones wait "
     "behind it: set lock_wait_timeout."
@@ -50,14 +56,14 @@ class Advised:
 
     flavour: Flavour
 
-    def version(self, given: str) -> int:
+    def version(self, name: str) -> int:
         """A version as one number; UsageError for what is none, or too old."""
         flavour = self.flavour
-        text = given or _NEWEST[flavour.name]
+        text = name or _NEWEST[flavour.name]
         version = number(f"{text}.99" if text.count(".") == 1 else text)  # of a series, its newest
         if not re.match(r"\d+\.\d+(\.|-|$)", text) or version < number(_OLDEST[flavour.name]):
             raise UsageError(
-                f"{flavour.title} {given!r} is unknown: name a version from {_OLDEST[flavour.name]} on, for example "
+                f"{flavour.title} {name!r} is unknown: name a version from {_OLDEST[flavour.name]} on, for example "
                 f"{_NEWEST[flavour.name]}."
             )
         return version
@@ -65,12 +71,14 @@ class Advised:
     def _confirmed(self, version: int) -> bool:
         return version >= _RUN["mysql"] if self.flavour is MYSQL else version < _RUN["mariadb"]
 
-    @property
-    def _docs(self) -> str:
-        return "https://dev.mysql.com/doc/refman/8.4/en/" if self.flavour is MYSQL else "https://mariadb.com/kb/en/"
-
     def _page(self, mysql: str, mariadb: str) -> str:
-        return self._docs + (mysql if self.flavour is MYSQL else mariadb)
+        of_mysql, of_mariadb = "https://dev.mysql.com/doc/refman/8.4/en/", "https://mariadb.com/kb/en/"
+        return of_mysql + mysql if self.flavour is MYSQL else of_mariadb + mariadb
+
+    def _altering(self, table: KeyedTable, change: str, note: str, locks: str) -> Statement:
+        page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
+        sql = f"ALTER TABLE {_quoted(table.name)} {change}"
+        return Statement(sql, note, self._confirmed(self.version(table.version)), page, locks)
 
     def _default(self, table: KeyedTable) -> tuple[str, str]:
         """(the declaration after the column's type, what to know of it)."""
@@ -79,21 +87,24 @@ class Advised:
             raise UsageError("MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version.")
         if table.by_clients:
             return "", BY_CLIENTS
-        server_keys = server_made(keys.MYSQL if self.flavour is MYSQL else keys.MARIADB, table.layout, column, version)
+        server_keys = server_made(self.flavour.server_keys, table.layout, column, version)
         if server_keys:
             caveat = (
                 "" if server_keys.replica == table.layout else f" Its keys are of the layout {server_keys.replica}."
             )
-            note = "The server numbers the rows." if "AUTO" in server_keys.declaration else f"{_BY_SERVER}{caveat}"
+            numbers_rows = "AUTO" in server_keys.declaration
+            note = "The server numbers the rows." if numbers_rows else f"{SERVER_MAKES}{caveat}"
             return server_keys.declaration, note
         if version < (UUID_TO_BIN if self.flavour is MYSQL else _RANDOM_BYTES):
             return "", "The application makes the keys: this version of the server has no function for them."
         digits = self._expression(table)
         if not digits:
-            return "", "The application makes the keys: the server has no function for them."
+            return "", NO_FUNCTION
         caveat = "All rows of one statement share one time." if _MILLISECONDS in digits else ""
         declaration = f"DEFAULT ({digits})" if column.sql_type == "uuid" else f"DEFAULT (UNHEX({digits}))"
-        return declaration, f"{_BY_SERVER} {caveat} Log rows, not statements (binlog_format = ROW).".replace("  ", " ")
+        return declaration, f"{SERVER_MAKES} {caveat} Log rows, not statements (binlog_format = ROW).".replace(
+            "  ", " "
+        )
 
     def _expression(self, table: KeyedTable) -> str:
         name, column = table.layout, table.column.name
@@ -126,15 +137,8 @@ class Advised:
             return [Statement("", f"Deploy the application that makes {table.layout} keys. {note}")]
         if "AUTO" in declaration:
             return [Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")]
-        return [
-            Statement(
-                f"ALTER TABLE {_quoted(table.name)} ALTER COLUMN id SET {declaration}",
-                note,
-                self._confirmed(self.version(table.version)),
-                self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/"),
-                "For a moment, an exclusive metadata lock; no row is read.",
-            )
-        ]
+        lock = "For a moment, an exclusive metadata lock; no row is read."
+        return [self._altering(table, f"ALTER COLUMN id SET {declaration}", note, lock)]
 
     def rebuilding(self, table: KeyedTable) -> Sequence[Statement]:
         """The table with all its indexes, online."""
@@ -144,50 +148,37 @@ class Advised:
         )
         if layout(table.layout).order == "none":
             note += " Where random keys stay, pages are full after it and then split all at one time: see fill factors."
-        return [
-            Statement(
-                f"ALTER TABLE {_quoted(table.name)} ENGINE = InnoDB, ALGORITHM = INPLACE, LOCK = NONE",
-                note,
-                self._confirmed(self.version(table.version)),
-                self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/"),
-                _ONLINE,
-            )
-        ]
+        return [self._altering(table, "ENGINE = InnoDB, ALGORITHM = INPLACE, LOCK = NONE", note, _ONLINE)]
 
     def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
         """A new key beside the old one, filled in batches; then the table is built again in its order."""
         declaration, note = self._default(into)
-        name, confirmed = _quoted(table.name), self._confirmed(self.version(table.version))
-        page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
         old, new = sql_type(table.column), sql_type(into.column)
+        rebuild = (
+            f"MODIFY id {old} NULL, MODIFY id_new {new} NOT NULL, DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), "
+            "ADD UNIQUE KEY id_old (id), ALGORITHM = INPLACE, LOCK = NONE"
+        )
         statements = [
-            Statement(
-                f"ALTER TABLE {name} ADD COLUMN id_new {new}", "", confirmed, page, "For a moment: no row is read."
-            ),
+            self._altering(table, f"ADD COLUMN id_new {new}", "", _A_MOMENT),
             Statement(
                 "",
-                "Fill id_new of old rows in batches of some thousands, in the order of their creation, each key with "
-                "the time of its row. Give every child table a column for the new key, and fill it by a join. Drop the "
-                "foreign keys that refer to the old key before the next step, and add them again after the last.",
+                f"{FILL_OLD_ROWS}. {FILL_CHILDREN}. Drop the foreign keys that refer to the old key before the next "
+                "step, and add them again after the last.",
             ),
-            Statement(
-                f"ALTER TABLE {name} MODIFY id {old} NULL, MODIFY id_new {new} NOT NULL, DROP PRIMARY KEY, "
-                f"ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id), ALGORITHM = INPLACE, LOCK = NONE",
+            self._altering(
+                table,
+                rebuild,
                 "Builds the table again in the order of the new key. Rows that come meanwhile need both keys. The old "
                 "key keeps an index, as long as anybody may ask for it.",
-                confirmed,
-                page,
                 _ONLINE,
             ),
-            Statement(
-                f"ALTER TABLE {name} RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id",
+            self._altering(
+                table,
+                "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id",
                 "Together with the application that knows the new keys alone.",
-                confirmed,
-                page,
-                "For a moment: no row is read.",
+                _A_MOMENT,
             ),
         ]
         if declaration and "AUTO" not in declaration:
-            sql = f"ALTER TABLE {name} ALTER COLUMN id SET {declaration}"
-            statements.append(Statement(sql, note, confirmed, page, "For a moment: no row is read."))
+            statements.append(self._altering(table, f"ALTER COLUMN id SET {declaration}", note, _A_MOMENT))
         return statements

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import pymysql
-from pymysql.constants import COMMAND
 from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.contract.roles import Aborted, Address, DeadlockVictim
-from keybench.databases.hosting.url_server import unreachable, with_next_step
-from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of, require
-from keybench.errors import ServerError
+from keybench.databases.hosting.secret import from_url
+from keybench.databases.hosting.url_server import UrlForm, unreachable, with_next_step
+from keybench.databases.mysql.ddl import SCHEMA
+from keybench.databases.mysql.flavour import MARIADB, Flavour, flavour_named, flavour_of, require
+from keybench.errors import ServerError, UsageError
 
 CONNECT_SECONDS = 5
 
@@ -25,9 +26,6 @@ COM_STMT_EXECUTE: Final = 0x17
 COM_STMT_BULK_EXECUTE: Final = 0xFA
 """Commands for prepared statements (MariaDB's knowledge base, "Client/Server Protocol"); MySQL lacks the last, which
 takes arrays of values."""
-_PACKET_BYTES = (1 << 24) - 2
-"""The protocol's longest packet that is not the first part of a longer one."""
-
 _HANDSHAKE_BYTES = 32
 """Shortest answer of a client to the server's greeting: capabilities, longest packet, character set, reserved bytes."""
 
@@ -36,7 +34,7 @@ _NOT_THE_DRIVERS = frozenset({"data", "container"})
 
 
 class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes without types
-    """The driver's connection with two more ways to send rows: LOAD DATA from memory, and arrays of values."""
+    """The driver's connection with two more ways to send rows: prepared statements, and arrays of values."""
 
     _read_timeout: float | None
     _logged_in = False
@@ -93,26 +91,6 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         """Closes a connection that has ended, as the driver does; its error."""
         self._force_close()
         return pymysql.err.OperationalError(2013, "Lost connection to MySQL server during query")
-
-    def load(self, statement: bytes, rows: bytes) -> int:
-        """Runs a LOAD DATA LOCAL statement on these bytes; the rows that it stored.
-
-        The server asks for the file that the statement names, and gets `rows` in as few packets as possible. With LOCAL
-        it skips or changes what it cannot store and only warns: the first warning is raised here.
-        """
-        self._execute_command(COMMAND.COM_QUERY, statement)
-        asked = self._read_packet()
-        if not asked.is_load_local_packet():
-            raise pymysql.err.InternalError(0, "the server did not ask for the rows of LOAD DATA LOCAL")
-        for at in range(0, len(rows), _PACKET_BYTES):
-            self.write_packet(rows[at : at + _PACKET_BYTES])
-        self.write_packet(b"")
-        done = OKPacketWrapper(self._read_packet())
-        if done.warning_count:
-            with self.cursor() as cursor:
-                cursor.execute("SHOW WARNINGS LIMIT 1")
-                raise pymysql.err.DataError(*cursor.fetchone()[1:])
-        return int(done.affected_rows)
 
     def run(self, statement: bytes | str) -> int:
         """Runs a statement; the rows that it read or changed."""
@@ -208,20 +186,19 @@ def server_errors(title: str) -> Iterator[None]:
 def connect(address: Address) -> Connection:
     """A connection in autocommit. EnvironmentMissing where a URL's server cannot be reached or is the other flavour,
     else ServerError."""
-    given: dict[str, Any] = {name: value for name, value in address.parameters.items() if name not in _NOT_THE_DRIVERS}
-    if "port" in given:
-        given["port"] = int(given["port"])
+    driver: dict[str, Any] = {name: value for name, value in address.parameters.items() if name not in _NOT_THE_DRIVERS}
+    if "port" in driver:
+        driver["port"] = int(driver["port"])
     if "data" in address.parameters:
-        given["ssl_disabled"] = True  # a private server's own socket; reading the system's certificates takes 20 ms
+        driver["ssl_disabled"] = True  # a private server's own socket; reading the system's certificates takes 20 ms
     flavour = flavour_named(address.engine)
     try:
         connection = Connection(
-            **given,
+            **driver,
             defer_connect=True,
             password=address.secret.reveal() if address.secret else "",
             charset="utf8mb4",
             autocommit=True,
-            local_infile=True,
             connect_timeout=CONNECT_SECONDS,
             program_name="keybench",
         )
@@ -241,3 +218,31 @@ def connect(address: Address) -> Connection:
             raise
         return connection
     raise problem
+
+
+_PORT = "3306"
+_OPTIONS = frozenset({"unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_cert", "ssl_verify_identity"})
+
+
+def address_of(flavour: Flavour, url: str) -> Address:
+    """The address of a mysql:// or mariadb:// URL, its password replaced by a reference.
+
+    UsageError, without the URL, where it cannot be understood or names a database or an unknown option.
+    """
+    address, path = any_database(flavour, url)
+    if path not in {"", SCHEMA}:
+        raise UsageError(
+            f"{flavour.title} URL: keybench works in a database of its own, {SCHEMA}: leave the one in the URL out."
+        )
+    return address
+
+
+def any_database(flavour: Flavour, url: str) -> tuple[Address, str]:
+    """The same, and the database that the URL names, whichever it is; empty if it names none."""
+    parts = UrlForm(flavour.title, f"{flavour.url_schemes[0]}://user@host:{_PORT}", _OPTIONS).parse(url)
+    parameters = dict(parts.options)
+    if "unix_socket" not in parts.options:
+        parameters |= {"host": parts.host or "localhost", "port": parts.port or _PORT}
+    if parts.user:
+        parameters["user"] = parts.user
+    return Address(flavour.name, "url", parameters, secret=from_url(parts.password)), parts.path

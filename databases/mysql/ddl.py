@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from keybench.databases.core.ddl import sql_type
 from keybench.databases.mysql.flavour import OTHER_UUID_ORDER, UUID_TYPE, number
 from keybench.errors import ServerError
-from keybench.model.column import Column
 from keybench.model.table import Table
 
 SCHEMA = "keybench"
@@ -37,11 +37,6 @@ def name(table: Table) -> str:
 def index_name(table: Table) -> str:
     """The server's name for the key's index."""
     return CLUSTERED_INDEX if table.key == "clustered" or table.measures_rows else "key"
-
-
-def sql_type(column: Column) -> str:
-    """The declaration of the column, sized."""
-    return column.sql_type.format(width=column.width)
 
 
 def create(table: Table) -> str:

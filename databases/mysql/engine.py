@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.questions import QuestionLoad
@@ -14,7 +14,7 @@ from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import questions as ask
 from keybench.databases.core.server_engine import Part, ServerEngine
-from keybench.databases.mysql import keys, local, settings
+from keybench.databases.mysql import servers, settings
 from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour, number
 from keybench.databases.mysql.settings import configured, model_parameters
 from keybench.databases.registry import scripts
@@ -23,6 +23,8 @@ from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
 from keybench.pagemodels.innodb import records
+
+Connected = TypeVar("Connected")
 
 _NO_KINDS = (
     "InnoDB's one counter mixes appends with all other splits: only a page model of its b-tree can tell them apart."
@@ -68,12 +70,13 @@ class MySqlEngine(ServerEngine):
                 "admin": "admin:MySqlAdmin",
                 "session": "session:MySqlSession",
                 "owned_schema": "owned_schema:Database",
-                "container": "container:container_server",
-                "local": "local:LocalServer",
+                "container": "servers:container_server",
+                "local": "servers:LocalServer",
+                "inspector": "inspection:MySqlInspector",
             },
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
-            server_keys=keys.MARIADB if flavour is MARIADB else keys.MYSQL,
+            server_keys=flavour.server_keys,
             versions={text: number(f"{text}.99") for text in flavour.versions},  # the newest of each
             secondary_holds_key=True,
             isolations=("read-committed", "repeatable-read", "serializable"),
@@ -94,7 +97,7 @@ class MySqlEngine(ServerEngine):
 
     def missing(self, server: str) -> str:
         """Why this kind of private server cannot be started here; empty where it can."""
-        return local.missing(self.flavour, server)
+        return servers.missing(self.flavour, server)
 
     def part(self, part: Part) -> Any:
         """The class, or function, that makes the part; it knows the flavour."""
@@ -103,37 +106,34 @@ class MySqlEngine(ServerEngine):
 
     def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:  # noqa: ARG002 (none is a user's to choose)
         """The address of a mysql:// or mariadb:// URL."""
-        from keybench.databases.mysql.url import address_of
+        from keybench.databases.mysql.connection import address_of
 
         return address_of(self.flavour, url)
 
-    def inspects(self, target: str) -> bool:
-        """Whether it is a mysql:// or mariadb:// URL."""
-        return self.reached_by(target)
-
     def inspector(self, target: str) -> Inspector:
-        """A read-only connection to the server of a URL, of either flavour, as both have mysql:// URLs."""
-        from keybench.databases.mysql.probes.inspection.inspector import MySqlInspector
-        from keybench.databases.mysql.url import any_database
+        """A read-only connection to the server of a URL."""
+        from keybench.databases.mysql.connection import any_database
+        from keybench.databases.mysql.inspection import MySqlInspector
 
+        return self._either_flavour(lambda flavour: MySqlInspector(*any_database(flavour, target)))
+
+    def owned_schema(self, url: str) -> OwnedSchema:
+        """Tables of trials, and the database if keybench made it."""
+        from keybench.databases.mysql.connection import address_of
+        from keybench.databases.mysql.owned_schema import Database
+
+        return self._either_flavour(lambda flavour: Database(address_of(flavour, url)))
+
+    def _either_flavour(self, connect: Callable[[Flavour], Connected]) -> Connected:
+        """Connects to a server of this flavour, or of the other: both have mysql:// URLs."""
         try:
-            return MySqlInspector(*any_database(self.flavour, target))
+            return connect(self.flavour)
         except OtherFlavour as other:
-            return MySqlInspector(*any_database(other.actual, target))
+            return connect(other.actual)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return records.bytes_per_row(column, payload, key)
-
-    def owned_schema(self, url: str) -> OwnedSchema:
-        """Tables of trials, and the database if keybench made it; of either flavour, as both have mysql:// URLs."""
-        from keybench.databases.mysql.owned_schema import Database
-        from keybench.databases.mysql.url import address_of
-
-        try:
-            return Database(address_of(self.flavour, url))
-        except OtherFlavour as other:
-            return Database(address_of(other.actual, url))
 
     def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
         """The index that holds the key: clustered, or secondary beside a table by row id or date.

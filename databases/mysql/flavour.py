@@ -1,4 +1,4 @@
-"""The differences between MySQL and MariaDB, and between their versions.
+"""The differences between MySQL and MariaDB, and between their versions: columns, keys of the server, settings.
 
 The facts about MySQL are from its manual (8.4) and source. MySQL 9.7, MariaDB 10.11 and MariaDB 11.8 have been run,
 MySQL 8.0 and 8.4 have not.
@@ -9,10 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from keybench.errors import EnvironmentMissing
+from keybench.errors import EnvironmentMissing, ServerError, UsageError
 from keybench.model.column import Column
 from keybench.model.keys import Kind
+from keybench.model.names import CONTROL, RANDOM
+from keybench.model.table import ServerKeys, Table
+
+Way = Literal["arrays", "prepared"]
+"""An INSERT of one row with arrays of values, or prepared INSERTs of many rows (`wire`)."""
 
 _GUID: frozenset[Kind] = frozenset({"uuid"})
 _ASCII = "CHARACTER SET ascii COLLATE ascii_bin"
@@ -36,6 +42,64 @@ UUID = Column("uuid", "uuid", _GUID, "mariadb", native=True)
 """MariaDB's own type for GUIDs."""
 
 
+# Versions, as numbers: 11.7.2 is 110702. The two flavours number theirs differently.
+
+DEFAULT_EXPRESSIONS = 100_201
+"""MariaDB's first version that has them."""
+UUID_TYPE = 100_700
+"""MariaDB's first version with the type `uuid`."""
+OTHER_UUID_ORDER = ((100_700, 100_908), (101_000, 101_006), (101_100, 101_105), (110_000, 110_003))
+"""(first, first repaired) version of each series of MariaDB whose `uuid` swaps the bytes of every GUID (MDEV-29959).
+The others swap them except in GUIDs of versions 6 and above."""
+UUID_FUNCTIONS = 110_700
+"""MariaDB's first version with UUID_v4() and UUID_v7()."""
+UUID_TO_BIN = 80_013
+"""MySQL's first version that has UUID_TO_BIN(), and expressions as defaults."""
+
+_BYTES = "UNHEX(REPLACE(UUID(), '-', ''))"
+_BINARY, _TEXT = "server-uuid-v1-binary", "server-uuid-v1-text"
+_AGAIN = "starts again every 7 minutes"
+"""UUID() as bytes or text begins with the low 32 bits of its time. They ascend for 429.5 s (2³² × 100 ns) and start
+again: in a shorter load that crosses no such moment they ascend, although over a month they do not."""
+
+_V1, _V7, _OF_MYSQL = "mariadb-uuid-v1", "mariadb-uuid-v7", "mysql-uuid"
+_IDENTITY = ServerKeys("server-identity", "AUTO_INCREMENT", "bigint", "rfc", "AUTO_INCREMENT", replica=CONTROL)
+
+_MARIADB_KEYS = (
+    _IDENTITY,
+    # UUID() ascends in a `uuid` column alone, which compares the fields of version 1 from the last to the first.
+    ServerKeys("server-uuid-v1", "UUID() in a uuid column", "uuid", "mariadb", "DEFAULT UUID()", UUID_TYPE, _V1),
+    ServerKeys(
+        _BINARY, f"UUID() as 16 bytes: {_AGAIN}", "binary16", "none", f"DEFAULT ({_BYTES})", DEFAULT_EXPRESSIONS, _V1
+    ),
+    ServerKeys(_TEXT, f"UUID() as text: {_AGAIN}", "char36", "none", "DEFAULT (UUID())", DEFAULT_EXPRESSIONS, _V1),
+    ServerKeys("server-uuid-v4", "UUID_v4()", "uuid", "none", "DEFAULT UUID_v4()", UUID_FUNCTIONS, RANDOM),
+    ServerKeys("server-uuidv7", "UUID_v7()", "uuid", "mariadb", "DEFAULT UUID_v7()", UUID_FUNCTIONS, _V7),
+)
+_MYSQL_KEYS = (
+    _IDENTITY,
+    ServerKeys(
+        "server-uuid-v1-swapped",
+        "UUID_TO_BIN(UUID(), 1): the time's high bits first",
+        "binary16-swapped",
+        "mysql-swap",
+        "DEFAULT (UUID_TO_BIN(UUID(), 1))",
+        UUID_TO_BIN,
+        _OF_MYSQL,
+    ),
+    ServerKeys(
+        _BINARY,
+        f"UUID_TO_BIN(UUID()): {_AGAIN}",
+        "binary16",
+        "none",
+        "DEFAULT (UUID_TO_BIN(UUID()))",
+        UUID_TO_BIN,
+        _OF_MYSQL,
+    ),
+    ServerKeys(_TEXT, f"UUID() as text: {_AGAIN}", "char36", "none", "DEFAULT (UUID())", UUID_TO_BIN, _OF_MYSQL),
+)
+
+
 @dataclass(frozen=True)
 class Flavour:
     """One of them, by the engine's name."""
@@ -43,6 +107,7 @@ class Flavour:
     name: str
     title: str
     columns: tuple[Column, ...]
+    server_keys: tuple[ServerKeys, ...]
     url_schemes: tuple[str, ...]
     versions: tuple[str, ...]
     """That people run, oldest first."""
@@ -62,6 +127,8 @@ class Flavour:
     """Docker's official image."""
     health: tuple[str, ...]
     """The command by which Docker checks, in the container, that root can log in over TCP."""
+    way: Way
+    """How rows are sent."""
     waits_for_purge: bool
     """Whether all builds have `innodb_max_purge_lag_wait` and `innodb_log_checkpoint_now`."""
 
@@ -70,6 +137,7 @@ MARIADB = Flavour(
     name="mariadb",
     title="MariaDB",
     columns=(UUID, *(replace(column, native=column.native and column.kinds != _GUID) for column in COLUMNS)),
+    server_keys=_MARIADB_KEYS,
     programs=("mariadbd", "mysqld"),
     url_schemes=("mariadb", "mysql"),
     versions=("10.6", "10.11", "11.4", "11.8"),
@@ -87,6 +155,7 @@ MARIADB = Flavour(
         "-c",
         'MYSQL_PWD="$MARIADB_ROOT_PASSWORD" exec mariadb --skip-ssl --host=127.0.0.1 --user=root --execute="SELECT 1"',
     ),
+    way="arrays",
     waits_for_purge=True,
 )
 
@@ -94,6 +163,7 @@ MYSQL = Flavour(
     name="mysql",
     title="MySQL",
     columns=COLUMNS,
+    server_keys=_MYSQL_KEYS,
     programs=("mysqld",),
     url_schemes=("mysql",),
     versions=("8.0", "8.4", "9.7"),
@@ -117,6 +187,7 @@ MYSQL = Flavour(
         "-c",
         'MYSQL_PWD="$MYSQL_ROOT_PASSWORD" exec mysql --host=127.0.0.1 --user=root --execute="SELECT 1"',
     ),
+    way="prepared",
     waits_for_purge=False,
 )
 
@@ -155,20 +226,6 @@ def require(wanted: Flavour, version: str) -> None:
         raise error
 
 
-# Versions, as numbers: 11.7.2 is 110702. The two flavours number theirs differently.
-
-EXPRESSIONS_AS_DEFAULTS = 100_201
-"""MariaDB's first version that has them."""
-UUID_TYPE = 100_700
-"""MariaDB's first version with the type `uuid`."""
-OTHER_UUID_ORDER = ((100_700, 100_908), (101_000, 101_006), (101_100, 101_105), (110_000, 110_003))
-"""(first, first repaired) version of each series of MariaDB whose `uuid` swaps the bytes of every GUID (MDEV-29959).
-The others swap them except in GUIDs of versions 6 and above."""
-UUID_FUNCTIONS = 110_700
-"""MariaDB's first version with UUID_v4() and UUID_v7()."""
-UUID_TO_BIN = 80_013
-"""MySQL's first version that can have expressions with UUID_TO_BIN() as defaults."""
-
 _NOT_IN_ALL = frozenset({"innodb_change_buffering"})
 """Settings that MariaDB no longer has from 11.0 on: with `--loose-` a server ignores what it does not know."""
 
@@ -191,3 +248,20 @@ def shown(number: int) -> str:
     """A version for people: 110702 is 11.7.2, and 110700 is 11.7."""
     major, minor, patch = number // 10_000, number // 100 % 100, number % 100
     return f"{major}.{minor}.{patch}" if patch else f"{major}.{minor}"
+
+
+def check_keys(flavour: Flavour, table: Table, version: str) -> None:
+    """ServerError where a server of that version cannot make the table's keys; UsageError where no server could."""
+    keys = table.server_keys
+    if keys is None:
+        return
+    if keys.declaration == "AUTO_INCREMENT" and table.key != "clustered":
+        raise UsageError(
+            f"{flavour.title} makes {keys.name} keys only where the key is the table's primary key, because a table "
+            'has only one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
+        )
+    if number(version) < keys.min_version:
+        raise ServerError(
+            f"{keys.name} keys are made by {flavour.title} {shown(keys.min_version)} and newer, and this server is "
+            f"{shown(number(version))}: choose a newer --server, or the client's layout of the same kind."
+        )

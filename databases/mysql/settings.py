@@ -40,7 +40,6 @@ COMMON = {
     "innodb_log_buffer_size": "16M",
     "innodb_page_size": "16K",
     "innodb_stats_auto_recalc": "OFF",
-    "local_infile": "ON",
     "max_allowed_packet": "1G",
     "max_connections": "100",
     "performance_schema": "OFF",
@@ -124,7 +123,7 @@ def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
     return values
 
 
-def found(variables: Mapping[str, str], character_bytes: int) -> dict[str, str]:
+def page_settings(variables: Mapping[str, str], character_bytes: int) -> dict[str, str]:
     """`Admin.page_settings` from the server's variables."""
     others = {name: variables[name] for name in READ if name in variables}
     page_bytes = int(others.pop("innodb_page_size"))
@@ -156,9 +155,9 @@ def model_parameters(table: Table) -> dict[str, int | bool]:
             "the page model of InnoDB does not know when entries of a foreign key's index leave the change buffer: "
             f"this server has innodb_change_buffering = {settings['innodb_change_buffering']}."
         )
-    given: dict[str, int | bool] = {"multibyte": is_multibyte(table)}
+    chosen: dict[str, int | bool] = {"multibyte": is_multibyte(table)}
     if "page_size" in settings:
-        given["page_bytes"] = size_of(settings["page_size"])
+        chosen["page_bytes"] = size_of(settings["page_size"])
     if "merge_threshold" in settings:
-        given["merge_threshold"] = int(settings["merge_threshold"])
-    return given
+        chosen["merge_threshold"] = int(settings["merge_threshold"])
+    return chosen

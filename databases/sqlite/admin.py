@@ -13,12 +13,11 @@ import apsw
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, PageOrder, Probe
-from keybench.databases.sqlite.connection import configured, connect, counted, files, server_error
-from keybench.databases.sqlite.ddl import Statements, TableFiles
-from keybench.databases.sqlite.keys import check
+from keybench.databases.sqlite.connection import TableFiles, configured, connect, counted, files, server_error
+from keybench.databases.sqlite.ddl import Statements, check
 from keybench.databases.sqlite.pages import index_pages
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
-from keybench.databases.sqlite.settings import RECORDED, found
+from keybench.databases.sqlite.settings import RECORDED, page_settings
 from keybench.errors import ServerError
 from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
@@ -61,7 +60,7 @@ class SqliteAdmin(Admin):
 
     def page_settings(self) -> Mapping[str, str]:
         """The page size, and the pragmas that the page model must know."""
-        return found(self.settings())
+        return page_settings(self.settings())
 
     def create(self, table: Table) -> None:
         """Creates a new database file with the empty table. Afterwards everything is synced and the WAL is empty."""
@@ -102,7 +101,7 @@ class SqliteAdmin(Admin):
 
     def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by SQLite."""
-        return self._all(table, Statements(table).ordered_keys)
+        return self._all(table, f"{Statements(table).keys} ORDER BY key")
 
     def arrived_keys(self, table: Table) -> EncodedKeys | None:
         """All keys in order of rowid, or of date; None if the table is the key's b-tree."""

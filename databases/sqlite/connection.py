@@ -1,18 +1,46 @@
-"""Connections with keybench's settings. SQLite's errors become keybench's, with the next step."""
+"""The folder and files of SQLite's tables; connections; SQLite's errors as keybench's, with the next step."""
 
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
-from keybench.databases.contract.roles import Address, Settings
-from keybench.databases.sqlite.ddl import TableFiles
+from keybench.databases.contract.roles import Address, Provision, Settings
+from keybench.databases.hosting.private_server import PrivateFolder
 from keybench.errors import ServerError
 
 _NO_ROOM = 1 << 18
 """Bytes: with fewer free ones, a disk is full. The log's index grows by 32 KiB."""
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """The files of one table. It has a database of its own, so that dropping it leaves no pages in a free list."""
+
+    folder: Path
+    table: str
+
+    @property
+    def database(self) -> Path:
+        """The database file. SQLite puts its `-wal` and `-shm` files beside it."""
+        return self.folder / f"{self.table}.sqlite"
+
+    def counters(self) -> list[Path]:
+        """The files with the counters of loading connections, one for each (`SqliteSession.close`)."""
+        return sorted(self.folder.glob(f"{self.table}.counters-*"))
+
+    def new_counters(self, name: str) -> Path:
+        """The file in which a loading connection writes its counters."""
+        return self.folder / f"{self.table}.counters-{name}"
+
+    def remove(self) -> None:
+        """Removes all of these files that exist."""
+        beside = [self.database.with_name(self.database.name + ending) for ending in ("-wal", "-shm", "-journal")]
+        for path in (self.database, *beside, *self.counters()):
+            path.unlink(missing_ok=True)
 
 
 def files(address: Address, table: str) -> TableFiles:
@@ -74,3 +102,30 @@ def _is_full(folder: Path) -> bool:
         return shutil.disk_usage(folder).free < _NO_ROOM
     except OSError:
         return False
+
+
+_START_SECONDS = 10.0
+
+
+class EmbeddedServer(Provision):
+    """A private folder, which is removed when the runner ends."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._kept = PrivateFolder(engine="sqlite")
+
+    def start(self) -> Address:
+        """Makes the folder."""
+        self._kept.start(timeout=_START_SECONDS)
+        return Address("sqlite", "embedded", {"folder": str(self._kept.folder)}, self._settings)
+
+    def restart(self) -> None:
+        """Nothing: each connection has a cache of its own, which is empty at first."""
+
+    def stop(self) -> None:
+        """Removes the folder."""
+        self._kept.stop()
+
+    def alive(self) -> bool:
+        """Whether the folder is still kept."""
+        return self._kept.alive()

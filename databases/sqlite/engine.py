@@ -1,6 +1,6 @@
 """SQLite, embedded through apsw, which contains a current SQLite with dbstat.
 
-SQLite runs inside the process, so its folder has no `url`, `container`, `owned_schema` or `coordination`.
+SQLite runs inside the process, so its folder has no `servers` and no `owned_schema`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from keybench.databases.contract.roles import Address, Admin, Provision, Session
 from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import questions as ask
-from keybench.databases.sqlite import ddl, keys
+from keybench.databases.sqlite import ddl
 from keybench.databases.sqlite.settings import SETTABLE, configured, model_parameters, settings_for
 from keybench.errors import UsageError
 from keybench.model.column import Column
@@ -59,7 +59,7 @@ class Sqlite(Engine):
         """A private folder for the database files."""
         if server not in self.servers:
             raise UsageError(self.missing(server))
-        from keybench.databases.sqlite.local import EmbeddedServer
+        from keybench.databases.sqlite.connection import EmbeddedServer
 
         return EmbeddedServer(settings)
 
@@ -75,7 +75,7 @@ class Sqlite(Engine):
 
     def inspector(self, target: str) -> Inspector:
         """A read-only look at a file."""
-        from keybench.databases.sqlite.inspection.inspector import SqliteInspector
+        from keybench.databases.sqlite.inspection import SqliteInspector
 
         return SqliteInspector(Path(re.sub(r"^sqlite:(?:///|//)?", "", target)))
 
@@ -97,7 +97,7 @@ class Sqlite(Engine):
 
     def statements(self) -> WritesStatements:
         """What users are told to run."""
-        from keybench.databases.sqlite.ddl import advised
+        from keybench.databases.sqlite import advised
 
         return advised
 
@@ -108,7 +108,7 @@ ENGINE = Sqlite(
     columns=ddl.COLUMNS,
     servers=("embedded",),
     drivers=("apsw",),
-    server_keys=keys.MADE,
+    server_keys=ddl.SERVER_KEYS,
     versions={"3": 3},
     secondary_holds_key=True,
     settable=SETTABLE,

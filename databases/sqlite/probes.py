@@ -10,7 +10,8 @@ import numpy as np
 
 from keybench.databases.contract.roles import PageOrder, Probe
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, measured
-from keybench.databases.sqlite.ddl import Statements, TableFiles
+from keybench.databases.sqlite.connection import TableFiles
+from keybench.databases.sqlite.ddl import Statements
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table

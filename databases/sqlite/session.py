@@ -65,15 +65,15 @@ class SqliteSession(Session):
 
     def find(self, key: object) -> int:
         """Reads the row of that key. Returns the number of rows found."""
-        return self._read(self._sql.find, (key,))
+        return self._read(self._sql.where("SELECT *", "= ?"), (key,))
 
     def between(self, low: object, high: object) -> int:
         """Reads all rows with low ≤ key ≤ high. Returns the number of rows found."""
-        return self._read(self._sql.between, (low, high))
+        return self._read(self._sql.where("SELECT *", "BETWEEN ? AND ?"), (low, high))
 
     def delete(self, keys: Sequence[object]) -> int:
         """Deletes the rows of these keys in one transaction. Returns the number of rows deleted."""
-        return self._transaction((self._sql.delete, zip(keys)))
+        return self._transaction((self._sql.where("DELETE", "= ?"), zip(keys)))
 
     def close(self) -> None:
         """Closes the connection and writes its counters to a file, for the probe in another process."""

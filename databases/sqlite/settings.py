@@ -53,7 +53,7 @@ def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
     return {**settings.values, **({"page_size": str(size_of(chosen["page_size"]))} if "page_size" in chosen else {})}
 
 
-def found(pragmas: Mapping[str, str]) -> dict[str, str]:
+def page_settings(pragmas: Mapping[str, str]) -> dict[str, str]:
     """`Admin.page_settings` from the pragmas of a new database."""
     return {"page_size": spelled(int(pragmas["page_size"])), _AUTO_VACUUM: pragmas[_AUTO_VACUUM]}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from keybench.databases.hosting.private_server import PrivateFolder
-from keybench.databases.mysql import local as mysql
+from keybench.databases.mysql import servers as mysql
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.databases.postgresql import servers
 

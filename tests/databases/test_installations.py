@@ -8,7 +8,7 @@ import pytest
 from keybench.databases.hosting import private_server
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
-from keybench.databases.mysql import local as mysql
+from keybench.databases.mysql import servers as mysql
 from keybench.databases.mysql.flavour import MARIADB as MARIADB_FLAVOUR
 from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
 from keybench.databases.postgresql import servers

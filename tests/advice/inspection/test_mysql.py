@@ -16,7 +16,7 @@ from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql.connection import Queries
-from keybench.databases.mysql.probes.ibd_file import pages_of, summarise
+from keybench.databases.mysql.ibd_file import pages_of, summarise
 from keybench.errors import UsageError
 from tests.advice.inspection.planted import FEW, LONG, tables
 from tests.advice.inspection.planting import assert_named, into_mysql

@@ -3,11 +3,12 @@
 A test that asks for `server`, `address` or `admin` runs on each of the two that can be started here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,11 +18,11 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
-from keybench.databases.mysql import local
+from keybench.databases.mysql import servers
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import flavour_named
-from keybench.databases.mysql.session import MySqlSession, SendMethod
+from keybench.databases.mysql.session import MySqlSession
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
@@ -38,11 +39,6 @@ def of_each(names: str, values_of: Callable[[MySqlEngine], Iterable[Any]]) -> py
     rows = [(of, *(row if isinstance(row, tuple) else (row,))) for of in HERE for row in values_of(of)]
     ids = ["-".join(str(getattr(value, "name", value)) for value in row) for row in rows]
     return pytest.mark.parametrize(f"engine, {names}", rows, indirect=["engine"], ids=ids)
-
-
-def methods(of: MySqlEngine) -> Sequence[SendMethod]:
-    """The ways to send rows that the engine has: MySQL takes no arrays."""
-    return [method for method in get_args(SendMethod) if of is MARIADB or method != "arrays"]
 
 
 ON_MARIADB = pytest.mark.parametrize("engine", [MARIADB], indirect=True, ids=["mariadb"])
@@ -69,9 +65,23 @@ def admin(address: Address) -> Iterator[MySqlAdmin]:
     with_admin.close()
 
 
+@contextmanager
+def admin_of_page_size(engine: MySqlEngine, servers: Servers, size: str) -> Iterator[MySqlAdmin]:
+    """A new server whose pages have that size."""
+    server = engine.provision("local", engine.configured(engine.settings("fast", "small"), {"page_size": size}))
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KEYBENCH_TMP", str(servers.folder))
+            address = server.start()
+        with closing(MySqlAdmin(address)) as admin:
+            yield admin
+    finally:
+        server.stop()
+
+
 def programs(address: Address) -> Path | None:
     """The folder of the clients of a private server; None where they are in PATH."""
-    program = local.program(flavour_named(address.engine))
+    program = servers.program(flavour_named(address.engine))
     return program.parent if program and address.engine == "mysql" else None
 
 
@@ -91,8 +101,8 @@ def lengths(table: Table, n: int) -> NDArray[np.int64] | None:
     return table.lengths.of((1,), np.arange(n)) if table.lengths else None
 
 
-def send(address: Address, table: Table, keys: Keys, path: SendMethod | None = None, rows_per_tx: int = 1000) -> int:
-    session = MySqlSession(address, table, path)
+def send(address: Address, table: Table, keys: Keys, rows_per_tx: int = 1000) -> int:
+    session = MySqlSession(address, table)
     try:
         payload = Payload(table.payload, lengths=lengths(table, len(keys)))
         return sum(session.send(batch) for batch in session.prepare(keys, payload, 0, rows_per_tx))
@@ -100,13 +110,13 @@ def send(address: Address, table: Table, keys: Keys, path: SendMethod | None = N
         session.close()
 
 
-def measured(admin: MySqlAdmin, table: Table, keys: Keys, path: SendMethod | None = None) -> Mapping[Metric, Reading]:
+def measured(admin: MySqlAdmin, table: Table, keys: Keys) -> Mapping[Metric, Reading]:
     """Creates the table, loads the keys in their order, and gives all readings."""
     admin.create(table)
     probes = admin.probes()
     for probe in probes:
         probe.before(table)
-    assert send(admin.address, table, keys, path) == len(keys)
+    assert send(admin.address, table, keys) == len(keys)
     readings = [reading for probe in probes for reading in probe.after(table)]
     assert [reading.metric for reading in readings] == [metric for probe in probes for metric in probe.supplies]
     return MappingProxyType({reading.metric: reading for reading in readings})

@@ -9,10 +9,10 @@ import pytest
 
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
-from keybench.databases.mysql import local, settings
+from keybench.databases.mysql import servers, settings
 from keybench.databases.mysql.flavour import MARIADB, flavour_of, number, require
 from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
-from keybench.databases.mysql.local import LocalServer
+from keybench.databases.mysql.servers import LocalServer
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, UsageError
 
@@ -93,7 +93,7 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
 def test_the_message_for_a_missing_server_says_how_to_install_it(monkeypatch) -> None:
     monkeypatch.delenv("KEYBENCH_MARIADB_BIN", raising=False)
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(local, "_FOLDERS", ())
+    monkeypatch.setattr(servers, "_FOLDERS", ())
     reason = (
         "no MariaDB server is installed: apt-get install mariadb-server (Debian, Ubuntu) "
         "or dnf install mariadb-server (Fedora, RHEL)."
@@ -117,21 +117,21 @@ def test_mariadbs_mysqld_is_not_taken_for_mysql(tmp_path, monkeypatch) -> None:
 
     for engine in ("MARIADB", "MYSQL"):
         monkeypatch.delenv(f"KEYBENCH_{engine}_BIN", raising=False)
-    monkeypatch.setattr(local, "_FOLDERS", ())
+    monkeypatch.setattr(servers, "_FOLDERS", ())
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
-    local._version.cache_clear()
+    servers._version.cache_clear()
     server = install("mysqld", "mysqld  Ver 10.11.19-MariaDB for debian-linux-gnu on x86_64 (Debian 12)")
-    assert local.program(MARIADB) == server
-    assert local.program(MYSQL_FLAVOUR) is None
+    assert servers.program(MARIADB) == server
+    assert servers.program(MYSQL_FLAVOUR) is None
     assert MYSQL.missing("local") == (
         "no MySQL server is installed: see https://dev.mysql.com/downloads/mysql/ (Debian's mysqld is MariaDB's: "
         "--db mariadb), or run `sh scripts/mysql.sh` in a checkout on Debian."
     )
-    local._version.cache_clear()
+    servers._version.cache_clear()
     install("mysqld", "/usr/sbin/mysqld  Ver 8.4.6 for Linux on x86_64 (MySQL Community Server - GPL)")
-    assert local.program(MARIADB) is None
-    assert local.program(MYSQL_FLAVOUR) == server
-    local._version.cache_clear()
+    assert servers.program(MARIADB) is None
+    assert servers.program(MYSQL_FLAVOUR) == server
+    servers._version.cache_clear()
 
 
 def test_a_server_is_recorded_under_its_own_name_only() -> None:

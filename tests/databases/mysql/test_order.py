@@ -8,7 +8,7 @@ from keybench.databases.contract_suite.keys import increasing, random, taken_by
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import ddl
-from keybench.databases.mysql.probes.pages import read_index
+from keybench.databases.mysql.probes import read_index
 from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table

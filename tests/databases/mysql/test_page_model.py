@@ -14,8 +14,7 @@ from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import MYSQL
-from keybench.databases.mysql.probes.pages import data_file, read_index
-from keybench.databases.mysql.probes.tables import innodb_name
+from keybench.databases.mysql.probes import data_file, innodb_name, read_index
 from keybench.databases.registry import engine as engine_named
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
@@ -24,7 +23,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.predict import predict
-from tests.databases.mysql.conftest import lengths, measured
+from tests.databases.mysql.conftest import admin_of_page_size, lengths, measured
 
 EXACT = (
     Metric.LEAF_PAGES,
@@ -138,18 +137,9 @@ SIZES = ["4K", "64K", pytest.param("8K", marks=pytest.mark.long), pytest.param("
 
 @pytest.fixture(scope="module", params=SIZES)
 def of_page_size(request, engine, servers) -> Iterator[MySqlAdmin]:
-    chosen = engine.configured(engine.settings("fast", "small"), {"page_size": request.param})
-    server = engine.provision("local", chosen)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KEYBENCH_TMP", str(servers.folder))
-        address = server.start()
-    admin = MySqlAdmin(address)
-    try:
+    with admin_of_page_size(engine, servers, request.param) as admin:
         assert admin.page_settings()["page_size"] == request.param
         yield admin
-    finally:
-        admin.close()
-        server.stop()
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def sent(session: MySqlSession, batches: object) -> np.ndarray:
 
 @pytest.mark.parametrize("role", ["clustered", "by-date"])
 @pytest.mark.parametrize("column", ["binary16", "char36", "bigint"])
-def test_the_loop_stores_what_arrays_or_load_data_do(engine, admin, column, role) -> None:
+def test_the_loop_stores_what_longer_transactions_do(engine, admin, column, role) -> None:
     on = Table("single", engine.column(column), 900, role, lengths=PayloadLengths(0, 900))
     keys = Keys(np.array([-5, 0, 7, 2**40]), "int") if column == "bigint" else increasing(4)
     payload, stored = Payload(900, lengths=lengths(on, 11)), []

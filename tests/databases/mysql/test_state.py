@@ -21,14 +21,13 @@ from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import MYSQL
-from keybench.databases.mysql.probes.pages import data_file, read_index
-from keybench.databases.mysql.probes.tables import innodb_name
+from keybench.databases.mysql.probes import data_file, innodb_name, read_index
 from keybench.errors import ServerError, UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.model import InnodbModel, InnodbState
 from keybench.pagemodels.ranking import ranked
-from tests.databases.mysql.conftest import ON_MARIADB, as_url, send
+from tests.databases.mysql.conftest import ON_MARIADB, admin_of_page_size, as_url, send
 
 _COUNTED = "SELECT count FROM information_schema.innodb_metrics WHERE name LIKE 'index_page_%s'"
 
@@ -176,14 +175,8 @@ def test_a_merge_threshold_counts_for_purge_too(engine, admin, threshold: str) -
 
 @pytest.fixture(scope="module", params=["4K", "8K", "32K", "64K"])
 def of_page_size(request, engine, servers: Servers) -> Iterator[MySqlAdmin]:
-    chosen = engine.configured(engine.settings("fast", "small"), {"page_size": request.param})
-    server = engine.provision("local", chosen)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KEYBENCH_TMP", str(servers.folder))
-        address = server.start()
-    with closing(MySqlAdmin(address)) as admin:
+    with admin_of_page_size(engine, servers, request.param) as admin:
         yield admin
-    server.stop()
 
 
 @pytest.mark.long

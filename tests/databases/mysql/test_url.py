@@ -11,8 +11,8 @@ from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import connection
 from keybench.databases.mysql.admin import MySqlAdmin
+from keybench.databases.mysql.connection import address_of
 from keybench.databases.mysql.flavour import MARIADB
-from keybench.databases.mysql.url import address_of
 from keybench.errors import EnvironmentMissing, ServerError
 from keybench.model.metric import Metric
 from keybench.model.table import Table

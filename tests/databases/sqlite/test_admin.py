@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
 
+from keybench.databases.contract.roles import Address
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import ServerError, UsageError
+from keybench.model.payload import Payload
+from keybench.model.table import Table
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -63,36 +68,17 @@ def test_settings_read_back_as_they_were_set(profile: str, cache: str) -> None:
         provision.stop()
 
 
-def _of_a_loading_connection(address: object) -> dict[str, str]:
-    from keybench.databases.contract.roles import Address
-    from keybench.model.table import Table
-
-    assert isinstance(address, Address)
+def _of_a_loading_connection(address: Address) -> dict[str, str]:
     assert address.settings
     table = Table("rows", ENGINE.column("binary16"), 0)
-    admin = ENGINE.admin(address)
-    admin.create(table)
-    session = ENGINE.session(address, table)
-    connection = session._connection  # type: ignore[attr-defined]
-    read = {name: str(connection.pragma(name)) for name in address.settings.values}
-    session.close()
-    admin.close()
-    return read
-
-
-def test_profiles_differ_only_in_syncs_which_fast_leaves_out() -> None:
-    durable, fast = (ENGINE.settings(profile, "default").values for profile in ("durable", "fast"))  # type: ignore[arg-type]
-    assert {name for name in durable if durable[name] != fast[name]} == {
-        "synchronous",
-        "fullfsync",
-        "checkpoint_fullfsync",
-    }
-    assert (durable["synchronous"], fast["synchronous"]) == ("2", "0")
+    with closing(ENGINE.admin(address)) as admin:
+        admin.create(table)
+    with closing(ENGINE.session(address, table)) as session:
+        connection = session._connection  # type: ignore[attr-defined]
+        return {name: str(connection.pragma(name)) for name in address.settings.values}
 
 
 def test_versions_name_the_library_in_use(bench: Bench) -> None:
-    import apsw
-
     versions = bench.admin.versions()
     assert versions["SQLite"] == apsw.Connection(":memory:").execute("SELECT sqlite_version()").get
     assert versions["SQLite source"].endswith(
@@ -130,7 +116,7 @@ def test_settle_is_an_error_while_another_connection_blocks_it(bench: Bench) -> 
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM rows").fetchall()
     late = bench.session(table)
-    for batch in late.prepare(bench.keys["random"](10, seed=2), _no_payload(), 0, 10):
+    for batch in late.prepare(bench.keys["random"](10, seed=2), Payload(0), 0, 10):
         late.send(batch)
     late.close()
     admin = ENGINE.admin(bench.changed(busy_timeout="50"))
@@ -138,12 +124,6 @@ def test_settle_is_an_error_while_another_connection_blocks_it(bench: Bench) -> 
         admin.settle(table)
     admin.close()
     reader.close()
-
-
-def _no_payload() -> object:
-    from keybench.model.payload import Payload
-
-    return Payload(0)
 
 
 def test_a_stored_key_of_another_form_is_an_error(bench: Bench) -> None:

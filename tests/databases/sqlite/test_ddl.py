@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from keybench.databases.contract_suite.keys import taken_by
-from keybench.databases.sqlite.ddl import TableFiles
+from keybench.databases.sqlite.connection import TableFiles
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.metric import Metric
 from keybench.model.table import Table

@@ -11,6 +11,7 @@ import pytest
 from keybench.databases.sqlite.connection import connect
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
+from keybench.model.payload import Payload
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -71,8 +72,6 @@ def test_log_bytes_of_two_writers_are_added(bench: Bench) -> None:
     bench.admin.create(table)
     (log,) = [probe for probe in bench.admin.probes() if Metric.LOG_BYTES in probe.supplies]
     log.before(table)
-    from keybench.model.payload import Payload
-
     keys = bench.keys["random"](20_000)
     sessions = [bench.session(table, wal_autocheckpoint="0") for _ in range(2)]
     parts = [s.prepare(keys[i::2], Payload(0), 0, 500) for i, s in enumerate(sessions)]  # type: ignore[index]

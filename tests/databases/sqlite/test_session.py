@@ -79,8 +79,9 @@ def test_look_ups_use_the_keys_tree(bench: Bench) -> None:
         table = bench.table("binary16", 100, key)  # type: ignore[arg-type]
         bench.admin.create(table)
         connection = connect(bench.address, bench.admin._files("rows").database)  # type: ignore[attr-defined]
-        for statement, values in ((Statements(table).find, (b"",)), (Statements(table).between, (b"", b""))):
-            ((_, _, _, detail),) = connection.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
+        for condition, values in (("= ?", (b"",)), ("BETWEEN ? AND ?", (b"", b""))):
+            statement = f"EXPLAIN QUERY PLAN {Statements(table).where('SELECT *', condition)}"
+            ((_, _, _, detail),) = connection.execute(statement, values).fetchall()
             assert str(detail).startswith("SEARCH rows USING ")
         connection.close()
 

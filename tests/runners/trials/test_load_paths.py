@@ -105,7 +105,7 @@ from dataclasses import replace
 import numpy as np
 from keybench.databases.sqlite import ENGINE as SQLITE
 from keybench.databases.sqlite.engine import Sqlite
-from keybench.databases.sqlite.local import EmbeddedServer
+from keybench.databases.sqlite.connection import EmbeddedServer
 from keybench.databases.sqlite.session import SqliteSession
 from keybench.model.byteorder import rank
 

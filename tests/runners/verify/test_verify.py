@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from keybench.databases.sqlite.local import EmbeddedServer
+from keybench.databases.sqlite.connection import EmbeddedServer
 from keybench.errors import EnvironmentMissing
 from keybench.results.store.database import Store
 from keybench.runners.verify import verification

@@ -1,6 +1,6 @@
-"""Rows as packets for prepared INSERTs, in MySQL's binary protocol, packed by numpy. The server parses no values.
+"""Rows as packets for prepared INSERTs, in MySQL's binary protocol, packed by numpy; keys as literals of statements.
 
-Three ways to send them:
+The server parses no values. Three ways to send them:
 
 - arrays: a single-row INSERT and packets with the values of many rows. MariaDB's command COM_STMT_BULK_EXECUTE (its
   knowledge base, "Client/Server Protocol"); MySQL has none. The server inserts row by row in the order of the packet:
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +21,17 @@ from pymysql.err import raise_mysql_exception
 from pymysql.protocol import MysqlPacket, OKPacketWrapper
 
 from keybench.databases.core.exchange import Requests, UnusualAnswer
-from keybench.databases.core.packing import Varying, beside, lines, repeated
+from keybench.databases.core.packing import Varying, beside, decimal, lines, repeated
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.connection import COM_STMT_EXECUTE
-from keybench.databases.mysql.session.load_data import Moments, is_uuid, key_text
+from keybench.databases.mysql.flavour import Way
+from keybench.model.byteorder import hexadecimal, text36
 from keybench.model.column import Column
 from keybench.model.keys import Bytes, Keys
 from keybench.model.table import Table
+
+Moments = NDArray[np.int64]
+"""When rows were created, in microseconds since 1970."""
 
 PACKET_BYTES = 8 << 20
 """Longest packet: half of the servers' default of max_allowed_packet."""
@@ -53,9 +56,30 @@ _ERROR = 0xFF
 class Packets:
     """One transaction's rows: packets that are sent after the number of a prepared INSERT."""
 
-    way: Literal["arrays", "prepared"]
     packets: tuple[tuple[int, bytes], ...]
     """Rows of the INSERT, and the values; an array's INSERT is of one row."""
+
+
+def is_uuid(column: Column) -> bool:
+    """Whether the server takes the key as the text of a GUID."""
+    return column.sql_type == "uuid"
+
+
+def _key_text(column: Column, keys: Keys) -> Bytes:
+    """Keys of bytes or text as they are stored; GUIDs of a `uuid` column in 36 characters."""
+    return text36(keys) if is_uuid(column) else np.ascontiguousarray(column.encode(keys), np.uint8)
+
+
+def literals(column: Column, keys: Keys) -> list[bytes]:
+    """The keys as literals of a statement."""
+    n = len(keys)
+    if column.form == "int":
+        rows = decimal(keys.data.astype(np.int64, copy=False))
+    elif column.form == "bytes" and not is_uuid(column):
+        rows = beside(repeated(b"x'", n), hexadecimal(_key_text(column, keys)), repeated(b"'", n))
+    else:
+        rows = beside(repeated(b"'", n), _key_text(column, keys), repeated(b"'", n))
+    return [literal.tobytes() for literal in rows]
 
 
 def insert(table: Table, rows: int) -> bytes:
@@ -66,14 +90,14 @@ def insert(table: Table, rows: int) -> bytes:
 
 
 def pack(
-    way: Literal["arrays", "prepared"],
+    way: Way,
     table: Table,
     keys: Keys | None,
     payload: Bytes | Varying,
     moments: Moments,
     rows_per_tx: int,
 ) -> list[Packets]:
-    """Batches of rows. `keys`, `payload` and `moments` as in `load_data.pack`."""
+    """Batches of rows. `keys` are None where the server makes them; `payload` is (n, characters), `moments` (n,)."""
     kinds, columns = _values(table, keys, payload, moments, _NOT_NULL if way == "arrays" else b"")
     rows = lines(*columns)
     if way == "arrays":
@@ -90,7 +114,7 @@ def pack(
             of_insert = 1 if way == "arrays" else end - start
             before = head if way == "arrays" else _head(of_insert, kinds)
             packets.append((of_insert, before + bytes(rows.part(start, end))))
-        batches.append(Packets(way, tuple(packets)))
+        batches.append(Packets(tuple(packets)))
     return batches
 
 
@@ -153,7 +177,7 @@ def _values(
 def _key(column: Column, keys: Keys, before: bytes) -> tuple[int, Bytes]:
     if column.form == "int":
         return _BIGINT, _numbers(keys.data, before)
-    return _TEXT if is_uuid(column) else _BLOB, _sized(key_text(column, keys), before)
+    return _TEXT if is_uuid(column) else _BLOB, _sized(_key_text(column, keys), before)
 
 
 def _numbers(values: NDArray[np.generic], before: bytes) -> Bytes:
@@ -177,5 +201,5 @@ def _text(payload: Bytes | Varying, before: bytes) -> tuple[Bytes | Varying, ...
     size = np.zeros((n, 3), np.uint8)
     size[:, 0] = np.where(long, 0xFC, lengths)
     size[:, 1:] = lengths.astype("<u2").view(np.uint8).reshape(-1, 2)
-    kept = np.column_stack([np.ones(n, np.bool_), long, long])
-    return repeated(before, n), Varying(size, kept), payload
+    sent = np.column_stack([np.ones(n, np.bool_), long, long])
+    return repeated(before, n), Varying(size, sent), payload

@@ -9,7 +9,6 @@ or fewer with the order by the writers' own clocks (docs/internals/arrival-order
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 
@@ -17,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Arrivals
-from keybench.databases.mysql import ddl
+from keybench.databases.mysql import ddl, mysql_log, redo_log
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MYSQL
-from keybench.databases.mysql.probes import mariadb_redo_log, mysql_redo_log
-from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError, leaves, space, summarise
-from keybench.databases.mysql.probes.logged_insertions import UnreadableLogError, entered, inserted
-from keybench.databases.mysql.probes.pages import data_file, flushed
-from keybench.databases.mysql.probes.tables import index_id, table_id
+from keybench.databases.mysql.ibd_file import UnreadablePagesError, leaves, space, summarise
+from keybench.databases.mysql.probes import data_file, flushed, index_id, log_positions, table_id
+from keybench.databases.mysql.redo_log import UnreadableLogError, entered, inserted
 from keybench.errors import ServerError
 from keybench.model.byteorder import rank
 from keybench.model.column import EncodedKeys
@@ -37,7 +34,6 @@ ReadKeys = Callable[[Table], EncodedKeys]
 _INFIMUM, _SUPREMUM = 99, 112
 """Offsets of the two system records in a page of row format DYNAMIC."""
 _TRX_ID_BYTES = 6
-_POSITIONS = "Log sequence number", "Log flushed up to"
 _FLUSH_SECONDS = 10.0
 """With the profile `fast` the server writes the log to its file once a second."""
 
@@ -91,7 +87,7 @@ class InsertionRecorder:
         """
         server = self._server
         end = flushed_log(server)
-        log = mysql_redo_log if server.flavour is MYSQL else mariadb_redo_log
+        log = mysql_log if server.flavour is MYSQL else redo_log
         with data_file(server, log.PLACE) as path:
             assert path is not None, "the table's file has been read"
             windows = log.windows(path, self._begin, end)
@@ -100,18 +96,6 @@ class InsertionRecorder:
                 return rank(Keys(inserted(windows, table_id(server, table), widths, rows), "bytes"), "rfc")
             last = int(server.value(f"SELECT max(row_id) FROM {ddl.name(table)}"))  # noqa: S608  # our own names
             return np.argsort(np.argsort(entered(windows, index_pages, last, rows)))
-
-
-def log_positions(server: Queries) -> tuple[int, int]:
-    """(The position of the log's end, the position up to which it is in its files).
-
-    Not from status variables: those of MySQL lag behind.
-    """
-    ((*_, status),) = server.rows("SHOW ENGINE INNODB STATUS")
-    end, written = (re.search(rf"^{name}\s+(\d+)$", status, re.MULTILINE) for name in _POSITIONS)
-    if not end or not written:
-        raise ServerError(f"{server.flavour.title}: SHOW ENGINE INNODB STATUS does not say where its log ends.")
-    return int(end[1]), int(written[1])
 
 
 def flushed_log(server: Queries) -> int:

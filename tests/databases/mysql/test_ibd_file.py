@@ -10,11 +10,10 @@ import pytest
 from keybench.databases.contract_suite.keys import descending, increasing, lagging, random
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
+from keybench.databases.mysql import ibd_file as pages
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.probes import ibd_file as pages
-from keybench.databases.mysql.probes.ibd_file import UnreadablePagesError
-from keybench.databases.mysql.probes.pages import PagesProbe, data_file, read_index
-from keybench.databases.mysql.probes.tables import index_id, innodb_name
+from keybench.databases.mysql.ibd_file import UnreadablePagesError
+from keybench.databases.mysql.probes import PagesProbe, data_file, index_id, innodb_name, read_index
 from keybench.databases.mysql.session import MySqlSession
 from keybench.errors import ServerError
 from keybench.model.keys import Keys

@@ -25,11 +25,12 @@ from keybench.databases.contract.existing import (
     Form,
     IndexHere,
     PagesHere,
-    Role,
     SampleHere,
     TableHere,
+    grouped,
+    key_roles,
 )
-from keybench.databases.sqlite.inspection.pages import Page, SampledTree, SqliteFile, Value, sampled_tree
+from keybench.databases.sqlite.pages import Page, SampledTree, SqliteFile, Value, sampled_tree
 from keybench.errors import EnvironmentMissing, ServerError
 from keybench.pagemodels.sqlite import records
 
@@ -148,53 +149,39 @@ class SqliteInspector:
             str(column): str(declared or "")
             for _, column, declared, *_ in self._rows("SELECT * FROM pragma_table_info(?)", name)
         }
-        foreign: dict[int, list[str]] = {}
-        for number, _, _, column, *_ in self._rows("SELECT * FROM pragma_foreign_key_list(?)", name):
-            foreign.setdefault(int(str(number)), []).append(str(column))
-        keys = [tuple(columns) for columns in foreign.values()]
-        found: list[IndexHere] = []
+        foreign = grouped(self._rows("SELECT * FROM pragma_foreign_key_list(?)", name), name=0, column=3)
+        keys = [columns for _, columns in foreign.values()]
+        indexes: list[IndexHere] = []
         if shape.alias:
-            roles: tuple[Role, ...] = ("primary key", *(("foreign key",) if (shape.alias,) in keys else ()))
-            found.append(IndexHere(name, (shape.alias,), roles, types[shape.alias], "int", is_table=True))
+            roles = key_roles((shape.alias,), keys, primary=True, unique=True)
+            indexes.append(IndexHere(name, (shape.alias,), roles, types[shape.alias], "int", is_table=True))
         covered = {shape.alias}
         for _, index, unique, origin, partial in self._rows("SELECT * FROM pragma_index_list(?)", name):
             columns = tuple(
                 str(column) for *_, column in self._rows("SELECT * FROM pragma_index_info(?)", str(index)) if column
             )
-            own = list(self._roles(columns, keys, str(origin), unique=bool(unique)))
-            if not columns or not own:
+            of_index = key_roles(columns, keys, primary=origin == "pk", unique=bool(unique))
+            if not columns or not of_index:
                 continue
             covered.add(columns[0])
             without = origin == "pk" and not shape.rowids
-            found.append(
+            indexes.append(
                 IndexHere(
-                    name if without else str(index), columns, tuple(own), types.get(columns[0], ""),
-                    self._form(name, shape, columns[0]), is_table=without,
+                    name if without else str(index), columns, of_index, types.get(columns[0], ""),
+                    self._form(shape, columns[0]), is_table=without,
                     note="a partial index" if partial else "",
                 )
             )  # fmt: skip
         for columns in keys:
             if columns[0] not in covered:
-                form = self._form(name, shape, columns[0])
-                found.append(IndexHere("", columns, ("foreign key",), types.get(columns[0], ""), form))
-        return found
+                form = self._form(shape, columns[0])
+                indexes.append(IndexHere("", columns, ("foreign key",), types.get(columns[0], ""), form))
+        return indexes
 
-    @staticmethod
-    def _roles(
-        columns: tuple[str, ...], keys: Sequence[tuple[str, ...]], origin: str, *, unique: bool
-    ) -> Iterator[Role]:
-        if origin == "pk":
-            yield "primary key"
-        elif unique:
-            yield "unique"
-        if any(columns[: len(key)] == key for key in keys):
-            yield "foreign key"
-
-    def _form(self, table: str, shape: Shape, column: str) -> Form | None:
+    def _form(self, shape: Shape, column: str) -> Form | None:
         """The form of the first keys that are there: SQLite's declared types bind nobody."""
         values = [value for _, value in self._values(self._tree(shape.root).leaves[:5], shape, column, 50)]
         kinds = {type(value) for value in values}
-        del table
         if len(kinds) != 1:
             return None
         return {bytes: "bytes", str: "text", int: "int"}.get(kinds.pop())  # type: ignore[return-value]
@@ -216,10 +203,10 @@ class SqliteInspector:
         values: list[Value] = []
         heavy: list[float] = []
         for leaf, weight in zip(leaves, weights, strict=True):
-            own = list(self._values([leaf], shape, index.columns[0], most))
-            rows += [rowid for rowid, _ in own]
-            values += [value for _, value in own]
-            heavy += [weight * len(leaf.cells) / max(1, len(own))] * len(own)
+            rows_here = list(self._values([leaf], shape, index.columns[0], most))
+            rows += [rowid for rowid, _ in rows_here]
+            values += [value for _, value in rows_here]
+            heavy += [weight * len(leaf.cells) / max(1, len(rows_here))] * len(rows_here)
         in_order = shape.rowids and index.columns[0] != shape.alias
         order = np.argsort(rows, kind="stable") if shape.rowids else np.arange(len(rows))
         placed = np.array(rows, np.int64)[order]

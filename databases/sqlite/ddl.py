@@ -1,4 +1,4 @@
-"""Columns and tables of SQLite: their SQL, and the files of a table.
+"""Columns and tables of SQLite, their SQL, and the keys that SQLite makes.
 
 A `clustered` key is the primary key of a WITHOUT ROWID table, so the table is the key's b-tree. There the column
 `integer` is an INTEGER PRIMARY KEY, which is the rowid itself. A `nonclustered` key has a unique index beside a table
@@ -10,11 +10,13 @@ equivalent to clustering by date. The key's index then refers to rows by both co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Literal
 
+from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.keys import Kind
-from keybench.model.table import Table
+from keybench.model.names import CONTROL
+from keybench.model.table import ServerKeys, Table
 from keybench.pagemodels.sqlite.records import is_rowid
 
 _GUID: frozenset[Kind] = frozenset({"uuid"})
@@ -73,30 +75,14 @@ class Statements:
         marks = ["?"] * (self.table.by_date + 1 + bool(self.table.payload))
         return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(marks)})'  # noqa: S608
 
-    @property
-    def find(self) -> str:
-        """The whole row of one key."""
-        return f'SELECT * FROM "{self.table.name}" WHERE key = ?'  # noqa: S608
-
-    @property
-    def between(self) -> str:
-        """The whole rows of a range of keys, including both ends."""
-        return f'SELECT * FROM "{self.table.name}" WHERE key BETWEEN ? AND ?'  # noqa: S608
-
-    @property
-    def delete(self) -> str:
-        """Deletes the row of one key."""
-        return f'DELETE FROM "{self.table.name}" WHERE key = ?'  # noqa: S608
+    def where(self, verb: Literal["SELECT *", "DELETE"], condition: str) -> str:
+        """Reads or deletes the rows of some keys."""
+        return f'{verb} FROM "{self.table.name}" WHERE key {condition}'
 
     @property
     def keys(self) -> str:
         """All keys, in any order."""
         return f'SELECT key FROM "{self.table.name}"'  # noqa: S608
-
-    @property
-    def ordered_keys(self) -> str:
-        """All keys, sorted by SQLite."""
-        return f"{self.keys} ORDER BY key"
 
     @property
     def arrived_keys(self) -> str:
@@ -110,28 +96,15 @@ class Statements:
         return f'SELECT {place} FROM "{self.table.name}" ORDER BY key'  # noqa: S608
 
 
-@dataclass(frozen=True)
-class TableFiles:
-    """The files of one table. It has a database of its own, so that dropping it leaves no pages in a free list."""
+SERVER_KEYS = (
+    ServerKeys("server-identity", "the rowid: one more than the largest", "integer", "rfc", "", replica=CONTROL),
+)
 
-    folder: Path
-    table: str
 
-    @property
-    def database(self) -> Path:
-        """The database file. SQLite puts its `-wal` and `-shm` files beside it."""
-        return self.folder / f"{self.table}.sqlite"
-
-    def counters(self) -> list[Path]:
-        """The files with the counters of loading connections, one for each (`SqliteSession.close`)."""
-        return sorted(self.folder.glob(f"{self.table}.counters-*"))
-
-    def new_counters(self, name: str) -> Path:
-        """The file in which a loading connection writes its counters."""
-        return self.folder / f"{self.table}.counters-{name}"
-
-    def remove(self) -> None:
-        """Removes all of these files that exist."""
-        beside = [self.database.with_name(self.database.name + ending) for ending in ("-wal", "-shm", "-journal")]
-        for path in (self.database, *beside, *self.counters()):
-            path.unlink(missing_ok=True)
+def check(table: Table) -> None:
+    """Raises UsageError if the table's key would not be the rowid: SQLite makes no other keys."""
+    if table.server_keys and table.key != "clustered":
+        raise UsageError(
+            f"SQLite makes {table.server_keys.name} keys only where the key is the table's rowid: "
+            'choose a scenario whose table has key = "clustered".'
+        )

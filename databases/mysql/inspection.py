@@ -1,8 +1,8 @@
 """A read-only look at a MariaDB or MySQL database.
 
-Rows are met by their primary key: at even steps where it is numbered by the server, else where `key_space` finds them.
-InnoDB's statistics have the leaves of each index; their fill follows from the number of rows and the sizes of InnoDB's
-format.
+Tables and indexes are those of the information schema, which shows each user what that user may see. Rows are met by
+their primary key (`row_sample`). InnoDB's statistics have the leaves of each index; their fill follows from the number
+of rows and the sizes of InnoDB's format.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from keybench.databases.contract.existing import (
     PAGES,
     STATEMENT_SECONDS,
     About,
+    Form,
     IndexHere,
     PagesHere,
     SampleHere,
     TableHere,
+    grouped,
+    key_roles,
 )
 from keybench.databases.contract.roles import Address
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MARIADB
-from keybench.databases.mysql.probes.inspection import catalogue, key_space
-from keybench.databases.mysql.probes.inspection.catalogue import ColumnFacts, Facts
-from keybench.databases.mysql.probes.inspection.rows import DIVES, RowSampler
+from keybench.databases.mysql.row_sample import DIVES, RANGES, ColumnFacts, Facts, RowSampler
 from keybench.errors import ServerError
+from keybench.model.keys import Order
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 
 _COUNTED: Final = 4_000
@@ -98,7 +100,7 @@ class MySqlInspector:
             (
                 f"Each transaction is read-only; no query runs for more than {STATEMENT_SECONDS} s, or waits for a "
                 f"lock for more than {LOCK_SECONDS} s.",
-                f"At most {DIVES:,} rows of a table are looked up by key, with {2 * key_space.RANGES} estimates of "
+                f"At most {DIVES:,} rows of a table are looked up by key, with {2 * RANGES} estimates of "
                 f"ranges; only tables of up to {_COUNTED:,} pages are counted.",
             ),
             tuple(caveats),
@@ -106,13 +108,13 @@ class MySqlInspector:
 
     def tables(self) -> Sequence[TableHere]:
         """All tables and views of the URL's database, or of all."""
-        tables, self._facts = catalogue.tables(self._server, self._database)
-        return tables
+        listed, self._facts = tables(self._server, self._database)
+        return listed
 
     def details(self, table: TableHere) -> TableHere:
         """The rows, counted where the table is small, else InnoDB's estimate; and how many were inserted."""
         at = self._facts[table.full_name]
-        columns = self._columns[table.full_name] = catalogue.columns(self._server, at)
+        known = self._columns[table.full_name] = columns(self._server, at)
         rows, origin = table.rows, "InnoDB's estimate"
         if at.data_bytes <= _COUNTED * self._page_bytes:
             rows, origin = float(self._server.value(f"SELECT count(*) FROM {at.from_sql}")), "counted"  # noqa: S608
@@ -124,7 +126,7 @@ class MySqlInspector:
                 [at.schema, at.table],
             )
             inserted = int(counted[0][0]) if counted else None
-        widths = " + ".join(column.bytes_sql for column in columns.values())
+        widths = " + ".join(column.bytes_sql for column in known.values())
         mean = self._server.value(
             f"SELECT avg(w) FROM (SELECT {widths} AS w FROM {at.from_sql} LIMIT {PAGES}) AS rows_of_some"  # noqa: S608
         )
@@ -135,7 +137,7 @@ class MySqlInspector:
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """By the information schema."""
-        return catalogue.indexes(self._server, self._facts[table.full_name], self._columns[table.full_name])
+        return indexes(self._server, self._facts[table.full_name], self._columns[table.full_name])
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys of rows that are met by the primary key."""
@@ -146,8 +148,8 @@ class MySqlInspector:
         key = (table.full_name, index.name)
         if key not in self._samples:
             at, known = self._facts[table.full_name], self._columns[table.full_name]
-            own = next((each for each in self.indexes(table) if each.is_table), None)
-            primary = [known[column] for column in own.columns] if own else []
+            clustered = next((each for each in self.indexes(table) if each.is_table), None)
+            primary = [known[column] for column in clustered.columns] if clustered else []
             self._samples[key] = RowSampler(self._server, at, known, primary).look_up(table, index)
         return self._samples[key]
 
@@ -165,9 +167,7 @@ class MySqlInspector:
             numbers = {str(name): int(value) for name, value in stated}
             leaves, size = numbers.get("n_leaf_pages"), numbers.get("size")
             if leaves and size and 2 * leaves < size:
-                leaves = (
-                    size - 1
-                )  # MariaDB states 1 where it read all pages of a small index; then one page is above them
+                leaves = size - 1  # MariaDB states 1 where it read all pages of an index; then one is above them
         if leaves is None and not index.is_table:
             return PagesHere(missing="this user may not read InnoDB's statistics, which alone have this index's size.")
         if leaves is None:
@@ -191,3 +191,123 @@ class MySqlInspector:
     def close(self) -> None:
         """Closes the connection."""
         self._server.close()
+
+
+_SYSTEM: Final = ("mysql", "information_schema", "performance_schema", "sys")
+_FORMS: Final[dict[str, Form]] = {
+    "uuid": "uuid", "binary": "bytes", "varbinary": "bytes", "char": "text", "varchar": "text",
+    "tinyint": "int", "smallint": "int", "mediumint": "int", "int": "int", "bigint": "int",
+}  # fmt: skip
+_WIDTHS: Final = {
+    "tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8, "float": 4, "double": 8, "date": 3, "year": 1,
+    "time": 3, "datetime": 5, "timestamp": 4, "uuid": 16, "inet6": 16, "inet4": 4, "enum": 1, "bit": 8,
+}  # fmt: skip
+_DIGITS: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
+"""Bytes of up to nine decimal digits (strings/decimal.c, dig2bytes)."""
+_SHORT: Final = 255
+
+
+def tables(server: Queries, database: str) -> tuple[list[TableHere], dict[str, Facts]]:
+    """All tables of one database, or of all, the largest first, with their partitions."""
+    condition = "table_schema = %s" if database else f"table_schema NOT IN {_SYSTEM}"
+    values = [database] if database else []
+    listed, facts = [], {}
+    parts: dict[tuple[str, str], list[tuple[str, float, int, int]]] = {}
+    for schema, name, part, rows, data, index in server.rows(
+        "SELECT table_schema, table_name, partition_name, table_rows, data_length, index_length "  # noqa: S608 (constants)
+        f"FROM information_schema.partitions WHERE {condition} AND partition_name IS NOT NULL "
+        "ORDER BY partition_ordinal_position",
+        values,
+    ):
+        parts.setdefault((schema, name), []).append((str(part), float(rows or 0), int(data or 0), int(index or 0)))
+    for schema, name, kind, engine, rows, data, index in server.rows(
+        "SELECT table_schema, table_name, table_type, engine, table_rows, data_length, index_length "  # noqa: S608
+        f"FROM information_schema.tables WHERE {condition} ORDER BY data_length + index_length DESC, 1, 2",
+        values,
+    ):
+        divided = parts.get((schema, name), [])
+        is_view, refused = "VIEW" in kind, ""
+        if is_view:
+            refused = "a view has no keys of its own: name its tables."
+        elif engine != "InnoDB":
+            refused = f"its storage engine is {engine}, and keybench knows InnoDB's tables alone."
+        table = TableHere(
+            str(schema), str(name), "view" if is_view else "partitioned table" if divided else "table",
+            rows=None if rows is None else float(rows), bytes=int(data or 0) + int(index or 0), refused=refused,
+        )  # fmt: skip
+        listed.append(table)
+        facts[table.full_name] = Facts(str(schema), str(name), "", int(data or 0))
+        for part, part_rows, part_data, part_index in divided:
+            partition_here = TableHere(
+                str(schema), f"{name} PARTITION ({part})", "table", table.full_name, rows=part_rows,
+                bytes=part_data + part_index, refused=refused,
+            )  # fmt: skip
+            listed.append(partition_here)
+            facts[partition_here.full_name] = Facts(str(schema), str(name), part, part_data)
+    return listed, facts
+
+
+def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
+    """The columns of a table by name, in its order."""
+    by_name = {}
+    for name, kind, sql_type, nullable, extra, most, charset, precision, scale, fraction in server.rows(
+        "SELECT c.column_name, c.data_type, c.column_type, c.is_nullable, c.extra, c.character_octet_length, "
+        "c.character_set_name, c.numeric_precision, c.numeric_scale, c.datetime_precision "
+        "FROM information_schema.columns c WHERE c.table_schema = %s AND c.table_name = %s ORDER BY c.ordinal_position",
+        [at.schema, at.table],
+    ):
+        if "VIRTUAL GENERATED" in str(extra).upper():
+            continue
+        width = _width(str(kind), most, charset, precision, scale, int(fraction or 0))
+        long = width is None and int(most or 0) > _SHORT
+        by_name[str(name)] = ColumnFacts(
+            str(name), str(kind), str(sql_type), nullable == "YES", "auto_increment" in str(extra), width, long
+        )
+    return by_name
+
+
+def _width(
+    kind: str, most: int | None, charset: str | None, precision: int | None, scale: int | None, fraction: int
+) -> int | None:
+    """Bytes of a value; None if they vary."""
+    if kind == "decimal":
+        whole, part = int(precision or 10) - int(scale or 0), int(scale or 0)
+        return whole // 9 * 4 + _DIGITS[whole % 9] + part // 9 * 4 + _DIGITS[part % 9]
+    if kind in _WIDTHS:
+        return _WIDTHS[kind] + (fraction + 1) // 2
+    if kind == "binary" or (kind == "char" and charset in {"ascii", "latin1"}):
+        return int(most or 0)
+    return None
+
+
+def indexes(server: Queries, at: Facts, known: dict[str, ColumnFacts]) -> list[IndexHere]:
+    """Primary key, unique indexes and foreign keys; a foreign key has an index in InnoDB."""
+    foreign = grouped(
+        server.rows(
+            "SELECT constraint_name, column_name FROM information_schema.key_column_usage WHERE table_schema = %s "
+            "AND table_name = %s AND referenced_table_name IS NOT NULL ORDER BY constraint_name, ordinal_position",
+            [at.schema, at.table],
+        ),
+        name=0,
+        column=1,
+    )
+    listed = grouped(
+        server.rows(
+            "SELECT index_name, non_unique, column_name, index_type FROM information_schema.statistics "
+            "WHERE table_schema = %s AND table_name = %s "
+            "ORDER BY index_name = 'PRIMARY' DESC, non_unique, index_name, seq_in_index",
+            [at.schema, at.table],
+        ),
+        name=0,
+        column=2,
+    )
+    result = []
+    for name, ((_, repeats, _, method), columns) in listed.items():
+        is_table, column = name == "PRIMARY", known.get(columns[0])
+        foreign_keys = [of_foreign for _, of_foreign in foreign.values()]
+        roles = key_roles(columns, foreign_keys, primary=is_table, unique=not int(repeats))
+        if roles and method == "BTREE" and column:
+            order: Order = "mariadb" if column.kind == "uuid" else "rfc"
+            form = _FORMS.get(column.kind)
+            result.append(IndexHere(name, columns, roles, column.sql_type, form, order, is_table))
+    return result

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from keybench.databases.contract_suite.keys import increasing, random, taken_by
 from keybench.databases.mariadb import ENGINE
+from keybench.databases.mysql import redo_log
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.probes import mariadb_redo_log
-from keybench.databases.mysql.probes.logged_insertions import UnreadableLogError, entered, inserted
-from keybench.databases.mysql.probes.mariadb_redo_log import windows
+from keybench.databases.mysql.redo_log import UnreadableLogError, entered, inserted, windows
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
@@ -75,7 +74,7 @@ def written(folder: Path, before: bytes, content: bytes, *, form: bytes = b"Phys
     for i in range(max(0, len(data) - CAPACITY), len(data)):
         log[i % CAPACITY] = data[i]
     head = (form + bytes(4) + struct.pack(">Q", FIRST) + b"MariaDB".ljust(32, b"\0") + encrypted).ljust(0x3000, b"\0")
-    path = folder / mariadb_redo_log.PLACE
+    path = folder / redo_log.PLACE
     path.write_bytes(head + log.tobytes())
     return path
 
@@ -151,8 +150,8 @@ def test_a_record_about_a_file_does_not_belong_to_the_page_before(tmp_path) -> N
 
 
 def test_windows_end_between_mini_transactions(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(mariadb_redo_log, "_WINDOW", 500)
-    monkeypatch.setattr(mariadb_redo_log, "_LARGEST", 100)
+    monkeypatch.setattr(redo_log, "_WINDOW", 500)
+    monkeypatch.setattr(redo_log, "_LARGEST", 100)
     keys = [bytes([i]) * 16 for i in range(60)]
     content = b"".join(transaction(record(0x20, undo(key), (0, 300))) for key in keys)
     assert read(tmp_path, bytes(10_700), content, 60) == keys
@@ -220,8 +219,8 @@ def test_without_the_log_transactions_remain(admin, monkeypatch) -> None:
     recorder = admin.arrival_recorder()
     recorder.before(on)
     send(admin.address, on, Keys(np.arange(300), "int"), rows_per_tx=100)
-    monkeypatch.setattr("keybench.databases.mysql.probes.arrival_order.log_positions", lambda _: (1 << 62, 0))
-    monkeypatch.setattr("keybench.databases.mysql.probes.arrival_order._FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr("keybench.databases.mysql.arrival_order.log_positions", lambda _: (1 << 62, 0))
+    monkeypatch.setattr("keybench.databases.mysql.arrival_order._FLUSH_SECONDS", 0.0)
     arrivals = recorder.after(on)
     assert arrivals.near == (
         "By the order of transactions, which is near that of their rows: the log cannot be used, because the server "

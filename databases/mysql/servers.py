@@ -1,4 +1,7 @@
-"""A server of installed programs: its own data directory, reached by a socket that nobody else can open."""
+"""Servers of keybench's own: installed programs with a private data directory and socket, or a container.
+
+Of Docker's official images, only those have been run that `make test-containers` builds to behave as documented.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,9 +19,10 @@ from pathlib import Path
 import keybench
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting import container, docker_daemon, private_server
+from keybench.databases.hosting.container import ContainerServer, Recipe
 from keybench.databases.hosting.private_server import START_SECONDS, PrivateFolder, PrivateServer
 from keybench.databases.mysql.ddl import SCHEMA
-from keybench.databases.mysql.flavour import Flavour, flavour_of, option
+from keybench.databases.mysql.flavour import Flavour, flavour_named, flavour_of, option
 from keybench.errors import EnvironmentMissing, UsageError
 
 _UNPACKED = Path(keybench.__file__).parents[1] / "build" / "mysql"
@@ -30,13 +34,13 @@ _PREPARED, _PREPARED_PAGES = "share/data", "16K"
 _FROM_THE_START = "innodb_page_size", "innodb_redo_log_capacity"
 """Settings that a new MySQL is made with. A file of the log that suits another capacity does not keep its contents."""
 
+_COUNTERS_ON = {"innodb_monitor_enable": "module_index"}
 _OWN_SETTINGS = {
     "datadir": "{folder}/data",
     "tmpdir": "{folder}",
     "socket": "{folder}/socket",
     "pid_file": "{folder}/pid",
     "skip_networking": "ON",
-    "innodb_monitor_enable": "module_index",
 }
 _WITHOUT_KEYS = (
     "--loose-skip-auto-generate-certs",
@@ -47,33 +51,31 @@ _WITHOUT_KEYS = (
 
 
 @cache
-def _version(program: str) -> str:
+def _version(program: Path) -> str:
     try:
         return subprocess.run([program, "--version"], capture_output=True, text=True, timeout=2, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return ""
 
 
+def _paths(names: Iterable[str], folders: Sequence[str | None]) -> Iterator[Path]:
+    """Where programs of these names are; the folder None stands for those of PATH."""
+    paths = (shutil.which(name, path=folder) for name in names for folder in folders)
+    return (Path(path) for path in paths if path)
+
+
 def program(flavour: Flavour) -> Path | None:
     """The server program of that flavour, by the version that it reports: a `mysqld` may be MariaDB's."""
-    chosen_folder = private_server.chosen(flavour.name)
-    folders = (str(chosen_folder),) if chosen_folder else (None, *_FOLDERS)  # None: those of PATH
-    for name in flavour.programs:
-        for path in (shutil.which(name, path=folder) for folder in folders):
-            if path and (version := _version(path)) and flavour_of(version) is flavour:
-                return Path(path)
-    return None
+    chosen = private_server.chosen(flavour.name)
+    paths = _paths(flavour.programs, (str(chosen),) if chosen else (None, *_FOLDERS))
+    return next((path for path in paths if (text := _version(path)) and flavour_of(text) is flavour), None)
 
 
 def installer() -> Path | None:
     """MariaDB's program that makes a data directory; MySQL's server does that itself."""
     chosen = private_server.chosen("mariadb")
     folders = (f"{chosen}:{chosen.parent}/bin",) if chosen else (None, "/usr/bin:/usr/local/bin")
-    for name in ("mariadb-install-db", "mysql_install_db"):
-        for path in (shutil.which(name, path=folder) for folder in folders):
-            if path:
-                return Path(path)
-    return None
+    return next(_paths(("mariadb-install-db", "mysql_install_db"), folders), None)
 
 
 def account() -> str | None:
@@ -156,7 +158,7 @@ class LocalServer(PrivateServer):
         installation = _copyable(flavour, server_program)
         server = f"{{installation}}/bin/{server_program.name}" if installation else str(server_program)
         without = _WITHOUT_KEYS if flavour.name == "mysql" else ()
-        options = _options({**settings.values, **_OWN_SETTINGS})
+        options = _options({**settings.values, **_OWN_SETTINGS, **_COUNTERS_ON})
         folder = PrivateFolder(
             flavour.name,
             setup=[_setup(flavour, server, installation, settings.values)],
@@ -179,3 +181,36 @@ class LocalServer(PrivateServer):
         with first as admin, connection.server_errors(self._flavour.title):
             admin.run(f"CREATE DATABASE {SCHEMA}")
         return replace(address, parameters={**parameters, "database": SCHEMA})
+
+
+_SWITCHES = ("--skip-log-bin", "--skip-name-resolve")
+
+
+def recipe(flavour: Flavour, settings: Settings) -> Recipe:
+    """The container with these settings."""
+    return Recipe(
+        engine=flavour.name,
+        title=flavour.title,
+        image=flavour.image,
+        command=(*(option(name, value) for name, value in {**settings.values, **_COUNTERS_ON}.items()), *_SWITCHES),
+        environment={},
+        password_variable=f"{flavour.name.upper()}_ROOT_PASSWORD",
+        user="root",
+        port=3306,
+        health=flavour.health,
+        denied=("Access denied",),
+    )
+
+
+def container_server(flavour: Flavour, settings: Settings) -> ContainerServer:
+    """The server, not yet started."""
+    return ContainerServer(recipe(flavour, settings), settings, _make_database)
+
+
+def _make_database(address: Address) -> Address:
+    """Makes the database of the trials."""
+    from keybench.databases.mysql import connection
+
+    with connection.connect(address) as admin, connection.server_errors(flavour_named(address.engine).title):
+        admin.run(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    return replace(address, parameters={**address.parameters, "database": SCHEMA})

@@ -17,16 +17,14 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.mariadb import ENGINE as MARIADB
-from keybench.databases.mysql import ENGINE
+from keybench.databases.mysql import ENGINE, mysql_log
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.probes import mysql_redo_log
-from keybench.databases.mysql.probes.arrival_order import BY_DATE, flushed_log, log_positions
-from keybench.databases.mysql.probes.ibd_file import space
-from keybench.databases.mysql.probes.logged_insertions import UnreadableLogError, entered, inserted
-from keybench.databases.mysql.probes.mysql_redo_log import windows
-from keybench.databases.mysql.probes.pages import flushed, read_index
-from keybench.databases.mysql.probes.tables import table_id
-from keybench.databases.mysql.session import MySqlSession, SendMethod
+from keybench.databases.mysql.arrival_order import BY_DATE, flushed_log
+from keybench.databases.mysql.ibd_file import space
+from keybench.databases.mysql.mysql_log import windows
+from keybench.databases.mysql.probes import flushed, log_positions, read_index, table_id
+from keybench.databases.mysql.redo_log import UnreadableLogError, entered, inserted
+from keybench.databases.mysql.session import MySqlSession
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
@@ -94,7 +92,7 @@ def written(folder: Path, transactions: list[bytes], *, renamed: int = 0) -> tup
     for each in transactions:
         stream += each
         starts.append(len(stream))
-    place = folder / mysql_redo_log.PLACE
+    place = folder / mysql_log.PLACE
     place.mkdir()
     for first in range(0, len(stream) // 496 + 1, FILE_BLOCKS):
         data = struct.pack(">IIQ32sI", 6, 1, (FIRST_BLOCK + first) * 512, b"MySQL 9.7.4", 8).ljust(2048, b"\0")
@@ -195,7 +193,7 @@ def test_all_columns_of_a_primary_key_are_read(tmp_path) -> None:
 
 
 def test_windows_end_between_records_also_inside_a_mini_transaction(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(mysql_redo_log, "_WINDOW", 700)
+    monkeypatch.setattr(mysql_log, "_WINDOW", 700)
     keys = [struct.pack(">QQ", i, i) for i in range(20_000)]
     log = [transaction(*(undo(key) for key in keys[i : i + 500])) for i in range(0, len(keys), 500)]
     place, begin, end = written(tmp_path, log)
@@ -268,19 +266,18 @@ def admin(server: Address) -> Iterator[MySqlAdmin]:
     with_admin.close()
 
 
-@pytest.mark.parametrize("method", ["load data", "prepared"])
 @pytest.mark.parametrize(
     ("column", "role"),
     [("binary16", "clustered"), ("bigint", "clustered"), ("char36-default", "clustered"), ("char36", "nonclustered")],
 )
 @pytest.mark.parametrize("rows", [700, pytest.param(100_000, marks=pytest.mark.long)])
-def test_the_log_shows_one_writers_rows_in_their_order(admin, column, role, method: SendMethod, rows: int) -> None:
+def test_the_log_shows_one_writers_rows_in_their_order(admin, column, role, rows: int) -> None:
     sized, keys = taken_by(ENGINE.column(column), random(rows))
     on = Table("trial", sized, 20, role)
     admin.create(on)
-    folder = Path(admin.address.parameters["data"], mysql_redo_log.PLACE)
+    folder = Path(admin.address.parameters["data"], mysql_log.PLACE)
     begin, _ = log_positions(admin)
-    send(admin.address, on, keys, method, rows_per_tx=100)
+    send(admin.address, on, keys, rows_per_tx=100)
     log = windows(folder, begin, flushed_log(admin))
     if role == "clustered":
         found = rank(Keys(inserted(log, table_id(admin, on), (sized.width,), rows), "bytes"), "rfc")

@@ -1,10 +1,7 @@
 """A writer's connection: each transaction's rows packed beforehand, and sent in the fastest way that the server takes.
 
-MariaDB takes arrays of values for one INSERT, in 0.7 to 0.8 of the time of LOAD DATA LOCAL (`make bench` compares all
-methods). MySQL has no such arrays: it gets LOAD DATA LOCAL, or prepared INSERTs of many rows where it does not permit
-that (`local_infile`, off by default). `Admin.settings` reports which method was used.
-
-A transaction of one row is a prepared INSERT, on both.
+MariaDB takes arrays of values for one INSERT. MySQL has no such arrays: it gets prepared INSERTs of many rows. A
+transaction of one row is a prepared INSERT, on both. `Admin.settings` reports the way.
 """
 
 from __future__ import annotations
@@ -12,25 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Session
 from keybench.databases.core.exchange import AVAILABLE, Exchange, UnusualAnswer
 from keybench.databases.core.packing import Varying, texts
-from keybench.databases.mysql import connection, ddl
-from keybench.databases.mysql.flavour import MARIADB, flavour_named, flavour_of
-from keybench.databases.mysql.session import load_data, packets
-from keybench.databases.mysql.session.load_data import Loaded, Moments
-from keybench.databases.mysql.session.packets import Packets
+from keybench.databases.mysql import connection, ddl, wire
+from keybench.databases.mysql.flavour import flavour_named
+from keybench.databases.mysql.wire import Moments, Packets
 from keybench.errors import ServerError
 from keybench.model.keys import Bytes, Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.model.transactions import Isolation
-
-SendMethod = Literal["load data", "arrays", "prepared"]
 
 _NO_MOMENTS: Moments = np.empty(0, np.int64)
 
@@ -39,39 +31,22 @@ _NO_MOMENTS: Moments = np.empty(0, np.int64)
 class ParentsAndChildren:
     """One transaction's rows of a parent table and of its child table."""
 
-    parents: Loaded | Packets
-    children: Loaded | Packets
-
-
-def default_method(to: connection.Connection) -> SendMethod:
-    """The fastest method that this server accepts."""
-    if flavour_of(to.get_server_info()) is MARIADB:
-        return "arrays"
-    with to.cursor() as cursor:
-        cursor.execute("SELECT @@GLOBAL.local_infile")
-        permitted = cursor.fetchone()
-    return "load data" if permitted == (1,) else "prepared"
+    parents: Packets
+    children: Packets
 
 
 class MySqlSession(Session):
     """One writer's connection to one table, and to its parent."""
 
-    def __init__(self, address: Address, table: Table, method: SendMethod | None = None) -> None:
-        self._table = table
-        self._title = flavour_named(address.engine).title
+    def __init__(self, address: Address, table: Table) -> None:
+        flavour = flavour_named(address.engine)
+        self._table, self._title, self._way = table, flavour.title, flavour.way
         self._connection = connection.connect(address)
-        with connection.server_errors(self._title):
-            self._method = method or default_method(self._connection)
-        self._chosen = method is not None
         self._prepared: dict[tuple[str, int], bytes] = {}
         self._analysed = False
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """Batches of `rows_per_tx` rows, as the method takes them.
-
-        From here on `send` commits LOAD DATA, after it has checked that no row was left out. If no method is chosen and
-        each batch is one row, batches are `Requests`.
-        """
+        """Batches of `rows_per_tx` rows; where that is one, they are `Requests`."""
         n, children = len(keys), self._table.children
         payloads, moments = texts(payload, start, n), payload.moments(start, n)
         if not self._table.parent:
@@ -90,34 +65,30 @@ class MySqlSession(Session):
     def _batches(
         self, keys: Keys | None, payloads: Bytes | Varying, moments: Moments, rows_per_tx: int
     ) -> Sequence[object]:
-        if rows_per_tx == 1 and len(payloads) and not self._chosen:
+        if rows_per_tx == 1 and len(payloads):
             with connection.server_errors(self._title):
-                self._connection.autocommit(True)
-                return packets.requests(self._number(self._table, 1), self._table, keys, payloads, moments)
+                return wire.requests(self._number(self._table, 1), self._table, keys, payloads, moments)
         return self._pack(self._table, keys, payloads, moments, rows_per_tx)
 
     def _pack(
         self, table: Table, keys: Keys | None, payloads: Bytes | Varying, moments: Moments, rows_per_tx: int
-    ) -> Sequence[Loaded | Packets]:
-        """Rows of one table as the method takes them. Statements are prepared here, outside the timed window."""
+    ) -> Sequence[Packets]:
+        """Rows of one table. Statements are prepared here, outside the timed window."""
+        batches = wire.pack(self._way, table, keys, payloads, moments, rows_per_tx)
         with connection.server_errors(self._title):
-            if self._method == "load data":
-                self._connection.autocommit(False)
-                return load_data.pack(table, keys, payloads, moments, rows_per_tx)
-            batches = packets.pack(self._method, table, keys, payloads, moments, rows_per_tx)
             for rows in {rows for batch in batches for rows, _ in batch.packets}:
                 self._number(table, rows)
-            return batches
+        return batches
 
     def exchange(self) -> Exchange | None:
         """The loop for transactions of one row; None if the connection is encrypted."""
-        wire = self._connection.plain_socket() if AVAILABLE else None
-        return None if wire is None else Exchange(wire, packets.STORED, self._read)
+        socket = self._connection.plain_socket() if AVAILABLE else None
+        return None if socket is None else Exchange(socket, wire.STORED, self._read)
 
     def _read(self, answer: UnusualAnswer) -> int:
         with connection.server_errors(self._title):
             try:
-                return packets.read(answer)
+                return wire.read(answer)
             except OSError:
                 raise self._connection.lost() from None
 
@@ -125,19 +96,16 @@ class MySqlSession(Session):
         """One transaction; the rows that the server says it stored, without children."""
         with connection.server_errors(self._title):
             if isinstance(batch, memoryview):
-                return self._connection.run_prepared(self._number(self._table, 1), packets.values_of(batch))
+                return self._connection.run_prepared(self._number(self._table, 1), wire.values_of(batch))
             if isinstance(batch, ParentsAndChildren):
-                return self._whole(partial(self._send_both, batch), begin=True)
-            assert isinstance(batch, Loaded | Packets)
-            part = partial(self._send_part, self._table, batch)
-            if isinstance(batch, Loaded):
-                return self._whole(part, begin=False)  # autocommit is off
-            return part() if len(batch.packets) == 1 else self._whole(part, begin=True)
+                return self._whole(partial(self._send_both, batch))
+            assert isinstance(batch, Packets)
+            insert = partial(self._insert, self._table, batch)
+            return insert() if len(batch.packets) == 1 else self._whole(insert)
 
-    def _whole(self, part: Callable[[], int], *, begin: bool) -> int:
+    def _whole(self, part: Callable[[], int]) -> int:
         """Runs `part` as one transaction, all of it or nothing."""
-        if begin:
-            self._connection.run("BEGIN")
+        self._connection.run("BEGIN")
         try:
             stored = part()
         except BaseException:
@@ -149,29 +117,25 @@ class MySqlSession(Session):
 
     def _send_both(self, batch: ParentsAndChildren) -> int:
         assert self._table.parent
-        parents = self._send_part(self._table.parent, batch.parents)
-        children = self._send_part(self._table, batch.children)
+        parents = self._insert(self._table.parent, batch.parents)
+        children = self._insert(self._table, batch.children)
         if children != parents * self._table.children:
             raise ServerError(f"{self._title}: {parents} rows were stored with {children} children. Report this.")
         return parents
 
-    def _send_part(self, table: Table, batch: Loaded | Packets) -> int:
-        if isinstance(batch, Loaded):
-            return self._connection.load(batch.statement, batch.data)
-        run = self._connection.run_arrays if batch.way == "arrays" else self._connection.run_prepared
+    def _insert(self, table: Table, batch: Packets) -> int:
+        run = self._connection.run_arrays if self._way == "arrays" else self._connection.run_prepared
         return sum(run(self._number(table, rows), packet) for rows, packet in batch.packets)
 
     def _number(self, table: Table, rows: int) -> bytes:
         """The number of the prepared INSERT of that many rows."""
         number = self._prepared.get((table.name, rows))
         if number is None:
-            number = self._prepared[table.name, rows] = self._connection.statement(packets.insert(table, rows))
+            number = self._prepared[table.name, rows] = self._connection.statement(wire.insert(table, rows))
         return number
 
     def isolate(self, isolation: Isolation | None) -> None:
-        """Chooses the level. Rows are sent by statements that leave the transaction open, so not by LOAD DATA."""
-        if self._method == "load data":
-            self._method = "prepared"
+        """Chooses the level; None leaves the server's."""
         if isolation:
             level = isolation.replace("-", " ").upper()
             self._statement(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
@@ -195,12 +159,10 @@ class MySqlSession(Session):
 
     def prepare_keys(self, keys: Keys) -> Sequence[object]:
         """The keys as literals. The first time, the optimiser's statistics are gathered."""
-        with connection.server_errors(self._title):
-            self._connection.autocommit(True)  # LOAD DATA turned it off, and deletions would not be committed
-            if not self._analysed:
-                self._connection.run(f"ANALYZE TABLE {ddl.name(self._table)}")
-                self._analysed = True
-        return [literal.tobytes() for literal in load_data.literals(self._table.column, keys)]
+        if not self._analysed:
+            self._statement(f"ANALYZE TABLE {ddl.name(self._table)}")
+            self._analysed = True
+        return wire.literals(self._table.column, keys)
 
     def find(self, key: object) -> int:
         """Reads one row."""

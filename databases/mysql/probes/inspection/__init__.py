@@ -1,1 +1,0 @@
-"""Looking at a MariaDB or MySQL database that exists, in read-only transactions with short timeouts."""
