@@ -14,8 +14,8 @@ from keybench.advice.how_to.libraries import LibraryCall, calls_for
 from keybench.advice.how_to.past import DeletionEffect, deletion_effect
 from keybench.advice.how_to.statements import create_table
 from keybench.advice.index_forecast import IndexForecast, Question, forecast
-from keybench.advice.needs import Existing, Needs, coming
-from keybench.advice.ranking import Judged, Ranking, judge, ranking
+from keybench.advice.needs import ExistingKeys, Needs, coming
+from keybench.advice.ranking import Choice, Ranking, judge, ranking
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.statements import Statement
 from keybench.errors import UsageError
@@ -26,7 +26,7 @@ _CORES = 2
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """The time of inserting, over that of the control in the same block."""
 
     ratio: Figure
@@ -41,7 +41,7 @@ class Answer:
 
     needs: Needs
     ranking: Ranking
-    existing: Judged | None
+    existing: Choice | None
     """The keys that the table has; None also if they end before the table does, which `ends` says."""
     options: Sequence[Option]
     """What can be done about them; empty if there are none, or if they are the recommended ones."""
@@ -49,7 +49,7 @@ class Answer:
     """One for each language that has a well-kept library for the recommended layout."""
     statements: Sequence[Statement]
     """The table with the recommended key."""
-    measured: Mapping[tuple[str, str], Measured]
+    measured: Mapping[tuple[str, str], Measurement]
     """What was measured here before, by layout and column."""
     refused: Sequence[tuple[str, str]]
     """Layouts that cannot be forecast, and why."""
@@ -65,7 +65,7 @@ class Answer:
         return self.ranking.best.candidate
 
     @property
-    def compared(self) -> Judged | None:
+    def compared(self) -> Choice | None:
         """What the best is compared with: the keys that exist, else random GUIDs, else the integer control."""
         if self.existing and self.existing.candidate.name != self.best.name:
             return self.existing
@@ -153,7 +153,7 @@ def _deletion_effect(needs: Needs, one: Candidate) -> DeletionEffect | None:
     return deletion_effect(needs.on, one.table(needs.payload), one.name, needs.rows, needs.rows_per_second)
 
 
-def _today(choices: Sequence[Candidate], existing: Existing | None) -> Candidate | None:
+def _today(choices: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:
     """The keys that the table has: in the named column, else in the one that people give them on that version."""
     same = [one for one in choices if existing and one.name == existing.layout]
     if existing and existing.column:
@@ -188,7 +188,7 @@ def _contradiction(needs: Needs, choices: Sequence[Candidate]) -> str:
     return f"no layout on {needs.on.title} {needs.version} meets {asked} at once: {advice}"
 
 
-def measured(results: str, on: Engine) -> Mapping[tuple[str, str], Measured]:
+def measured(results: str, on: Engine) -> Mapping[tuple[str, str], Measurement]:
     """By layout and column, from the latest run on a server of this engine that has it; with six blocks or more.
 
     Empty if there is no such file. UsageError for a file that is no results database.
@@ -200,7 +200,7 @@ def measured(results: str, on: Engine) -> Mapping[tuple[str, str], Measured]:
     from keybench.results.analysis.groups import group_trials
     from keybench.results.store.database import Store
 
-    times: dict[tuple[str, str], Measured] = {}
+    times: dict[tuple[str, str], Measurement] = {}
     with Store.open(results, write=False) as store:
         for run in store.runs():
             for group in group_trials(run, store.trials(run.id), store.environments(run.id)):
@@ -212,5 +212,5 @@ def measured(results: str, on: Engine) -> Mapping[tuple[str, str], Measured]:
                     if ratio and ratio.interval and arm.layout != CONTROL:
                         low, high = min(ratio.low, ratio.median), max(ratio.high, ratio.median)
                         figure = Figure(ratio.median, low, high, "measured")
-                        times[arm.layout, arm.column] = Measured(figure, group.rows, ratio.blocks, group.run.id)
+                        times[arm.layout, arm.column] = Measurement(figure, group.rows, ratio.blocks, group.run.id)
     return times

@@ -210,36 +210,29 @@ def _columns(on: Engine, key_layout: Layout, needs: Needs) -> Iterator[Column]:
 
 def _missed(needs: Needs, key_layout: Layout, column: Column, facts: Properties) -> Mapping[str, str]:
     """By option, why the keys do not do what it asks."""
-    title = needs.on.title
-    served = (
-        "no version makes these keys" if not _ever(needs, key_layout) else f"{title} {needs.version} does not make them"
-    )
-    tells = {told.split()[0] for told in facts.tells}
-    checks: dict[str, tuple[bool, bool, str]] = {
-        f"--type {needs.type}": (needs.type != "any", _type(column) == needs.type, f"it is {_A[_type(column)]}"),
-        "--made-by client": (
-            needs.made_by == "client",
-            facts.by_clients,
-            "only a server can make it, because it counts rows",
-        ),
-        "--made-by server": (needs.made_by == "server", facts.by_server, served),
-        "--sortable": (needs.sortable, facts.sortable, f"it does not sort by time in a column of type {column.name}"),
-        "--unguessable": (
-            needs.unguessable,
-            facts.random_bits >= UNGUESSABLE_BITS,
-            f"{facts.random_bits:.0f} of its bits are drawn for each key, too few against guessing",
-        ),
-        "--hides-time": (needs.hides_time, not {"when", "roughly"} & tells, f"a key tells {_list(facts.tells)}"),
-        "--hides-machine": (needs.hides_machine, "which" not in tells, f"a key tells {_list(facts.tells)}"),
-        "--merge": (
-            needs.merge,
-            facts.uniqueness not in ("plan", "worker id"),
-            "two sites make the same keys"
-            if facts.uniqueness == "plan"
-            else "somebody has to give each worker of all sites its own number",
-        ),
-    }
-    return {option: why for option, (asked, met, why) in checks.items() if asked and not met}
+    asked, missed = set(needs.conditions), {}
+
+    def check(option: str, met: bool, why: str) -> None:
+        if option in asked and not met:
+            missed[option] = why
+
+    version = f"{needs.on.title} {needs.version} does not make them"
+    told = f"a key tells {' and '.join(facts.tells)}"
+    words = {secret.split()[0] for secret in facts.tells}
+    alone = "two sites make the same keys"
+    if facts.uniqueness == "worker id":
+        alone = "somebody has to give each worker of all sites its own number"
+    check(f"--type {needs.type}", _type(column) == needs.type, f"it is {_A[_type(column)]}")
+    check("--made-by client", facts.by_clients, "only a server can make it, because it counts rows")
+    served = version if _ever(needs, key_layout) else "no version makes these keys"
+    check("--made-by server", facts.by_server, served)
+    check("--sortable", facts.sortable, f"it does not sort by time in a column of type {column.name}")
+    few = f"{facts.random_bits:.0f} of its bits are drawn for each key, too few against guessing"
+    check("--unguessable", facts.random_bits >= UNGUESSABLE_BITS, few)
+    check("--hides-time", not {"when", "roughly"} & words, told)
+    check("--hides-machine", "which" not in words, told)
+    check("--merge", facts.uniqueness not in ("plan", "worker id"), alone)
+    return missed
 
 
 def _there(needs: Needs, key_layout: Layout, column: Column) -> bool:
@@ -263,7 +256,3 @@ def _ever(needs: Needs, key_layout: Layout) -> bool:
     newest = max(needs.on.versions.values(), default=0)
     keys = needs.on.server_keys
     return any(server_made(keys, key_layout.name, needs.on.column(one.column), newest) for one in keys)
-
-
-def _list(told: tuple[str, ...]) -> str:
-    return " and ".join(told)

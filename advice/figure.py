@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from keybench.databases.contract.engine import Engine
+from keybench.model.sizes import digits
 
 Kind = Literal["exact model", "scaled", "unconfirmed model", "measured"]
 """What a figure rests on: all rows through a page model that servers have confirmed; a smaller page model, scaled to
@@ -52,3 +53,11 @@ class Figure:
     def times(self, factor: float) -> Self:
         """The figure multiplied by a positive number."""
         return replace(self, value=self.value * factor, low=self.low * factor, high=self.high * factor)
+
+
+def spoken(count: float) -> str:
+    """A count as people say it: 12,345; 48.3 million."""
+    for unit, name in ((1e9, "billion"), (1e6, "million")):
+        if count >= unit:
+            return f"{digits(count / unit, 3)} {name}"
+    return f"{count:,.0f}"

@@ -32,7 +32,7 @@ _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
 
 
 @dataclass(frozen=True)
-class Existing:
+class ExistingKeys:
     """Rows that the table has."""
 
     layout: str
@@ -74,7 +74,7 @@ class Needs:
     """Unique over sites whose tables will be merged."""
     spread: bool
     """Inserts are to go to all servers of a cluster: the answer says how, since keybench knows no cluster."""
-    existing: Existing | None
+    existing: ExistingKeys | None
     layouts: tuple[str, ...]
     """Layouts that the answer is to speak of in any case."""
 
@@ -129,7 +129,7 @@ def database_of(text: str) -> tuple[Engine, str]:
     return on, version or (known[-1] if known else "")
 
 
-def existing_of(text: str, on: Engine, version: str) -> Existing:
+def existing_of(text: str, on: Engine, version: str) -> ExistingKeys:
     """`uuid-v4:400M`, or `uuid-v4:400M:char36` with the column that holds them. UsageError, also for a column that this
     version of the engine has not."""
     name, colon, rest = text.strip().partition(":")
@@ -137,7 +137,7 @@ def existing_of(text: str, on: Engine, version: str) -> Existing:
         raise UsageError(f"--existing {shortened(text)} has no number of rows: write it as uuid-v4:400M.")
     chosen = layout(name)
     rows, _, column = rest.partition(":")
-    existing = Existing(chosen.name, count_of(rows, "--existing"), column)
+    existing = ExistingKeys(chosen.name, count_of(rows, "--existing"), column)
     fits = [one.name for one in on.columns if chosen.kind in one.kinds and one.accepts_all(chosen.shared_bits())]
     if column and column not in fits:
         raise unknown_name(f"column of {on.title} for {chosen.name} keys", column, fits)
@@ -149,7 +149,7 @@ def existing_of(text: str, on: Engine, version: str) -> Existing:
     return existing
 
 
-def coming(rows: int, existing: Existing | None) -> int:
+def coming(rows: int, existing: ExistingKeys | None) -> int:
     """Rows that are to come; where nearly all exist, a tenth of them, for which what can be done is shown."""
     return max(rows - existing.rows, existing.rows // 10) if existing else rows
 

@@ -9,7 +9,7 @@ from keybench.advice.figure import Figure
 from keybench.advice.how_to.existing import Name, Option
 from keybench.advice.how_to.past import DeletionEffect
 from keybench.advice.needs import coming
-from keybench.advice.ranking import ALIKE, Judged
+from keybench.advice.ranking import ALIKE, Choice
 from keybench.model.sizes import spelled
 
 _ONE_SPLIT = 0.05
@@ -34,12 +34,10 @@ def pays_at_once(answer: Answer) -> bool:
 
 def _bytes(answer: Answer, one: Option) -> float:
     """What a row to come adds to the index and the log, and what is read for it."""
-    size = answer.ranking.best.forecast
-    page_bytes = size.index_bytes.value / size.leaf_pages.value
     side = answer.existing if one.name == "stay" and answer.existing else answer.ranking.best
     reads = side.forecast.reads.value if side.forecast.reads else 0.0
     grown = (one.leaf_pages.value - one.before.value) / coming(answer.needs.rows, answer.needs.existing)
-    return page_bytes * (grown + reads) + (one.log_bytes.value if one.log_bytes else 0.0)
+    return answer.ranking.best.forecast.bytes_a_leaf * (grown + reads) + (one.log_bytes.value if one.log_bytes else 0.0)
 
 
 def gain(answer: Answer) -> str:
@@ -61,7 +59,7 @@ def gain(answer: Answer) -> str:
     if switch.splits.value * ALIKE < stay.splits.value:
         parts.append(f"splits {switch.splits.value:.1f} pages for 1,000 rows instead of {stay.splits.value:.1f}")
     if parts:
-        return f"Over the next {rows:,} rows each insert then {_and(parts)}{_smaller(answer, switch, stay)}."
+        return f"Over the next {rows:,} rows each insert then {' and '.join(parts)}{_smaller(answer, switch, stay)}."
     return f"{answer.place.capitalize()} ends at {_size(answer, switch)} instead of {_size(answer, stay)}."
 
 
@@ -85,7 +83,9 @@ def cost(answer: Answer) -> str:
             parts.append(f"{switch.splits.value:.1f} pages are split for 1,000 rows instead of {stay.splits.value:.1f}")
         if _pages(switch) > ALIKE * _pages(stay):
             parts.append(f"{answer.place} ends at {_size(answer, switch)} instead of {_size(answer, stay)}")
-        text = f"But new keys stand between old ones and split full pages in half: {_and(parts)}." if parts else ""
+        text = (
+            f"But new keys stand between old ones and split full pages in half: {' and '.join(parts)}." if parts else ""
+        )
     else:
         text = "These figures are bytes: inserts that go to few pages at a time can save time, too, so measure it."
     rebuilt = min((one for name, one in ways.items() if "rebuild" in name), key=_pages, default=None)
@@ -106,7 +106,9 @@ def _converted(answer: Answer, convert: Option, rebuilt: Option, switch: Option)
         parts.append(f"bring {answer.place} to {_size(answer, convert)}")
     if not parts:
         return " New keys for old rows would gain nothing more."
-    return f" New keys for old rows, too, would {_and(parts)}; but everything that refers to them has to change."
+    return (
+        f" New keys for old rows, too, would {' and '.join(parts)}; but everything that refers to them has to change."
+    )
 
 
 def deletions(answer: Answer) -> str:
@@ -142,7 +144,7 @@ def _changed(effect: DeletionEffect) -> str:
     return f"{'grows' if high > 0 else 'shrinks'} by {by} %"
 
 
-def _why(one: Judged, effect: DeletionEffect) -> str:
+def _why(one: Choice, effect: DeletionEffect) -> str:
     if one.candidate.properties.ascends and effect.most <= _SAME:
         return ", because whole pages get empty and are used again"
     if not one.fits or one.candidate.layout.order == "none":
@@ -164,7 +166,7 @@ def _moved(answer: Answer, ways: Mapping[Name, Option], rows: int) -> str:
         parts.append(f"{_size(answer, ways['switch'])} with `{best.name}` for new rows in today's {old.type_name}")
     last = ways.get("retype") or ways["convert"]
     work = _work(answer, last.log_bytes, ways["stay"].log_bytes)
-    then = f"; in the second case each insert {_and(work)}" if work else ""
+    then = f"; in the second case each insert {' and '.join(work)}" if work else ""
     listed = f"{', '.join(parts[:-1])}, and {parts[-1]}"
     return f"After {rows:,} more rows {answer.place} takes {listed}{then}."
 
@@ -190,7 +192,7 @@ def _worse(answer: Answer, switch: Option, stay: Option) -> str:
         parts.append(
             f"an insert writes {switch.log_bytes.value:,.0f} bytes of log instead of {stay.log_bytes.value:,.0f}"
         )
-    return _and(parts)
+    return " and ".join(parts)
 
 
 def _smaller(answer: Answer, switch: Option, stay: Option) -> str:
@@ -204,9 +206,4 @@ def _pages(one: Option) -> float:
 
 
 def _size(answer: Answer, one: Option) -> str:
-    size = answer.ranking.best.forecast
-    return spelled(_pages(one) * size.index_bytes.value / size.leaf_pages.value)
-
-
-def _and(parts: list[str]) -> str:
-    return " and ".join(parts)
+    return spelled(_pages(one) * answer.ranking.best.forecast.bytes_a_leaf)

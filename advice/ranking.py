@@ -20,7 +20,7 @@ _MOST_TO_AVOID: Final = 3
 
 
 @dataclass(frozen=True)
-class Judged:
+class Choice:
     """A candidate, what is forecast of it, and the bytes that each of its rows moves."""
 
     candidate: Candidate
@@ -47,19 +47,19 @@ class Judged:
 class Ranking:
     """The order of the candidates."""
 
-    best: Judged
-    runner_up: Judged | None
+    best: Choice
+    runner_up: Choice | None
     gains: tuple[str, ...]
     """The options that ask for what the runner-up has and the best one has not."""
-    avoid: tuple[Judged, ...]
-    meeting: tuple[Judged, ...]
+    avoid: tuple[Choice, ...]
+    meeting: tuple[Choice, ...]
     """All that meet the needs, by bytes moved."""
-    missing: tuple[Judged, ...]
-    spared: Judged | None = None
+    missing: tuple[Choice, ...]
+    spared: Choice | None = None
     """What would move fewer bytes, is of the type and made by whom the needs say, and misses something else."""
 
 
-def judge(candidates: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Judged]:
+def judge(candidates: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Choice]:
     """What the rows of each candidate move.
 
     Log and reads that are unknown for some candidates and known for others count as the most of those that are known,
@@ -68,32 +68,26 @@ def judge(candidates: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -
     logs = [of.log_bytes for _, of in candidates if of.log_bytes]
     reads = [of.reads for _, of in candidates if of.reads]
     most_log, most_reads = (max(known, key=lambda one: one.value, default=None) for known in (logs, reads))
-    return [
-        _judged(candidate, of, needs, of.log_bytes or most_log, of.reads or most_reads) for candidate, of in candidates
-    ]
+    return [_choice(candidate, of, needs, most_log, most_reads) for candidate, of in candidates]
 
 
-def _judged(
-    candidate: Candidate, forecast: IndexForecast, needs: Needs, log: Figure | None, reads: Figure | None
-) -> Judged:
+def _choice(
+    candidate: Candidate, forecast: IndexForecast, needs: Needs, most_log: Figure | None, most_reads: Figure | None
+) -> Choice:
+    log, reads = forecast.log_bytes or most_log, forecast.reads or most_reads
     entries = needs.secondary * needs.on.secondary_holds_key + 2 * needs.children  # a child has the key and its index
     elsewhere = float(entries * candidate.key_bytes)
-    page_bytes = round(forecast.bytes_a_leaf)
     parts = [forecast.index_bytes.times(1 / needs.rows)]
     parts += [log] if log else []
-    parts += [reads.times(page_bytes)] if reads else []
+    parts += [reads.times(round(forecast.bytes_a_leaf))] if reads else []
     value, low, high = (sum(getattr(part, end) for part in parts) + elsewhere for end in ("value", "low", "high"))
-    return Judged(
-        candidate,
-        forecast,
-        elsewhere,
-        Figure(value, low, high, forecast.index_bytes.kind),
-        bool(log) > bool(forecast.log_bytes) or bool(reads) > bool(forecast.reads),
-    )
+    moved = Figure(value, low, high, forecast.index_bytes.kind)
+    assumed = log is not forecast.log_bytes or reads is not forecast.reads
+    return Choice(candidate, forecast, elsewhere, moved, assumed)
 
 
 def ranking(
-    judged: Sequence[Judged],
+    judged: Sequence[Choice],
     made_by: MadeBy,
     languages: Callable[[str], int],
     today: Callable[[Candidate], bool] = lambda _: False,
@@ -109,8 +103,8 @@ def ranking(
     free = [one for one in fitting if one.candidate.properties.uniqueness != "worker id"] or fitting
     alike = [one for one in fitting if one.moved.value <= ALIKE * free[0].moved.value]
     alike = [one for one in alike if one in free or today(one.candidate)]
-    kept = [one for one in alike if today(one.candidate)]
-    best = max(kept or alike, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
+    staying = [one for one in alike if today(one.candidate)]
+    best = max(staying or alike, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
     others = [one for one in fitting if one.candidate.name != best.candidate.name]
     with_gain = [
         one
@@ -129,18 +123,18 @@ def ranking(
     )
 
 
-def _nearly(one: Judged, best: Judged) -> bool:
+def _nearly(one: Choice, best: Choice) -> bool:
     """Whether it moves fewer bytes than the best, and would be a choice but for what keys tell or where they go."""
     cheaper = one.moved.high * ALIKE < best.moved.low
     return cheaper and one.fits and not (one.meets or one.assumed or _hard(one))
 
 
-def _hard(one: Judged) -> bool:
+def _hard(one: Choice) -> bool:
     """Whether it is of another type, or made by others, than the needs say."""
     return any(option.startswith(("--type", "--made-by")) for option in one.candidate.missed_options)
 
 
-def _disturbs(one: Judged, best: Judged) -> bool:
+def _disturbs(one: Choice, best: Choice) -> bool:
     """Whether its keys go into full pages: that it is merely wider is no reason to avoid it."""
     reads = one.forecast.reads.value if one.forecast.reads else 0.0
     return one.forecast.splits.value > best.forecast.splits.value + 0.5 or reads >= 0.05
@@ -165,7 +159,7 @@ def _hides_time(one: Candidate) -> bool:
     return not any(told.startswith(("when", "roughly")) for told in one.properties.tells)
 
 
-def _ease(one: Judged, languages: Callable[[str], int]) -> tuple[bool, bool, bool, int]:
+def _ease(one: Choice, languages: Callable[[str], int]) -> tuple[bool, bool, bool, int]:
     """What decides between layouts that move as many bytes: whether few pages are in use at a time, and how easily
     people get these keys: in the engine's own column, from the server or from a library in many languages."""
     candidate = one.candidate
@@ -177,14 +171,14 @@ def _ease(one: Judged, languages: Callable[[str], int]) -> tuple[bool, bool, boo
     )
 
 
-def _easiest(judged: Sequence[Judged], languages: Callable[[str], int]) -> Judged | None:
+def _easiest(judged: Sequence[Choice], languages: Callable[[str], int]) -> Choice | None:
     if not judged:
         return None
     alike = [one for one in judged if one.moved.value <= ALIKE * judged[0].moved.value]
     return max(alike, key=lambda one: _ease(one, languages))
 
 
-def _avoided(ordered: Sequence[Judged], best: Judged, runner_up: Judged | None) -> tuple[Judged, ...]:
+def _avoided(ordered: Sequence[Choice], best: Choice, runner_up: Choice | None) -> tuple[Choice, ...]:
     """Layouts that move many more bytes than the best and a second choice that is near it: random GUIDs first, then the
     worst of the others."""
     near = runner_up is not None and runner_up.moved.high < 2 * WORSE * best.moved.high
@@ -198,7 +192,7 @@ def _avoided(ordered: Sequence[Judged], best: Judged, runner_up: Judged | None) 
         and (one.meets or one.candidate.name == RANDOM)
     ]
     worse.sort(key=lambda one: one.candidate.name != RANDOM)
-    unlike: dict[float, Judged] = {}
+    unlike: dict[float, Choice] = {}
     for one in worse:  # one for all that grow alike
         unlike.setdefault(one.forecast.index_bytes.value, one)
     return tuple(unlike.values())[:_MOST_TO_AVOID]

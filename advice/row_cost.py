@@ -88,20 +88,57 @@ def page_bytes(model: PageModel | SizedByValue) -> int:
     return model.page_bytes if isinstance(model, PredictsCost) else 0
 
 
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What rows cost in the parts of a load, which end after these numbers of rows."""
+
+    cost: LoadCost
+    ends: NDArray[np.int64]
+
+    @property
+    def _rows(self) -> NDArray[np.int64]:
+        return np.diff(self.ends, prepend=0)
+
+    @property
+    def reads(self) -> float:
+        """Pages read a row over the last tenth."""
+        late = self.ends > int(_AT_THE_END * self.ends[-1])
+        return float(self.cost.read.all[late].sum() / self._rows[late].sum())
+
+    @property
+    def log_bytes(self) -> float | None:
+        """Bytes of log a row over the second half."""
+        half = self.ends > self.ends[-1] // 2
+        return None if self.cost.log is None else float(self.cost.log.bytes[half].sum() / self._rows[half].sum())
+
+    @property
+    def knee(self) -> float | None:
+        """The rows from which on a row costs `KNEE` reads; None if it never does."""
+        return rows_from_which(self.cost.read.all / self._rows, self.ends, KNEE)
+
+    def by_size(self, factor: float) -> tuple[AtSize, ...]:
+        """What a row costs in the last part before some sizes of the table; it has `factor` rows for each of these."""
+        points = []
+        for share in (1 / 8, 1 / 4, 1 / 2, 1.0):
+            part = int(np.searchsorted(self.ends, int(share * self.ends[-1])))
+            rows = self._rows[part]
+            log_bytes = None if self.cost.log is None else float(self.cost.log.bytes[part] / rows)
+            points.append(AtSize(round(factor * self.ends[part]), float(self.cost.read.all[part] / rows), log_bytes))
+        return tuple(points)
+
+
 def of_all(model: PageModel | SizedByValue, rows: Rows, server: Server, rows_per_tx: int, kind: Kind) -> RowCost:
     """Of all rows of a load, simulated."""
     size, n = page_bytes(model), len(rows.words)
     if not size or server.cache_bytes < FEWEST_PAGES * size:
         return UNKNOWN
     ends = _ends(n)
-    along = _Along(_cost(model, rows, ends, server, rows_per_tx), ends)
-    knee, log_bytes = along.knee, along.log_bytes
-    return RowCost(
-        Figure.around(along.reads, 0.0, kind),
-        None if knee is None else Figure.around(knee, 0.0, kind),
-        None if log_bytes is None else Figure.around(log_bytes, 0.0, kind),
-        along.by_size(1.0),
-    )
+    parts = _Parts(_cost(model, rows, ends, server, rows_per_tx), ends)
+
+    def exact(value: float | None) -> Figure | None:
+        return None if value is None else Figure.around(value, 0.0, kind)
+
+    return RowCost(exact(parts.reads), exact(parts.knee), exact(parts.log_bytes), parts.by_size(1.0))
 
 
 def of_first_rows(
@@ -138,14 +175,14 @@ def of_first_rows(
 
 
 def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Server) -> RowCost:
-    """Of random keys, which make so many leaves."""
+    """Of random keys, which make so many leaves: from small indexes with as small a cache."""
     size = page_bytes(model)
     if not size or not isinstance(model, PredictsCost):
         return UNKNOWN
     most = int(max(_RANDOM_ROWS, 2.2 * growth.rows * FEWEST_PAGES * size / server.cache_bytes))
     if most > _MOST_RANDOM_ROWS:
         return UNKNOWN
-    indexes = []
+    indexes, shares = [], []  # the last one has half of the rows
     for seed, n in enumerate([most] * _INDEXES + [most // 2]):
         ranks = random_ranks(n, seed)
         share = model.insert(ranks).leaf_pages / leaves.value
@@ -154,71 +191,34 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
         ends = _ends(n)
         shared = [shared_by_chance(end / share) for end in ends.tolist()]
         pages = [float(end) / n * leaves.value for end in (ends + np.append(0, ends[:-1])) / 2]
-        load = Load(ranks, ends.tolist(), growth.rows_per_tx, None, shared, pages)
-        cost = _remembered(model, load, replace(server, share=share))
+        load, scaled = Load(ranks, ends.tolist(), growth.rows_per_tx, None, shared, pages), replace(server, share=share)
+        cost = _remembered(model, load, scaled)
         if not seed and growth.writers > 1:
             writers = (np.arange(n) % growth.writers).astype(np.int16)
-            if _read_more(cost, _remembered(model, replace(load, writers=writers), replace(server, share=share))):
+            if _read_more(cost, _remembered(model, replace(load, writers=writers), scaled)):
                 return UNKNOWN
-        indexes.append((_Along(cost, ends), share))
+        indexes.append(_Parts(cost, ends))
+        shares.append(share)
     doublings = log2(growth.rows / most)
-    along = [one for one, _ in indexes]
-    reads = _from_smaller([one.reads for one in along], doublings, leaves.kind)
-    knee = _from_smaller(
-        [None if one.knee is None else one.knee / share for one, share in indexes], doublings, leaves.kind
-    )
-    log_bytes = _from_smaller([one.log_bytes for one in along], doublings, leaves.kind)
+
+    def figure(values: Sequence[float | None]) -> Figure | None:
+        return _from_smaller(values, doublings, leaves.kind)
+
+    knees = [None if one.knee is None else one.knee / share for one, share in zip(indexes, shares, strict=True)]
+    reads, knee = figure([one.reads for one in indexes]), figure(knees)
     uncertain = leaves.half / leaves.value
     if reads:  # what the cache lacks of the index
         more = max(0.0, 1 - reads.value) * uncertain + _SEEN
         reads = Figure.around(reads.value, reads.half + more, leaves.kind)
     if knee:
         knee = Figure.around(knee.value, knee.half + knee.value * uncertain, leaves.kind)
-    return RowCost(reads, knee, log_bytes, along[0].by_size(growth.rows / most))
+    log_bytes = figure([one.log_bytes for one in indexes])
+    return RowCost(reads, knee, log_bytes, indexes[0].by_size(growth.rows / most))
 
 
 def shared_by_chance(rows: float) -> float:
     """The bytes that a random key shares with the one before it among so many, on average: about log₂₅₆ of them."""
     return float(np.log2(max(1.0, rows)) / 8)
-
-
-@dataclass(frozen=True, eq=False)
-class _Along:
-    """What rows cost in the parts of a load, which end after so many rows."""
-
-    cost: LoadCost
-    ends: NDArray[np.int64]
-
-    @property
-    def _rows(self) -> NDArray[np.int64]:
-        return np.diff(self.ends, prepend=0)
-
-    @property
-    def reads(self) -> float:
-        """Pages read a row over the last tenth."""
-        late = self.ends > int(_AT_THE_END * self.ends[-1])
-        return float(self.cost.read.all[late].sum() / self._rows[late].sum())
-
-    @property
-    def log_bytes(self) -> float | None:
-        """Bytes of log a row over the second half."""
-        half = self.ends > self.ends[-1] // 2
-        return None if self.cost.log is None else float(self.cost.log.bytes[half].sum() / self._rows[half].sum())
-
-    @property
-    def knee(self) -> float | None:
-        """The rows from which on a row costs `KNEE` reads; None if it never does."""
-        return rows_from_which(self.cost.read.all / self._rows, self.ends, KNEE)
-
-    def by_size(self, times: float) -> tuple[AtSize, ...]:
-        """What a row costs in the last part before some sizes; a row of this load stands for so many."""
-        points = []
-        for share in (1 / 8, 1 / 4, 1 / 2, 1.0):
-            part = int(np.searchsorted(self.ends, int(share * self.ends[-1])))
-            rows = self._rows[part]
-            log_bytes = None if self.cost.log is None else float(self.cost.log.bytes[part] / rows)
-            points.append(AtSize(round(times * self.ends[part]), float(self.cost.read.all[part] / rows), log_bytes))
-        return tuple(points)
 
 
 def rows_from_which(reads: NDArray[np.float64], ends: NDArray[np.int64], least: float) -> float | None:
@@ -280,8 +280,8 @@ def _remembered(model: PredictsCost, load: Load, server: Server) -> LoadCost:
     """What the model says, once for loads with the same order of keys."""
     writers = b"" if load.writers is None else load.writers.tobytes()
     mark = hashlib.blake2b(load.ranks.tobytes() + writers).digest()
-    told = tuple(load.shared or ()), tuple(load.index_pages or ())
-    name = (id(model), mark, tuple(load.ends), load.rows_per_tx, *told, server)
+    parts = tuple(load.ends), tuple(load.shared or ()), tuple(load.index_pages or ())
+    name = (id(model), mark, load.rows_per_tx, *parts, server)
     if name not in _known:
         _known[name] = model.load_cost(load, server)
     return _known[name]

@@ -9,8 +9,9 @@ from typing import Final
 from keybench.advice import outlook
 from keybench.advice.answer import Answer
 from keybench.advice.candidates import Candidate
+from keybench.advice.figure import spoken
 from keybench.advice.needs import YEAR
-from keybench.advice.ranking import ALIKE, WORSE, Judged, gains
+from keybench.advice.ranking import ALIKE, WORSE, Choice, gains
 from keybench.model.names import CONTROL
 from keybench.model.sizes import digits, spelled
 
@@ -76,9 +77,9 @@ def reason(answer: Answer) -> str:
 
 def rest(answer: Answer) -> list[str]:
     """What else the first screen says, a sentence or two each."""
-    spoken = [outlook.ends(answer), outlook.cost(answer), outlook.deletions(answer), spread(answer), holds(answer)]
-    spoken += [price(answer), runner_up(answer), *to_avoid(answer), *named(answer)]
-    return [sentence for sentence in spoken if sentence]
+    texts = [outlook.ends(answer), outlook.cost(answer), outlook.deletions(answer), spread(answer), holds(answer)]
+    texts += [price(answer), runner_up(answer), *to_avoid(answer), *named(answer)]
+    return [sentence for sentence in texts if sentence]
 
 
 def spread(answer: Answer) -> str:
@@ -159,12 +160,12 @@ def named(answer: Answer) -> list[str]:
     said = {one.candidate.label for one in (order.best, order.runner_up, order.spared, *order.avoid) if one}
     every = [one for one in (*order.meeting, *order.missing) if one.candidate.name in answer.needs.layouts]
     known = {one.candidate.name for one in every} | {label.split(" ")[0] for label, _ in answer.refused}
-    spoken = [_of_named(one, answer) for one in every if one.candidate.label not in said]
+    texts = [_of_named(one, answer) for one in every if one.candidate.label not in said]
     nobody = f"no client can make it alone, and {answer.needs.on.title} does not make such keys"
-    return spoken + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in known]
+    return texts + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in known]
 
 
-def _of_named(one: Judged, answer: Answer) -> str:
+def _of_named(one: Choice, answer: Answer) -> str:
     if not one.meets:
         return f"{_named(one.candidate)} does not meet your needs: {'; '.join(one.candidate.misses)}."
     less = [_LACKS[option] for option in gains(answer.best, one.candidate, answer.needs.made_by)]
@@ -187,7 +188,7 @@ def basis_in_brief(answer: Answer) -> str:
         "measured": "measured here",
     }[size.kind]
     figures = [one.leaf_pages for one in answer.options] or [size]
-    around = max(100 * max(one.high - one.value, one.value - one.low) / one.value for one in figures)
+    around = max(100 * one.half / one.value for one in figures)
     shown = f"{around:.0f}" if around >= 1 else digits(around, 1)
     within = f" The size of {answer.place} is within {shown} %." if around else ""
     return f"Rests on: {what}.{within}"
@@ -220,12 +221,12 @@ def _by_server(answer: Answer) -> str:
     return f", made by the server ({facts.default} as the column's default: see “How to do it”)"
 
 
-def _alike(one: Judged, other: Judged) -> bool:
+def _alike(one: Choice, other: Choice) -> bool:
     ours, theirs = one.forecast.index_bytes.value, other.forecast.index_bytes.value
     return max(ours, theirs) <= ALIKE * min(ours, theirs)
 
 
-def _costs(best: Judged, other: Judged | None = None) -> str:
+def _costs(best: Choice, other: Choice | None = None) -> str:
     """What a row costs beside its place: log and reads, where the other one's differ by more than alike."""
     parts = []
     ours, theirs = best.forecast, other.forecast if other else None
@@ -238,7 +239,7 @@ def _costs(best: Judged, other: Judged | None = None) -> str:
     return f", and each insert {' and '.join(parts)}" if parts else ""
 
 
-def _memory(answer: Answer, best: Judged, other: Judged) -> str:
+def _memory(answer: Answer, best: Choice, other: Choice) -> str:
     """Which of the two fits into memory, where no model knows what an insert reads."""
     ours, theirs = best.forecast.index_bytes.value, other.forecast.index_bytes.value
     if best.forecast.reads is not None or not ours <= answer.needs.ram < theirs:
@@ -250,7 +251,7 @@ def _pages(value: float) -> str:
     return "no page" if value < 0.005 else f"{value:.2f} pages"
 
 
-def _more(one: Judged, best: Judged, answer: Answer) -> str:
+def _more(one: Choice, best: Choice, answer: Answer) -> str:
     """How many more bytes a row takes, and which bytes are meant."""
     known = best.forecast
     parts = [
@@ -274,19 +275,11 @@ def _trap(one: Candidate) -> str:
     return f" A column of type {one.type_name} does not sort these keys by their time." if ordered else ""
 
 
-def _about(rows: float) -> str:
-    """10.9 million."""
-    for unit, name in ((1e9, " billion"), (1e6, " million")):
-        if rows >= unit:
-            return f"{digits(rows / unit, 3)}{name}"
-    return f"{rows:,.0f}"
-
-
 def _named(one: Candidate) -> str:
     return f"`{one.name}`" if one.label == one.name else f"`{one.name}` in a column of type {one.type_name}"
 
 
-def _avoid(one: Judged, best: Judged, answer: Answer) -> str:
+def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
     ours, theirs = one.forecast, best.forecast
     why = []
     size = ours.index_bytes.value / theirs.index_bytes.value
@@ -298,7 +291,7 @@ def _avoid(one: Judged, best: Judged, answer: Answer) -> str:
             f"`{answer.best.name}` {theirs.splits.value:.1f}"
         )
     if ours.reads and ours.reads.value >= 0.05:
-        since = f" (reads begin at about {_about(ours.cost.knee.value)} rows)" if ours.cost.knee else ""
+        since = f" (reads begin at about {spoken(ours.cost.knee.value)} rows)" if ours.cost.knee else ""
         why.append(f"an insert reads {ours.reads.value:.2f} pages from disk at the end{since}")
     if ours.log_bytes and theirs.log_bytes and ours.log_bytes.value > 1.2 * theirs.log_bytes.value:
         why.append(f"it writes {ours.log_bytes.value / theirs.log_bytes.value:.1f} × the log")

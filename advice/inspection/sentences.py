@@ -9,6 +9,7 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
+from keybench.advice.figure import spoken
 from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding, inserted_a_day
 from keybench.advice.inspection.naming import Content, KeyGroup, Switch
 from keybench.databases.contract.existing import About, TableHere
@@ -21,7 +22,6 @@ _ORDERS: Final = {
     "mysql-swap": "with their time swapped to the front, as UUID_TO_BIN(…, 1) does",
     "mssql": "in SQL Server's order of comparison",
 }
-_UNITS: Final = ((1e9, "billion"), (1e6, "million"))
 
 
 def rows(table: TableHere) -> str:
@@ -29,15 +29,7 @@ def rows(table: TableHere) -> str:
     if table.rows is None:
         return "an unknown number of rows"
     about = "" if table.rows_from.startswith("counted") else "about "
-    return f"{about}{number(table.rows)} {'row' if table.rows == 1 else 'rows'}"
-
-
-def number(value: float) -> str:
-    """12,345; 48.3 million."""
-    for unit, name in _UNITS:
-        if value >= unit:
-            return f"{digits(value / unit, 3)} {name}"
-    return f"{value:,.0f}"
+    return f"{about}{spoken(table.rows)} {'row' if table.rows == 1 else 'rows'}"
 
 
 def day(tick: int) -> str:
@@ -150,7 +142,7 @@ def gains(one: TableFinding) -> str:
         return ""
     text = f"As full as keys in order fill them, its indexes would be {spelled(one.gain)} smaller"
     splits = one.moved_a_day
-    return f"{text}, and about {number(splits)} page splits a day would be appends." if splits else f"{text}."
+    return f"{text}, and about {spoken(splits)} page splits a day would be appends." if splits else f"{text}."
 
 
 def details(one: IndexFinding) -> Iterator[str]:
@@ -195,8 +187,8 @@ def growth(table: TableHere) -> str:
         return ""
     a_day = inserted_a_day(table)
     if not table.since or a_day is None:
-        return f"{number(table.inserted)} rows were inserted since the server's statistics began."
-    return f"{number(table.inserted)} rows were inserted since {table.since[:10]}, about {number(a_day)} a day."
+        return f"{spoken(table.inserted)} rows were inserted since the server's statistics began."
+    return f"{spoken(table.inserted)} rows were inserted since {table.since[:10]}, about {spoken(a_day)} a day."
 
 
 def advise(engine: str, one: TableFinding) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from keybench.advice import sentences
 from keybench.advice.answer import Answer
-from keybench.advice.ranking import Judged
+from keybench.advice.ranking import Choice
 
 
 def content(answer: Answer) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def content(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _layout(answer: Answer, one: Judged) -> dict[str, Any]:
+def _layout(answer: Answer, one: Choice) -> dict[str, Any]:
     facts, of = one.candidate.properties, one.forecast
     measured = answer.measured.get((one.candidate.name, one.candidate.column.name))
     figures = {

@@ -8,7 +8,7 @@ from typing import Final
 
 from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
-from keybench.advice.ranking import Judged
+from keybench.advice.ranking import Choice
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.sizes import digits
 from keybench.results.plots.canvas import KINDS, styles
@@ -40,20 +40,20 @@ def pictures(answer: Answer) -> list[Picture]:
     return [_moved(answer, shown, rows), _index(shown, rows), _splits(shown, rows)]
 
 
-def _shown(answer: Answer) -> list[Judged]:
+def _shown(answer: Answer) -> list[Choice]:
     order = answer.ranking
     every = (*order.meeting, *order.missing)
     known = [one for name in (*answer.needs.layouts, RANDOM, CONTROL) for one in every if one.candidate.name == name]
     others = [one for one in order.meeting if one.fits and not one.assumed]
     chosen = [order.best, order.runner_up, answer.existing, order.spared, *order.avoid, *known, *others]
-    unique: dict[tuple[float, ...], Judged] = {}
+    unique: dict[tuple[float, ...], Choice] = {}
     for one in chosen:  # one of those that grow alike
         if one and len(unique) < _MOST:
             unique.setdefault((one.moved.value, one.forecast.index_bytes.value, one.forecast.splits.value), one)
     return sorted(unique.values(), key=lambda one: one.moved.value)
 
 
-def _moved(answer: Answer, shown: Sequence[Judged], rows: Sequence[PlotRow]) -> Picture:
+def _moved(answer: Answer, shown: Sequence[Choice], rows: Sequence[PlotRow]) -> Picture:
     index = [one.forecast.index_bytes.value / answer.needs.rows + one.elsewhere for one in shown]
     log = [one.forecast.log_bytes.value if one.forecast.log_bytes else None for one in shown]
     rest = [
@@ -74,7 +74,7 @@ def _moved(answer: Answer, shown: Sequence[Judged], rows: Sequence[PlotRow]) -> 
     )
 
 
-def _index(shown: Sequence[Judged], rows: Sequence[PlotRow]) -> Picture:
+def _index(shown: Sequence[Choice], rows: Sequence[PlotRow]) -> Picture:
     largest = max(one.forecast.index_bytes.value for one in shown)
     by, word = (_GB, "GB") if largest >= _GB else (_MB, "MB")
     dots = [_dot(one.forecast.index_bytes, by, lambda value: digits(value, 3)) for one in shown]
@@ -86,7 +86,7 @@ def _index(shown: Sequence[Judged], rows: Sequence[PlotRow]) -> Picture:
     )
 
 
-def _splits(shown: Sequence[Judged], rows: Sequence[PlotRow]) -> Picture:
+def _splits(shown: Sequence[Choice], rows: Sequence[PlotRow]) -> Picture:
     dots = [_dot(one.forecast.splits, 1.0, lambda value: f"{value:,.2f}") for one in shown]
     return Picture(
         "How often a page is split",

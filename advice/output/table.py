@@ -12,7 +12,7 @@ from keybench.advice.how_to import statements
 from keybench.advice.how_to.existing import Option
 from keybench.advice.how_to.libraries import LibraryCall
 from keybench.advice.needs import coming
-from keybench.advice.ranking import Judged
+from keybench.advice.ranking import Choice
 from keybench.databases.contract.statements import Statement
 from keybench.model.sizes import digits, spelled
 
@@ -94,7 +94,7 @@ def cells(answer: Answer) -> Cells:
     return Cells(columns, rows, leaders.index(0), alike)
 
 
-def _texts(answer: Answer, one: Judged) -> dict[str, str]:
+def _texts(answer: Answer, one: Choice) -> dict[str, str]:
     """The cells of one layout, by title."""
     of, facts = one.forecast, one.candidate.properties
     knee = UNKNOWN if of.reads is None else _count(of.cost.knee) if of.cost.knee else "never"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keybench.advice.needs import USUAL, Existing, Needs, count_of, database_of, filled, needs
+from keybench.advice.needs import USUAL, ExistingKeys, Needs, count_of, database_of, filled, needs
 from keybench.errors import UsageError
 
 
@@ -98,8 +98,8 @@ def test_all_rows_come_in_a_year_unless_the_rate_is_given() -> None:
     assert form(existing="uuid-v4:400M").rows_per_second == pytest.approx(19.0, abs=0.1)
     assert form(existing="uuid-v4:1e9").rows_per_second == pytest.approx(3.17, abs=0.1)  # a tenth more
     assert form(rows_per_second=200).rows_per_second == 200
-    assert form(existing="uuid-v4:400M").existing == Existing("uuid-v4", 400_000_000)
-    assert form(existing="uuid-v4:400M:char36").existing == Existing("uuid-v4", 400_000_000, "char36")
+    assert form(existing="uuid-v4:400M").existing == ExistingKeys("uuid-v4", 400_000_000)
+    assert form(existing="uuid-v4:400M:char36").existing == ExistingKeys("uuid-v4", 400_000_000, "char36")
 
 
 def test_retention_bounds_the_rows() -> None:

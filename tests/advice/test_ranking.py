@@ -10,7 +10,7 @@ from keybench.advice.candidates import candidates
 from keybench.advice.figure import Figure
 from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.needs import USUAL, needs
-from keybench.advice.ranking import Judged, Ranking, judge, ranking
+from keybench.advice.ranking import Choice, Ranking, judge, ranking
 from keybench.advice.row_cost import RowCost
 
 LANGUAGES = {"uuid-v7": 7, "uuid-v4": 7, "uuid-v6": 3, "ulid": 5}
@@ -34,7 +34,7 @@ def forecast(index: float, log: float | None = None, reads: float | None = None)
     )
 
 
-def judge_all(of: Mapping[str, IndexForecast], db: str = "postgresql", **given: Any) -> dict[str, Judged]:
+def judge_all(of: Mapping[str, IndexForecast], db: str = "postgresql", **given: Any) -> dict[str, Choice]:
     made = needs({**USUAL, "db": db, "rows": str(ROWS), **given})
     found = {one.label: one for one in candidates(made, of.__contains__)}
     pairs = {label: (one, of[one.name]) for label, one in found.items() if one.name in of}
