@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.advice import row_cost
-from keybench.advice.figure import Figure, Kind
+from keybench.advice.figure import Figure, Kind, kind_of
 from keybench.advice.load import Growth, Rows, first_rows, spread_rows
 from keybench.advice.random_keys import random_growth, student
 from keybench.advice.row_cost import RowCost
@@ -110,19 +110,19 @@ def forecast(question: Question) -> IndexForecast:
     growth, index = question.growth, _Index(question)
     if growth.rows <= ALL_ROWS:
         return index.of_all_rows()
-    sample = index.spread_rows(_SPREAD)
+    sample = index.rows(_SPREAD, spread=True)
     reach = reach_back(sample.ranks) * growth.rows / len(sample.words)
     if _FEWEST_LENGTHS * reach > _MOST:
-        if not index.sized and is_random(sample.ranks) and is_random(index.first_rows(_SPREAD).ranks):
+        if not index.sized and is_random(sample.ranks) and is_random(index.rows(_SPREAD).ranks):
             return index.of_random_keys()
         return index.on_a_line(reach)
-    first = index.first_rows(_FIRST)
+    first = index.rows(_FIRST)
     if not reach and not reach_back(first.ranks):
         return index.of_ascending_keys(first)
     most = min(growth.rows, _MOST)
     rows = min(most, max(_LEAST, int(_LENGTHS * reach)))
     while True:
-        first = index.first_rows(rows)
+        first = index.rows(rows)
         reach = max(reach, reach_back(first.ranks))
         if rows == growth.rows or (_LENGTHS if rows < most else _FEWEST_LENGTHS) * reach <= rows:
             return index.of_first_rows(first, reach)
@@ -134,7 +134,7 @@ def forecast(question: Question) -> IndexForecast:
 def index_of_all_rows(question: Question) -> PageStats:
     """The index itself: all rows through the page model, however many."""
     index = _Index(question)
-    return index.stats(index.first_rows(question.growth.rows))
+    return index.stats(index.rows(question.growth.rows))
 
 
 def reach_back(ranks: Ranks) -> float:
@@ -175,24 +175,24 @@ class _Index:
     def __init__(self, question: Question) -> None:
         self.question, self.growth = question, question.growth
         self.name = (question.on.name, repr(question.table))
-        self.model: PageModel | SizedByValue = _models.setdefault(self.name, question.on.page_model(question.table))
+        if self.name not in _models:
+            _models.setdefault(self.name, question.on.page_model(question.table))  # another thread may have made it
+        self.model = _models[self.name]
         self.sized = isinstance(self.model, SizedByValue)
         """Whether a row's bytes depend on its key."""
 
-    def first_rows(self, rows: int) -> Rows:
-        """The first rows of the load."""
-        question = self.question
-        return first_rows(question.layout, question.table.column, self.growth, rows, question.seed)
+    def rows(self, count: int, *, spread: bool = False) -> Rows:
+        """The first rows of the load, or as many from its first row to its last."""
+        question, take = self.question, spread_rows if spread else first_rows
+        return take(question.layout, question.table.column, self.growth, count, question.seed)
 
-    def spread_rows(self, rows: int) -> Rows:
-        """Some rows from the first to the last."""
-        question = self.question
-        return spread_rows(question.layout, question.table.column, self.growth, rows, question.seed)
+    def _kind(self, *, exact: bool = False) -> Kind:
+        return kind_of(self.question.on, exact=exact)
 
     def of_all_rows(self) -> IndexForecast:
         """From all rows, simulated."""
-        rows = self.first_rows(self.growth.rows)
-        stats, kind = self.stats(rows), self._kind("exact model")
+        rows = self.rows(self.growth.rows)
+        stats, kind = self.stats(rows), self._kind(exact=True)
         pages = Figure.around(stats.leaf_pages, 0.0, kind)
         splits = Figure.around(stats.edge_splits + stats.interior_splits, 0.0, kind)
         cost = row_cost.of_all(self.model, rows, self.question.server, self.growth.rows_per_tx, kind)
@@ -200,41 +200,40 @@ class _Index:
 
     def of_ascending_keys(self, first: Rows) -> IndexForecast:
         """Where each key is above all before it: any keys that ascend stand for these."""
-        if self.sized:
-            return self.of_first_rows(self.first_rows(min(_LEAST, self.growth.rows)), 0.0)
         rows = min(_LEAST, self.growth.rows)
+        if self.sized:
+            return self.of_first_rows(self.rows(rows), 0.0)
         stats = self._of_ranks(np.arange(rows), None, _batches(rows // 4, rows))
-        return self._of_stretch(stats, first, 0.0, Figure.around(0.0, 0.0, self._kind("scaled")))
+        return self._of_stretch(stats, first, 0.0, Figure.around(0.0, 0.0, self._kind()))
 
     def of_first_rows(self, first: Rows, reach: float) -> IndexForecast:
         """Where rows reach a little back: from the first rows, at least eight times as many."""
         rows = len(first.words)
         settled = max(rows // 4, min(int(1.5 * reach), rows // 2))
         stats = self.stats(first, _batches(settled, rows))
-        return self._of_stretch(stats, first, reach, _lag(first.ranks, self._kind("scaled")))
+        return self._of_stretch(stats, first, reach, _lag(first.ranks, self._kind()))
 
     def _of_stretch(self, stats: PageStats, first: Rows, reach: float, lag: Figure) -> IndexForecast:
         """From the index of the first rows; `first` has all of them, or enough where keys ascend."""
         rows, *counts = _along(stats)
-        kind = self._kind("scaled" if stats.rows < self.growth.rows else "exact model")
+        kind = self._kind(exact=stats.rows >= self.growth.rows)
         rest = (self.growth.rows - stats.rows) * self._growth_of_entries(first)
         pages, splits = (_continued(rows, each, rest, kind) for each in counts)
         unseen = 3 * rest / stats.rows  # of what was not seen in n rows, there are 3 / n at most
         splits = Figure.around(splits.value, splits.half + (unseen if splits.value < unseen else 0.0), kind)
         few, leaves_a_row = first.first(max(_FIRST, int(_LENGTHS * reach))), stats.leaf_pages / stats.rows
         cost = row_cost.of_first_rows(
-            self.model, few, reach, leaves_a_row, self.question.server, self.growth, self._kind("scaled")
+            self.model, few, reach, leaves_a_row, self.question.server, self.growth, self._kind()
         )
         return self._forecast(pages, splits, [stats], lag, cost, stats.rows + rest)
 
     def of_random_keys(self) -> IndexForecast:
         """Where keys are in no order."""
-        n, kind = self.growth.rows, self._kind("scaled")
+        n, kind = self.growth.rows, self._kind()
         assert not isinstance(self.model, SizedByValue)
-        known = (self.name, n)
-        if known not in self._random:
-            self._random[known] = random_growth(self.model, n)
-        mean, half, small = self._random[known]
+        if (self.name, n) not in self._random:
+            self._random[self.name, n] = random_growth(self.model, n)
+        mean, half, small = self._random[self.name, n]
         pages = Figure.around(mean, half + 1, kind, least=1)
         share = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
         lag = Figure.around(0.95 * n, 0.01 * n, kind)  # a new key may go anywhere
@@ -247,13 +246,13 @@ class _Index:
         Leaves that begin alike fill and split together, so that the density swings with each doubling: powers of two
         keep the place in that swing.
         """
-        n, kind = self.growth.rows, self._kind("scaled")
+        n, kind = self.growth.rows, self._kind()
         most = _MOST if n <= 8 * _MOST else _LEAST  # further on, the interval has all of the swing anyway
         parts = 4
         while n // parts > most:
             parts *= 2
         rows = n // parts
-        stats = self.stats(self.first_rows(rows), _batches(rows // 2, rows))
+        stats = self.stats(self.rows(rows), _batches(rows // 2, rows))
         seen, *counts = _along(stats)
         least = _UNSETTLED if rows < 2 * reach < n / _LENGTHS else _LINE
         pages, splits = (_on_line(seen, each, n, least, kind) for each in counts)
@@ -264,7 +263,7 @@ class _Index:
         model, rows = self.model, len(first.words)
         if not isinstance(model, SizedByValue) or rows >= self.growth.rows:
             return 1.0
-        sizes = model.sizes(self.spread_rows(_SPREAD).keys)
+        sizes = model.sizes(self.rows(_SPREAD, spread=True).keys)
         behind, before = sizes[len(sizes) * rows // self.growth.rows :], model.sizes(first.keys)
         ascending = np.arange(_SPREAD)
         leaves = np.zeros(int(max(behind.max(), before.max())) + 1)
@@ -290,9 +289,6 @@ class _Index:
             if len(self._known) > 64:
                 self._known.popitem(last=False)
         return stats
-
-    def _kind(self, kind: Kind) -> Kind:
-        return "unconfirmed model" if self.question.on.caveat else kind
 
     def _forecast(
         self,
