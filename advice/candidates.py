@@ -65,6 +65,20 @@ class Properties:
         """Whether the server makes such keys: itself, or by the column's default."""
         return self.server is not None or bool(self.default)
 
+    @property
+    def offers(self) -> Mapping[str, bool]:
+        """By option of the command, whether the keys are as it asks."""
+        words = {secret.split()[0] for secret in self.tells}
+        return {
+            "--made-by client": self.by_clients,
+            "--made-by server": self.by_server,
+            "--unguessable": self.random_bits >= UNGUESSABLE_BITS,
+            "--hides-time": not {"when", "roughly"} & words,
+            "--hides-machine": "which" not in words,
+            "--merge": self.uniqueness not in ("plan", "worker id"),
+            "--sortable": self.sortable,
+        }
+
 
 def properties(on: Engine, version: str, key_layout: Layout, column: Column, rows_per_second: float) -> Properties:
     """Of one layout in one column of an engine of that version."""
@@ -210,29 +224,22 @@ def _columns(on: Engine, key_layout: Layout, needs: Needs) -> Iterator[Column]:
 
 def _missed(needs: Needs, key_layout: Layout, column: Column, facts: Properties) -> Mapping[str, str]:
     """By option, why the keys do not do what it asks."""
-    asked, missed = set(needs.conditions), {}
-
-    def check(option: str, met: bool, why: str) -> None:
-        if option in asked and not met:
-            missed[option] = why
-
     version = f"{needs.on.title} {needs.version} does not make them"
-    told = f"a key tells {' and '.join(facts.tells)}"
-    words = {secret.split()[0] for secret in facts.tells}
-    alone = "two sites make the same keys"
-    if facts.uniqueness == "worker id":
-        alone = "somebody has to give each worker of all sites its own number"
-    check(f"--type {needs.type}", _type(column) == needs.type, f"it is {_A[_type(column)]}")
-    check("--made-by client", facts.by_clients, "only a server can make it, because it counts rows")
-    served = version if _ever(needs, key_layout) else "no version makes these keys"
-    check("--made-by server", facts.by_server, served)
-    check("--sortable", facts.sortable, f"it does not sort by time in a column of type {column.name}")
-    few = f"{facts.random_bits:.0f} of its bits are drawn for each key, too few against guessing"
-    check("--unguessable", facts.random_bits >= UNGUESSABLE_BITS, few)
-    check("--hides-time", not {"when", "roughly"} & words, told)
-    check("--hides-machine", "which" not in words, told)
-    check("--merge", facts.uniqueness not in ("plan", "worker id"), alone)
-    return missed
+    secrets = f"a key tells {' and '.join(facts.tells)}"
+    reasons = {
+        f"--type {needs.type}": f"it is {_A[_type(column)]}",
+        "--made-by client": "only a server can make it, because it counts rows",
+        "--made-by server": version if _ever(needs, key_layout) else "no version makes these keys",
+        "--sortable": f"it does not sort by time in a column of type {column.name}",
+        "--unguessable": f"{facts.random_bits:.0f} of its bits are drawn for each key, too few against guessing",
+        "--hides-time": secrets,
+        "--hides-machine": secrets,
+        "--merge": "two sites make the same keys"
+        if facts.uniqueness == "plan"
+        else "somebody has to give each worker of all sites its own number",
+    }
+    offers = {**facts.offers, f"--type {needs.type}": _type(column) == needs.type}
+    return {option: why for option, why in reasons.items() if option in needs.conditions and not offers[option]}
 
 
 def _there(needs: Needs, key_layout: Layout, column: Column) -> bool:

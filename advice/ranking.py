@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from keybench.advice.candidates import UNGUESSABLE_BITS, Candidate
+from keybench.advice.candidates import Candidate
 from keybench.advice.figure import Figure
 from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.needs import MadeBy, Needs
@@ -101,10 +101,10 @@ def ranking(
         return None
     fitting = [one for one in meeting if one.fits] or meeting
     free = [one for one in fitting if one.candidate.properties.uniqueness != "worker id"] or fitting
-    alike = [one for one in fitting if one.moved.value <= ALIKE * free[0].moved.value]
-    alike = [one for one in alike if one in free or today(one.candidate)]
-    staying = [one for one in alike if today(one.candidate)]
-    best = max(staying or alike, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
+    cheap = [one for one in fitting if one.moved.value <= ALIKE * free[0].moved.value]
+    cheap = [one for one in cheap if one in free or today(one.candidate)]
+    staying = [one for one in cheap if today(one.candidate)]
+    best = max(staying or cheap, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
     others = [one for one in fitting if one.candidate.name != best.candidate.name]
     with_gain = [
         one
@@ -142,21 +142,9 @@ def _disturbs(one: Choice, best: Choice) -> bool:
 
 def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[str, ...]:
     """The options that ask for what one has and the other has not; who makes the keys counts where both may."""
-    ours, theirs = one.properties, other.properties
-    has = {
-        "--made-by client": (ours.by_clients, theirs.by_clients),
-        "--made-by server": (ours.by_server, theirs.by_server),
-        "--unguessable": (ours.random_bits >= UNGUESSABLE_BITS, theirs.random_bits >= UNGUESSABLE_BITS),
-        "--hides-time": (_hides_time(one), _hides_time(other)),
-        "--merge": (ours.uniqueness not in ("plan", "worker id"), theirs.uniqueness not in ("plan", "worker id")),
-        "--sortable": (ours.sortable, theirs.sortable),
-    }
-    settled = {"--made-by client", "--made-by server"} if made_by != "any" else set()
-    return tuple(option for option, (we, they) in has.items() if we and not they and option not in settled)
-
-
-def _hides_time(one: Candidate) -> bool:
-    return not any(told.startswith(("when", "roughly")) for told in one.properties.tells)
+    ours, theirs = one.properties.offers, other.properties.offers
+    more = [option for option in ours if ours[option] and not theirs[option] and option != "--hides-machine"]
+    return tuple(option for option in more if made_by == "any" or not option.startswith("--made-by"))
 
 
 def _ease(one: Choice, languages: Callable[[str], int]) -> tuple[bool, bool, bool, int]:
