@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from keybench.generators.core.single import extract_shard as extract_shard
     from keybench.generators.core.single import new as new
     from keybench.generators.core.single import timestamp as timestamp
-    from keybench.generators.jhtodd.for_database import for_database as for_database
+    from keybench.generators.for_database import for_database as for_database
 
 __all__ = ["extract_shard", "for_database", "new", "timestamp"]
 
@@ -23,7 +23,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(single, name)
     if name == "for_database":
-        from keybench.generators.jhtodd.for_database import for_database
+        from keybench.generators.for_database import for_database
 
         return for_database
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

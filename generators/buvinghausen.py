@@ -29,14 +29,28 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from keybench.generators.core.bits import Words, draw_bytes, put_word, put_words, read_words
-from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, Ticks
+from keybench.generators.core.bits import (
+    Words,
+    draw_bytes,
+    has_version,
+    put_word,
+    put_words,
+    read_words,
+    refuse_keys,
+    ticks_of_v7,
+)
+from keybench.generators.core.clock import (
+    DATETIME_LAST,
+    TICKS_PER_MS,
+    UNIX_EPOCH,
+    UNIX_MILLISECONDS,
+    Ticks,
+    milliseconds,
+)
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.instants import DATETIME_LAST, UNIX_MILLISECONDS, milliseconds
 from keybench.generators.core.layout import Decoded, Halves, OneCall
 from keybench.generators.core.stream import TwoFormLayout, TwoFormStream, Writer
-from keybench.generators.core.uuids import has_version, refuse_keys, ticks_of_v7
 from keybench.model.keys import Bytes, Ints, Keys, Order
 
 _U12: Final = np.uint64(0xFFF)

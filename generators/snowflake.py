@@ -1,11 +1,15 @@
-"""64-bit integers of time, worker and sequence: the Snowflakes of Twitter and Discord, Instagram's ids, Sonyflake.
+"""Time, worker and sequence: Snowflakes, Instagram's ids, Sonyflake and TSID in 64 bits, FlakeId in 128.
 
-Bit maps from the sign bit on, which is always 0 (T time, W worker, S sequence):
+Bit maps of integers from the sign bit on, which is always 0 (T time, W worker, S sequence):
 
 snowflake           0, T41 ms since 2010-11-04T01:42:54.657Z, W10 (5 data centre, 5 worker), S12
 snowflake-discord   0, T41 ms since 2015-01-01, W10 (5 worker, 5 process), S12
 instagram           0, T40 ms since 2011-08-24T21:07:01.721Z, W13 (shard), S10
 sonyflake           0, T39 10 ms since 2014-09-01, S8, W16
+tsid, tsid-text     0, T41 ms since 2020-01-01, W10 (node), S12 (counter); text: 13 characters of Crockford's base 32
+
+Byte map of flakeid: r0 … r7 T Unix milliseconds of 64 bits   r8 … r13 W   r14 r15 S; all big-endian. There is no
+version and no variant: it is not a UUID, but fits a UUID column and ascends in RFC order.
 
 The worker is `Process.index`: whoever starts the processes must give each its own number.
 
@@ -20,24 +24,47 @@ sonyflake (sony/sonyflake) numbers the keys of 10 ms from 0 and keeps its last t
 instagram: S is the shard's sequence modulo 1,024, from 1 on, as nextval() gives it, whatever the time. Quirks, kept:
 order breaks where it wraps inside a millisecond, and more than 1,024 keys in one repeat.
 
-Discord's and Instagram's times have one bit more, which is the sign of a bigint: from 2084-09-06 and 2046-06-27 on
-their keys would be negative and start again below all others. Such readings are refused here.
+The times of Discord, Instagram and TSID have one bit more, which is the sign of a bigint: from 2084-09-06, 2046-06-27
+and 2089-09-06 on their keys would be negative and start again below all others. Such readings are refused here.
+
+tsid (github.com/f4b6a3/tsid-creator): upstream draws a random node if none is configured. The first key of a
+millisecond draws S: the low 12 bits of two bytes of entropy, big-endian. Each further key adds one, also when the clock
+steps back, and an overflow moves the time one millisecond ahead (`TsidFactory.getTime`). Keys ascend strictly, whatever
+the clock does. Upstream draws two more bytes when the factory is made, which appear in no key; here they are not drawn.
+
+flakeid (github.com/boundary/flake): by default upstream uses a network address and runs one server a host. The server
+keeps the highest millisecond, at first that of its start (`Clock.now`). The first key of a later millisecond has
+sequence 0; every further key has one more, and so has a key in the millisecond of the start. While the clock is behind,
+upstream refuses to make a key, and so does this layout.
+
+Quirk, kept: the sequence wraps at 65,536 without an error, and keys of that millisecond repeat.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
-from keybench.generators.core.counters import NEVER, refuse_steps_back, require_room, strictly_increasing
+from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits, upper_case
+from keybench.generators.core.bits import put_word, read_words
+from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_MS, UNIX_48_BIT_SPAN, UNIX_EPOCH
+from keybench.generators.core.counters import (
+    NEVER,
+    Starts,
+    count_runs,
+    new_maxima,
+    refuse_steps_back,
+    require_room,
+    run_values,
+    strictly_increasing,
+)
 from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.layout import Decoded, require_form
+from keybench.generators.core.layout import Decoded, KeysRefused, require_form
 from keybench.generators.core.process import worker_id
-from keybench.generators.core.stream import ChunkStream, Writer, WriterLayout, WriterStream
-from keybench.model.keys import Ints, Keys
+from keybench.generators.core.stream import ChunkStream, GuidStream, Writer, WriterLayout, WriterStream
+from keybench.model.keys import Bytes, Ints, Keys
 
 
 class Flakes(ChunkStream["Flake"]):
@@ -49,16 +76,22 @@ class Flakes(ChunkStream["Flake"]):
         self._value = NEVER
         self._reading = NEVER
 
-    def chunk(self, n: int) -> Ints:
-        """The next n keys; UsageError outside of the layout's range, or for a step back where upstream refuses it."""
-        layout = self.layout
-        quanta = (self.writer.readings(n) - layout.epoch) // layout.quantum
-        if layout.refuses_steps_back:
-            self._reading = refuse_steps_back(layout.name, quanta, self._reading, "ms")
-        bits = layout.sequence_bits
-        values = strictly_increasing(quanta << bits, self._value)
+    def quanta(self, n: int) -> Ints:
+        """The clock's next n readings in quanta since the epoch; UsageError outside of the layout's range."""
+        return (self.writer.readings(n) - self.layout.epoch) // self.layout.quantum
+
+    def chunk(self, n: int) -> Bytes | Ints:
+        """The next n keys; UsageError for a step back of the clock where upstream refuses it."""
+        quanta = self.quanta(n)
+        if self.layout.refuses_steps_back:
+            self._reading = refuse_steps_back(self.layout.name, quanta, self._reading, "ms")
+        return self.keys(strictly_increasing(quanta << self.layout.sequence_bits, self._value))
+
+    def keys(self, values: Ints) -> Bytes | Ints:
+        """Keys of these times and sequences; UsageError where counting up left the layout's range."""
+        layout, bits = self.layout, self.layout.sequence_bits
         require_room(layout.name, values, (1 << layout.time_bits + bits) - 1, layout.last)
-        self._value = int(values[-1]) if n else self._value
+        self._value = int(values[-1]) if len(values) else self._value
         return layout.put(values >> bits, values & (1 << bits) - 1, self._worker)
 
 
@@ -67,6 +100,7 @@ class Flake(WriterLayout):
     """Time in quanta of `quantum` ticks since `epoch`, then worker and sequence, in either order."""
 
     streams: ClassVar[type[WriterStream[Any]]] = Flakes
+    fields: ClassVar[tuple[str, str]] = ("worker", "sequence")
     sequence_first: ClassVar[bool] = False
     refuses_steps_back: ClassVar[bool] = True
 
@@ -81,7 +115,7 @@ class Flake(WriterLayout):
         """The last tick that fits the time's bits."""
         return self.epoch + (self.quantum << self.time_bits) - 1
 
-    def put(self, quanta: Ints, sequence: Ints, worker: int) -> Ints:
+    def put(self, quanta: Ints, sequence: Ints, worker: int) -> Bytes | Ints:
         """Keys with these parts."""
         quanta = quanta << (self.worker_bits + self.sequence_bits)
         if self.sequence_first:
@@ -91,32 +125,32 @@ class Flake(WriterLayout):
     def decode(self, keys: Keys) -> Decoded:
         """The time, the worker and the sequence."""
         require_form(self.name, keys, "int", 0)
-        numbers = np.asarray(keys.data, np.int64)
+        return self.read(np.asarray(keys.data, np.int64))
+
+    def read(self, numbers: Ints) -> Decoded:
+        """The parts of keys as integers, whose first bit counts as the time's."""
         sequence_at, worker_at = (self.worker_bits, 0) if self.sequence_first else (0, self.sequence_bits)
+        worker, sequence = self.fields
+        quanta = numbers.view(np.uint64) >> np.uint64(self.worker_bits + self.sequence_bits)
         return Decoded(
-            (numbers >> self.worker_bits + self.sequence_bits) * self.quantum + self.epoch,
+            quanta.view(np.int64) * self.quantum + self.epoch,
             {
-                "worker": numbers >> worker_at & (1 << self.worker_bits) - 1,
-                "sequence": numbers >> sequence_at & (1 << self.sequence_bits) - 1,
+                worker: numbers >> worker_at & (1 << self.worker_bits) - 1,
+                sequence: numbers >> sequence_at & (1 << self.sequence_bits) - 1,
             },
         )
 
 
-class ShardKeys(ChunkStream["Instagram"]):
+class ShardKeys(Flakes):
     """The keys of one shard."""
 
-    def __init__(self, layout: Instagram, writer: Writer) -> None:
-        super().__init__(layout, writer)
-        self._shard = worker_id(layout.name, writer.process, 1 << layout.worker_bits)
-        self._sequence = 0
+    _sequence = 0
 
-    def chunk(self, n: int) -> Ints:
-        """The next n keys; UsageError outside of the layout's range."""
-        layout = self.layout
-        quanta = (self.writer.readings(n) - layout.epoch) // layout.quantum
+    def chunk(self, n: int) -> Bytes | Ints:
+        """The next n keys."""
         sequence = np.arange(self._sequence + 1, self._sequence + n + 1)
         self._sequence += n
-        return layout.put(quanta, sequence & 1023, self._shard)
+        return self.layout.put(self.quanta(n), sequence & 1023, self._worker)
 
 
 class Instagram(Flake):
@@ -132,6 +166,52 @@ class Sonyflake(Flake):
     refuses_steps_back = False
 
 
+class Tsids(Flakes):
+    """The keys of one node."""
+
+    # Counter starts drawn for milliseconds that an overflow then reached: the next milliseconds use them.
+    _drawn = np.empty(0, np.int64)
+
+    def chunk(self, n: int) -> Bytes | Ints:
+        """The next n keys."""
+        values, starts = count_runs(self.quanta(n), self._value, self.layout.sequence_bits, self._seeds)
+        self._drawn = self._drawn[len(starts) :]
+        return self.keys(values)
+
+    def _seeds(self, starts: Starts) -> Ints:
+        missing = len(starts) - len(self._drawn)
+        if missing > 0:
+            drawn = self.writer.entropy.take(missing, 2).view(">u2")[:, 0].astype(np.int64) & 0xFFF
+            self._drawn = np.concatenate([self._drawn, drawn])
+        return self._drawn[: len(starts)]
+
+
+class Tsid(Flake):
+    """TSIDs of one node, as integers or text."""
+
+    streams = Tsids
+    fields = ("node", "counter")
+
+    def put(self, quanta: Ints, sequence: Ints, worker: int) -> Bytes | Ints:
+        """Keys with these parts, in the layout's form."""
+        numbers = super().put(quanta, sequence, worker)
+        if self.kind == "int":
+            return numbers
+        return text_of_bits(np.zeros(len(quanta), np.uint64), numbers.view(np.uint64), 5, _CHARACTERS, CROCKFORD32)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond, the node and the counter; UsageError for keys that are not TSIDs."""
+        if self.kind == "int":
+            return super().decode(keys)
+        require_form(self.name, keys, self.kind, _CHARACTERS)
+        high, low = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
+        if (above := high > 0).any():
+            text = keys.data[int(above.argmax())].tobytes().decode()
+            raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with F.", above)
+        return self.read(low.view(np.int64))
+
+
+_CHARACTERS: Final = 13
 _TEN_MS: Final = 10 * TICKS_PER_MS
 _REFUSES: Final = "makes no key while the clock is behind its last reading: an error, as upstream"
 _WAITS: Final = "4,096 keys a millisecond for each worker; if faster, upstream waits, and here the time runs ahead"
@@ -156,8 +236,10 @@ def _flake(
     unit, milliseconds = since
     epoch = UNIX_EPOCH + milliseconds * TICKS_PER_MS
     time_bits, worker_bits, sequence_bits = bits
-    sequence_first = kind is Sonyflake
-    rest = f"S{sequence_bits} W{worker_bits}" if sequence_first else f"W{worker_bits} S{sequence_bits}"
+    worker, sequence = ("N", "C") if kind is Tsid else ("W", "S")
+    rest = f"{worker}{worker_bits} {sequence}{sequence_bits}"
+    if kind is Sonyflake:
+        rest = f"{sequence}{sequence_bits} {worker}{worker_bits}"
     return kind(
         name,
         summary,
@@ -174,6 +256,7 @@ def _flake(
             {"Z": sign, "T": unit, **legend},
             within=within,
             across="by time",
+            random="" if kind is Tsid else "R",
             counter="S" if kind is Instagram else "",
             uniqueness="worker id",
             worker_ids=1 << worker_bits,
@@ -182,6 +265,58 @@ def _flake(
         ),
     )
 
+
+_FLAKEID_WORKERS: Final = 1 << 48
+
+
+class FlakeIds(GuidStream["FlakeId"]):
+    """Keys numbered within each millisecond."""
+
+    def __init__(self, layout: FlakeId, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        self._worker = worker_id(layout.name, writer.process, _FLAKEID_WORKERS)
+        self._time = (writer.now() - UNIX_EPOCH) // TICKS_PER_MS
+        self._sequence = 0
+
+    def fill(self, data: Bytes) -> None:
+        """The next n keys; UsageError for a reading before 1970, or below the one before."""
+        n = len(data)
+        milliseconds = self.writer.unix_milliseconds(n)
+        starts = np.flatnonzero(new_maxima(milliseconds, self._time))
+        sequence = run_values(np.zeros(len(starts), np.int64), starts, self._sequence, n)
+        self._time = refuse_steps_back(self.layout.name, milliseconds, self._time, "ms")
+        self._sequence = int(sequence[-1]) if n else self._sequence
+        put_word(data, 0, milliseconds)
+        put_word(data, 1, (sequence & 0xFFFF).view(np.uint64) | np.uint64(self._worker << 16))
+
+
+class FlakeId(WriterLayout):
+    """Boundary's 128-bit flakes."""
+
+    streams = FlakeIds
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond, the worker and the sequence."""
+        high, low = (word.view(np.int64) for word in read_words(keys))
+        ticks = (high & (1 << 48) - 1) * TICKS_PER_MS + UNIX_EPOCH
+        return Decoded(ticks, {"worker": low >> 16 & _FLAKEID_WORKERS - 1, "sequence": low & 0xFFFF})
+
+
+_SINCE_2020: Final = "milliseconds since 2020-01-01"
+_TSID_AHEAD: Final = (
+    "with more than some 2,000 to 4,096 keys a millisecond on one node, the time runs ahead of the clock"
+)
+_TSID: Final = _flake(
+    "tsid",
+    "TSID, 64 bits: milliseconds since 2020, 10-bit node, 12-bit counter from a random start",
+    "github.com/f4b6a3/tsid-creator TsidFactory",
+    (_SINCE_2020, 1_577_836_800_000),
+    (41, 10, 12),
+    {"N": "node (Process.index)", "C": "counter, random in each millisecond's first key"},
+    _TSID_AHEAD,
+    within="always",
+    kind=Tsid,
+)
 
 LAYOUTS = (
     _flake(
@@ -228,5 +363,46 @@ LAYOUTS = (
         sign="sign",
         within="always",
         kind=Sonyflake,
+    ),
+    _TSID,
+    replace(
+        _TSID,
+        name="tsid-text",
+        summary="TSID as 13 characters of base 32",
+        kind="text",
+        description=replace(
+            _TSID.description,
+            diagram="K13",
+            legend={"K": "the 64 bits, 5 a character"},
+            time=Timestamp(_SINCE_2020, _TSID.epoch, _TSID.last, TICKS_PER_MS, span=TICKS_PER_MS << 5 * 13 - 22),
+            caveats=(_TSID_AHEAD, "13 bytes a key instead of 8"),
+            alphabets={"K": CROCKFORD32.decode()},
+            any_case=True,
+        ),
+    ),
+    FlakeId(
+        "flakeid",
+        "Boundary's flake, 16 bytes: 64-bit milliseconds, 48-bit worker, 16-bit sequence",
+        "github.com/boundary/flake flake_server.erl",
+        order="rfc",
+        description=Description(
+            "Z16:0 T48 W48 S16",
+            {
+                "Z": "first bits of the time",
+                "T": "milliseconds since 1970",
+                "W": "worker id (Process.index)",
+                "S": "sequence, from 0 in each millisecond",
+            },
+            within="forward",
+            across="by time",
+            uniqueness="worker id",
+            worker_ids=_FLAKEID_WORKERS,
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN),
+            caveats=(
+                "makes no key while the clock is behind its last reading: an error, as upstream",
+                "more than 65,536 keys of one worker in a millisecond repeat",
+                "no version and no variant: not a UUID",
+            ),
+        ),
     ),
 )

@@ -22,14 +22,13 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits, upper_case
-from keybench.generators.core.bits import draw_bytes, put_u48, put_words, read_words
+from keybench.generators.core.bits import draw_bytes, put_u48, put_words, read_words, ticks_of_v7
+from keybench.generators.core.clock import UNIX_48_BIT_SPAN, UNIX_MILLISECONDS
 from keybench.generators.core.counters import NEVER, Starts, new_maxima
 from keybench.generators.core.description import Description
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.instants import UNIX_48_BIT_SPAN, UNIX_MILLISECONDS
 from keybench.generators.core.layout import Decoded, KeysRefused, require_form
 from keybench.generators.core.stream import ChunkLayout, ChunkStream, Writer
-from keybench.generators.core.uuids import ticks_of_v7
 from keybench.model.keys import Bytes, Ints, Keys
 
 _CHARACTERS: Final = 26

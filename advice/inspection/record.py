@@ -7,7 +7,7 @@ from typing import Any
 from keybench.advice.inspection import sentences
 from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding
 from keybench.advice.inspection.naming import KeyGroup
-from keybench.generators.core.instants import iso_text
+from keybench.generators.core.clock import iso_text
 
 
 def record(findings: Findings, *, by_document: bool) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from keybench.advice.figure import spoken
 from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding, inserted_a_day
 from keybench.advice.inspection.naming import Content, KeyGroup, Switch
 from keybench.databases.contract.existing import About, TableHere
-from keybench.generators.core.instants import as_datetime
+from keybench.generators.core.clock import as_datetime
 from keybench.model.sizes import digits, spelled
 
 _MANY: Final = 3

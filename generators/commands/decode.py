@@ -16,8 +16,7 @@ from keybench.errors import UsageError, unknown_name
 from keybench.generators.commands.make import key_text
 from keybench.generators.commands.odds import STRONG, fit
 from keybench.generators.commands.readings import KeyReading, groups, read, readings
-from keybench.generators.core.clock import SystemClock
-from keybench.generators.core.instants import iso_text
+from keybench.generators.core.clock import SystemClock, iso_text
 from keybench.generators.core.layout import Layout, layout, layouts
 from keybench.model.byteorder import PERMUTATIONS
 from keybench.model.keys import Bytes, Keys, Order

@@ -16,7 +16,7 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.commands.odds import EARLIEST, Fit, alike_chances, earliest, fit, rank, same_bits
-from keybench.generators.core.instants import DATETIME_LAST, iso_text
+from keybench.generators.core.clock import DATETIME_LAST, iso_text
 from keybench.generators.core.layout import Decoded, Layout, NothingToRead, layouts
 from keybench.model.keys import Bytes, Keys
 

@@ -12,10 +12,9 @@ from keybench.generators.commands.ascent import ascents
 from keybench.generators.commands.columns import DESCRIPTIONS, ORDERS
 from keybench.generators.commands.list import entry, kind_and_width, layout_record, symbol
 from keybench.generators.commands.make import key_text
-from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, TICKS_PER_SECOND, SystemClock
+from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, TICKS_PER_SECOND, SystemClock, iso_text
 from keybench.generators.core.description import Ascent, Description, Part, Uniqueness
 from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.instants import iso_text
 from keybench.generators.core.layout import Layout, layout
 from keybench.generators.core.process import Process
 from keybench.model.keys import Kind

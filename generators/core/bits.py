@@ -1,4 +1,5 @@
-"""Fields of GUIDs in bulk: big-endian words, 48-bit fields, the version, and the swap between RFC and .NET order.
+"""Fields of GUIDs in bulk: big-endian words, 48-bit fields, the version, the swap between RFC and .NET order; and keys
+that a layout refuses to read.
 
 `data` is always uint8 (n, 16), contiguous. Most of it is read and written as two 64-bit words a row, because single
 bytes would cost several times as much.
@@ -7,15 +8,18 @@ bytes would cost several times as much.
 from __future__ import annotations
 
 import sys
+import uuid
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.entropy import Entropy
+from keybench.generators.core.layout import KeysRefused
 from keybench.model.byteorder import stored
-from keybench.model.keys import Bytes, Keys, Order
+from keybench.model.keys import Bytes, Ints, Keys, Order
 
 Words = NDArray[np.uint64]
 
@@ -162,3 +166,53 @@ def from_sql_guid(data: Bytes) -> None:
     start = low << _BACK | low >> _TURN
     low[:] = high.byteswap()
     high[:] = start
+
+
+RAND_B: Final = np.uint64((1 << 62) - 1)
+"""The bits of r8 … r15 below the variant."""
+
+VARIANT: Final = np.uint64(1 << 63)
+"""The variant bits 10 at the top of r8 … r15."""
+
+_KEEP: Final = big_endian(np.array([RAND_B]))[0]
+_PUT: Final = big_endian(np.array([VARIANT]))[0]
+
+
+def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str) -> None:
+    """KeysRefused for the GUIDs that `refused` marks, with the reason."""
+    if refused.any():
+        place = int(refused.argmax())
+        guid = uuid.UUID(bytes=keys.data[place].tobytes())
+        raise KeysRefused(f"{guid} is no {layout} key: {reason}. Decode it as the layout that made it.", refused)
+
+
+def has_version(keys: Keys, version: int) -> NDArray[np.bool_]:
+    """Which GUIDs have that version (high half of r6) and the RFC variant (top two bits of r8)."""
+    return _has_version(*read_words(keys), version)
+
+
+def require_version(layout: str, keys: Keys, version: int) -> tuple[Words, Words]:
+    """The two halves of each UUID as numbers (`read_words`); UsageError for a key of another version or variant."""
+    high, low = read_words(keys)
+    other = ~_has_version(high, low, version)
+    refuse_keys(layout, keys, other, f"version and variant are not those of UUIDv{version}")
+    return high, low
+
+
+def _has_version(high: Words, low: Words, version: int) -> NDArray[np.bool_]:
+    has: NDArray[np.bool_] = high >> np.uint64(12) & np.uint64(15) == np.uint64(version)
+    has &= low >> np.uint64(62) == np.uint64(2)
+    return has
+
+
+def ticks_of_v7(high: Words) -> Ints:
+    """The tick of the Unix milliseconds in the first 48 bits of r0 … r7, given as numbers."""
+    return (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
+
+
+def random_half(entropy: Entropy, n: int) -> Words:
+    """r8 … r15 with the RFC variant and 62 random bits, as words of memory; takes 8 bytes of entropy a key."""
+    low = entropy.take(n, 8).view(np.uint64)[:, 0]
+    low &= _KEEP
+    low |= _PUT
+    return low

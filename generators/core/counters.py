@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
-from keybench.generators.core.instants import iso_text
+from keybench.generators.core.clock import iso_text
 from keybench.model.keys import Ints
 
 NEVER: Final = -1

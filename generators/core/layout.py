@@ -35,8 +35,8 @@ class OneCall:
     """How compiled code makes one key, as a generator that is called once a key does.
 
     `rule(state, tick, first, last)` gives the key's halves. It may change `state`, an int64 array. `tick` is the
-    reading of the clock; `first` and `last` (uint64) are 16 random bytes. numba compiles it, so it is written with
-    numpy's numbers.
+    reading of the clock; `first` and `last` (uint64) are 16 random bytes, or the halves of a random GUID of version 4.
+    numba compiles it, so it is written with numpy's numbers.
     """
 
     rule: Callable[[Any, Any, Any, Any], Halves]
@@ -44,6 +44,8 @@ class OneCall:
     """The state of a stream of the layout that has made no key yet."""
     random_bytes: int = 0
     """Random bytes that it asks for in each call: the first of the 16."""
+    base_guid: bool = False
+    """Whether it gets a random GUID, for which it asks for 16 bytes."""
     reads_clock: bool = True
     """Whether it reads the clock in each call."""
 
@@ -89,14 +91,6 @@ class GuidProvider(Protocol):
 
     def take(self, n: int) -> Bytes:
         """The next n GUIDs: uint8 (n, 16) in RFC order."""
-        ...
-
-
-class NameProvider(Protocol):
-    """The names that name-based layouts (RFC 9562 §5.3, §5.5) hash, one a key."""
-
-    def take(self, n: int) -> Sequence[bytes]:
-        """The next n names."""
         ...
 
 
@@ -158,9 +152,8 @@ class Layout(ABC):
         entropy: Entropy,
         *,
         guids: GuidProvider | None = None,
-        names: NameProvider | None = None,
     ) -> Stream:
-        """A new stream for one writer; `guids` and `names` replace the sources of base GUIDs and names."""
+        """A new stream for one writer; `guids` replaces the source of base GUIDs."""
 
     def one_call(self) -> OneCall | None:
         """How compiled code makes one key, for measuring what one call costs; None if that is not written."""

@@ -35,6 +35,8 @@ AHEAD: Final = 4_096
 
 _CLOCK_REALTIME: Final = 0
 _SYSTEM, _PLAIN = 1, 2
+_BESIDE_VERSION, _VERSION_4 = np.uint64((1 << 64) - 1 ^ 0xF << 12), np.uint64(4 << 12)
+_BELOW_VARIANT, _VARIANT = np.uint64((1 << 62) - 1), np.uint64(1 << 63)
 _SEED: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9)
 
 
@@ -51,12 +53,13 @@ class OneByOne(Stream):
             raise UsageError(
                 f"how to make one {layout.name} key in compiled code is not written: leave the layout out."
             )
-        self._call, self._kind, self._ticks, self._entropy, self._source = call, layout.kind, ticks, entropy, source
+        self._kind, self._ticks, self._entropy, self._source = layout.kind, ticks, entropy, source
         state = [part & (1 << 64) - 1 for part in (*call.state(first), 0)]
         self._state = np.array(state, np.uint64).view(np.int64)
         self._pool = np.zeros((AHEAD, 2), np.uint64)
         self._plain = np.array(_SEED, np.uint64)
-        self._loop = _loop(call.rule, call.random_bytes, call.reads_clock)
+        self._width = 16 if call.base_guid else call.random_bytes
+        self._loop = _loop(call.rule, self._width, call.base_guid, call.reads_clock)
         self._taken = 0
         self._run(np.empty((0, 2), np.uint64))  # compiles
 
@@ -70,7 +73,7 @@ class OneByOne(Stream):
         return Keys(halves.astype(">u8").view(np.uint8).reshape(n, 16), "uuid")
 
     def _run(self, halves: Any) -> None:
-        if self._source == "ahead" and self._call.random_bytes and len(halves):
+        if self._source == "ahead" and self._width and len(halves):
             random = self._pool[: len(halves)]
             self._entropy.fill(random.view(np.uint8))
             random[:] = random.view(">u8")
@@ -80,7 +83,7 @@ class OneByOne(Stream):
 
 
 @cache
-def _loop(rule: Any, width: int, reads_clock: bool) -> Any:
+def _loop(rule: Any, width: int, base_guid: bool, reads_clock: bool) -> Any:
     """The loop over calls of that rule, compiled. EnvironmentMissing where the C library has not what it calls.
 
     Row i of `pool` is the 16 random bytes of key i as two numbers, row i of `halves` the key as two numbers.
@@ -114,7 +117,11 @@ def _loop(rule: Any, width: int, reads_clock: bool) -> Any:
                     b ^= a
                     plain[0] = (a << np.uint64(24) | a >> np.uint64(40)) ^ b ^ (b << np.uint64(16))
                     plain[1] = b << np.uint64(37) | b >> np.uint64(27)
-            first, last = step(state, ticks[i], pool[i, 0], pool[i, 1])
+            first, last = pool[i, 0], pool[i, 1]
+            if base_guid:
+                first = first & _BESIDE_VERSION | _VERSION_4
+                last = last & _BELOW_VARIANT | _VARIANT
+            first, last = step(state, ticks[i], first, last)
             halves[i, 0], halves[i, 1] = np.uint64(first), np.uint64(last)
 
     return numba.njit(**options)(loop)

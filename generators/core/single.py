@@ -22,9 +22,8 @@ from typing import Final
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import Clock, SystemClock, Ticks
+from keybench.generators.core.clock import Clock, SystemClock, Ticks, as_datetime
 from keybench.generators.core.entropy import AesEntropy, Entropy
-from keybench.generators.core.instants import as_datetime
 from keybench.generators.core.layout import Layout, NothingToRead, Sharded, layout, layouts
 from keybench.generators.core.process import Process
 from keybench.model.keys import Bytes, Keys

@@ -13,10 +13,9 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 import numpy as np
 
 from keybench.generators.core.bits import from_sql_guid, stamp_version, to_sql_guid
-from keybench.generators.core.clock import UNIX_EPOCH, Clock, Ticks
+from keybench.generators.core.clock import UNIX_EPOCH, Clock, Ticks, milliseconds, require_instants
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.instants import milliseconds, require_instants
-from keybench.generators.core.layout import GuidProvider, Layout, NameProvider, Stream
+from keybench.generators.core.layout import GuidProvider, Layout, Stream
 from keybench.generators.core.process import Process
 from keybench.model.keys import Bytes, Ints, Keys
 
@@ -26,14 +25,13 @@ CHUNK: Final = 32_768
 
 @dataclass(eq=False)
 class Writer:
-    """All sources that one stream can use; `guids` replaces the random base GUIDs, `names` the row numbers."""
+    """All sources that one stream can use; `guids` replaces the random base GUIDs."""
 
     layout: Layout
     process: Process
     clock: Clock
     entropy: Entropy
     guids: GuidProvider | None = None
-    names: NameProvider | None = None
     rows: int = 0
     """Rows whose numbers were taken."""
 
@@ -93,10 +91,9 @@ class WriterLayout(Layout):
         entropy: Entropy,
         *,
         guids: GuidProvider | None = None,
-        names: NameProvider | None = None,
     ) -> Stream:
         """A new stream for one writer."""
-        return self.streams(self, Writer(self, process, clock, entropy, guids, names))
+        return self.streams(self, Writer(self, process, clock, entropy, guids))
 
 
 AnyLayout = TypeVar("AnyLayout", bound=WriterLayout)
@@ -108,21 +105,6 @@ class WriterStream(Stream, Generic[AnyLayout]):
     def __init__(self, layout: AnyLayout, writer: Writer) -> None:
         self.layout = layout
         self.writer = writer
-
-
-class GuidStream(WriterStream[AnyLayout]):
-    """A stream of GUIDs, made a chunk at a time."""
-
-    def take(self, n: int) -> Keys:
-        """The next n GUIDs."""
-        data = np.empty((n, 16), np.uint8)
-        for start in range(0, max(n, 1), CHUNK):
-            self.fill(data[start : start + CHUNK])
-        return Keys(data, "uuid")
-
-    @abstractmethod
-    def fill(self, data: Bytes) -> None:
-        """Puts the next n GUIDs into `data`: uint8 (n, 16), contiguous, n at most CHUNK, in RFC order."""
 
 
 class ChunkStream(WriterStream[AnyLayout]):
@@ -142,41 +124,50 @@ class ChunkStream(WriterStream[AnyLayout]):
 
     @abstractmethod
     def chunk(self, n: int) -> Bytes | Ints:
-        """The next n keys: fresh uint8 (n, width), or int64 (n,)."""
+        """The next n keys, n at most CHUNK: fresh uint8 (n, width), or int64 (n,)."""
 
 
-class _Guids(GuidStream["GuidLayout"]):
-    """GUIDs without anything kept between them."""
+class GuidStream(ChunkStream[AnyLayout]):
+    """A stream of GUIDs, which are put into memory that is there."""
 
-    def fill(self, data: Bytes) -> None:
-        self.layout.fill(data, self.writer)
-
-
-class _Chunks(ChunkStream["ChunkLayout"]):
-    """Keys without anything kept between them."""
-
-    def chunk(self, n: int) -> Bytes | Ints:
-        return self.layout.chunk(n, self.writer)
-
-
-class GuidLayout(WriterLayout):
-    """GUIDs that depend on nothing but the writer's sources."""
-
-    streams: ClassVar[type[WriterStream[Any]]] = _Guids
+    def chunk(self, n: int) -> Bytes:
+        """The next n GUIDs."""
+        data = np.empty((n, 16), np.uint8)
+        self.fill(data)
+        return data
 
     @abstractmethod
-    def fill(self, data: Bytes, writer: Writer) -> None:
-        """Puts the next n GUIDs into `data` (`GuidStream.fill`)."""
+    def fill(self, data: Bytes) -> None:
+        """Puts the next n GUIDs into `data`: uint8 (n, 16), contiguous, in RFC order."""
+
+
+class _Stateless(ChunkStream["ChunkLayout"]):
+    def chunk(self, n: int) -> Bytes | Ints:
+        return self.layout.chunk(n, self.writer)
 
 
 class ChunkLayout(WriterLayout):
     """Keys of any kind that depend on nothing but the writer's sources."""
 
-    streams: ClassVar[type[WriterStream[Any]]] = _Chunks
+    streams: ClassVar[type[WriterStream[Any]]] = _Stateless
 
     @abstractmethod
     def chunk(self, n: int, writer: Writer) -> Bytes | Ints:
         """The next n keys (`ChunkStream.chunk`)."""
+
+
+class GuidLayout(ChunkLayout):
+    """GUIDs that depend on nothing but the writer's sources."""
+
+    def chunk(self, n: int, writer: Writer) -> Bytes:
+        """The next n GUIDs."""
+        data = np.empty((n, 16), np.uint8)
+        self.fill(data, writer)
+        return data
+
+    @abstractmethod
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """Puts the next n GUIDs into `data` (`GuidStream.fill`)."""
 
 
 @dataclass(frozen=True)

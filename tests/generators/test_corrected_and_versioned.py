@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from keybench.generators.core.clock import TICKS_PER_MS
-from keybench.generators.core.instants import DATETIME_LAST
+from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_MS
 from keybench.generators.core.layout import layout
 from tests.generators.scripted import ScriptedEntropy
 

@@ -9,9 +9,8 @@ import pytest
 
 from keybench.errors import UsageError
 from keybench.generators.buvinghausen import get_int32
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.clock import EPOCH_1900, TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.instants import EPOCH_1900
 from keybench.generators.core.layout import layout
 from tests.generators.scripted import ScriptedEntropy, ScriptedGuids
 

@@ -17,7 +17,7 @@ from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.generators.integers import Blocked
-from keybench.generators.nanoid import ALPHABET
+from keybench.generators.text_ids import ALPHABET
 from keybench.model.keys import Keys
 from tests.generators.scripted import ScriptedEntropy
 

@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
-from keybench.generators.core.instants import DATETIME_LAST, iso_text
+from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, iso_text
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from tests.generators.scripted import ScriptedEntropy

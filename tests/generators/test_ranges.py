@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_SECOND
+from keybench.generators.core.clock import TICKS_PER_SECOND, iso_text
 from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.instants import iso_text
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.keys import Keys
 

@@ -28,7 +28,7 @@ class Zeros(Stream):
 
 @dataclass(frozen=True)
 class Zero(Layout):
-    def stream(self, process, clock, entropy, *, guids=None, names=None):
+    def stream(self, process, clock, entropy, *, guids=None):
         return Zeros()
 
 """

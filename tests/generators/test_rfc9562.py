@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
+from keybench.generators.core.bits import GREGORIAN, GREGORIAN_LAST
+from keybench.generators.core.clock import TICKS_PER_MS, UNIX_48_BIT_LAST, UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.instants import UNIX_48_BIT_LAST
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.core.uuids import GREGORIAN, GREGORIAN_LAST
 from keybench.generators.rfc9562.name_based import NamedUuid
 from keybench.model.byteorder import stored
 from tests.generators.scripted import ScriptedEntropy

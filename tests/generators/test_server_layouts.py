@@ -12,14 +12,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock, ticks_of
+from keybench.generators.core.bits import GREGORIAN
+from keybench.generators.core.clock import (
+    DATETIME_LAST,
+    TICKS_PER_MS,
+    TICKS_PER_SECOND,
+    UNIX_48_BIT_LAST,
+    UNIX_EPOCH,
+    VirtualClock,
+    ticks_of,
+)
 from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.instants import DATETIME_LAST, UNIX_48_BIT_LAST
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.core.uuids import GREGORIAN
-from keybench.generators.percona_week import text_of_random, years_and_weeks
-from keybench.generators.sequential_uuids import Sequence
+from keybench.generators.prefixed_guids import Sequence, text_of_random, years_and_weeks
 from keybench.model.byteorder import stored
 from keybench.model.keys import Keys
 from tests.generators.scripted import ScriptedEntropy

@@ -13,8 +13,7 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.hash_sharded import fnv1, numeric_hash, shards, varint_ascending
-from keybench.generators.spread_integers import AutoRandom, bit_reversed
+from keybench.generators.spread_integers import AutoRandom, bit_reversed, fnv1, numeric_hash, shards, varint_ascending
 from keybench.model.byteorder import stored
 from tests.generators.scripted import ScriptedEntropy
 

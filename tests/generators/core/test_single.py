@@ -19,6 +19,7 @@ from keybench import generators
 from keybench.errors import UsageError
 from keybench.generators import new, timestamp
 from keybench.generators.core.clock import (
+    DATETIME_LAST,
     TICKS_PER_MS,
     TICKS_PER_SECOND,
     SystemClock,
@@ -27,7 +28,6 @@ from keybench.generators.core.clock import (
 )
 from keybench.generators.core.description import Uniqueness
 from keybench.generators.core.entropy import AesEntropy
-from keybench.generators.core.instants import DATETIME_LAST
 from keybench.generators.core.layout import layout, layouts
 from keybench.generators.core.process import Process
 from keybench.generators.core.single import MonotonicClock, source

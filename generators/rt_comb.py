@@ -1,78 +1,90 @@
 """RT.Comb (Richard Tallent, 4.0.3): a GUID of which six bytes are overwritten with a date and time.
 
-There is a layout for each of the three providers below with each of the two date strategies, and for each such pair
-with timestamps that never repeat (`-no-repeat`: `providers.UtcNoRepeat`, 4 ms unless replaced). `Provider.Sql`,
-`.PostgreSql` and `.Oracle` = `.SqliteBinary` use `UnixDates`; `Provider.Legacy` is `Provider.Sql` with `SqlDates`. The
-stream's `guids` are RT.Comb's replaceable GUID provider. A base GUID takes 16 bytes of entropy, before the clock is
-read.
+There is a layout for each of three providers with each of two date strategies, and for each such pair with timestamps
+that never repeat (`-no-repeat`). `Provider.Sql`, `.PostgreSql` and `.Oracle` = `.SqliteBinary` write Unix dates;
+`Provider.Legacy` is `Provider.Sql` with SQL dates. The stream's `guids` are RT.Comb's replaceable GUID provider. A base
+GUID takes 16 bytes of entropy, before the clock is read.
 
-Byte maps (G base GUID, T date and time):
+Byte maps (G base GUID, T date and time, most significant byte first):
 
 SqlProvider         r0 … r9 G   r10 … r15 T      ascends in SQL Server's order
 PostgreSqlProvider  r0 … r5 T   r6 … r15 G       ascends in RFC order
 BinaryProvider      n0 … n5 T   n6 … n15 G       ascends in .NET order
 
-T, most significant byte first: `UnixDates` has 48 bits of milliseconds since 1970; `SqlDates` has 16 bits of days since
-1900 and 32 bits of 1/300 s since midnight, as in SQL Server's datetime. Version and variant are the base GUID's. Keys
-of one millisecond (or 1/300 s) come in no order, except with timestamps that never repeat.
+T of Unix dates is 48 bits of milliseconds since 1970; T of SQL dates is 16 bits of days since 1900 and 32 bits of 1/300
+s since midnight, as in SQL Server's datetime. Version and variant are the base GUID's. Keys of one millisecond (or
+1/300 s) come in no order, except with timestamps that never repeat: each is at least `apart_ms` after the one before,
+and so they run ahead of the clock, or stay ahead of it when it steps back.
 
 A layout here is one of RT.Comb's providers for single use too: `SQL.create(guid, time)` is `Provider.Sql.Create`, and
-`SQL.timestamp(key)` is `Provider.Sql.GetTimestamp`. Strategies of four bytes leave two more bytes of G: T is r10 … r13,
-r0 … r3 or n0 … n3. RT.Comb has none; `dataclasses.replace(SQL, dates=UnixSeconds())` has seconds since 1970.
-
-RT.Comb's T-SQL functions make the same keys: `NewComb` those of rt-comb-sql, from whole milliseconds without the double
-arithmetic below; `NewCombLegacy` those of rt-comb-legacy, from a time that SQL Server has rounded to 1/300 s. There all
-rows of one statement get the same time.
+`SQL.timestamp(key)` is `Provider.Sql.GetTimestamp`. RT.Comb's T-SQL functions make the same keys: `NewComb` those of
+rt-comb-sql from whole milliseconds, `NewCombLegacy` those of rt-comb-legacy from a time that is rounded to 1/300 s.
 
 Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
 
 - Both strategies compute with doubles, which cannot distinguish all ticks: since 1998 the last tick of a millisecond
-  (since 2027 the last two) is stored as the next millisecond. With `SqlDates`, the last ticks before midnight (since
+  (since 2027 the last two) is stored as the next millisecond. With SQL dates, the last ticks before midnight (since
   2014 four) get the next day's number with this day's time, a day too late.
-- `UnixDates` stores instants before 1970 as the low 48 bits of a negative number, which is read as another date.
-- `SqlDates` truncates to 1/300 s where SQL Server rounds, and days wrap: 2079-06-07 and 1900-01-01 are both 0. Where
-  the cast of a double that fits no ushort differs between runtimes, this is .NET 8's and earlier on x64.
+- Unix dates before 1970 are the low 48 bits of a negative number, which is read as another date.
+- SQL dates truncate to 1/300 s where SQL Server rounds, and days wrap: 2079-06-07 and 1900-01-01 are both 0. Where the
+  cast of a double that fits no ushort differs between runtimes, this is .NET 8's and earlier on x64.
 - Reading 1/300 s back: .NET 7 and later keep 100 ns (`ticks` here), earlier ones and .NET Framework round to
   milliseconds (the field `ticks_before_net7`).
+- The increment becomes ticks as in `DateTime.AddMilliseconds` of .NET 7 and later: 3.34 ms are 33,399 ticks.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final, Literal
 
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, UNIX_EPOCH, SystemClock, ticks_of
-from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.instants import (
+from keybench.generators.core.bits import Words, get_u48, put_u48, put_u48_net, refuse_keys
+from keybench.generators.core.clock import (
     DATETIME_LAST,
     EPOCH_1900,
     SQL_DATETIME_SPAN,
+    TICKS_PER_DAY,
+    TICKS_PER_MS,
     UNIX_48_BIT_SPAN,
+    UNIX_EPOCH,
+    SystemClock,
+    Ticks,
     as_datetime,
     require_instants,
+    sql_datetime,
+    ticks_of,
 )
+from keybench.generators.core.counters import strictly_increasing
+from keybench.generators.core.description import Ascent, Description, Timestamp
 from keybench.generators.core.layout import Decoded, Halves, OneCall
 from keybench.generators.core.stream import GuidStream, WriterLayout
-from keybench.generators.rt_comb.dates import DateStrategy, SqlDates, UnixDates, UnixSeconds
-from keybench.generators.rt_comb.providers import (
-    BINARY_PROVIDER,
-    POSTGRESQL_PROVIDER,
-    SQL_PROVIDER,
-    UTC_NOW,
-    Provider,
-    TimestampProvider,
-    UtcNoRepeat,
-)
-from keybench.model.keys import Bytes, Ints, Keys
+from keybench.model.keys import Bytes, Ints, Keys, Order
 
-_UNIX_LAST: Final = DATETIME_LAST - 256
-_SQL_LAST: Final = EPOCH_1900 + (TICKS_PER_DAY << 16) - 5
+_UNITS_PER_DAY: Final = 86_400 * 300
+_UNITS_PER_MS: Final = 0.3
+_LAST_MS: Final = (DATETIME_LAST - UNIX_EPOCH) // TICKS_PER_MS
+_LONGEST_MS: Final = 86_400_000.0
+
+
+@dataclass(frozen=True)
+class Provider:
+    """Which six bytes of a GUID hold the date: those from `at` on, in the byte order `order`."""
+
+    name: str
+    sorts: Order
+    """The order in which its COMBs ascend."""
+    at: Literal[0, 10]
+    order: Order = "rfc"
+
+
+SQL_PROVIDER: Final = Provider("SqlCombProvider", "mssql", 10)
+POSTGRESQL_PROVIDER: Final = Provider("PostgreSqlCombProvider", "rfc", 0)
+BINARY_PROVIDER: Final = Provider("BinaryCombProvider", "net", 0, "net")
 
 
 class Combs(GuidStream["Comb"]):
@@ -82,31 +94,47 @@ class Combs(GuidStream["Comb"]):
 
     def fill(self, data: Bytes) -> None:
         """The next n COMBs; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
-        layout = self.layout
         self.writer.base_guids(data)
-        readings = self.writer.readings(len(data))
-        ticks = layout.timestamps.next(readings, self._last)
-        if len(ticks):
+        ticks = self.writer.readings(len(data))
+        if self.layout.step and len(ticks):
+            ticks = strictly_increasing(ticks, self._last, self.layout.step)
             self._last = int(ticks[-1])
             self.writer.require(ticks[-1:])  # they never fall, and none is below its reading
-        layout.provider.put(data, layout.dates.encode(ticks), layout.dates.width)
+        self.layout.put(data, ticks)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comb(WriterLayout):
-    """One pair of provider and date strategy, with a source of timestamps."""
+    """One provider with Unix dates or SQL dates; timestamps are the clock's, or at least `apart_ms` apart."""
 
     streams = Combs
 
     provider: Provider
-    dates: DateStrategy
-    timestamps: TimestampProvider = UTC_NOW
+    sql_dates: bool = False
+    apart_ms: float | None = None
 
     def __post_init__(self) -> None:
-        if self.dates.width not in (4, 6):
+        if self.apart_ms is not None and not 1 / TICKS_PER_MS <= self.apart_ms <= _LONGEST_MS:
             raise UsageError(
-                f"{type(self.dates).__name__} writes {self.dates.width} bytes: a date strategy writes 4 or 6 of them."
+                f"timestamps cannot be {self.apart_ms} ms apart: choose an increment from one tick (0.0001) "
+                "to a day (86400000)."
             )
+
+    @property
+    def step(self) -> int:
+        """The ticks between two timestamps, 0 where they can repeat."""
+        whole = int(self.apart_ms or 0)
+        return whole * TICKS_PER_MS + int(((self.apart_ms or 0) - whole) * TICKS_PER_MS)
+
+    def put(self, guids: Bytes, ticks: Ticks) -> None:
+        """Overwrites six bytes of each GUID with the date; numbers are truncated to 48 bits."""
+        dates: Ticks | Words = (
+            sql_datetime(ticks) if self.sql_dates else ((ticks - UNIX_EPOCH) / TICKS_PER_MS).astype(np.int64)
+        )
+        if self.provider.order == "net":
+            put_u48_net(guids, dates)
+        else:
+            put_u48(guids, self.provider.at, dates)
 
     def create(self, guid: uuid.UUID | None = None, time: datetime | None = None) -> uuid.UUID:
         """`Create(guid, timestamp)`: the GUID with the time in it. Version and variant stay.
@@ -115,14 +143,14 @@ class Comb(WriterLayout):
         that .NET's DateTime cannot hold, and where timestamps never repeat and none is given: they need the one before,
         which a stream keeps (`generators.new`).
         """
-        if time is None and self.timestamps is not UTC_NOW:
+        if time is None and self.step:
             raise UsageError(f"{self.name} needs the timestamp before: give a time, or call new({self.name!r}).")
         try:
             ticks = SystemClock().read(1) if time is None else np.array([ticks_of(time)])
         except ValueError as error:
             raise UsageError(f"{error}.") from None
         data = np.frombuffer((guid or uuid.uuid4()).bytes, np.uint8).reshape(1, 16).copy()
-        self.provider.put(data, self.dates.encode(require_instants(self.name, ticks)), self.dates.width)
+        self.put(data, require_instants(self.name, ticks))
         return uuid.UUID(bytes=data.tobytes())
 
     def timestamp(self, comb: uuid.UUID) -> datetime:
@@ -135,46 +163,45 @@ class Comb(WriterLayout):
         return as_datetime(int(ticks[0]))
 
     def one_call(self) -> OneCall | None:
-        """One COMB over a random base GUID; None with timestamps that never repeat and for the binary provider."""
-        rule = _RULES.get((self.provider, type(self.dates)))
-        return OneCall(rule, random_bytes=16) if rule and self.timestamps is UTC_NOW else None
+        """One COMB over a random base GUID; written for three pairs, with timestamps that can repeat."""
+        rules = {"rt-comb-sql": _one_sql, "rt-comb-postgresql": _one_postgresql, "rt-comb-legacy": _one_legacy}
+        return OneCall(rules[self.name], base_guid=True) if self.name in rules else None
 
     def decode(self, keys: Keys) -> Decoded:
-        """The instants; UsageError where the original throws."""
-        return self.dates.decode(self.name, keys, self.provider.get(keys, self.dates.width))
+        """The millisecond or the 1/300 s; UsageError where the original throws."""
+        dates = get_u48(keys, self.provider.at, self.provider.order)
+        if not self.sql_dates:
+            refuse_keys(self.name, keys, dates > _LAST_MS, "its time lies beyond the year 9999")
+            return Decoded(dates.view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+        units = dates.astype(np.uint32).view(np.int32).astype(np.int64)
+        refuse_keys(self.name, keys, units < 0, "its time component is negative")
+        refuse_keys(self.name, keys, units > _UNITS_PER_DAY, "its time component exceeds 24 hours")
+        midnight = (dates >> np.uint64(32)).view(np.int64) * TICKS_PER_DAY + EPOCH_1900
+        milliseconds = units / _UNITS_PER_MS
+        fraction, whole = np.modf(milliseconds)
+        ticks = midnight + whole.astype(np.int64) * TICKS_PER_MS + (fraction * TICKS_PER_MS).astype(np.int64)
+        rounded = midnight + (milliseconds + 0.5).astype(np.int64) * TICKS_PER_MS
+        return Decoded(ticks, {"ticks_before_net7": rounded})
 
 
-_KEEP: Final = np.uint64((1 << 64) - 1 ^ 0xF << 12)
-_KEEP_LAST: Final = np.uint64((1 << 62) - 1)
-_VERSION: Final = np.uint64(4 << 12)
-_VARIANT: Final = np.uint64(1 << 63)
 _U48: Final = np.uint64((1 << 48) - 1)
-_UNITS_PER_MS: Final = 0.3
 
 
 def _one_sql(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
     date = np.uint64(np.int64((tick - UNIX_EPOCH) / TICKS_PER_MS)) & _U48
-    return first & _KEEP | _VERSION, (last & _KEEP_LAST | _VARIANT) >> np.uint64(48) << np.uint64(48) | date
+    return first, last >> np.uint64(48) << np.uint64(48) | date
 
 
 def _one_postgresql(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
     date = np.uint64(np.int64((tick - UNIX_EPOCH) / TICKS_PER_MS)) & _U48
-    return date << np.uint64(16) | first & np.uint64(0xFFF) | _VERSION, last & _KEEP_LAST | _VARIANT
+    return date << np.uint64(16) | first & np.uint64(0xFFFF), last
 
 
 def _one_legacy(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
     days = np.uint64(np.int64((tick - EPOCH_1900) / TICKS_PER_DAY)) & np.uint64(0xFFFF)
     units = np.uint64(np.int64(tick % TICKS_PER_DAY / TICKS_PER_MS * _UNITS_PER_MS))
-    end = (last & _KEEP_LAST | _VARIANT) >> np.uint64(48) << np.uint64(48)
-    return first & _KEEP | _VERSION, end | days << np.uint64(32) | units
+    return first, last >> np.uint64(48) << np.uint64(48) | days << np.uint64(32) | units
 
-
-_RULES: Final[Mapping[tuple[Provider, type[DateStrategy]], Callable[[Any, Any, Any, Any], Halves]]] = {
-    (SQL_PROVIDER, UnixDates): _one_sql,
-    (POSTGRESQL_PROVIDER, UnixDates): _one_postgresql,
-    (SQL_PROVIDER, SqlDates): _one_legacy,
-}
-"""How compiled code makes one COMB (`OneCall.rule`): a random GUID, and the time as doubles give it."""
 
 _UNCHANGED: Final = "the base GUID's version and variant stay: a key has version 4, random, although it ascends"
 _MARIADB: Final = "MariaDB's uuid sorts version 4 by its end, which is random here"
@@ -185,48 +212,44 @@ _NO_REPEAT: Final = (
     "several processes run ahead by different spans, so their keys do not ascend together",
     "after the clock steps back, timestamps stay ahead of it",
 )
+# The last 256 ticks of the year 9999 round up to the next one, which .NET's DateTime does not have.
+_UNIX_TIME: Final = Timestamp(
+    "milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST - 256, TICKS_PER_MS, "another instant", span=UNIX_48_BIT_SPAN
+)
+_SQL_LAST: Final = EPOCH_1900 + (TICKS_PER_DAY << 16) - 5
+_SQL_TIME: Final = Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another instant", span=SQL_DATETIME_SPAN)
 
 
 def _comb(name: str, called: str, provider: Provider, diagram: str, *aliases: str) -> tuple[Comb, Comb]:
     """One pair of provider and strategy, with the clock's timestamps, and with timestamps that never repeat."""
     unix, order = "U48" in diagram, provider.sorts
-    dates, strategy = (UnixDates(), "UnixDateTimeStrategy") if unix else (SqlDates(), "SqlDateTimeStrategy")
     shuffled = ", in .NET's byte order" if order == "net" else ""
     legend = {letter: meaning + shuffled for letter, meaning in _MEANINGS.items() if letter in diagram}
-    # The last 256 ticks of the year 9999 round up to the next one, which .NET's DateTime does not have.
-    time = (
-        Timestamp(
-            "milliseconds since 1970", UNIX_EPOCH, _UNIX_LAST, TICKS_PER_MS, "another instant", span=UNIX_48_BIT_SPAN
-        )
-        if unix
-        else Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another instant", span=SQL_DATETIME_SPAN)
-    )
     caveats = (_UNCHANGED, *([] if order == "mssql" else [_MARIADB]), *([] if unix else [_LATE]))
-    source = f"github.com/richardtallent/RT.Comb {provider.name}"
 
-    def layout(suffix: str, feature: str, timestamps: TimestampProvider, ascent: Ascent, more: tuple[str, ...]) -> Comb:
+    def layout(suffix: str, feature: str, apart_ms: float | None, within: Ascent, more: tuple[str, ...]) -> Comb:
         return Comb(
             name + suffix,
-            f"{called}{feature}",
-            f"{source} + {strategy}",
+            called + feature,
+            f"github.com/richardtallent/RT.Comb {provider.name} + {'Unix' if unix else 'Sql'}DateTimeStrategy",
             order=order,
             aliases=tuple(alias + suffix for alias in aliases),
             provider=provider,
-            dates=dates,
-            timestamps=timestamps,
+            sql_dates=not unix,
+            apart_ms=apart_ms,
             description=Description(
                 diagram,
                 legend,
-                within=ascent,
-                across="by time" if timestamps is UTC_NOW else "no",
-                time=time,
+                within=within,
+                across="no" if apart_ms else "by time",
+                time=_UNIX_TIME if unix else _SQL_TIME,
                 caveats=(*more, *caveats),
             ),
         )
 
     return (
-        layout("", "", UTC_NOW, "by time", ("keys of one quantum come in no order",)),
-        layout("-no-repeat", ", never repeated", UtcNoRepeat(), "always", _NO_REPEAT),
+        layout("", "", None, "by time", ("keys of one quantum come in no order",)),
+        layout("-no-repeat", ", never repeated", 4.0, "always", _NO_REPEAT),
     )
 
 
@@ -274,5 +297,3 @@ LAYOUTS = (
 _NAMED: Final = {one.name: one for one in LAYOUTS}
 SQL, POSTGRESQL, ORACLE, LEGACY = (_NAMED[f"rt-comb-{name}"] for name in ("sql", "postgresql", "oracle", "legacy"))
 """`Provider.Sql`, `.PostgreSql`, `.Oracle` = `.SqliteBinary` and `.Legacy`."""
-
-__all__ = ["LAYOUTS", "LEGACY", "ORACLE", "POSTGRESQL", "SQL", "Comb", "DateStrategy", "UnixSeconds"]

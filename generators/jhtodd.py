@@ -31,16 +31,15 @@ from keybench.generators.core.bits import (
     get_u48,
     put_u48,
     put_u48_net,
+    require_version,
     stamp_version,
     swap_net,
     swap_third_field,
 )
-from keybench.generators.core.clock import TICKS_PER_MS
+from keybench.generators.core.clock import TICKS_PER_MS, milliseconds
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.instants import milliseconds
 from keybench.generators.core.layout import Decoded, Halves, OneCall
 from keybench.generators.core.stream import GuidLayout, Writer
-from keybench.generators.core.uuids import require_version
 from keybench.model.keys import Bytes, Ints, Keys, Order
 
 _RANDOM_BYTES: Final = 10

@@ -1,4 +1,25 @@
-"""HotGuid (dmlarionov): seconds, machine and process, a counter, and a shard that can be read from the key.
+"""Time, process and counter: ObjectId and xid of 12 bytes, HotGuid of 16.
+
+ObjectId of MongoDB and xid (github.com/rs/xid): seconds, the process, and a counter, in 12 bytes.
+
+Byte maps (T Unix seconds and C a counter of 24 bits, both big-endian):
+
+objectid        b0 … b3 T   b4 … b8 five random bytes of the process     b9 b10 b11 C
+xid, xid-text   b0 … b3 T   b4 b5 b6 machine   b7 b8 process id          b9 b10 b11 C
+
+Keys of a process ascend strictly while the clock does not step back, except where C wraps inside a second: C does not
+start anew in each second and wraps from 0xFFFFFF to 0 without an error. T is unsigned and ends in 2106.
+
+objectid (MongoDB's specification, bson-objectid): the five bytes and C's start are random; a new stream takes 8 bytes
+of entropy for them, in this order. The first key holds the start itself. Old drivers, and HotGuid, have a hash of the
+machine's name and the process id instead of the five bytes.
+
+xid: the machine is the first three bytes of SHA-256 of a machine id; here this is the host's name, as upstream where a
+host has no id. The process id's low 16 bits are big-endian; in a container upstream mixes CRC-32 of /proc/self/cpuset
+into them, here they are `Process.pid`. C starts at three bytes of entropy, and the first key holds one more (upstream
+numbers from its start + 1). xid-text is lower-case base 32 in the order of hexadecimal, 20 characters.
+
+HotGuid (dmlarionov): seconds, machine and process, a counter, and a shard that can be read from the key.
 
 Byte map in .NET order (LE: least significant byte first):
 
@@ -31,21 +52,132 @@ ObjectId does, whose first three parts these are; the first key's counter is one
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from keybench.errors import UsageError
+from keybench.generators.core.alphabets import HEX32, bits_of_text, text_of_bits
 from keybench.generators.core.bits import put_words, read_words, to_sql_guid
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.layout import Decoded, Halves, OneCall, Sharded
-from keybench.generators.core.stream import TwoFormLayout, TwoFormStream, Writer
+from keybench.generators.core.layout import Decoded, Halves, OneCall, Sharded, require_form
+from keybench.generators.core.stream import ChunkStream, TwoFormLayout, TwoFormStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
+_LAST: Final = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - 1
+_BYTES: Final = 12
+_CHARACTERS: Final = 20
+_COUNTER: Final = 0xFFFFFF
+
+
+class CountedSeconds(ChunkStream["TwelveBytes"]):
+    """The keys of one process."""
+
+    def __init__(self, layout: TwelveBytes, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        maker, self._counter = layout.maker(writer)
+        self._maker = int.from_bytes(maker)
+
+    def chunk(self, n: int) -> Bytes:
+        """The next n keys; UsageError outside of 1970 … 2106."""
+        seconds = ((self.writer.readings(n) - UNIX_EPOCH) // TICKS_PER_SECOND).view(np.uint64)
+        counters = np.arange(self._counter, self._counter + n, dtype=np.uint64) & np.uint64(_COUNTER)
+        self._counter += n
+        if self.layout.kind == "text":
+            low = np.uint64((self._maker & (1 << 36) - 1) << 28) | counters << np.uint64(4)
+            return text_of_bits(seconds << np.uint64(4) | np.uint64(self._maker >> 36), low, 5, _CHARACTERS, HEX32)
+        data = np.empty((n, 3), ">u4")
+        data[:, 0] = seconds
+        data[:, 1] = self._maker >> 8
+        data[:, 2] = counters | np.uint64((self._maker & 0xFF) << 24)
+        return data.view(np.uint8)
+
+
+class TwelveBytes(WriterLayout):
+    """Seconds, five bytes of the process, and a counter."""
+
+    streams = CountedSeconds
+
+    @abstractmethod
+    def maker(self, writer: Writer) -> tuple[bytes, int]:
+        """The five bytes of the process, and the first key's counter."""
+
+    @abstractmethod
+    def fields(self, maker: Ints) -> dict[str, Ints]:
+        """The decoded fields in the five bytes, given as numbers."""
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The second, the counter, and the fields of the process; UsageError for keys of another form."""
+        require_form(self.name, keys, self.kind, _CHARACTERS if self.kind == "text" else _BYTES)
+        if self.kind == "text":
+            high, low = bits_of_text(self.name, keys, 5, HEX32)
+            # 20 digits are 100 bits: the last four are padding.
+            seconds = high.view(np.int64) & 0xFFFFFFFFF
+            rest = low.view(np.int64)
+            seconds, maker, counter = (seconds >> 4), (seconds & 0xF) << 36 | rest >> 28 & (1 << 36) - 1, rest >> 4
+        else:
+            parts = np.ascontiguousarray(keys.data).view(">u4").astype(np.int64)
+            seconds, maker, counter = parts[:, 0], parts[:, 1] << 8 | parts[:, 2] >> 24, parts[:, 2]
+        ticks = seconds * TICKS_PER_SECOND + UNIX_EPOCH
+        return Decoded(ticks, {"counter": counter & _COUNTER, **self.fields(maker)})
+
+
+def _random_maker(writer: Writer) -> tuple[bytes, int]:
+    drawn = writer.entropy.take(1, 8).tobytes()
+    return drawn[:5], int.from_bytes(drawn[5:])
+
+
+class ObjectId(TwelveBytes):
+    """MongoDB's ObjectId."""
+
+    def maker(self, writer: Writer) -> tuple[bytes, int]:
+        """Five random bytes, and a random counter."""
+        return _random_maker(writer)
+
+    def fields(self, maker: Ints) -> dict[str, Ints]:
+        """The five bytes."""
+        return {"process": maker}
+
+
+class Xid(TwelveBytes):
+    """The xid of rs/xid."""
+
+    def maker(self, writer: Writer) -> tuple[bytes, int]:
+        """Three bytes for the machine, two for the process, and a random counter."""
+        machine = hashlib.sha256(writer.process.machine.encode()).digest()[:3]
+        start = writer.draw_number(3)
+        return machine + (writer.process.pid & 0xFFFF).to_bytes(2), start + 1
+
+    def fields(self, maker: Ints) -> dict[str, Ints]:
+        """The machine's three bytes and the process id."""
+        return {"machine": maker >> 16, "pid": maker & 0xFFFF}
+
+
+_TIME: Final = Timestamp("seconds since 1970", UNIX_EPOCH, _LAST, TICKS_PER_SECOND)
+_WRAPS: Final = "order breaks where the 24-bit counter wraps inside a second; more than 16,777,216 keys in one repeat"
+_LEGEND: Final = {"T": "seconds since 1970", "C": "counter, started at random"}
+_XID: Final = {**_LEGEND, "M": "first bits of SHA-256(machine name)", "P": "process id, low 16 bits"}
+
+
+def _description(diagram: str, legend: dict[str, str], *caveats: str, alphabet: str = "") -> Description:
+    return Description(
+        diagram,
+        legend,
+        within="forward",
+        across="by time",
+        random="",
+        counter="C" if "C" in legend else "",
+        alphabets={"K": alphabet} if alphabet else {},
+        uniqueness="process",
+        time=_TIME,
+        caveats=(_WRAPS, *caveats),
+    )
+
+
 _COUNTER_STARTS: Final = 500_000
-_COUNTER_MASK: Final = 0xFFFFFF
 _U32: Final = 0xFFFFFFFF
 
 
@@ -62,9 +194,10 @@ class HotGuids(TwoFormStream["HotGuid"]):
         maker, self._counter = layout.maker(writer)
         # In RFC order Data2 and Data3 are reversed.
         self._middle = int.from_bytes((maker[1], maker[0], maker[3], maker[2]))
-        self._shards = None if layout.shard else writer.process.row_shards
+        self._shards = writer.process.row_shards
         self._made = 0
-        shard = layout.shard or (writer.process.shard if self._shards is None else 0)
+        shard = writer.process.shard if self._shards is None else 0
+        _require_shard(shard)
         self._end = maker[4] << 56 | int.from_bytes(shard.to_bytes(4, "little"))
 
     def state(self) -> tuple[int, int, int]:
@@ -77,7 +210,7 @@ class HotGuids(TwoFormStream["HotGuid"]):
         high = self.layout.seconds(self.writer.readings(n))
         high |= self._middle
         low = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
-        low &= np.uint64(_COUNTER_MASK)
+        low &= np.uint64(_COUNTER)
         low <<= np.uint64(32)
         low |= np.uint64(self._end)
         if self._shards is not None:
@@ -89,13 +222,9 @@ class HotGuids(TwoFormStream["HotGuid"]):
 
 @dataclass(frozen=True)
 class HotGuid(TwoFormLayout, Sharded):
-    """HotGuid for one shard, 0 … 2³²−1; 0 stands for the shard of the writer's process."""
+    """HotGuid for the shard of the writer's process, or of each of its rows, 0 … 2³²−1."""
 
     streams = HotGuids
-    shard: int = 0
-
-    def __post_init__(self) -> None:
-        _require_shard(self.shard)
 
     def one_call(self) -> OneCall | None:
         """One GUID in plain form; None for the form that is shuffled for SQL Server, and as documented."""
@@ -136,14 +265,8 @@ class HotGuid(TwoFormLayout, Sharded):
         # In .NET order the first word is SSSSMMMP and the last PCCCHHHH, seconds S and shard H least significant first.
         seconds, shard = (part.astype(np.uint32).byteswap().astype(np.int64) for part in (high >> 32, low))
         maker = (high & 0xFFFFFFFF) << 8 | low >> 56 & 0xFF
-        return Decoded(
-            seconds * TICKS_PER_SECOND + UNIX_EPOCH,
-            {
-                "shard": shard,
-                "counter": low >> 32 & _COUNTER_MASK,
-                **self.fields(maker),
-            },
-        )
+        fields = {"shard": shard, "counter": low >> 32 & _COUNTER, **self.fields(maker)}
+        return Decoded(seconds * TICKS_PER_SECOND + UNIX_EPOCH, fields)
 
 
 class DocumentedHotGuid(HotGuid):
@@ -151,8 +274,7 @@ class DocumentedHotGuid(HotGuid):
 
     def maker(self, writer: Writer) -> tuple[bytes, int]:
         """Five random bytes, and a random counter."""
-        drawn = writer.entropy.take(1, 8).tobytes()
-        return drawn[:5], int.from_bytes(drawn[5:])
+        return _random_maker(writer)
 
     def seconds(self, ticks: Ticks) -> Ticks:
         """The whole seconds since 1970, 32 bits up."""
@@ -166,11 +288,11 @@ class DocumentedHotGuid(HotGuid):
 def _one(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
     state[0] += 1
     seconds = np.uint64(np.int64((tick - UNIX_EPOCH) / TICKS_PER_SECOND))
-    counter = np.uint64(state[0] & _COUNTER_MASK)
+    counter = np.uint64(state[0] & _COUNTER)
     return seconds << np.uint64(32) | np.uint64(state[1]), counter << np.uint64(32) | np.uint64(state[2])
 
 
-def _description(diagram: str, placed: str, *caveats: str, documented: bool = False) -> Description:
+def _hotguid_description(diagram: str, placed: str, *caveats: str, documented: bool = False) -> Description:
     process = (
         {"P": "five random bytes, the same in all keys of a process" + placed}
         if documented
@@ -207,13 +329,43 @@ _REVERSED: Final = ", bytes in reverse"
 _SHARD_FIRST: Final = "SQL Server sorts the shard first: {}-sql is shuffled for it"
 _CONVERTED: Final = "the original reads the shard only after converting the key back (ToGuid)"
 
+
 LAYOUTS = (
+    ObjectId(
+        "objectid",
+        "MongoDB's ObjectId, 12 bytes: seconds, five random bytes of the process, a 24-bit counter",
+        "MongoDB specifications, bson-objectid",
+        order="rfc",
+        kind="bytes",
+        description=_description("T32 P40 C24", {**_LEGEND, "P": "random, the same in all keys of a process"}),
+    ),
+    Xid(
+        "xid",
+        "xid, 12 bytes: seconds, machine, process id, a 24-bit counter",
+        "github.com/rs/xid",
+        order="rfc",
+        kind="bytes",
+        description=_description("T32 M24 P16 C24", _XID, "containers with one machine name and process id can repeat"),
+    ),
+    Xid(
+        "xid-text",
+        "xid as 20 characters of base 32",
+        "github.com/rs/xid",
+        order="rfc",
+        kind="text",
+        description=_description(
+            "K20",
+            {"K": "seconds, machine, process id and counter, 5 bits a character"},
+            "20 bytes a key instead of 12",
+            alphabet=HEX32.decode(),
+        ),
+    ),
     HotGuid(
         "hotguid",
         "HotGuid: seconds, machine, process, counter, and a 32-bit shard at the end",
         f"{_SOURCE} HotGuidGenerator",
         order="rfc",
-        description=_description("T32 M16 P8 M8 P8 C24 S32", "", _SHARD_FIRST.format("hotguid")),
+        description=_hotguid_description("T32 M16 P8 M8 P8 C24 S32", "", _SHARD_FIRST.format("hotguid")),
     ),
     HotGuid(
         "hotguid-sql",
@@ -221,14 +373,16 @@ LAYOUTS = (
         f"{_SOURCE} HotGuidGenerator + HotGuidExtensions.ToSqlGuid",
         order="mssql",
         for_sql=True,
-        description=_description("S32 C24 P8 P8 M8 T32 M16", _REVERSED, _CONVERTED),
+        description=_hotguid_description("S32 C24 P8 P8 M8 T32 M16", _REVERSED, _CONVERTED),
     ),
     DocumentedHotGuid(
         "hotguid-documented",
         "HotGuid as documented: seconds, five random bytes a process, counter with a random start, 32-bit shard",
         f"keybench, after the documentation of {_SOURCE}",
         order="rfc",
-        description=_description("T32 P40 C24 S32", "", _SHARD_FIRST.format("hotguid-documented"), documented=True),
+        description=_hotguid_description(
+            "T32 P40 C24 S32", "", _SHARD_FIRST.format("hotguid-documented"), documented=True
+        ),
     ),
     DocumentedHotGuid(
         "hotguid-documented-sql",
@@ -236,6 +390,6 @@ LAYOUTS = (
         f"keybench, after the documentation of {_SOURCE}",
         order="mssql",
         for_sql=True,
-        description=_description("S32 C24 P24 T32 P16", _REVERSED, _CONVERTED, documented=True),
+        description=_hotguid_description("S32 C24 P24 T32 P16", _REVERSED, _CONVERTED, documented=True),
     ),
 )

@@ -1,0 +1,350 @@
+"""GUIDs that ascend in SQL Server by a counter or a time that never repeats: EF Core, Peter Morris, UUIDNext.
+
+EF Core's SequentialGuidValueGenerator: a random GUID whose last eight bytes are a counter.
+
+Byte map (G base GUID, C the 64-bit counter):
+
+r0 … r7 G   r8 r9 the low 16 bits of C   r10 … r15 its high 48 bits
+
+SQL Server compares r10 … r15, then r8 and r9, so its order is that of C. The counter overwrites the variant; the
+version digit of the base GUID stays.
+
+The counter starts at the clock's ticks when the generator is made (`Clock.now`). It goes up by one a key, and the
+generator never reads the clock again. So the counter of a process that makes fewer than ten million keys a second falls
+behind the clock, and that of a restarted process jumps ahead of all others. It is no key's time, so `decode` gives it
+as a counter.
+
+Peter Morris' sequential GUID: eight random bytes for the process, then a time that never repeats in it.
+
+Byte map (P the process's random bytes, in .NET order; S the 64-bit sequence, ticks since 0001-01-01):
+
+n0 … n7 P   r8 r9 the low 16 bits of S   r10 … r15 its high 48 bits
+
+SQL Server compares r10 … r15, then r8 and r9, so its order is that of S. No version or variant is set.
+
+Quirk, kept, because this layout is measured for it: the generator returns the value *before* it moves its sequence up
+to the clock. Each key holds the previous key's reading plus one tick, and the first key after an idle hour is an hour
+back, in the middle of the table. Clock readings at or below the sequence only count it up by one.
+
+morris-corrected does what the comment above the published code says: it returns the value that the sequence moves to.
+So a key holds its own reading, or the previous key's time plus one tick if that is later. No published generator does
+this.
+
+The sequence starts at the clock's tick when the stream is made (`Clock.now`), which uses up no key's reading.
+
+UUIDNext's UUIDv8 for SQL Server: random bytes, a 14-bit sequence, the millisecond where SQL Server compares first.
+
+Byte map (R random, S sequence, T 48-bit Unix milliseconds, most significant byte first):
+
+r0 … r5 R   r6 8R   r7 R   r8 10 S13 … S8   r9 S7 … S0   r10 … r15 T
+
+Rule (`MonotonicityHandler`): the first key of a millisecond draws its sequence from 13 bits, and each further key adds
+one; after 16,383 the next millisecond starts, with a newly drawn sequence. When the clock steps back, the handler keeps
+its last time and from then on adds the difference to every reading, until a reading is above the last time it used.
+
+Entropy, in this order for each key: two bytes if a sequence is drawn (most significant first, top three bits dropped),
+then eight for r0 … r7. The library's netstandard2.0 build takes them so; its other builds fetch 512 bytes ahead and
+drop the rest of a batch that is too short. `UuidDecoder` reads the sequence and times of 2020 … 2100; `decode` reads
+any time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.generators.core.bits import (
+    get_u48,
+    put_word,
+    read_sql_sequence,
+    read_words,
+    require_version,
+    sql_sequence,
+    stamp_version,
+    swap_net,
+    words,
+)
+from keybench.generators.core.clock import (
+    DATETIME_LAST,
+    TICKS_PER_MS,
+    UNIX_48_BIT_LAST,
+    UNIX_EPOCH,
+    UNIX_MILLISECONDS,
+    Ticks,
+)
+from keybench.generators.core.counters import changes, positions_in_run, require_room, strictly_increasing
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.model.keys import Bytes, Ints, Keys
+
+
+class CountedGuids(GuidStream["EfCore"]):
+    """Base GUIDs with a counter over their last eight bytes."""
+
+    def __init__(self, layout: EfCore, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        self._counter = writer.now()
+
+    def state(self) -> tuple[int]:
+        """The counter."""
+        return (self._counter,)
+
+    def fill(self, data: Bytes) -> None:
+        """The next n GUIDs; the first value used is one above the start."""
+        n = len(data)
+        self.writer.base_guids(data)
+        put_word(data, 1, sql_sequence(np.arange(self._counter + 1, self._counter + n + 1)))
+        self._counter += n
+
+
+class EfCore(WriterLayout):
+    """One generator; EF Core has one for each key property of a model."""
+
+    reads_clock = "at construction"
+    streams = CountedGuids
+
+    def one_call(self) -> OneCall:
+        """One GUID over a random base GUID; the counter goes up by one."""
+        return OneCall(_one, CountedGuids.state, base_guid=True, reads_clock=False)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The counter."""
+        return Decoded(fields={"counter": read_sql_sequence(keys)})
+
+
+def _one(state: Ints, _tick: int, first: np.uint64, _last: np.uint64) -> Halves:
+    state[0] += 1
+    counter = np.uint64(state[0])
+    return first, counter >> np.uint64(16) | counter << np.uint64(48)
+
+
+class ProcessSequence(GuidStream["Morris"]):
+    """The sequence of one process."""
+
+    def __init__(self, layout: Morris, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        start = np.zeros((1, 16), np.uint8)
+        start[:, :8] = writer.entropy.take(1, 8)
+        swap_net(start)
+        self._process = words(start)[0, 0]
+        self._last = writer.now()
+
+    def state(self) -> tuple[int, int]:
+        """The process's bytes as a number, and the last value of the sequence."""
+        return int.from_bytes(self._process.tobytes()), self._last
+
+    def fill(self, data: Bytes) -> None:
+        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
+        words(data)[:, 0] = self._process
+        put_word(data, 1, sql_sequence(self._next(self.writer.readings(len(data)))))
+
+    def _next(self, readings: Ticks) -> Ticks:
+        """The values in the keys: where the sequence moves to, or as published, where it was before, plus one."""
+        moved = strictly_increasing(readings, self._last)
+        values = moved
+        if not self.layout.corrected:
+            values = np.empty_like(moved)
+            values[:1] = self._last + 1
+            np.add(moved[:-1], 1, out=values[1:])
+        if len(moved):
+            self._last = int(moved[-1])
+        return values
+
+
+@dataclass(frozen=True)
+class Morris(WriterLayout):
+    """The published generator with its stale first key, or the corrected one."""
+
+    streams = ProcessSequence
+    corrected: bool = False
+
+    def one_call(self) -> OneCall:
+        """One GUID of the process's bytes and the sequence."""
+        return OneCall(_one_corrected if self.corrected else _morris_one, ProcessSequence.state)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The sequence as a time (the previous key's, as published), and the process bytes n0 … n7 as a number."""
+        return Decoded(read_sql_sequence(keys), {"process": read_words(keys, "net")[0]})
+
+
+def _morris_one(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
+    value = state[1] + 1
+    state[1] = max(value, tick)
+    number = np.uint64(value)
+    return np.uint64(state[0]), number >> np.uint64(16) | number << np.uint64(48)
+
+
+def _one_corrected(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
+    state[1] = max(state[1] + 1, tick)
+    number = np.uint64(state[1])
+    return np.uint64(state[0]), number >> np.uint64(16) | number << np.uint64(48)
+
+
+def _description(*caveats: str) -> Description:
+    return Description(
+        "P64 L16 T48",
+        {
+            "P": "random, drawn once for each process",
+            "L": "low 16 bits of the time",
+            "T": "high 48 bits of the time: ticks of 100 ns since 0001-01-01",
+        },
+        within="always",
+        across="no" if caveats else "by time",
+        uniqueness="process",
+        time=Timestamp("ticks of 100 ns since 0001-01-01", 0, DATETIME_LAST, 1, span=1 << 64),
+        caveats=(
+            *caveats,
+            "nothing is random for each key, and more than ten million keys a second run ahead of the clock",
+        ),
+    )
+
+
+_LAST_MS = (1 << 48) - 1
+_SEQUENCE_LAST = (1 << 14) - 1
+_SEED_LAST = (1 << 13) - 1
+_TOGETHER = _SEQUENCE_LAST - _SEED_LAST
+"""Keys made at once: so few that no sequence drawn among them can overflow."""
+
+
+class SequencedUuids(GuidStream["UuidNext"]):
+    """The keys of one handler: `_used` is its last time, `_reading` the clock reading that gave this time."""
+
+    def __init__(self, layout: UuidNext, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        self._used = 0
+        self._reading = 0
+        self._sequence = 0
+
+    def fill(self, data: Bytes) -> None:
+        """The next n keys; UsageError for a reading before 1970, and for a reading or a time beyond 48 bits of ms."""
+        n = len(data)
+        readings = self.writer.unix_milliseconds(n)
+        done = 0
+        while done < n:
+            done += self._fill(data[done:], readings[done:])
+        stamp_version(data, 8)
+
+    def _fill(self, data: Bytes, readings: Ticks) -> int:
+        """Makes keys, at least one, before the sequence can overflow again; returns how many."""
+        left = _SEQUENCE_LAST - self._sequence
+        count = min(len(readings), _TOGETHER, max(left, 1))
+        times = self._times(readings[:count])
+        if left == 0 and times[0] == self._used:
+            # The sequence overflows: the handler tries again with a reading one millisecond later.
+            times = times[:1] + 1
+            count = 1
+            self._reading = int(readings[0]) + 1
+        else:
+            self._reading = int(readings[count - 1])
+        require_room(self.layout.name, times, _LAST_MS, UNIX_48_BIT_LAST)
+        drawn = changes(times, self._used)
+        sequence = self._draw(data[:count], drawn, times)
+        put_word(data[:count], 1, sequence << 48 | times)
+        self._used, self._sequence = int(times[-1]), int(sequence[-1])
+        return count
+
+    def _times(self, readings: Ticks) -> Ticks:
+        """The handler's time for each reading, without sequences that overflow."""
+        rising = readings[0] >= self._reading and (readings[1:] >= readings[:-1]).all()
+        if self._used == self._reading and rising:
+            return readings
+        steps = np.diff(readings, prepend=self._reading)
+        # After a step back, the time continues from its last value by the clock's steps forward …
+        np.maximum(steps, 0, out=steps)
+        times = self._used + np.cumsum(steps)
+        before = np.concatenate([[self._used], times[:-1]])
+        # … until a reading is above it: there the handler drops the difference.
+        while (above := (readings > before) & (times != readings)).any():
+            place = int(above.argmax())
+            times[place:] += readings[place] - times[place]
+            before[place + 1 :] = times[place:-1]
+        return times
+
+    def _draw(self, data: Bytes, drawn: NDArray[np.bool_], times: Ticks) -> Ints:
+        """Fills r0 … r7 and returns the sequences, drawn where `drawn`; bytes are taken in the order of the keys."""
+        drawing = np.flatnonzero(drawn)
+        pairs = self.writer.entropy.take(4 * len(drawn) + len(drawing), 2).view(np.uint16).ravel()
+        where = drawing * 4 + np.arange(len(drawing))
+        seeds = pairs[where].view(">u2").astype(np.int64) & _SEED_LAST
+        words(data)[:, 0] = np.delete(pairs, where).view(np.uint64)
+        # Sequences count up from each drawn one, or from the last one in a run that continues an earlier call.
+        starts: Ints = np.concatenate([[0], seeds])[np.cumsum(drawn)]
+        starts += positions_in_run(times, self._used, self._sequence + 1)
+        return starts
+
+
+class UuidNext(WriterLayout):
+    """`Uuid.NewDatabaseFriendly(Database.SqlServer)`."""
+
+    streams = SequencedUuids
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond and the sequence; UsageError for a key of another version or variant."""
+        require_version(self.name, keys, 8)
+        sequence = read_words(keys)[1] >> np.uint64(48) & np.uint64(_SEQUENCE_LAST)
+        ticks = get_u48(keys, 10).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
+        return Decoded(ticks, {"sequence": sequence.view(np.int64)})
+
+
+LAYOUTS = (
+    EfCore(
+        "efcore-sequential",
+        "EF Core's default for SQL Server: 60 random bits, then a counter that read the clock once",
+        "github.com/dotnet/efcore SequentialGuidValueGenerator",
+        order="mssql",
+        description=Description(
+            "R48 V4:4 R12 L16 C48",
+            {"L": "low 16 bits of the counter", "C": "high 48 bits of the counter, which started at the clock's ticks"},
+            within="always",
+            counts_from_clock="counter",
+            caveats=(
+                "the counter reads the clock once and falls behind it: several processes, and several tables of one "
+                "process, each insert at their own place of the index, and a restart jumps ahead of all of them",
+                "the counter is not the time of a key",
+                "the counter overwrites the variant: these are not UUIDs of RFC 9562",
+            ),
+        ),
+    ),
+    Morris(
+        "morris",
+        "Peter Morris: 8 bytes a process, then ticks of the previous key plus one, where SQL Server compares first",
+        "Peter Morris and Phillipa Berresford, mostly-sequential keys across processes",
+        order="mssql",
+        description=_description(
+            "a key holds its process's previous reading plus one tick: with several processes only nearly in order",
+            "the first key after an idle hour is an hour back, in the middle of the table",
+        ),
+    ),
+    Morris(
+        "morris-corrected",
+        "Peter Morris as the comment says: 8 bytes a process, then its own ticks, where SQL Server compares first",
+        "keybench, after Peter Morris and Phillipa Berresford",
+        order="mssql",
+        corrected=True,
+        description=_description(),
+    ),
+    UuidNext(
+        "uuidnext-v8-sqlserver",
+        "UUIDNext for SQL Server: 60 random bits, a 14-bit sequence, Unix milliseconds where SQL Server compares first",
+        "github.com/mareek/UUIDNext UuidV8SqlServerGenerator",
+        order="mssql",
+        aliases=("uuidnext-sqlserver",),
+        description=Description(
+            "R48 V4:8 R12 X2:2 S14 T48",
+            {
+                "S": "sequence: 13 random bits in a millisecond's first key, then plus one a key",
+                "T": "Unix milliseconds",
+            },
+            within="always",
+            across="by time",
+            time=UNIX_MILLISECONDS,
+            caveats=(
+                "more than 8,192 to 16,384 keys a millisecond run ahead of the clock",
+                "after the clock steps back, keys stay ahead of it by the difference until it leaps forward",
+            ),
+        ),
+    ),
+)

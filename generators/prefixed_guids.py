@@ -1,0 +1,340 @@
+"""Random GUIDs that begin with a block, a week or a second: sequential-uuids, Percona's, YDB's.
+
+tvondra's sequential-uuids for PostgreSQL: random UUIDs that begin with the number of a block.
+
+Byte map (B the block's number, big-endian, in k whole bytes, 1 … 4, as the number of blocks needs; R random):
+
+tvondra-sequence   r0 … r(k−1) B   then R, version 4, variant 10     block = (sequence value − 1) / block size
+tvondra-time       r0 … r(k−1) B   then R, version 4, variant 10     block = Unix seconds / block size (interval)
+
+Blocks are counted modulo 2^(8k); then keys start again at the front. Inside a block keys come in no order. The two
+layouts have the extension's defaults: 65,536 blocks of 65,536 values, and 65,536 intervals of 60 s, which start again
+every 45.5 days.
+
+Quirk, kept: the prefix is rounded up to whole bytes, and the block size then becomes max(1, size · count / 2^(8k)):
+100 blocks of 100 become 256 blocks of 39. With more than 2^24 blocks the extension divides by zero, with more than 2^30
+it loops for ever; both are refused here.
+
+All sessions share the sequence: its values are the planned row numbers (`Process.row_numbers`) over all writers. 16
+bytes of entropy a key, partly overwritten.
+
+Percona's pseudo-random UUID of 2019 (Yves Trudeau, "UUIDs are Popular, but Bad for Performance"): `f_new_uuid`.
+
+Byte map: r0 r1 the first 16 bits of MD5(year, week)   r2 … r15 from D = MD5(random number and time): hex digits 0 … 7
+of D, "4", digits 8 … 10, digits 12 … 27. No variant is set.
+
+All keys of one week share their first two bytes, so they go to one 65,536th of the index. The weeks come in the order
+of their digests, which is no order.
+
+Quirks, kept: MySQL's CONCAT writes year and week without a separator or leading zero, so week 11 of 2021 is "202111"
+and week 1 is "20211". WEEK() in mode 0 counts from 0, its weeks begin on Sunday, and the year's last days are in week
+52 or 53 where other calendars have week 1. Each key hashes RAND() and NOW(6) as text. RAND() has 30 bits (a number
+below 2^30−1, divided by 2^30−1), so two of some ten thousand keys of one microsecond are equal.
+
+Four bytes of entropy a key stand for RAND()'s state: the high 30 of 32 bits, modulo 2^30−1. The time is UTC; the server
+uses its session's time zone.
+
+YDB's own UUIDs of version 8, made for tables that are divided by ranges: a random prefix, then the second.
+
+YDB stores and compares GUIDs in .NET's byte order. Bit maps of the stored bytes (P prefix, T Unix seconds modulo 2^31,
+R random, both new for each key):
+
+ydb-row-key      P12 T31 R13 then version 8 in n7, R4, variant 10 in n8, R62     Uuid::newV8RowKey
+ydb-column-key   T31 R25 then the same                                           Uuid::newV8ColumnKey
+
+Source: ydb-platform/ydb, uuid_keygen.h, MakeRowKeyUuidBytes and MakeColumnKeyUuidBytes: 16 random bytes, version and
+variant, then the seconds over the bits of the first word. Keys of one second come in no order. The row key's prefix is
+random for each row, so that 4,096 places of the table are written; newV8RowGroup, one prefix for all rows of a
+transaction, is not here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from keybench.errors import UsageError
+from keybench.generators.core.bits import (
+    big_endian,
+    put_word,
+    put_words,
+    read_words,
+    require_version,
+    stamp_version,
+    swap_net,
+    words,
+)
+from keybench.generators.core.clock import (
+    DATETIME_LAST,
+    TICKS_PER_DAY,
+    TICKS_PER_SECOND,
+    UNIX_EPOCH,
+    Ticks,
+    require_instants,
+)
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidLayout, Writer
+from keybench.model.keys import Bytes, Ints, Keys
+
+_MOST_BLOCKS: Final = 1 << 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(GuidLayout):
+    """UUIDs in blocks: `size` values a block, `count` blocks."""
+
+    size: int
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise UsageError(f"{self.name} with blocks of {self.size}: a block holds 1 or more.")
+        if not 1 <= self.count <= _MOST_BLOCKS:
+            raise UsageError(f"{self.name} with {self.count} blocks: there are 1 to {_MOST_BLOCKS} of them.")
+
+    @property
+    def prefix_bits(self) -> int:
+        """Bits of the block's number, in whole bytes."""
+        return -(-max(1, (self.count - 1).bit_length()) // 8) * 8
+
+    @property
+    def used_size(self) -> int:
+        """The block size after rounding the prefix up to whole bytes."""
+        return max(1, self.size * self.count >> self.prefix_bits)
+
+    @abstractmethod
+    def values(self, n: int, writer: Writer) -> Ints:
+        """The next n values that are divided into blocks, none negative."""
+
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs; UsageError for a clock before 1970."""
+        writer.entropy.fill(data)
+        stamp_version(data, 4)
+        below = np.uint64(64 - self.prefix_bits)
+        blocks = (self.values(len(data), writer) // self.used_size).view(np.uint64) << below
+        high = words(data)[:, 0]
+        high &= big_endian(np.array([(1 << 64 - self.prefix_bits) - 1], np.uint64))
+        high |= big_endian(blocks)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The block's number."""
+        high, _ = read_words(keys)
+        return Decoded(fields={"block": (high >> np.uint64(64 - self.prefix_bits)).view(np.int64)})
+
+
+class Sequence(Blocks):
+    """Blocks of a sequence's values."""
+
+    reads_clock = "never"
+
+    def values(self, n: int, writer: Writer) -> Ints:
+        """The values, from 0, of the writer's next n rows in the sequence that all writers share."""
+        return writer.row_numbers(n) - 1
+
+
+class Intervals(Blocks):
+    """Blocks of time."""
+
+    def values(self, n: int, writer: Writer) -> Ints:
+        """Unix seconds."""
+        return (writer.readings(n) - UNIX_EPOCH) // TICKS_PER_SECOND
+
+
+_SOURCE: Final = "github.com/tvondra/sequential-uuids sequential_uuids.c"
+_IN_A_BLOCK: Final = "keys of one block come in no order"
+_NO_COMB: Final = "MariaDB's uuid sorts version 4 by its end, which is random"
+_DIAGRAM: Final = "B16 R32 V4:4 R12 X2:2 R62"
+
+
+_RANDOMS: Final = (1 << 30) - 1
+_YEAR_1: Final = np.datetime64("0001-01-01", "D")
+
+
+def years_and_weeks(ticks: Ticks) -> tuple[Ints, Ints]:
+    """The year, and MySQL's WEEK() in mode 0: 0 … 53; weeks begin on Sunday, week 1 on the year's first Sunday."""
+    days = ticks // TICKS_PER_DAY  # since 0001-01-01, a Monday
+    dates = _YEAR_1 + days
+    years = dates.astype("datetime64[Y]")
+    day_of_year = (dates - years).astype(np.int64)  # from 0
+    weekday = (days + 1) % 7  # from 0, Sunday
+    return years.astype(np.int64) + 1970, (day_of_year + 7 - weekday) // 7
+
+
+def texts_of_time(ticks: Ticks) -> list[str]:
+    """NOW(6) as text, `2026-11-20 09:08:07.000001`."""
+    moments = ((ticks - UNIX_EPOCH) // 10).view("datetime64[us]")
+    return [text.replace("T", " ") for text in np.datetime_as_string(moments).tolist()]
+
+
+def text_of_random(number: int) -> str:
+    """RAND() as MySQL writes it: the shortest digits that round to the number, without exponent."""
+    text = repr(number / _RANDOMS) if number else "0"
+    if "e" not in text:
+        return text
+    digits, exponent = text.split("e-")  # Python has an exponent below 1e-4
+    return "0." + "0" * (int(exponent) - 1) + digits.replace(".", "")
+
+
+def _md5(text: str) -> int:
+    """The first 14 bytes of a text's digest, as a number."""
+    return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()) >> 16
+
+
+class PerconaWeek(GuidLayout):
+    """Keys that share their first two bytes for a week, then have the digest of a random number and the time.
+
+    hashlib hashes one message a call, so the keys are made one by one.
+    """
+
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n keys; UsageError beyond the year 9999."""
+        drawn = (writer.entropy.take(len(data), 4).view(">u4")[:, 0].astype(np.int64) >> 2) % _RANDOMS
+        ticks = writer.readings(len(data))
+        texts = zip(drawn.tolist(), texts_of_time(ticks), strict=True)
+        digests = [_md5(text_of_random(number) + time) for number, time in texts]
+        years, weeks = years_and_weeks(ticks)
+        numbers, place = np.unique(years * 100 + weeks, return_inverse=True)
+        # MySQL's CONCAT writes 2021 and 1 as 20211.
+        names = [f"{number // 100}{number % 100}" for number in numbers.tolist()]
+        week = np.array([_md5(name) >> 96 for name in names], np.uint64)[place]
+        # Four bytes, the digit 4 and three hexadecimal digits, then whole bytes again.
+        start = np.array([digest >> 80 << 16 | 0x4000 | digest >> 68 & 0xFFF for digest in digests], np.uint64)
+        end = np.array([digest & (1 << 64) - 1 for digest in digests], np.uint64)
+        put_words(data, week << np.uint64(48) | start, end)
+
+
+_SECONDS: Final = (1 << 31) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class YdbUuid(GuidLayout):
+    """UUIDs of version 8 with `prefix_bits` random bits before the second."""
+
+    prefix_bits: int
+
+    @property
+    def shift(self) -> int:
+        """Bits of the first word below the second."""
+        return 33 - self.prefix_bits
+
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs: 16 bytes of entropy a key in the stored order, partly overwritten."""
+        ticks = require_instants(self.name, writer.clock.read(len(data)), UNIX_EPOCH)
+        seconds = ((ticks - UNIX_EPOCH) // TICKS_PER_SECOND & _SECONDS).view(np.uint64) << np.uint64(self.shift)
+        writer.entropy.fill(data)
+        put_word(data, 0, data.view(">u8")[:, 0].astype(np.uint64) & ~np.uint64(_SECONDS << self.shift) | seconds)
+        swap_net(data)
+        stamp_version(data, 8)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The prefix, if there is one, and the second modulo 2^31; UsageError for a key of another version."""
+        require_version(self.name, keys, 8)
+        high = read_words(keys, "net")[0]
+        fields = {"seconds": (high >> np.uint64(self.shift) & np.uint64(_SECONDS)).view(np.int64)}
+        if self.prefix_bits:
+            fields["prefix"] = (high >> np.uint64(64 - self.prefix_bits)).view(np.int64)
+        return Decoded(fields=fields)
+
+
+_YDB_SOURCE: Final = "YDB documentation, Uuid module; ydb-platform/ydb uuid_keygen.h"
+_TIME: Final = Timestamp(
+    "seconds since 1970, low 31 bits",
+    UNIX_EPOCH,
+    DATETIME_LAST,
+    TICKS_PER_SECOND,
+    readable=False,
+    period=TICKS_PER_SECOND << 31,
+)
+_MEANING: Final = {"T": "seconds since 1970, modulo 2³¹"}
+
+
+LAYOUTS = (
+    Sequence(
+        "tvondra-sequence",
+        "sequential-uuids: 16-bit number of a block of 65,536 sequence values, then random (version 4)",
+        _SOURCE + " uuid_sequence_nextval",
+        order="rfc",
+        size=65_536,
+        count=65_536,
+        description=Description(
+            _DIAGRAM,
+            {"B": "block of the shared sequence, modulo 65,536"},
+            within="by block",
+            across="by block",
+            caveats=(_IN_A_BLOCK, "starts again at the front every 4,294,967,296 keys", _NO_COMB),
+        ),
+    ),
+    Intervals(
+        "tvondra-time",
+        "sequential-uuids: 16-bit number of the minute, then random (version 4)",
+        _SOURCE + " uuid_time_nextval",
+        order="rfc",
+        size=60,
+        count=65_536,
+        description=Description(
+            _DIAGRAM,
+            {"B": "minutes since 1970, modulo 65,536"},
+            within="by time",
+            across="by time",
+            time=Timestamp(
+                "minutes since 1970, low 16 bits",
+                UNIX_EPOCH,
+                DATETIME_LAST,
+                60 * TICKS_PER_SECOND,
+                readable=False,
+                period=(60 << 16) * TICKS_PER_SECOND,
+            ),
+            caveats=(_IN_A_BLOCK, "starts again at the front every 45.5 days", _NO_COMB),
+        ),
+    ),
+    PerconaWeek(
+        "percona-week",
+        "Percona's f_new_uuid() of 2019: two bytes for the week, then an MD5 of random number and time",
+        "Percona, UUIDs are popular, but bad for performance (2019)",
+        order="none",
+        aliases=("percona-f-new-uuid",),
+        description=Description(
+            "W16 D32 V4:4 D76",
+            {"W": "MD5 of year and week", "D": "MD5 of 30 random bits and the microsecond"},
+            random="",
+            caveats=(
+                "weeks come in no order; the keys of a week go to one 65,536th of the index, in no order",
+                "only 30 random bits and the microsecond make keys unique",
+                "no variant: MariaDB's uuid can refuse a key or sort it in another order",
+            ),
+        ),
+    ),
+    YdbUuid(
+        "ydb-row-key",
+        "YDB's Uuid::newV8RowKey: 12 random bits, Unix seconds, then random (version 8)",
+        _YDB_SOURCE,
+        order="none",
+        prefix_bits=12,
+        description=Description(
+            "T16 P4 T4 P8 T3 R5 T8 V4:8 R12 X2:2 R62",
+            {**_MEANING, "P": "prefix, random"},
+            random="RP",
+            caveats=("4,096 places of the table, in each of which keys ascend from second to second",),
+        ),
+    ),
+    YdbUuid(
+        "ydb-column-key",
+        "YDB's Uuid::newV8ColumnKey: Unix seconds, then random (version 8)",
+        _YDB_SOURCE,
+        order="net",
+        prefix_bits=0,
+        description=Description(
+            "T7 R1 T24 R16 V4:8 R12 X2:2 R62",
+            _MEANING,
+            within="by time",
+            across="by time",
+            time=_TIME,
+            caveats=("keys of one second come in no order", "starts again at the front in 2038"),
+        ),
+    ),
+)

@@ -1,0 +1,403 @@
+"""GUIDs with the time of UUID version 1, 100 ns since 1582-10-15 in 60 bits: RFC 9562's versions 1 and 6, and servers'.
+
+Byte maps (t59 … t0 the 60-bit time; Q clock sequence, N node, R random; X the variant bits 10):
+
+uuid-v1                r0 … r3 t31…t0   r4 r5 t47…t32   r6 r7 1, t59…t48   r8 r9 X, Q14   r10 … r15 N48    (§5.1)
+uuid-v6                r0 … r3 t59…t28  r4 r5 t27…t12   r6 r7 6, t11…t0    r8 r9 X, Q14   r10 … r15 N48    (§5.6)
+uuid-v8-time           r0 … r3 t59…t28  r4 r5 t27…t12   r6 r7 8, t11…t0    r8 … r15 X, R62                 (§B.1)
+mariadb-uuid-v1        as uuid-v1
+mysql-uuid             as uuid-v1
+percona-ordered-uuid   r0 r1 1, t59…t48   r2 r3 t47…t32   r4 … r7 t31…t0   r8 … r15 as uuid-v1
+newsequentialid        as uuid-v1, in n0 … n15
+
+Versions 1 and 6: a new stream draws clock sequence and node, eight bytes in the order r8 … r15, and sets the node's
+multicast bit, which no network card's address has (§6.10). Keys of one tick, and keys after a step back of the clock,
+count up from the last key's time, so that a stream ascends strictly: version 6 in RFC order, version 1 in the order of
+MySQL's `UUID_TO_BIN(u, 1)`. The text of version 1 starts again every 429 s.
+
+uuid-v8-time: 10 ns since 1970, to 2335-05-10; 8 bytes of entropy a key, r8 … r15; no state between keys.
+
+percona-ordered-uuid is the result of `UUID_TO_BIN(UUID(), 1)` and of Percona's `ordered_uuid(UUID())` of 2014: the
+bytes as a BINARY(16) column stores them, which are not a UUID of any version. MariaDB's `uuid` type reorders version 1
+itself.
+
+MySQL and MariaDB (mysys/my_uuid.c, sql/item_func.cc) draw Q when they start and keep the last key's time. A key of the
+same tick takes the next tick, until the clock has passed it. When the clock steps back, they draw Q again and take the
+clock's time, so order breaks there. (MariaDB's timer cannot step back, as it reads the wall clock only at start.) A
+stream stands for a server of its own. It takes 8 bytes of entropy, and two more at each step back. Of the first 16 bits
+b of either, Q = floor(b · 16383 / 2^16), which is never 16383, as in the servers. The other six bytes are the node.
+
+newsequentialid is SQL Server's NEWSEQUENTIALID(), a version 1 UUID with the bytes of its first three fields reversed.
+SQL Server compares node and clock sequence first, then the time from its high end. One stream stands for one server,
+whose tables and clients share one counter. Entropy as in version 1. If the stream is given `guids`, they are the UUIDs
+that UuidCreateSequential returned, and are only shuffled. The clock sequence counts the machine's starts: Windows keeps
+it in the registry and adds one at each start, and so does SQL Server on Linux in its file instance_id (Microsoft, "SQL
+Server on Linux: CU4 – NewSequentialId() – Uuid", 2018). So `Process.boot` is added to it, in 14 bits: after a restart
+of the same machine, keys are above all earlier ones. Another machine has another node, and its keys lie wherever that
+sorts. SQL Server on Linux since 2017 CU4 starts its time at a random value; `decode` still reads it as a time.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from keybench.generators.core.bits import (
+    Words,
+    put_word,
+    random_half,
+    read_words,
+    refuse_keys,
+    require_version,
+    swap_net,
+    words,
+)
+from keybench.generators.core.clock import UNIX_EPOCH
+from keybench.generators.core.counters import NEVER, require_room, strictly_increasing
+from keybench.generators.core.description import Description, Timestamp
+from keybench.generators.core.layout import Decoded
+from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout, WriterStream
+from keybench.model.keys import Bytes, Ints, Keys
+
+GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
+"""The tick of 1582-10-15."""
+
+GREGORIAN_LAST: Final = GREGORIAN + (1 << 60) - 1
+"""The last tick that fits 60 bits, in 5236."""
+
+_TIME: Final = Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1)
+_V8_LAST: Final = UNIX_EPOCH + (1 << 60) // 10 - 1
+_MULTICAST: Final = 1 << 40
+_SERVER_SEQUENCES: Final = 16_383
+_U12: Final = np.uint64(0xFFF)
+_MIDDLE: Final = np.uint64(0xFFFF0000)
+
+
+def pack_v1(times: Words) -> Words:
+    """r0 … r7 of version 1 as numbers: time_low, time_mid, version, time_high."""
+    high = times << np.uint64(32)
+    high |= times >> np.uint64(16) & _MIDDLE
+    high |= times >> np.uint64(48) | np.uint64(1 << 12)
+    return high
+
+
+def unpack_v1(high: Words) -> Words:
+    """The times that `pack_v1` packed."""
+    times = high >> np.uint64(32)
+    times |= (high & _MIDDLE) << np.uint64(16)
+    times |= (high & _U12) << np.uint64(48)
+    return times
+
+
+def pack_front(times: Words, version: int) -> Words:
+    """r0 … r7 as numbers: the first 48 of 60 bits, the version, the last 12 bits."""
+    high = times >> np.uint64(12) << np.uint64(16)
+    high |= times & _U12 | np.uint64(version << 12)
+    return high
+
+
+def unpack_front(high: Words) -> Words:
+    """The times that `pack_front` packed."""
+    times = high >> np.uint64(16) << np.uint64(12)
+    times |= high & _U12
+    return times
+
+
+def _decoded(times: Words, low: Words) -> Decoded:
+    """The tick, and the clock sequence and the node in r8 … r15."""
+    end = low.view(np.int64)
+    fields: dict[str, Ints] = {"clock_sequence": end >> 48 & 0x3FFF, "node": end & (1 << 48) - 1}
+    return Decoded(times.view(np.int64) + GREGORIAN, fields)
+
+
+class NodeUuids(GuidStream["NodeLayout"]):
+    """The keys of one node and clock sequence; the state is the last key's time."""
+
+    def __init__(self, layout: NodeLayout, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        drawn = writer.draw_number(8) if writer.guids is None else 0
+        # The starts are counted in 14 bits, below the variant.
+        self._end = 2 << 62 | (drawn + (writer.process.boot << 48 if layout.counts_boots else 0)) & (1 << 62) - 1
+        self._end |= _MULTICAST
+        self._last = NEVER
+
+    def fill(self, data: Bytes) -> None:
+        """The next n UUIDs; UsageError before 1582-10-15 and beyond 60 bits."""
+        times = strictly_increasing(self.writer.readings(len(data)) - GREGORIAN, self._last)
+        require_room(self.layout.name, times, (1 << 60) - 1, GREGORIAN_LAST)
+        self._last = int(times[-1]) if len(data) else self._last
+        put_word(data, 0, self.layout.pack(times.view(np.uint64)))
+        put_word(data, 1, np.array([self._end], np.uint64))
+
+
+class NodeLayout(WriterLayout):
+    """Time, clock sequence, node."""
+
+    streams: ClassVar[type[WriterStream[Any]]] = NodeUuids
+    counts_boots: ClassVar[bool] = False
+
+    @abstractmethod
+    def pack(self, times: Words) -> Words:
+        """r0 … r7 as numbers."""
+
+
+class Version1(NodeLayout):
+    """The time's low part first."""
+
+    def pack(self, times: Words) -> Words:
+        """time_low, time_mid, version, time_high."""
+        return pack_v1(times)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The time, the clock sequence and the node; UsageError for keys of another version."""
+        high, low = require_version(self.name, keys, 1)
+        return _decoded(unpack_v1(high), low)
+
+
+class Version6(NodeLayout):
+    """Version 1 with the time's high part first."""
+
+    def pack(self, times: Words) -> Words:
+        """time_high, time_mid, version, time_low."""
+        return pack_front(times, 6)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The time, the clock sequence and the node; UsageError for keys of another version."""
+        high, low = require_version(self.name, keys, 6)
+        return _decoded(unpack_front(high), low)
+
+
+class ServerSequence(NodeUuids):
+    """The keys of one SQL Server since its start."""
+
+    def fill(self, data: Bytes) -> None:
+        """The next n keys: UUIDs as UuidCreateSequential returns them, with the bytes of the first fields reversed."""
+        if self.writer.guids is None:
+            super().fill(data)
+        else:
+            self.writer.base_guids(data)
+        swap_net(data)
+
+
+class NewSequentialId(Version1):
+    """NEWSEQUENTIALID() of one server. The clock sequence that is drawn is that of the process with boot 0."""
+
+    one_counter = True
+    counts_boots = True
+    streams = ServerSequence
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The tick, the clock sequence and the node; UsageError for a key that is no shuffled version 1 UUID."""
+        high, low = read_words(keys, "net")
+        other = (high >> np.uint64(12) & np.uint64(15) != 1) | (low >> np.uint64(62) != 2)
+        refuse_keys(self.name, keys, other, "version and variant are not those of a shuffled UUIDv1")
+        return _decoded(unpack_v1(high), low)
+
+
+class ServerUuids(GuidStream["ServerV1"]):
+    """The keys of one server; the state is the last key's time, the last reading, the clock sequence and the node."""
+
+    def __init__(self, layout: ServerV1, writer: Writer) -> None:
+        super().__init__(layout, writer)
+        self._sequence = self._draw_sequence()
+        self._node = writer.draw_number(6) | _MULTICAST
+        self._last = self._reading = NEVER
+
+    def _draw_sequence(self) -> int:
+        return self.writer.draw_number(2) * _SERVER_SEQUENCES >> 16
+
+    def fill(self, data: Bytes) -> None:
+        """The next n keys; UsageError before 1582-10-15 and beyond 60 bits."""
+        n = len(data)
+        times = self.writer.readings(n) - GREGORIAN
+        # Each step back starts a new sequence of times, whatever the last time was.
+        back = np.flatnonzero(np.diff(times, prepend=self._reading) < 0)
+        low = np.empty(n, np.uint64)
+        self._reading = int(times[-1]) if n else self._reading
+        for step, (start, end) in enumerate(pairwise([0, *back.tolist(), n])):
+            if step:
+                self._sequence = self._draw_sequence()
+                self._last = NEVER
+            times[start:end] = strictly_increasing(times[start:end], self._last)
+            self._last = int(times[end - 1]) if end > start else self._last
+            low[start:end] = (1 << 63) | self._sequence << 48 | self._node
+            require_room(self.layout.name, times[start:end], (1 << 60) - 1, GREGORIAN_LAST)
+        high = pack_v1(times.view(np.uint64))
+        put_word(data, 0, _swapped(high) if self.layout.swapped else high)
+        put_word(data, 1, low)
+
+
+def _swapped(high: Words) -> Words:
+    """time_high, time_mid, time_low as numbers, from time_low, time_mid, time_high."""
+    swapped: Words = high << np.uint64(48) | (high & _MIDDLE) << np.uint64(16) | high >> np.uint64(32)
+    return swapped
+
+
+def _unswapped(high: Words) -> Words:
+    unswapped: Words = high << np.uint64(32) | high >> np.uint64(16) & _MIDDLE | high >> np.uint64(48)
+    return unswapped
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerV1(WriterLayout):
+    """One server's `UUID()`; `swapped` holds the bytes as `UUID_TO_BIN(u, 1)` stores them."""
+
+    streams = ServerUuids
+    swapped: bool = False
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The time, the clock sequence and the node, as numbers; UsageError for a key of another form."""
+        if not self.swapped:
+            high, low = require_version(self.name, keys, 1)
+            return _decoded(unpack_v1(high), low)
+        high, low = read_words(keys)
+        other = (high >> np.uint64(60) != 1) | (low >> np.uint64(62) != 2)
+        refuse_keys(self.name, keys, other, "version and variant are not those of a reordered UUIDv1")
+        return _decoded(unpack_v1(_unswapped(high)), low)
+
+
+class TimedV8(GuidLayout):
+    """The time-based example of version 8."""
+
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs."""
+        words(data)[:, 1] = random_half(writer.entropy, len(data))
+        ticks, odd = writer.readings_fine(len(data))
+        times = (ticks - UNIX_EPOCH) * 10 + odd // 10
+        put_word(data, 0, pack_front(times.view(np.uint64), 8))
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The tick, and the 10 ns (0 … 9) beyond it."""
+        times = unpack_front(require_version(self.name, keys, 8)[0]).view(np.int64)
+        return Decoded(times // 10 + UNIX_EPOCH, {"odd_10ns": times % 10})
+
+
+_COUNTED: Final = "more than ten million keys a second run ahead of the clock"
+_NODE: Final = {"Q": "clock sequence, random for each stream", "N": "node, random for each stream, multicast bit set"}
+_V1: Final = "L32 M16 V4:1 H12 X2:2 Q14 N48"
+_SWAPPED: Final = "V4:1 H12 M16 L32 X2:2 Q14 N48"
+_V1_TIME: Final = {"L": "time, bits 31 to 0", "M": "time, bits 47 to 32", "H": "time, bits 59 to 48"}
+
+
+def _server(diagram: str, caveat: str) -> Description:
+    return Description(
+        diagram,
+        {
+            **_V1_TIME,
+            "Q": "clock sequence, random after each server start and each step back of its clock",
+            "N": "node: a server's network address, here random for each stream, multicast bit set",
+        },
+        within="forward",
+        across="by time",
+        uniqueness="process",
+        time=_TIME,
+        steady="QN",
+        caveats=(caveat, "order is strict within one server, under one mutex"),
+    )
+
+
+LAYOUTS = (
+    Version1(
+        "uuid-v1",
+        "100 ns since 1582 with the low bits first, clock sequence, random node",
+        "RFC 9562 §5.1",
+        order="mysql-swap",
+        description=Description(
+            _V1,
+            {**_V1_TIME, **_NODE},
+            within="always",
+            across="by time",
+            uniqueness="process",
+            process="QN",
+            time=_TIME,
+            caveats=("in plain byte order it starts again every 429 s: store it by UUID_TO_BIN(u, 1)", _COUNTED),
+        ),
+    ),
+    Version6(
+        "uuid-v6",
+        "UUIDv1 with the high bits of its time first",
+        "RFC 9562 §5.6",
+        order="rfc",
+        description=Description(
+            "T48 V4:6 L12 X2:2 Q14 N48",
+            {"T": "time, bits 59 to 12", "L": "time, bits 11 to 0", **_NODE},
+            within="always",
+            across="by time",
+            uniqueness="process",
+            time=_TIME,
+            caveats=(_COUNTED,),
+        ),
+    ),
+    TimedV8(
+        "uuid-v8-time",
+        "The RFC's example of UUIDv8: 60 bits of 10 ns since 1970, then 62 random bits",
+        "RFC 9562 §B.1",
+        order="rfc",
+        description=Description(
+            "T48 V4:8 L12 X2:2 R62",
+            {"T": "10 ns since 1970, bits 59 to 12", "L": "bits 11 to 0"},
+            within="by time",
+            across="by time",
+            time=Timestamp("10 ns since 1970", UNIX_EPOCH, _V8_LAST, 1),
+            caveats=("keys of one reading come in no order",),
+        ),
+    ),
+    ServerV1(
+        "mariadb-uuid-v1",
+        "MariaDB's UUID(): UUIDv1 of the server, which its uuid type stores time first",
+        "github.com/MariaDB/server mysys/my_uuid.c",
+        order="mysql-swap",
+        description=_server(_V1, "in plain byte order (CHAR(36), BINARY(16)) it starts again every 429 s"),
+    ),
+    ServerV1(
+        "mysql-uuid",
+        "MySQL's UUID(): UUIDv1 of the server, for UUID_TO_BIN(UUID(), 1)",
+        "MySQL manual, UUID() and UUID_TO_BIN(); sql/item_func.cc",
+        order="mysql-swap",
+        description=_server(_V1, "in plain byte order (CHAR(36), UUID_TO_BIN(u)) it starts again every 429 s"),
+    ),
+    ServerV1(
+        "percona-ordered-uuid",
+        "UUIDv1 with the high bits of its time first, as UUID_TO_BIN(UUID(), 1) and Percona's ordered_uuid() store it",
+        "Percona, store UUID in an optimized way (2014); MySQL manual, UUID_TO_BIN()",
+        order="rfc",
+        swapped=True,
+        description=_server(
+            "V4:1 H12 M16 L32 X2:2 Q14 N48", "not a UUID of any version: only BINARY(16) should hold it"
+        ),
+    ),
+    NewSequentialId(
+        "newsequentialid",
+        "SQL Server NEWSEQUENTIALID, made by the client: a shuffled UUIDv1 of one server",
+        "SQL Server; David Browne, How to Generate Sequential GUIDs for SQL Server in .NET, 2012",
+        order="mssql",
+        description=Description(
+            "A8 B8 C8 D8 M16 H8 V4:1 H4 X2:2 S14 N48",
+            {
+                "A": "time bits 7 … 0",
+                "B": "time bits 15 … 8",
+                "C": "time bits 23 … 16",
+                "D": "time bits 31 … 24",
+                "M": "time bits 47 … 32, the two bytes swapped",
+                "H": "time bits 55 … 48, then 59 … 56 after the version",
+                "S": "clock sequence: drawn once, and one more at each start of the machine",
+                "N": "node: the server's network card, or random",
+            },
+            within="always",
+            uniqueness="process",
+            time=_TIME,
+            caveats=(
+                "a server makes the keys of all its clients from one counter: several streams stand for several "
+                "servers, and each inserts at its own place of the index",
+                "on another machine, or with another network card, keys go to another place, possibly a lower one; "
+                "after a restart of the same machine they go on above, until 14 bits of starts are used up",
+                "SQL Server makes them only as a DEFAULT; on Linux its time starts at a random value",
+                "stored as .NET's bytes, order breaks every 429 s",
+            ),
+        ),
+    ),
+)

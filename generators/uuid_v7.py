@@ -1,0 +1,399 @@
+"""UUID version 7 (RFC 9562 §5.7): plain, by the methods of §6.2 that ascend in a millisecond, and as servers make it.
+
+Byte maps (T Unix milliseconds, big-endian, in r0 … r5 of all; 7 the version, X the variant bits 10, R random):
+
+uuid-v7, dotnet-v7         r6 r7 7, R12   r8 … r15 X, R62
+uuid-v7-counter            r6 r7 7, C12   r8 … r15 X, R62     method 1: C a counter of fixed length
+uuid-v7-monotonic-random   r6 r7 7, M12   r8 … r15 X, M62     method 2: M one number of 74 bits that grows at random
+uuid-v7-precise            r6 r7 7, S12   r8 … r15 X, R62     method 3: S the millisecond's fraction in 1/4096
+postgresql-uuidv7          r6 r7 7, S12   r8 … r15 X, R62     S as in method 3
+mariadb-uuid-v7            r6 r7 7, C12   r8 … r15 X, R62     C = 4 · microseconds + counter, 0 … 3,999
+
+dotnet-v7 is .NET 9's `Guid.CreateVersion7`: R is a base GUID, `Guid.NewGuid` or the stream's `guids`. With random base
+GUIDs the keys are those of `uuid-v7`. Npgsql's `NpgsqlSequentialGuidValueGenerator` has called it since 2025-07. An
+instant is a DateTimeOffset, so years 1970 … 9999.
+
+Method 1: the first key of a millisecond draws C from 11 bits, so that its first bit is 0 and guards against overflow.
+Each further key adds one, also when the clock steps back; an overflow moves the time ahead.
+Method 2: the first key of a millisecond draws the low 73 bits of M; each further key adds 1 … 2³². M does not overflow
+below 2⁴⁰ keys a millisecond. Both methods ascend strictly in a stream, whatever the clock does.
+Method 3: S = floor(nanoseconds in the millisecond · 4096 / 10⁶). Keys of one step of 244 ns come in no order, and keys
+after a step back of the clock are below earlier ones.
+
+These layouts take 16 bytes of entropy a key and overwrite those that are not random: method 1 draws C from r6 r7;
+method 2 draws M from r6 … r15, and the growth minus one from r0 … r3. The servers' take 8 bytes a key, r8 … r15.
+
+postgresql-uuidv7 (src/backend/utils/adt/uuid.c, REL_18): each backend keeps the last key's nanoseconds; the next key
+has max(now, last + 245), where 245 ns is one step of S. Backends share nothing, so their keys interleave. On macOS and
+with MSVC the step is 977 ns and the low two bits of S are random; this is not replicated. Nanoseconds are 64 bits,
+signed: to 2262-04-11. `uuid_extract_timestamp` reads the millisecond, and so does `decode`.
+
+mariadb-uuid-v7 (plugin/type_uuid/sql_type_uuid_v7.h): tv = max(last + 1, 4 · microseconds), under one mutex of the
+server; T is tv / 4000 and C the remainder. A stream stands for a server of its own: several streams repeat each
+other's tv, as several servers do.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from keybench.generators.core.bits import (
+    RAND_B,
+    VARIANT,
+    Words,
+    put_u48,
+    put_word,
+    random_half,
+    refuse_keys,
+    require_version,
+    stamp_version,
+    ticks_of_v7,
+    words,
+)
+from keybench.generators.core.clock import (
+    DATETIME_LAST,
+    TICKS_PER_MS,
+    UNIX_48_BIT_LAST,
+    UNIX_48_BIT_SPAN,
+    UNIX_EPOCH,
+    UNIX_MILLISECONDS,
+    Ticks,
+)
+from keybench.generators.core.counters import NEVER, Starts, count_runs, new_maxima, require_room, strictly_increasing
+from keybench.generators.core.description import Ascent, Description, Timestamp
+from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout
+from keybench.model.keys import Bytes, Ints, Keys
+
+_SEED: Final = 0x7FF
+_NS_PER_MS: Final = 1_000_000
+_POSTGRESQL_STEP: Final = _NS_PER_MS // 4096 + 1
+_POSTGRESQL_LAST_NS: Final = (1 << 63) - (1 << 48)
+_POSTGRESQL_LAST: Final = UNIX_EPOCH + _POSTGRESQL_LAST_NS // 100
+_MARIADB_PER_MS: Final = 4_000
+
+
+def put_v7(data: Bytes, values: Ints) -> None:
+    """Overwrites r0 … r7 with version 7; `values` holds 48 bits of milliseconds, then the 12 bits after the version."""
+    # Adding the bits above the last 12 fifteen times moves them up by four.
+    high = values & ~0xFFF
+    high *= 15
+    high += values
+    high |= 7 << 12
+    put_word(data, 0, high)
+
+
+def sub_milliseconds(milliseconds: Ints, nanoseconds: Ints) -> Ints:
+    """Values for `put_v7`: the milliseconds, and the nanoseconds within each in steps of 1/4096 ms."""
+    values = nanoseconds << 12
+    values //= _NS_PER_MS
+    values |= milliseconds << 12
+    return values
+
+
+def _read(layout: str, keys: Keys) -> tuple[Ticks, Ints, Ints]:
+    """The millisecond's ticks, the next 12 bits and the last 62; UsageError for a key that is no UUIDv7."""
+    high, low = require_version(layout, keys, 7)
+    return ticks_of_v7(high), (high & np.uint64(0xFFF)).view(np.int64), (low & RAND_B).view(np.int64)
+
+
+class Version7(GuidLayout):
+    """A base GUID overwritten with the millisecond, version and variant."""
+
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs."""
+        writer.base_guids(data)
+        put_u48(data, 0, writer.unix_milliseconds(len(data)))
+        stamp_version(data, 7)
+
+    def one_call(self) -> OneCall:
+        """One UUID over a random GUID."""
+        return OneCall(_one, base_guid=True)
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond; UsageError for a key of another version or variant."""
+        return Decoded(_read(self.name, keys)[0])
+
+
+def _one(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
+    high = np.uint64((tick - UNIX_EPOCH) // TICKS_PER_MS) << np.uint64(16)
+    return high | first & np.uint64(0xFFF) | np.uint64(0x7000), last
+
+
+class CountedV7(GuidStream["Counted"]):
+    """Method 1; the state is the last key's millisecond and counter, as one number."""
+
+    _last = NEVER << 12
+
+    def fill(self, data: Bytes) -> None:
+        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        self.writer.entropy.fill(data)
+        drawn = data.view(">u8")[:, 0]
+
+        def seeds(starts: Starts) -> Ints:
+            return (drawn if len(starts) == len(drawn) else drawn[starts]).astype(np.int64) & _SEED
+
+        values, _ = count_runs(self.writer.unix_milliseconds(len(data)), self._last, 12, seeds)
+        require_room(self.layout.name, values, (1 << 60) - 1, UNIX_48_BIT_LAST)
+        self._last = int(values[-1]) if len(data) else self._last
+        stamp_version(data, 7)
+        put_v7(data, values)
+
+
+class Counted(WriterLayout):
+    """Method 1 of §6.2."""
+
+    streams = CountedV7
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond and the counter."""
+        ticks, counter, _ = _read(self.name, keys)
+        return Decoded(ticks, {"counter": counter})
+
+
+class GrowingV7(GuidStream["Growing"]):
+    """Method 2; the state is the last key's milliseconds, and M as its first 12 and its last 62 bits."""
+
+    _last = (NEVER, 0, 0)
+
+    def fill(self, data: Bytes) -> None:
+        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        self.writer.entropy.fill(data)
+        milliseconds = self.writer.unix_milliseconds(len(data))
+        if not len(data):
+            return
+        high, low = (word.astype(np.uint64) for word in data.view(">u8").T)
+        first = new_maxima(milliseconds, self._last[0])
+        if first.all():
+            times, rand_a, grown = milliseconds, high.view(np.int64) & _SEED, low & RAND_B
+        else:
+            times, rand_a, grown = self._grow(milliseconds, np.flatnonzero(first), high, low)
+        self._last = (int(times[-1]), int(rand_a[-1]), int(grown[-1]))
+        put_v7(data, times << 12 | rand_a)
+        put_word(data, 1, grown | VARIANT)
+
+    def _grow(self, milliseconds: Ints, starts: Starts, high: Words, low: Words) -> tuple[Ints, Ints, Words]:
+        """Milliseconds, M's first 12 bits and M's last 62 bits, where some keys add to the one before."""
+        growth = (high >> np.uint64(32)) + np.uint64(1)
+        growth[starts] = 0
+        grown = np.cumsum(growth)
+        lengths = np.diff(starts, prepend=0, append=len(milliseconds))
+        heads = np.concatenate([np.array([self._last[2]], np.uint64), (low[starts] & RAND_B) - grown[starts]])
+        # A head below zero wraps around, and the sum wraps back: only differences matter.
+        grown += np.repeat(heads, lengths)
+        tops = np.concatenate([[self._last[1]], high[starts].view(np.int64) & _SEED])
+        rand_a = np.repeat(tops, lengths) + (grown >> np.uint64(62)).view(np.int64)
+        times = np.repeat(np.concatenate([[self._last[0]], milliseconds[starts]]), lengths)
+        grown &= RAND_B
+        return times, rand_a, grown
+
+
+class Growing(WriterLayout):
+    """Method 2 of §6.2."""
+
+    streams = GrowingV7
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond, and the growing number's first 12 and last 62 bits."""
+        ticks, high, low = _read(self.name, keys)
+        return Decoded(ticks, {"number_high": high, "number_low": low})
+
+
+class Precise(GuidLayout):
+    """Method 3 of §6.2."""
+
+    def fill(self, data: Bytes, writer: Writer) -> None:
+        """The next n UUIDs."""
+        writer.entropy.fill(data)
+        ticks, odd = writer.readings_fine(len(data))
+        since = ticks - UNIX_EPOCH
+        milliseconds = since // TICKS_PER_MS
+        stamp_version(data, 7)
+        put_v7(data, sub_milliseconds(milliseconds, (since - milliseconds * TICKS_PER_MS) * 100 + odd))
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The start of the step of 244 ns, rounded down to a tick; field `millisecond`: the millisecond's tick."""
+        ticks, fraction, _ = _read(self.name, keys)
+        return Decoded(ticks + (fraction * TICKS_PER_MS >> 12), {"millisecond": ticks})
+
+
+class PostgreSqlUuids(GuidStream["PostgreSqlV7"]):
+    """The keys of one backend; the state is the last key's nanoseconds."""
+
+    _last = 0
+
+    def fill(self, data: Bytes) -> None:
+        """The next n UUIDs; UsageError before 1970 and beyond 64 bits of nanoseconds."""
+        n = len(data)
+        words(data)[:, 1] = random_half(self.writer.entropy, n)
+        ticks, odd = self.writer.readings_fine(n)
+        used = strictly_increasing((ticks - UNIX_EPOCH) * 100 + odd, self._last, _POSTGRESQL_STEP)
+        require_room(self.layout.name, used, _POSTGRESQL_LAST_NS + _NS_PER_MS, _POSTGRESQL_LAST)
+        self._last = int(used[-1]) if n else self._last
+        milliseconds = used // _NS_PER_MS
+        put_v7(data, sub_milliseconds(milliseconds, used - milliseconds * _NS_PER_MS))
+
+
+class PostgreSqlV7(WriterLayout):
+    """`uuidv7()` of PostgreSQL 18 on Linux; a stream stands for one backend."""
+
+    streams = PostgreSqlUuids
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The millisecond, as `uuid_extract_timestamp` does, and the fraction in 1/4096."""
+        ticks, fraction, _ = _read(self.name, keys)
+        return Decoded(ticks, {"fraction": fraction})
+
+
+class MariaDbUuids(GuidStream["MariaDbV7"]):
+    """The keys of one server; the state is the last key's tv."""
+
+    _last = 0
+
+    def fill(self, data: Bytes) -> None:
+        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        n = len(data)
+        words(data)[:, 1] = random_half(self.writer.entropy, n)
+        values = strictly_increasing((self.writer.readings(n) - UNIX_EPOCH) // 10 * 4, self._last)
+        require_room(self.layout.name, values, (_MARIADB_PER_MS << 48) - 1, UNIX_48_BIT_LAST)
+        self._last = int(values[-1]) if n else self._last
+        milliseconds = values // _MARIADB_PER_MS
+        put_v7(data, milliseconds << 12 | (values - milliseconds * _MARIADB_PER_MS))
+
+
+class MariaDbV7(WriterLayout):
+    """`UUID_v7()` of MariaDB 11.7; a stream stands for one server."""
+
+    streams = MariaDbUuids
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The microsecond, and the counter within it, 0 … 3; UsageError for a fraction that is no such quarter."""
+        ticks, quarters, _ = _read(self.name, keys)
+        refuse_keys(
+            self.name, keys, quarters >= _MARIADB_PER_MS, "its fraction is above 3,999 quarters of a microsecond"
+        )
+        return Decoded(ticks + (quarters >> 2) * 10, {"counter": quarters & 3})
+
+
+_SORTED_BY_ITS_END: Final = "random to SQL Server's uniqueidentifier, which sorts by the end"
+_NO_ORDER: Final = "keys of one millisecond come in no order"
+_AHEAD: Final = "more than four million keys a second run ahead of the clock"
+_FRACTION: Final = {"S": "the millisecond's fraction, in 1/4096"}
+
+
+def _description(
+    diagram: str, legend: dict[str, str], within: Ascent, *caveats: str, time: Timestamp = UNIX_MILLISECONDS
+) -> Description:
+    return Description(
+        diagram,
+        {"T": "milliseconds since 1970", **legend},
+        within=within,
+        across="by time",
+        time=time,
+        random="R" if "R" in diagram else "",
+        caveats=(*caveats, _SORTED_BY_ITS_END),
+    )
+
+
+LAYOUTS = (
+    Version7(
+        "uuid-v7",
+        "48-bit Unix milliseconds, then 74 random bits, no counter",
+        "RFC 9562 §5.7",
+        order="rfc",
+        description=_description("T48 V4:7 R12 X2:2 R62", {}, "by time", _NO_ORDER),
+    ),
+    Version7(
+        "dotnet-v7",
+        ".NET 9 Guid.CreateVersion7, also Npgsql's: a NewGuid with Unix milliseconds over its first six bytes",
+        "github.com/dotnet/runtime Guid.cs; github.com/npgsql/efcore.pg NpgsqlSequentialGuidValueGenerator",
+        order="rfc",
+        aliases=("dotnet-createversion7", "npgsql-sequential"),
+        description=_description(
+            "T48 V4:7 R12 X2:2 R62",
+            {},
+            "by time",
+            _NO_ORDER,
+            time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN),
+        ),
+    ),
+    Counted(
+        "uuid-v7-counter",
+        "UUIDv7 by §6.2 method 1: milliseconds, a 12-bit counter that starts at random, 62 random bits",
+        "RFC 9562 §5.7, §6.2 method 1",
+        order="rfc",
+        description=_description(
+            "T48 V4:7 C12 X2:2 R62",
+            {"C": "counter; it starts at a random number below 2,048 in each millisecond"},
+            "always",
+            "more than 2,048 to 4,096 keys a millisecond run ahead of the clock",
+        ),
+    ),
+    Growing(
+        "uuid-v7-monotonic-random",
+        "UUIDv7 by §6.2 method 2: milliseconds, then 74 bits that grow by random steps within each",
+        "RFC 9562 §5.7, §6.2 method 2",
+        order="rfc",
+        description=_description(
+            "T48 V4:7 M12 X2:2 N62",
+            {
+                "M": "first 12 bits of a number: random in each millisecond's first key, with a leading 0",
+                "N": "its last 62 bits; the number grows by 1 to 2^32 from key to key of one millisecond",
+            },
+            "always",
+            "only 32 bits of the next key of the same millisecond are unknown",
+        ),
+    ),
+    Precise(
+        "uuid-v7-precise",
+        "UUIDv7 by §6.2 method 3: milliseconds and their fraction in 1/4096, then 62 random bits",
+        "RFC 9562 §5.7, §6.2 method 3",
+        order="rfc",
+        description=_description(
+            "T48 V4:7 S12 X2:2 R62",
+            _FRACTION,
+            "by time",
+            "keys of one step of 244 ns come in no order",
+            time=Timestamp("steps of 244 ns since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, 4),
+        ),
+    ),
+    PostgreSqlV7(
+        "postgresql-uuidv7",
+        "PostgreSQL 18's uuidv7(): milliseconds and their 4096ths, strictly ascending in each backend",
+        "github.com/postgres/postgres src/backend/utils/adt/uuid.c (REL_18)",
+        order="rfc",
+        description=_description(
+            "T48 V4:7 S12 X2:2 R62",
+            _FRACTION,
+            "always",
+            "each backend has its own time: keys of several connections interleave within steps of 244 ns",
+            _AHEAD,
+            time=Timestamp(
+                "milliseconds since 1970", UNIX_EPOCH, _POSTGRESQL_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN
+            ),
+        ),
+    ),
+    MariaDbV7(
+        "mariadb-uuid-v7",
+        "MariaDB 11.7's UUID_v7(): milliseconds, then quarter microseconds, strictly ascending in each server",
+        "github.com/MariaDB/server plugin/type_uuid/sql_type_uuid_v7.h",
+        order="rfc",
+        description=_description(
+            "T48 V4:7 C12 X2:2 R62",
+            {"C": "4 · microseconds within it, plus a counter"},
+            "always",
+            "order is strict within one server, under one mutex",
+            _AHEAD,
+            # 96 of the 4,096 values of the field C are refused.
+            time=Timestamp(
+                "microseconds since 1970",
+                UNIX_EPOCH,
+                UNIX_48_BIT_LAST,
+                10,
+                span=UNIX_48_BIT_SPAN * 4_096 // _MARIADB_PER_MS,
+            ),
+        ),
+    ),
+)
