@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from keybench.generators.core.single import extract_shard as extract_shard
+    from keybench.generators.core.single import for_database as for_database
     from keybench.generators.core.single import new as new
     from keybench.generators.core.single import timestamp as timestamp
-    from keybench.generators.for_database import for_database as for_database
 
 __all__ = ["extract_shard", "for_database", "new", "timestamp"]
 
 
 def __getattr__(name: str) -> object:
     """Imports them when they are used, because importing any module of this package imports this one."""
-    if name in {"new", "extract_shard", "timestamp"}:
-        from keybench.generators.core import single
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from keybench.generators.core import single
 
-        return getattr(single, name)
-    if name == "for_database":
-        from keybench.generators.for_database import for_database
-
-        return for_database
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(single, name)

@@ -232,7 +232,6 @@ LAYOUTS = (
         "marten",
         "Marten / JasperFx CombGuidIdGeneration: a random GUID whose first six bytes are Unix milliseconds",
         _SOURCE,
-        order="rfc",
         aliases=("jasperfx", "marten-comb"),
         description=Description(
             "T48 V4:4 R12 X2:2 R62",
@@ -275,7 +274,6 @@ LAYOUTS = (
         "pomelo-mysql",
         "Pomelo EF Core provider for MySQL: 64 bits of ticks around version and variant, then 56 random bits",
         _POMELO_SOURCE,
-        order="rfc",
         aliases=("pomelo",),
         description=_description("T48 V4:4 T12 X4:8 T4 R56", "ticks since 0001-01-01", 1),
     ),

@@ -71,7 +71,6 @@ LAYOUTS = (
         "oracle-sys-guid",
         "Oracle's SYS_GUID() on Linux: a counter of the session first, then process and host",
         "ksun-oracle, Oracle SYS_GUID composition (2023), found by observation",
-        order="rfc",
         description=Description(
             "C48 P16 E16:e063 H32 U16",
             {

@@ -258,7 +258,6 @@ LAYOUTS = (
         "tvondra-sequence",
         "sequential-uuids: 16-bit number of a block of 65,536 sequence values, then random (version 4)",
         _SOURCE + " uuid_sequence_nextval",
-        order="rfc",
         size=65_536,
         count=65_536,
         description=Description(
@@ -273,7 +272,6 @@ LAYOUTS = (
         "tvondra-time",
         "sequential-uuids: 16-bit number of the minute, then random (version 4)",
         _SOURCE + " uuid_time_nextval",
-        order="rfc",
         size=60,
         count=65_536,
         description=Description(

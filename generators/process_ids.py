@@ -335,7 +335,6 @@ LAYOUTS = (
         "objectid",
         "MongoDB's ObjectId, 12 bytes: seconds, five random bytes of the process, a 24-bit counter",
         "MongoDB specifications, bson-objectid",
-        order="rfc",
         kind="bytes",
         description=_description("T32 P40 C24", {**_LEGEND, "P": "random, the same in all keys of a process"}),
     ),
@@ -343,7 +342,6 @@ LAYOUTS = (
         "xid",
         "xid, 12 bytes: seconds, machine, process id, a 24-bit counter",
         "github.com/rs/xid",
-        order="rfc",
         kind="bytes",
         description=_description("T32 M24 P16 C24", _XID, "containers with one machine name and process id can repeat"),
     ),
@@ -351,7 +349,6 @@ LAYOUTS = (
         "xid-text",
         "xid as 20 characters of base 32",
         "github.com/rs/xid",
-        order="rfc",
         kind="text",
         description=_description(
             "K20",
@@ -364,7 +361,6 @@ LAYOUTS = (
         "hotguid",
         "HotGuid: seconds, machine, process, counter, and a 32-bit shard at the end",
         f"{_SOURCE} HotGuidGenerator",
-        order="rfc",
         description=_hotguid_description("T32 M16 P8 M8 P8 C24 S32", "", _SHARD_FIRST.format("hotguid")),
     ),
     HotGuid(
@@ -379,7 +375,6 @@ LAYOUTS = (
         "hotguid-documented",
         "HotGuid as documented: seconds, five random bytes a process, counter with a random start, 32-bit shard",
         f"keybench, after the documentation of {_SOURCE}",
-        order="rfc",
         description=_hotguid_description(
             "T32 P40 C24 S32", "", _SHARD_FIRST.format("hotguid-documented"), documented=True
         ),

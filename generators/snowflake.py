@@ -212,7 +212,6 @@ class Tsid(Flake):
 
 
 _CHARACTERS: Final = 13
-_TEN_MS: Final = 10 * TICKS_PER_MS
 _REFUSES: Final = "makes no key while the clock is behind its last reading: an error, as upstream"
 _WAITS: Final = "4,096 keys a millisecond for each worker; if faster, upstream waits, and here the time runs ahead"
 _TIME_AND_SIGN: Final = "first bit of the time, the sign of a bigint"
@@ -244,7 +243,6 @@ def _flake(
         name,
         summary,
         source,
-        order="rfc",
         kind="int",
         epoch=epoch,
         quantum=quantum,
@@ -359,7 +357,7 @@ LAYOUTS = (
         (39, 16, 8),
         {"S": "sequence, from 0 in each 10 ms", "W": "machine (Process.index)"},
         "256 keys in 10 ms for each machine; if faster, upstream sleeps, and here the time runs ahead",
-        quantum=_TEN_MS,
+        quantum=10 * TICKS_PER_MS,
         sign="sign",
         within="always",
         kind=Sonyflake,
@@ -384,15 +382,9 @@ LAYOUTS = (
         "flakeid",
         "Boundary's flake, 16 bytes: 64-bit milliseconds, 48-bit worker, 16-bit sequence",
         "github.com/boundary/flake flake_server.erl",
-        order="rfc",
         description=Description(
             "Z16:0 T48 W48 S16",
-            {
-                "Z": "first bits of the time",
-                "T": "milliseconds since 1970",
-                "W": "worker id (Process.index)",
-                "S": "sequence, from 0 in each millisecond",
-            },
+            {"Z": "first bits of the time", "T": "milliseconds since 1970", **_WORKERS},
             within="forward",
             across="by time",
             uniqueness="worker id",

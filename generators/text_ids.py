@@ -274,7 +274,6 @@ LAYOUTS = (
         "ksuid",
         "KSUID as 20 bytes: 32-bit seconds, then 128 random bits",
         "github.com/segmentio/ksuid",
-        order="rfc",
         kind="bytes",
         description=Description(
             "T32 R128", {"T": _T}, within="by time", across="by time", time=_TIME, caveats=(_NO_ORDER,)
@@ -284,7 +283,6 @@ LAYOUTS = (
         "ksuid-text",
         "KSUID as 27 characters of base 62",
         "github.com/segmentio/ksuid",
-        order="rfc",
         kind="text",
         description=Description(
             "K27",
@@ -301,7 +299,6 @@ LAYOUTS = (
         "pushid",
         "Firebase's push ID, 20 characters: milliseconds, then 72 random bits that count up within a millisecond",
         "Firebase blog, the 2^120 ways to ensure unique identifiers; its gist",
-        order="rfc",
         kind="text",
         description=Description(
             "T8 N12",

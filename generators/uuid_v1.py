@@ -321,7 +321,6 @@ LAYOUTS = (
         "uuid-v6",
         "UUIDv1 with the high bits of its time first",
         "RFC 9562 §5.6",
-        order="rfc",
         description=Description(
             "T48 V4:6 L12 X2:2 Q14 N48",
             {"T": "time, bits 59 to 12", "L": "time, bits 11 to 0", **_NODE},
@@ -336,7 +335,6 @@ LAYOUTS = (
         "uuid-v8-time",
         "The RFC's example of UUIDv8: 60 bits of 10 ns since 1970, then 62 random bits",
         "RFC 9562 §B.1",
-        order="rfc",
         description=Description(
             "T48 V4:8 L12 X2:2 R62",
             {"T": "10 ns since 1970, bits 59 to 12", "L": "bits 11 to 0"},
@@ -364,7 +362,6 @@ LAYOUTS = (
         "percona-ordered-uuid",
         "UUIDv1 with the high bits of its time first, as UUID_TO_BIN(UUID(), 1) and Percona's ordered_uuid() store it",
         "Percona, store UUID in an optimized way (2014); MySQL manual, UUID_TO_BIN()",
-        order="rfc",
         swapped=True,
         description=_server(
             "V4:1 H12 M16 L32 X2:2 Q14 N48", "not a UUID of any version: only BINARY(16) should hold it"

@@ -302,14 +302,12 @@ LAYOUTS = (
         "uuid-v7",
         "48-bit Unix milliseconds, then 74 random bits, no counter",
         "RFC 9562 §5.7",
-        order="rfc",
         description=_description("T48 V4:7 R12 X2:2 R62", {}, "by time", _NO_ORDER),
     ),
     Version7(
         "dotnet-v7",
         ".NET 9 Guid.CreateVersion7, also Npgsql's: a NewGuid with Unix milliseconds over its first six bytes",
         "github.com/dotnet/runtime Guid.cs; github.com/npgsql/efcore.pg NpgsqlSequentialGuidValueGenerator",
-        order="rfc",
         aliases=("dotnet-createversion7", "npgsql-sequential"),
         description=_description(
             "T48 V4:7 R12 X2:2 R62",
@@ -323,7 +321,6 @@ LAYOUTS = (
         "uuid-v7-counter",
         "UUIDv7 by §6.2 method 1: milliseconds, a 12-bit counter that starts at random, 62 random bits",
         "RFC 9562 §5.7, §6.2 method 1",
-        order="rfc",
         description=_description(
             "T48 V4:7 C12 X2:2 R62",
             {"C": "counter; it starts at a random number below 2,048 in each millisecond"},
@@ -335,7 +332,6 @@ LAYOUTS = (
         "uuid-v7-monotonic-random",
         "UUIDv7 by §6.2 method 2: milliseconds, then 74 bits that grow by random steps within each",
         "RFC 9562 §5.7, §6.2 method 2",
-        order="rfc",
         description=_description(
             "T48 V4:7 M12 X2:2 N62",
             {
@@ -350,7 +346,6 @@ LAYOUTS = (
         "uuid-v7-precise",
         "UUIDv7 by §6.2 method 3: milliseconds and their fraction in 1/4096, then 62 random bits",
         "RFC 9562 §5.7, §6.2 method 3",
-        order="rfc",
         description=_description(
             "T48 V4:7 S12 X2:2 R62",
             _FRACTION,
@@ -363,7 +358,6 @@ LAYOUTS = (
         "postgresql-uuidv7",
         "PostgreSQL 18's uuidv7(): milliseconds and their 4096ths, strictly ascending in each backend",
         "github.com/postgres/postgres src/backend/utils/adt/uuid.c (REL_18)",
-        order="rfc",
         description=_description(
             "T48 V4:7 S12 X2:2 R62",
             _FRACTION,
@@ -379,7 +373,6 @@ LAYOUTS = (
         "mariadb-uuid-v7",
         "MariaDB 11.7's UUID_v7(): milliseconds, then quarter microseconds, strictly ascending in each server",
         "github.com/MariaDB/server plugin/type_uuid/sql_type_uuid_v7.h",
-        order="rfc",
         description=_description(
             "T48 V4:7 C12 X2:2 R62",
             {"C": "4 · microseconds within it, plus a counter"},

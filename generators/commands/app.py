@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from keybench import cli
-from keybench.generators.commands.columns import BY_NAME
 
 app = cli.application(
     name="generators", help="Key layouts: choose one, look at its bits, make keys, read a key.", no_args_is_help=True
@@ -19,7 +18,11 @@ app = cli.application(
 def list_layouts(
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="One layout, shown in full; else all.")] = "",
     on: Annotated[
-        str, typer.Option(help=f"Only layouts that ascend in this column: {', '.join(BY_NAME)}, or a byte order.")
+        str,
+        typer.Option(
+            help="Only layouts that ascend in this column: postgresql, mysql, sqlite, text, net, oracle, mssql, "
+            "mysql-swap, mariadb, or a byte order."
+        ),
     ] = "",
     kind: Annotated[str, typer.Option(help="Only keys of this kind: uuid, bytes, text, int.")] = "",
     as_json: cli.AsJson = False,
@@ -53,7 +56,7 @@ def show(
 
       python -m generators show rt-comb-sql
     """
-    from keybench.generators.commands.show import print_layout
+    from keybench.generators.commands.list import print_layout
 
     print_layout(name, as_json=as_json)
 

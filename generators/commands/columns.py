@@ -1,42 +1,82 @@
-"""The columns that `list` and `show` know: what people call them, the order in which they sort, and what they are."""
+"""In which columns a layout ascends: the byte orders of columns, and what a layout declares.
+
+A layout declares the one order that it was made for. It ascends in others too, if they compare the same bytes first:
+HotGuid's seconds come first in two more of them. The tests make keys of every layout and look.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Literal
 
-if TYPE_CHECKING:  # numpy comes with them, and --help needs this module
-    from keybench.model.keys import Order
+from keybench.generators.core.description import Ascent
+from keybench.generators.core.layout import Layout
+from keybench.model.byteorder import accepts_all, ascend_alike
+from keybench.model.keys import Order
 
-ORDERS: Final[tuple[Order, ...]] = ("rfc", "net", "mssql", "mysql-swap", "mariadb")
+ORDERS: Final[Mapping[Order, tuple[str, str, str]]] = {
+    "rfc": ("uuid,", "text", "PostgreSQL uuid; CHAR(36), BINARY(16), RAW(16) and BLOB with the bytes of the text"),
+    "net": (".NET", "bytes", "RAW(16), BINARY(16) and BLOB with the bytes that .NET's clients bind"),
+    "mssql": ("SQL", "Server", "SQL Server uniqueidentifier; binary16-mssql"),
+    "mysql-swap": ("MySQL", "swap", "MySQL BINARY(16) filled by UUID_TO_BIN(u, 1)"),
+    "mariadb": ("Maria", "uuid", "MariaDB uuid"),
+}
+"""The heading of each order in the list, in two lines, and the columns that sort by it."""
 
 BY_NAME: Final[Mapping[str, Order]] = {
     "postgresql": "rfc",
     "mysql": "rfc",
     "sqlite": "rfc",
     "text": "rfc",
-    "net": "net",
     "oracle": "net",
-    "mssql": "mssql",
-    "mysql-swap": "mysql-swap",
-    "mariadb": "mariadb",
+    **{order: order for order in ORDERS},
 }
-"""The order of a column by the name that people use; the orders' own names are accepted too."""
+"""The order of a column by the name that people use."""
 
-DESCRIPTIONS: Final[Mapping[Order, str]] = {
-    "rfc": "PostgreSQL uuid; CHAR(36), BINARY(16), RAW(16) and BLOB with the bytes of the text",
-    "net": "RAW(16), BINARY(16) and BLOB with the bytes that .NET's clients bind",
-    "mssql": "SQL Server uniqueidentifier; binary16-mssql",
-    "mysql-swap": "MySQL BINARY(16) filled by UUID_TO_BIN(u, 1)",
-    "mariadb": "MariaDB uuid",
-}
-"""The columns that sort by each order."""
+Within = Literal["strictly", "by time", "no", "refused"]
+"""Each key above the one before; each time quantum; neither; the column refuses some of the keys."""
 
-HEADINGS: Final[Mapping[Order, tuple[str, str]]] = {
-    "rfc": ("uuid,", "text"),
-    "net": (".NET", "bytes"),
-    "mssql": ("SQL", "Server"),
-    "mysql-swap": ("MySQL", "swap"),
-    "mariadb": ("Maria", "uuid"),
+_WITHIN: Final[Mapping[Ascent, Within]] = {
+    "always": "strictly",
+    "forward": "strictly",
+    "by time": "by time",
+    "by block": "by time",
+    "no": "no",
 }
-"""The headings of the list, in two lines."""
+
+
+@dataclass(frozen=True)
+class Ascends:
+    """How keys ascend in one order: those of one process, and whether those of several processes ascend together."""
+
+    within: Within
+    across: bool
+
+
+@cache
+def ascents(layout: Layout) -> Mapping[Order, Ascends]:
+    """How keys ascend in each order, for GUIDs; for other kinds in `rfc` alone.
+
+    MariaDB's `uuid` counts as refusing keys unless the fixed bits rule out all that it refuses.
+    """
+    return {order: _ascends(layout, order) for order in ORDERS if layout.kind == "uuid" or order == "rfc"}
+
+
+def _ascends(layout: Layout, order: Order) -> Ascends:
+    description = layout.description
+    if layout.kind == "uuid" and not accepts_all(*description.fixed(), order):
+        return Ascends("refused", False)
+    if layout.order == "none" or not _alike(layout, order, description.steady + description.process):
+        return Ascends("no", False)
+    return Ascends(_WITHIN[description.within], description.across != "no" and _alike(layout, order, ""))
+
+
+def _alike(layout: Layout, order: Order, steady: str) -> bool:
+    """Whether keys in which the parts with letters in `steady` are the same ascend there as in the layout's order."""
+    if layout.kind != "uuid":
+        return True
+    description = layout.description
+    bits, random = description.fixed(), description.where(description.random)
+    return ascend_alike(layout.order, order, bits, random, description.where(steady))

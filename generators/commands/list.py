@@ -1,4 +1,4 @@
-"""`keybench list layouts`: the layouts to choose from, and in which columns each ascends."""
+"""`keybench list layouts`: the layouts to choose from, and in which columns each ascends; or one layout in full."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from rich.text import Text
 
 from keybench.cli import console, print_json
 from keybench.errors import unknown_name
-from keybench.generators.commands.ascent import Ascends, Within, ascents
-from keybench.generators.commands.columns import BY_NAME, HEADINGS, ORDERS
-from keybench.generators.core.layout import Layout, layouts
+from keybench.generators.commands.columns import BY_NAME, ORDERS, Ascends, Within, ascents
+from keybench.generators.commands.make import key_text
+from keybench.generators.core.clock import TICKS_PER_DAY, TICKS_PER_MS, TICKS_PER_SECOND, SystemClock, iso_text
+from keybench.generators.core.description import Ascent, Description, Uniqueness
+from keybench.generators.core.entropy import AesEntropy
+from keybench.generators.core.layout import Layout, layout, layouts
+from keybench.generators.core.process import Process
+from keybench.model.keys import Kind
 
 _CELL: Final = 7
 _SYMBOLS: Final[Mapping[Within, str]] = {"strictly": "●", "by time": "◐", "no": "·", "refused": "✗"}
@@ -50,13 +55,12 @@ def select(on: str, kind: str) -> list[Layout]:
     """The layouts to list, without duplicates for their aliases."""
     known = list({each.name: each for each in layouts().values()}.values())
     if on:
-        order = BY_NAME.get(on, on)
-        if order not in ORDERS:
-            raise unknown_name("column", on, {*BY_NAME, *ORDERS})
+        if on not in BY_NAME:
+            raise unknown_name("column", on, BY_NAME)
         known = [
             each
             for each in known
-            if (ascends := ascents(each).get(order)) and ascends.within in {"strictly", "by time"}
+            if (ascends := ascents(each).get(BY_NAME[on])) and ascends.within in {"strictly", "by time"}
         ]
     if kind:
         if kind not in (kinds := {each.kind for each in layouts().values()}):
@@ -105,25 +109,157 @@ def entry(heading: str, text: str, width: int, indent: int) -> Iterator[Text]:
 
 def table(listed: Iterable[Layout], width: int) -> Iterator[Text]:
     """One line a layout with its facts and summary; in a narrow terminal the summary follows on lines of its own."""
-    layouts = sorted(listed, key=lambda layout: layout.name)
-    name = max([len(layout.name) for layout in layouts], default=0) + 1
+    ordered = sorted(listed, key=lambda each: each.name)
+    name = max([len(each.name) for each in ordered], default=0) + 1
     facts = name + 9 + _CELL * len(ORDERS)
     wide = width >= facts + 45
     for row in (0, 1):
-        headings = "".join(HEADINGS[order][row].ljust(_CELL) for order in ORDERS)
+        headings = "".join(ORDERS[order][row].ljust(_CELL) for order in ORDERS)
         yield Text(" " * name + ("kind" if row else "").ljust(9) + headings, style="bold")
-    for layout in layouts:
-        ascends = ascents(layout)
-        line = Text(layout.name.ljust(name), style="bold cyan")
-        line.append(kind_and_width(layout).ljust(9), style="default not bold")
+    for each in ordered:
+        ascends = ascents(each)
+        line = Text(each.name.ljust(name), style="bold cyan")
+        line.append(kind_and_width(each).ljust(9), style="default not bold")
         for order in ORDERS:
             cell = symbol(ascends.get(order))
             line.append(cell.ljust(_CELL), style="green not bold" if cell[:1] in "●◐" else "dim not bold")
         room = width - facts if wide else width - 4
-        summary = textwrap.wrap(layout.summary, room)
+        summary = textwrap.wrap(each.summary, room)
         if wide:
             line.append(summary[0], style="default not bold")
             summary = summary[1:]
         yield line
         for more in summary:
             yield Text(" " * (facts if wide else 4) + more, style="default" if wide else "dim")
+
+
+_COLUMNS_OF_KIND: Final[Mapping[Kind, str]] = {
+    "int": "an integer column",
+    "bytes": "a column of bytes",
+    "text": "a text column whose collation is binary",
+}
+_ASCENT: Final[Mapping[Ascent, str]] = {
+    "always": "each key is above all before, even when the clock steps back",
+    "forward": "each key is above all before while the clock does not step back",
+    "by time": "keys of a later quantum are above those of an earlier one; inside a quantum they come in no order",
+    "by block": "keys of a later block are above those of an earlier one; inside a block they come in no order",
+    "no": "in no order",
+}
+_UNIQUE: Final[Mapping[Uniqueness, str]] = {
+    "random": "by its random bits: any number of threads, processes and machines, with nothing to agree on",
+    "process": "by what the key holds of the process; the threads of a process share a generator",
+    "machine": "by what the key holds of the machine: one process a machine, or a number for each (`worker`)",
+    "worker id": "by a number that somebody gives to each process (`worker`)",
+    "plan": "by numbers or names that somebody plans",
+}
+
+
+def print_layout(name: str, *, as_json: bool = False) -> None:
+    """Prints one layout; UsageError for an unknown name."""
+    known = layout(name)
+    stream = known.stream(Process.current(), SystemClock(), AesEntropy.system())
+    sample = key_text(stream.take(1))
+    if as_json:
+        print_json(layout_record(known) | details(known) | {"sample": sample})
+        return
+    out = console()
+    for line in lines(known, sample, out.width):
+        out.print(line)
+
+
+def details(layout: Layout) -> dict[str, Any]:
+    """What `show` adds."""
+    description, time = layout.description, layout.description.time
+    return {
+        "parts": [
+            {"letter": part.letter, "start": part.start, "width": part.width, "value": part.value}
+            for part in description.parts
+        ],
+        "meanings": dict(description.meanings),
+        "within": description.within,
+        "across": description.across,
+        "reads_clock": layout.reads_clock,
+        "random_width": description.random_width,
+        "uniqueness": description.uniqueness,
+        "worker_ids": description.worker_ids,
+        "time": {
+            "unit": time.unit,
+            "first": iso_text(time.first),
+            "last": iso_text(time.last),
+            "outside": time.outside,
+            "resolution_ticks": time.resolution,
+            "period_ticks": time.period,
+        }
+        if time
+        else None,
+        "caveats": list(description.caveats),
+    }
+
+
+def lines(layout: Layout, sample: str, width: int) -> Iterator[Text]:
+    """What the layout is, its bits, its facts, and its caveats."""
+    description = layout.description
+    yield Text(layout.name, style="bold cyan") + Text(f"  {layout.summary}", style="default not bold")
+    yield Text("")
+    yield Text(description.diagram, style="bold")
+    if layout.kind == "uuid":
+        digits = digits_of(description)
+        yield Text("-".join([digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]]), style="bold")
+    yield Text("")
+    for letter, meaning in description.meanings.items():
+        yield from entry(letter, meaning, width, 4)
+    yield Text("")
+    for heading, text in _facts(layout, sample):
+        yield from entry(heading, text, width, 14)
+    if description.caveats:
+        yield Text("")
+        yield Text("Beware", style="bold")
+        for caveat in description.caveats:
+            yield from entry("-", caveat, width, 2)
+
+
+def _facts(layout: Layout, sample: str) -> Iterator[tuple[str, str]]:
+    description, time = layout.description, layout.description.time
+    yield "A key", sample
+    if layout.aliases:
+        yield "Also called", ", ".join(layout.aliases)
+    yield "Source", layout.source
+    yield "Kind", kind_and_width(layout)
+    if time:
+        yield "Time", f"{time.unit}, to {duration(time.resolution)}"
+        yield "From, to", f"{iso_text(time.first)}, {iso_text(time.last)}; outside: {time.outside}"
+        if time.period:
+            yield "Starts again", f"every {duration(time.period)}"
+    yield "Reads clock", layout.reads_clock
+    yield "One process", _ASCENT[description.within]
+    yield "Several", _ASCENT[description.across]
+    ascends = ascents(layout)
+    for order in ORDERS:
+        if order in ascends and ascends[order].within in {"strictly", "by time", "refused"}:
+            verb = "Refused by" if ascends[order].within == "refused" else "Ascends on"
+            yield f"{symbol(ascends[order])} {verb}", _COLUMNS_OF_KIND.get(layout.kind, ORDERS[order][2])
+    if all(one.within in {"no", "refused"} for one in ascends.values()):
+        yield "Ascends on", "no column"
+    unit = "characters" if layout.kind == "text" else "bits"
+    random = description.random_width
+    yield "Random", f"{random} {unit}, new for each key" if random else f"no {unit} are new for each key"
+    last = f"; 0 to {description.worker_ids - 1}" if description.worker_ids else ""
+    yield "Unique", _UNIQUE[description.uniqueness] + last
+
+
+def digits_of(description: Description) -> str:
+    """The hexadecimal digits of a key: the value where all four bits are fixed, else the letter of the first bit."""
+    digits = ""
+    for place in range(0, description.width, 4):
+        part = next(part for part in description.parts if part.start <= place < part.start + part.width)
+        below = part.start + part.width - place - 4
+        digits += part.letter if part.value is None or below < 0 else f"{part.value >> below & 0xF:x}"
+    return digits
+
+
+def duration(ticks: int) -> str:
+    """A span of time as text: 100 ns, 1 ms, 3.33 ms, 1 s, 60 s, 45.5 days."""
+    for unit, name in ((TICKS_PER_DAY, "days"), (TICKS_PER_SECOND, "s"), (TICKS_PER_MS, "ms"), (10, "µs")):
+        if ticks >= unit:
+            return f"{ticks / unit:,.3g} {name}" if ticks < 1000 * unit else f"{ticks / unit:,.0f} {name}"
+    return f"{ticks * 100} ns"

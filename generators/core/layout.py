@@ -117,7 +117,7 @@ class Layout(ABC):
     name: str
     summary: str
     source: str
-    order: Order
+    order: Order = "rfc"
     kind: Kind = "uuid"
     aliases: tuple[str, ...] = ()
     description: Description = field(kw_only=True)

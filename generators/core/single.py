@@ -1,6 +1,6 @@
-"""One key at a time: `new("uuid-v7")`, for programs that use a layout and measure nothing; and `timestamp`, its time.
+"""For programs that use a layout and measure nothing: `new("uuid-v7")`, `timestamp`, `extract_shard`, `for_database`.
 
-This is safe with threads (a process has one locked source for each layout), after a fork (a child starts new sources,
+`new` is safe with threads (a process has one locked source for each layout), after a fork (a child starts new sources,
 with its own process id and entropy), and when the clock steps back: layouts that are unique by their time see the
 highest reading until the clock has passed it. The operating system gives the key of the AES entropy.
 
@@ -10,6 +10,7 @@ The sources are the only global state of this package.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import uuid
 from collections.abc import Callable
@@ -17,11 +18,11 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from keybench.errors import UsageError
+from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.clock import Clock, SystemClock, Ticks, as_datetime
 from keybench.generators.core.entropy import AesEntropy, Entropy
 from keybench.generators.core.layout import Layout, NothingToRead, Sharded, layout, layouts
@@ -214,3 +215,94 @@ def _forget() -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_forget)
+
+
+_JHTODD: Final = {
+    "mssql": "jhtodd-end",
+    "sqlserver": "jhtodd-end",
+    "mysql": "jhtodd-string",
+    "mariadb": "uuid-v7",
+    "postgresql": "jhtodd-string",
+    "postgres": "jhtodd-string",
+    "oracle": "jhtodd-binary",
+    "sqlite": "jhtodd-string",
+}
+"""The layout for each dialect: the milliseconds go where the database's usual column for GUIDs compares first.
+
+This is the rule of the article on jhtodd's SequentialGuid. SQL Server sorts by the end, MySQL and PostgreSQL as the
+text does, Oracle's RAW(16) by the bytes that .NET's clients bind, and so does SQLite with BinaryGUID=True in the URL.
+MariaDB's uuid refuses a quarter of jhtodd's GUIDs and sorts version 7 as text.
+"""
+
+_BINARY_GUID: Final = re.compile(r"[?&;,]\s*binaryguid\s*=\s*(true|yes|on|1)\s*(?=[&;,#]|$)", re.IGNORECASE)
+
+_DRIVERS: Final = {
+    **dict.fromkeys(("sqlite3", "apsw"), "sqlite"),
+    **dict.fromkeys(("psycopg", "psycopg2", "pg8000", "asyncpg"), "postgresql"),
+    **dict.fromkeys(("pymysql", "MySQLdb", "mysql", "mariadb"), "mysql"),
+    **dict.fromkeys(("oracledb", "cx_Oracle"), "oracle"),
+    **dict.fromkeys(("mssql_python", "pymssql", "pytds"), "mssql"),
+}
+"""The dialect that a driver's package serves. Those of MySQL serve MariaDB too."""
+
+_DBMS_NAME: Final = 17
+"""SQL_DBMS_NAME of ODBC's SQLGetInfo."""
+
+
+def for_database(database: object) -> Layout:
+    """The layout for a database: a URL (SQLAlchemy's, as text or object, or JDBC's), a dialect's name, an engine,
+    connection or session of SQLAlchemy, or a connection of a DB-API driver.
+
+    `for_database("postgresql+psycopg://me@db/shop").name` is `jhtodd-string`. Raises UsageError for an unknown dialect
+    or object; the message shows only the dialect or the object's class, never the rest of the URL.
+    """
+    text = _text_of(database).strip()
+    dialect = re.split(r"[+:]", text.lower().removeprefix("jdbc:"), maxsplit=1)[0]
+    if not re.fullmatch(r"[a-z][a-z0-9_-]*", dialect):
+        raise UsageError(
+            "name a database by a dialect, such as postgresql, or by a URL, such as postgresql://me@db/shop."
+        )
+    if dialect not in _JHTODD:
+        raise unknown_name("dialect", dialect, _JHTODD)
+    return layout("jhtodd-binary" if dialect == "sqlite" and _BINARY_GUID.search(text) else _JHTODD[dialect])
+
+
+def _text_of(database: object) -> str:
+    """A URL or a dialect's name."""
+    packages = {cls.__module__.partition(".")[0] for cls in type(database).__mro__}
+    if isinstance(database, str):
+        return database
+    if "sqlalchemy" in packages:
+        return _of_sqlalchemy(database)
+    if "pyodbc" in packages:
+        name = str(database.getinfo(_DBMS_NAME)).casefold()  # type: ignore[attr-defined]
+        return "mssql" if name == "microsoft sql server" else name
+    for package in packages & set(_DRIVERS):
+        dialect = _DRIVERS[package]
+        return "mariadb" if dialect == "mysql" and _is_mariadb(database) else dialect
+    cls = type(database)
+    raise UsageError(
+        f"{cls.__module__}.{cls.__qualname__} names no database that is known here: give a URL, a dialect such as "
+        "postgresql, an engine of SQLAlchemy, or a connection of a DB-API driver."
+    )
+
+
+def _of_sqlalchemy(database: Any) -> str:
+    """An engine, connection or session has a dialect; a pooled connection has the driver's; a URL is one."""
+    if (driver := getattr(database, "driver_connection", None)) is not None:
+        return _text_of(driver)
+    if callable(bind := getattr(database, "get_bind", None)):
+        return _of_sqlalchemy(bind())
+    dialect = getattr(database, "dialect", None)
+    if dialect is None:
+        return str(database)
+    if dialect.name == "mysql" and getattr(dialect, "is_mariadb", False):  # known from the first connection on
+        return "mariadb"
+    url = getattr(database, "url", None) or database.engine.url
+    return str(url) if dialect.name == "sqlite" else str(dialect.name)
+
+
+def _is_mariadb(connection: Any) -> bool:
+    """By the version that the server sent when it was connected to: `11.8.2-MariaDB`."""
+    version = getattr(connection, "server_info", None) or getattr(connection, "get_server_info", "")
+    return "mariadb" in str(version() if callable(version) else version).casefold()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,12 @@ def opened() -> Opened:
         entropy: Any = None,
         process: Process | None = None,
         guids: Any = None,
+        shard: int = 0,
     ) -> Stream:
         known = layout(chosen) if isinstance(chosen, str) else chosen
         clock = VirtualClock(np.asarray(ticks, np.int64), start=start)
         source = AesEntropy.seeded("tests") if entropy is None else entropy
-        return known.stream(process or Process("testhost", 74_565), clock, source, guids=guids)
+        maker = replace(process or Process("testhost", 74_565), shard=shard)
+        return known.stream(maker, clock, source, guids=guids)
 
     return stream

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
 import pytest
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH, VirtualClock
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.rt_comb.dates import SqlDates
 from tests.generators.scripted import ScriptedEntropy, ScriptedGuids
 
 COMBS = {
@@ -40,7 +38,7 @@ def test_rt_comb(name, vectors, opened) -> None:
         keys = opened(COMBS[name], [vector["inputs"]["ticks"]], guids=scripted_guids(vector)).take(1)
         check_bytes(vector, keys)
         decoded, expected = COMBS[name].decode(keys), vector["extracted"]
-        if isinstance(COMBS[name].dates, SqlDates):
+        if COMBS[name].sql_dates:
             assert decoded.ticks == expected["ticks_net7plus"]
             assert decoded.fields["ticks_before_net7"] == expected["ticks_netfx_to_net6"]
         else:
@@ -128,17 +126,16 @@ def hotguid_entropy(start: int) -> ScriptedEntropy:
 def test_hotguid(vectors, opened) -> None:
     for vector in vectors("hotguid"):
         inputs = vector["inputs"]
-        chosen = replace(layout("hotguid"), shard=inputs["shard"])
         used = inputs["counter_after_increment"]
         start = min(used - 1, 499_999)
         readings = np.broadcast_to(np.int64(inputs["ticks"]), used - start)
-        process = Process(inputs["machine_name"], inputs["pid"])
-        stream = opened(chosen, readings, entropy=hotguid_entropy(start), process=process)
+        process = Process(inputs["machine_name"], inputs["pid"], shard=inputs["shard"])
+        stream = layout("hotguid").stream(process, VirtualClock(readings), hotguid_entropy(start))
         for skipped in range(0, used - 1 - start, 1 << 20):
             stream.take(min(1 << 20, used - 1 - start - skipped))
         keys = stream.take(1)
         check_bytes(vector, keys)
-        decoded = chosen.decode(keys)
+        decoded = layout("hotguid").decode(keys)
         assert decoded.ticks == UNIX_EPOCH + vector["extracted"]["unix_seconds"] * TICKS_PER_SECOND
         fields = {name: int(values[0]) for name, values in decoded.fields.items()}
         assert fields == {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,14 +25,13 @@ def test_hotguid_sql_vectors(vectors, opened, texts_of) -> None:
     assert len(near) > 10
     for vector in near:
         inputs = vector["inputs"]
-        chosen = replace(layout("hotguid-sql"), shard=inputs["shard"])
         # Entropy of all ones starts the counter at 499,999.
         readings = np.full(inputs["counter_after_increment"] - 499_999, inputs["ticks"])
-        stream = opened(chosen, readings, entropy=ScriptedEntropy(b"\xff" * 4))
+        stream = opened("hotguid-sql", readings, entropy=ScriptedEntropy(b"\xff" * 4), shard=inputs["shard"])
         stream.take(len(readings) - 1)
         keys = stream.take(1)
         assert texts_of(keys) == [vector["sql_guid"]]
-        decoded = chosen.decode(keys)
+        decoded = layout("hotguid-sql").decode(keys)
         assert decoded.ticks == UNIX_EPOCH + vector["extracted"]["unix_seconds"] * TICKS_PER_SECOND
         fields = {name: int(values[0]) for name, values in decoded.fields.items()}
         assert fields == {
@@ -49,8 +46,8 @@ def test_hotguid_sql_vectors(vectors, opened, texts_of) -> None:
 def test_both_forms_sort_the_same_each_in_its_order(number, opened) -> None:
     """As in the original's tests: 25 keys of a shard by Guid, and by SqlGuid after ToSqlGuid."""
     ticks = START + np.arange(25) * TICKS_PER_SECOND // 3
-    plain = opened(replace(layout("hotguid"), shard=number), ticks).take(25)
-    for_sql = opened(replace(layout("hotguid-sql"), shard=number), ticks).take(25)
+    plain = opened("hotguid", ticks, shard=number).take(25)
+    for_sql = opened("hotguid-sql", ticks, shard=number).take(25)
     assert rank(plain, "rfc").tolist() == rank(for_sql, "mssql").tolist() == list(range(25))
     assert set(layout("hotguid-sql").decode(for_sql).fields["shard"].tolist()) == {number}
 
@@ -89,7 +86,7 @@ def test_keys_with_other_shards_are_the_keys_of_these_shards(name, numbers, open
     keys = layout(name).with_shards(opened(name, ticks).take(len(numbers)), np.array(numbers))
     assert layout(name).shards(keys).tolist() == numbers
     for place, number in enumerate(numbers):
-        same = opened(replace(layout(name), shard=number), ticks).take(len(numbers))
+        same = opened(name, ticks, shard=number).take(len(numbers))
         assert same.data[place].tolist() == keys.data[place].tolist()
 
 
@@ -97,15 +94,15 @@ def test_hotguid_as_documented_byte_by_byte(opened) -> None:
     """Seconds, five random bytes, a counter with a random start, the shard; all in .NET's bytes, as ExtractShardKey."""
     seconds = np.array([0, 1, 1_700_000_000, 0x7FFF_FFFF, 0xFFFF_FFFF])
     ticks = UNIX_EPOCH + seconds * TICKS_PER_SECOND + TICKS_PER_SECOND - 1
-    chosen = replace(layout("hotguid-documented"), shard=0x0A0B0C0D)
-    keys = opened(chosen, ticks, entropy=ScriptedEntropy(b"\x11\x22\x33\x44\x55\xff\xff\xfd")).take(5)
+    entropy = ScriptedEntropy(b"\x11\x22\x33\x44\x55\xff\xff\xfd")
+    keys = opened("hotguid-documented", ticks, entropy=entropy, shard=0x0A0B0C0D).take(5)
     expected = [
         int(second).to_bytes(4, "little") + b"\x11\x22\x33\x44\x55" + (0xFFFFFE + i & 0xFFFFFF).to_bytes(3)
         + b"\x0d\x0c\x0b\x0a"
         for i, second in enumerate(seconds)
     ]  # fmt: skip
     assert [row.tobytes() for row in stored(keys, "net")] == expected
-    decoded = chosen.decode(keys)
+    decoded = layout("hotguid-documented").decode(keys)
     assert ((decoded.ticks - UNIX_EPOCH) // TICKS_PER_SECOND).tolist() == seconds.tolist()
     assert decoded.fields["process"].tolist() == [0x1122334455] * 5
     assert decoded.fields["counter"].tolist() == [0xFFFFFE, 0xFFFFFF, 0, 1, 2]

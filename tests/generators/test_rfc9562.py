@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.core.bits import GREGORIAN, GREGORIAN_LAST
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_48_BIT_LAST, UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.rfc9562.name_based import NamedUuid
+from keybench.generators.uuid_v1 import GREGORIAN, GREGORIAN_LAST
 from keybench.model.byteorder import stored
 from tests.generators.scripted import ScriptedEntropy
 
@@ -25,22 +25,9 @@ V7 = ["uuid-v7-counter", "uuid-v7-monotonic-random", "uuid-v7-precise"]
 V8_LAST = UNIX_EPOCH + (1 << 60) // 10 - 1
 
 
-class Names:
-    """The given names, in order."""
-
-    def __init__(self, *names: bytes) -> None:
-        self.names = list(names)
-
-    def take(self, n: int) -> list[bytes]:
-        taken, self.names = self.names[:n], self.names[n:]
-        return taken
-
-
-def named(chosen, *names: bytes):
-    """A stream of a name-based layout over these names."""
-    return chosen.stream(
-        Process("h", 1), VirtualClock(np.empty(0, np.int64)), ScriptedEntropy(b""), names=Names(*names)
-    )
+def named(chosen, *names: str) -> list[str]:
+    """The UUIDs of these names."""
+    return [str(uuid.UUID(bytes=row.tobytes())) for row in chosen.of_names([name.encode() for name in names])]
 
 
 def guids(keys) -> list[str]:
@@ -70,7 +57,7 @@ def test_v1_and_v6_vectors(version, vectors, opened) -> None:
 def test_name_vectors(name, of, vectors) -> None:
     for vector in vectors(of):
         assert vector["inputs"]["namespace"] == str(uuid.NAMESPACE_DNS)
-        assert guids(named(layout(name), vector["inputs"]["name"].encode()).take(1)) == [vector["guid"]]
+        assert named(layout(name), vector["inputs"]["name"]) == [vector["guid"]]
 
 
 def test_v8_time_vector(vectors, opened) -> None:
@@ -100,23 +87,17 @@ def test_method_3_vector(vectors) -> None:
 @pytest.mark.parametrize("name", ["uuid-v3", "uuid-v5"])
 @given(names=st.lists(st.text(max_size=60), max_size=5), namespace=st.uuids())
 def test_name_based_uuids_equal_the_standard_librarys(name, names, namespace) -> None:
-    known = layout(name)
-    chosen = NamedUuid(
-        name, "", "", order="none", version=known.version, algorithm=known.algorithm, namespace=namespace,
-        description=known.description,
-    )  # fmt: skip
     make = {"uuid-v3": uuid.uuid3, "uuid-v5": uuid.uuid5}[name]
-    keys = named(chosen, *(text.encode() for text in names)).take(len(names))
-    assert guids(keys) == [str(make(namespace, text)) for text in names]
+    assert named(replace(layout(name), namespace=namespace), *names) == [str(make(namespace, text)) for text in names]
 
 
 @pytest.mark.parametrize("name", ["uuid-v3", "uuid-v5", "uuid-v8-name"])
-def test_without_names_the_planned_row_numbers_are_the_names(name, opened) -> None:
+def test_the_planned_row_numbers_are_the_names(name, opened) -> None:
     process = Process("h", 1, planned=np.array([7, 12, 100_000]))
     keys = opened(name, [], process=process).take(3)
-    assert np.array_equal(keys.data, named(layout(name), b"7", b"12", b"100000").take(3).data)
+    assert guids(keys) == named(layout(name), "7", "12", "100000")
     many = opened(name, []).take(700)
-    assert guids(many)[-1] == guids(named(layout(name), b"700").take(1))[0]
+    assert guids(many)[-1:] == named(layout(name), "700")
 
 
 @pytest.mark.parametrize(("name", "version"), [("uuid-v3", 3), ("uuid-v5", 5), ("uuid-v8-name", 8)])

@@ -1,23 +1,17 @@
-"""RT.Comb's `Create` and `GetTimestamp` for single GUIDs, and date strategies of four bytes."""
+"""RT.Comb's `Create` and `GetTimestamp` for single GUIDs."""
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import ClassVar
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, ticks_of
 from keybench.generators.core.layout import layout
-from keybench.generators.rt_comb import LEGACY, ORACLE, POSTGRESQL, SQL, Comb, UnixSeconds
-from keybench.model.byteorder import sort_words
-from tests.generators.scripted import ScriptedGuids
+from keybench.generators.rt_comb import LEGACY, ORACLE, POSTGRESQL, SQL, Comb
 
 GUID = uuid.UUID("00112233-4455-4677-8899-aabbccddeeff")
 MOST = uuid.UUID("7fffffff-7fff-7fff-ffff-ffffffffffff")
@@ -94,52 +88,3 @@ def test_timestamps_that_never_repeat_need_a_time() -> None:
     assert str(refused.value) == (
         "rt-comb-sql-no-repeat needs the timestamp before: give a time, or call new('rt-comb-sql-no-repeat')."
     )
-
-
-def four(comb: Comb) -> Comb:
-    return replace(comb, name="seconds", dates=UnixSeconds())
-
-
-@pytest.mark.parametrize(
-    ("comb", "made"),
-    [
-        (SQL, "00112233-4455-4677-8899-386d4380eeff"),
-        # Data2 is swapped too: the original tests the length of the whole GUID.
-        (POSTGRESQL, "386d4380-5544-4677-8899-aabbccddeeff"),
-        (ORACLE, "80436d38-4455-4677-8899-aabbccddeeff"),
-    ],
-)
-def test_a_strategy_of_four_bytes_leaves_two_more_of_the_guid(comb: Comb, made: str) -> None:
-    assert four(comb).create(GUID, Y2000 + timedelta(microseconds=999_999)) == uuid.UUID(made)
-    assert four(comb).timestamp(uuid.UUID(made)) == Y2000
-
-
-@pytest.mark.parametrize("comb", [SQL, POSTGRESQL, ORACLE])
-def test_streams_with_four_bytes_ascend_by_the_second_in_the_same_order(comb: Comb, opened) -> None:
-    start = ticks_of(Y2000)
-    ticks = [start + n * TICKS_PER_SECOND for n in range(3000)]
-    keys = opened(four(comb), ticks).take(3000)
-    assert (four(comb).decode(keys).ticks == ticks).all()
-    (high, *_) = sort_words(keys, comb.order).T
-    assert (high[1:] > high[:-1]).all()
-    assert set(keys.data[:, 6] >> 4) == {4}
-    base = np.frombuffer(GUID.bytes, np.uint8).reshape(1, 16)
-    (one,) = opened(four(comb), [start], guids=ScriptedGuids(base)).take(1).data
-    assert one.tobytes() == four(comb).create(GUID, Y2000).bytes
-
-
-@pytest.mark.parametrize("ticks", [UNIX_EPOCH, UNIX_EPOCH + (TICKS_PER_SECOND << 32) - TICKS_PER_SECOND])
-def test_four_bytes_of_seconds_last_from_1970_to_2106(ticks: int, opened) -> None:
-    assert four(SQL).decode(opened(four(SQL), [ticks]).take(1)).ticks == [ticks]
-    later = ticks + (TICKS_PER_SECOND << 32)
-    assert four(SQL).decode(opened(four(SQL), [later]).take(1)).ticks == [ticks]
-
-
-def test_a_strategy_of_other_widths_is_refused() -> None:
-    @dataclass(frozen=True)
-    class Five(UnixSeconds):
-        width: ClassVar[int] = 5
-
-    with pytest.raises(UsageError) as refused:
-        replace(SQL, dates=Five())
-    assert str(refused.value) == "Five writes 5 bytes: a date strategy writes 4 or 6 of them."

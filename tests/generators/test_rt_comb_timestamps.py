@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
+from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_MS, TICKS_PER_SECOND
+from keybench.generators.core.counters import strictly_increasing
 from keybench.generators.core.layout import layout
-from keybench.generators.rt_comb.providers import TimestampProvider, UtcNoRepeat
 from tests.generators.scripted import ScriptedGuids
 
 START = 638_465_915_513_040_000
@@ -22,7 +22,7 @@ LEGACY = ["rt-comb-legacy", "rt-comb-postgresql-legacy", "rt-comb-oracle-legacy"
 
 
 def with_increment(milliseconds: float, name: str = "rt-comb-sql-no-repeat"):
-    return replace(layout(name), timestamps=UtcNoRepeat(milliseconds))
+    return replace(layout(name), apart_ms=milliseconds)
 
 
 def test_utcnorepeat_vectors(vectors, opened) -> None:
@@ -54,8 +54,9 @@ def published_timestamps(readings: list[int], increment_ms: float) -> list[int]:
 @example(increment=3.34, readings=[0, 33_400, 66_799, 100_198, 133_598], cut=0)
 def test_timestamps_are_the_published_rule(increment, readings, cut) -> None:
     ticks = START + np.array(readings)
-    first = UtcNoRepeat(increment).next(ticks[:cut], 0)
-    rest = UtcNoRepeat(increment).next(ticks[cut:], first[-1] if len(first) else 0)
+    step = with_increment(increment).step
+    first = strictly_increasing(ticks[:cut], 0, step)
+    rest = strictly_increasing(ticks[cut:], first[-1] if len(first) else 0, step)
     assert [*first, *rest] == published_timestamps(ticks.tolist(), increment)
 
 
@@ -75,14 +76,14 @@ def test_three_milliseconds_are_less_than_a_300th_of_a_second(milliseconds, repe
 
 
 def test_the_no_repeat_layout_has_the_originals_increment() -> None:
-    assert layout("rt-comb-sql-no-repeat").timestamps == UtcNoRepeat(4)
-    assert (UtcNoRepeat(4).step, UtcNoRepeat(3.34).step, UtcNoRepeat(0.0001).step) == (40_000, 33_399, 1)
+    assert layout("rt-comb-sql-no-repeat").apart_ms == 4
+    assert [with_increment(apart).step for apart in (4, 3.34, 0.0001)] == [40_000, 33_399, 1]
 
 
 @pytest.mark.parametrize("milliseconds", [0.0, -1.0, 0.00009, 86_400_001.0, float("nan"), float("inf")])
 def test_an_impossible_increment_is_refused(milliseconds) -> None:
     with pytest.raises(UsageError) as refused:
-        UtcNoRepeat(milliseconds)
+        with_increment(milliseconds)
     assert str(refused.value) == (
         f"timestamps cannot be {milliseconds} ms apart: choose an increment from one tick (0.0001) to a day (86400000)."
     )
@@ -93,22 +94,6 @@ def test_timestamps_that_run_beyond_9999_are_refused(opened) -> None:
         opened("rt-comb-sql-no-repeat", [DATETIME_LAST] * 2).take(2)
     with pytest.raises(UsageError, match=r"^rt-comb-sql-no-repeat keys hold .*, and the clock shows 0000-12-31T"):
         opened("rt-comb-sql-no-repeat", [-1]).take(1)
-
-
-@dataclass(frozen=True)
-class Fixed(TimestampProvider):
-    """A provider from outside: always the same instant."""
-
-    ticks: int
-
-    def next(self, readings, last):
-        return np.full(len(readings), self.ticks)
-
-
-def test_the_timestamp_provider_can_be_replaced(opened) -> None:
-    chosen = replace(layout("rt-comb-postgresql"), timestamps=Fixed(UNIX_EPOCH + TICKS_PER_SECOND))
-    decoded = chosen.decode(opened(chosen, [START, START + 1]).take(2)).ticks
-    assert decoded.tolist() == [UNIX_EPOCH + TICKS_PER_SECOND] * 2
 
 
 # The pairs

@@ -12,7 +12,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from keybench.errors import UsageError
-from keybench.generators.core.bits import GREGORIAN
 from keybench.generators.core.clock import (
     DATETIME_LAST,
     TICKS_PER_MS,
@@ -26,6 +25,7 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.generators.prefixed_guids import Sequence, text_of_random, years_and_weeks
+from keybench.generators.uuid_v1 import GREGORIAN
 from keybench.model.byteorder import stored
 from keybench.model.keys import Keys
 from tests.generators.scripted import ScriptedEntropy

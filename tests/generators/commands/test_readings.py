@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keybench.generators.commands.decode import parse
+from keybench.generators.commands.decode import groups, parse, readings
+from keybench.generators.commands.decode import read as read_fit
 from keybench.generators.commands.make import key_text
 from keybench.generators.commands.odds import fit
-from keybench.generators.commands.readings import groups, readings
-from keybench.generators.commands.readings import read as read_fit
 from keybench.generators.core.clock import TICKS_PER_SECOND, ticks_of
 from keybench.generators.core.layout import layout, layouts
 
@@ -85,7 +82,7 @@ def test_ef_cores_counter_is_recognised_by_the_clock_at_its_start(opened) -> Non
 
 
 def test_shard_process_and_counter_are_read(opened) -> None:
-    keys = opened(replace(layout("hotguid"), shard=208), [NOW]).take(1)
+    keys = opened("hotguid", [NOW], shard=208).take(1)
     reading = one(readings(keys, NOW), "hotguid")
     assert reading.fields["shard"] == 208
     assert reading.fields["pid"] == 74_565 & 0xFFFF
