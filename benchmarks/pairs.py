@@ -17,7 +17,7 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Stream, layout
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.runners.planning.key_servers import PROCESS
+from keybench.runners.planning.key_sources import PROCESS
 
 ROWS_PER_TX = 1000
 PAYLOAD = 100

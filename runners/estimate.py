@@ -20,7 +20,7 @@ from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import RunServers
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
-from keybench.runners.writers.pool import LOCAL, WriterPool
+from keybench.runners.writers.processes import LOCAL, WriterPool
 
 PILOT_ROWS = (2_000, 20_000)
 _MOST_ROWS = 200_000

@@ -19,15 +19,15 @@ from keybench.locked_folder import base_directory
 from keybench.model.url import is_url
 from keybench.results.store.database import Store
 from keybench.runners import estimate
-from keybench.runners.planning import chosen_settings
+from keybench.runners.planning.server_choice import settings_of
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
 from keybench.runners.progress import LineDisplay, display
 from keybench.runners.servers import RunServers, Target
-from keybench.runners.trials import model_trial
 from keybench.runners.trials.kinds import new_trial
+from keybench.runners.trials.prediction import model_environment
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers.dask_cluster import writer_pool
-from keybench.runners.writers.pool import WriterPool
+from keybench.runners.writers.processes import WriterPool
 
 REGRESSION_OR_FAILURE = 1
 
@@ -153,8 +153,8 @@ def _prepare(
 ) -> None:
     """Starts each server and checks that all writers can work there. An error ends the run before its first trial."""
     for database in dict.fromkeys(trial.database for trial in todo if request.is_modelled(trial.database)):
-        chosen = chosen_settings.of(request.scenario, engine(database))
-        store.add_environment(run_id, model_trial.environment(database, request.servers[database], chosen))
+        chosen = settings_of(request.scenario, engine(database))
+        store.add_environment(run_id, model_environment(database, request.servers[database], chosen))
     trials = [trial for trial in todo if request.on_server(trial.database)]
     if trials and (warning := request.scenario.load_path.warning):
         store.warn(run_id, warning)

@@ -24,9 +24,23 @@ from keybench.runners import config
 from keybench.runners.execute import announce, say
 from keybench.runners.measuring import machine
 from keybench.runners.options import GIB, RunOptions
-from keybench.runners.planning import chosen_settings, server_keys, writer_chart
-from keybench.runners.planning.columns import check_columns, check_scenario
-from keybench.runners.planning.server_choice import check_load_path, check_path_on_servers, check_restarts, resolve
+from keybench.runners.planning import writer_chart
+from keybench.runners.planning.columns import (
+    check_columns,
+    check_scenario,
+    check_server_keys,
+    check_servers,
+    left_out_of_all,
+    left_out_of_models,
+)
+from keybench.runners.planning.server_choice import (
+    check_load_path,
+    check_path_on_servers,
+    check_restarts,
+    read_settings,
+    resolve,
+    with_settings_chosen,
+)
 from keybench.runners.planning.trial_plan import ALL, Request, plan, resolve_layouts
 from keybench.runners.trials import load_cost
 from keybench.runners.writers.dask_cluster import check_executor
@@ -54,21 +68,21 @@ def request_of(options: RunOptions, given: Collection[str] = ()) -> tuple[Reques
         scenario = scenario.with_equal_writers(options.writers)
     if options.payload:
         scenario = with_payload(scenario, options.payload)
-    scenario = chosen_settings.resolved(scenario, databases, chosen_settings.read(options.set or ()))
+    scenario = with_settings_chosen(scenario, databases, read_settings(options.set or ()))
     columns = names(options.column)
     if columns:
         check_columns(databases, columns)
     else:
         check_scenario(scenario, databases)
     layouts = resolve_layouts(names(options.layout), scenario)
-    server_keys.check(layouts, databases, scenario)
+    check_server_keys(layouts, databases, scenario)
     check_load_path(scenario, databases)
     if options.profile not in get_args(Profile):
         raise unknown_name("profile", options.profile, get_args(Profile))
     servers = resolve(databases, server_names(options.servers))
     check_path_on_servers(scenario, servers)
     check_restarts(scenario, servers)
-    server_keys.check_servers(layouts, servers)
+    check_servers(layouts, servers)
     if options.keep_server and KIND not in servers.values():
         raise UsageError(
             "--keep-server keeps containers, and this run has none: private servers of other kinds end with the "
@@ -101,9 +115,9 @@ def request_of(options: RunOptions, given: Collection[str] = ()) -> tuple[Reques
 def notes(options: RunOptions, request: Request) -> list[str]:
     """What the user should know about the chosen layouts before the run."""
     asked = names(options.layout) or request.scenario.layouts
-    notes = [server_keys.left_out_of_models(request.layouts, request.servers)]
+    notes = [left_out_of_models(request.layouts, request.servers)]
     if not asked or ALL in asked:
-        notes.append(server_keys.left_out_of_all(request.layouts, request.servers, request.scenario))
+        notes.append(left_out_of_all(request.layouts, request.servers, request.scenario))
     return [note for note in (*notes, *load_cost.notes(request)) if note]
 
 

@@ -16,7 +16,7 @@ from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.model.url import is_url
 from keybench.results.store.records import Environment
-from keybench.runners.planning import chosen_settings
+from keybench.runners.planning.server_choice import check_settings, settings_of
 from keybench.runners.planning.trial_plan import Request
 
 _ANSWERS = 60.0
@@ -78,7 +78,7 @@ class RunServers:
 
     def _start(self, database: str, profile: Profile) -> Target:
         on, server = engine(database), self._request.servers[database]
-        chosen = chosen_settings.of(self._request.scenario, on)
+        chosen = settings_of(self._request.scenario, on)
         settings = on.configured(on.settings(profile, self._request.scenario.server.cache), chosen)
         container = self._request.container(database)
         provision = on.provision(self._urls.get(database, server), replace(settings, container=container))
@@ -89,7 +89,7 @@ class RunServers:
         admin = on.admin(address)
         try:
             found = dict(admin.page_settings())
-            chosen_settings.check(on, chosen, found)
+            check_settings(on, chosen, found)
             target = Target(on, address.server, address, found)
             self._running[database] = provision, target
             versions, values = dict(admin.versions()), {**chosen, **admin.settings()}

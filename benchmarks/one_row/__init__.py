@@ -24,7 +24,7 @@ from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import Target
 from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.pool import LocalPool
+from keybench.runners.writers.processes import LocalPool
 from keybench.scenarios.files import load_scenario
 
 COUNTS = (1, 4, 8)

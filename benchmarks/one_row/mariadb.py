@@ -20,7 +20,7 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.runners.writers.pool import LocalPool
+from keybench.runners.writers.processes import LocalPool
 
 _QUERY = b"\x03"
 """COM_QUERY: mariadb-slap sends text."""

@@ -18,7 +18,7 @@ from keybench.databases.contract.roles import Address, Session
 from keybench.errors import EnvironmentMissing
 from keybench.model.table import Table
 from keybench.runners.writers.barrier import BarrierHandle
-from keybench.runners.writers.pool import LocalPool
+from keybench.runners.writers.processes import LocalPool
 from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
 
 TEXT = "x" * pairs.PAYLOAD

@@ -19,7 +19,7 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.runners.writers.pool import LocalPool
+from keybench.runners.writers.processes import LocalPool
 
 
 def _statement(table: Table, text: str) -> str:

@@ -15,7 +15,7 @@ from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole
-from keybench.runners.trials import verify
+from keybench.runners.trials.after_load import check_keys
 
 KEYS = 10_000
 ALL = adversarial()
@@ -41,7 +41,7 @@ def test_the_server_orders_a_column_as_byteorder_says(bench: Bench, column: Colu
         table = bench.table(sized, 0, role)
         bench.admin.create(table)
         assert bench.send(table, keys, 3000) == [3000, 3000, 3000, 1000]
-        verify.check(sent, bench.admin.stored_keys(table))
+        check_keys(sent, bench.admin.stored_keys(table))
         ordered_by_server = bench.admin.ordered_keys(table)
         if ordered_by_server is not None:
             assert ordered_by_server.dtype == sent.dtype

@@ -21,7 +21,7 @@ from keybench.model.load_path import LoadsInBulk
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.table import KeyRole, ServerKeys, Table
-from keybench.runners.trials import verify
+from keybench.runners.trials.after_load import check_distinct, check_keys
 
 WRITER = """
 import pickle, sys
@@ -52,7 +52,7 @@ def test_rows_are_acknowledged_and_stored_and_drop_removes_them(
     assert list(bench.admin.stored_keys(table)) == []
     empty = bench.admin.index_bytes(table)
     assert bench.send(table, keys, 500, start=7) == [500, 500, 251]
-    verify.check(sized.encode(keys), bench.admin.stored_keys(table))
+    check_keys(sized.encode(keys), bench.admin.stored_keys(table))
     assert bench.admin.index_bytes(table) > empty
     bench.admin.create(table)  # creating it again empties it
     assert list(bench.admin.stored_keys(table)) == []
@@ -70,7 +70,7 @@ def test_batches_hold_the_rows_asked_for(bench: Bench, guids: Column, rows_per_t
     sizes = [min(rows_per_tx, len(keys) - first) for first in range(0, len(keys), rows_per_tx)]
     assert bench.send(table, keys, rows_per_tx, start=4090) == sizes
     assert bench.send(table, keys[:0], rows_per_tx) == []
-    verify.check(guids.encode(keys), bench.admin.stored_keys(table))
+    check_keys(guids.encode(keys), bench.admin.stored_keys(table))
 
 
 def test_rows_are_inserted_in_order_of_arrival(bench: Bench, guids: Column) -> None:
@@ -110,7 +110,7 @@ def test_the_bulk_path_loads_all_rows_of_each_transaction_or_is_refused(bench: B
         batches = session.prepare_in_bulk(keys, Payload(10), 7, 500)
         sizes = [min(500, len(keys) - first) for first in range(0, len(keys), 500)]
         assert [session.send(batch) for batch in batches] == sizes
-    verify.check(sized.encode(keys), bench.admin.stored_keys(table))
+    check_keys(sized.encode(keys), bench.admin.stored_keys(table))
 
 
 def test_rows_are_found_counted_and_deleted(bench: Bench, column: Column) -> None:
@@ -133,7 +133,7 @@ def test_rows_are_found_counted_and_deleted(bench: Bench, column: Column) -> Non
         assert session.find(prepared[0]) == 0
         assert session.between(prepared[0], prepared[-1]) == 398
     bench.admin.settle(table)
-    verify.check(sized.encode(keys)[602:1000], bench.admin.stored_keys(table))
+    check_keys(sized.encode(keys)[602:1000], bench.admin.stored_keys(table))
 
 
 def test_a_batch_is_one_transaction_and_a_repeated_key_undoes_it(bench: Bench, guids: Column) -> None:
@@ -146,10 +146,10 @@ def test_a_batch_is_one_transaction_and_a_repeated_key_undoes_it(bench: Bench, g
         (second,) = session.prepare(again, Payload(20), 1000, 2000)
         with pytest.raises(ServerError, match=rf"^{bench.engine.title}: (?i:.*(duplicate|unique))"):
             session.send(second)
-        verify.check(guids.encode(keys[:1000]), bench.admin.stored_keys(table))
+        check_keys(guids.encode(keys[:1000]), bench.admin.stored_keys(table))
         (third,) = session.prepare(keys[1000:], Payload(20), 1000, 2000)
         assert session.send(third) == 2000  # the connection still works
-    verify.check(guids.encode(keys), bench.admin.stored_keys(table))
+    check_keys(guids.encode(keys), bench.admin.stored_keys(table))
 
 
 def test_a_writer_killed_in_the_middle_leaves_whole_transactions(bench: Bench, integers: Column) -> None:
@@ -187,7 +187,7 @@ def test_keys_that_the_server_makes(bench: Bench, made: ServerKeys) -> None:
     with closing(bench.session(table)) as session:
         batches = session.prepare_without_keys(Payload(20), 4090, 2501, 1000)
         assert [session.send(batch) for batch in batches] == [1000, 1000, 501]
-    verify.check_distinct(2501, bench.admin.stored_keys(table))
+    check_distinct(2501, bench.admin.stored_keys(table))
     ordered = bench.admin.ordered_keys(table)
     if ordered is not None and made.order == table.column.order:
         arrived = bench.admin.arrived_keys(table)
@@ -211,10 +211,10 @@ def test_verification_reports_lost_changed_added_and_repeated_keys(bench: Bench,
 
     def error() -> str:
         with pytest.raises(VerificationError) as caught:
-            verify.check(sent, bench.admin.stored_keys(table))
+            check_keys(sent, bench.admin.stored_keys(table))
         return str(caught.value)
 
-    verify.check(sent, bench.admin.stored_keys(table))
+    check_keys(sent, bench.admin.stored_keys(table))
     with closing(bench.session(table)) as session:
         assert session.delete(session.prepare_keys(keys[123:124])) == 1
     lost = "499 rows where 500 were acknowledged: 1 keys missing, 0 never sent, 0 repeated. First missing key: 123."
@@ -228,4 +228,4 @@ def test_verification_reports_lost_changed_added_and_repeated_keys(bench: Bench,
         assert session.delete(session.prepare_keys(keys[555:556])) == 1
     stored = list(bench.admin.stored_keys(table))
     with pytest.raises(VerificationError, match=r" 501 rows .*: 0 keys missing, 0 never sent, 1 repeated\.$"):
-        verify.check(sent, [*stored, stored[0][:1]])
+        check_keys(sent, [*stored, stored[0][:1]])

@@ -13,7 +13,7 @@ from keybench.model.definition import Theme
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole
-from keybench.runners.trials import verify
+from keybench.runners.trials.after_load import check_table
 
 ROWS = 30_000
 SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
@@ -102,4 +102,4 @@ def test_an_index_that_can_be_rebuilt_has_the_same_rows_afterwards(bench: Bench,
     before = bench.admin.index_bytes(table)
     bench.admin.rebuild(table, 100)
     assert bench.admin.index_bytes(table) < before
-    verify.check_table(bench.admin, table, keys)
+    check_table(bench.admin, table, keys)

@@ -23,8 +23,8 @@ from keybench.model.subject import CLUSTERED, PARENT
 from keybench.model.table import Table
 from keybench.pagemodels.page_stats import readings
 from keybench.pagemodels.predict import predict
-from keybench.runners.measuring import shards
-from keybench.runners.trials import verify
+from keybench.runners.measuring.measured import of_other_indexes
+from keybench.runners.trials.after_load import check_keys
 
 PAGES = (
     Metric.LEAF_PAGES,
@@ -75,7 +75,7 @@ def test_a_table_by_date_and_the_index_of_its_key(bench: Bench, guids: Column) -
     chance = np.random.Generator(np.random.PCG64(5))
     created = FIRST + np.arange(9000) // 2 * 1000 - chance.integers(0, 4, 9000) * 800_000
     real = loaded(bench, table, keys, created)
-    verify.check(guids.encode(keys), bench.admin.stored_keys(table))
+    check_keys(guids.encode(keys), bench.admin.stored_keys(table))
     assert_as_predicted(bench, table, keys, real, created)
     assert real[Metric.INDEX_BYTES] == bench.admin.index_bytes(table) < real[Metric.TABLE_BYTES]
     assert real[Metric.TABLE_BYTES] < everything(bench, table) * 9000
@@ -83,7 +83,7 @@ def test_a_table_by_date_and_the_index_of_its_key(bench: Bench, guids: Column) -
         low, high = session.prepare_keys(Keys(np.array([[0] * 16, [255] * 16], np.uint8), "uuid"))
         assert session.find(session.prepare_keys(keys[5:6])[0]) == 1
         assert session.between(low, high) == 9000
-    beside = shards.of_other_indexes(table, bench.admin.probes())
+    beside = of_other_indexes(table, bench.admin.probes())
     assert {reading.subject for reading in beside} == {CLUSTERED}
     pages = {reading.metric: reading.value for reading in beside if reading.value is not None}
     assert pages[Metric.INDEX_BYTES] != real[Metric.INDEX_BYTES]
@@ -99,7 +99,7 @@ def test_a_foreign_keys_index_repeats_its_keys(bench: Bench, guids: Column, stre
     assert_as_predicted(bench, table, keys, real)
     assert real[Metric.TABLE_BYTES] < everything(bench, table) * 9000
     parent = table.other_indexes[PARENT]
-    verify.check(guids.encode(keys), bench.admin.stored_keys(parent))
+    check_keys(guids.encode(keys), bench.admin.stored_keys(parent))
     assert bench.admin.index_bytes(parent) > 0
     bench.admin.drop(table)
     for gone in table.family:

@@ -6,7 +6,7 @@ declarations. If a server cannot give a metric, the reading is absent and says w
 
 from __future__ import annotations
 
-from keybench.model import contention, definition
+from keybench.model import definition
 from keybench.model.definition import DEEP_LEAVES, FRONT_ROWS, HIGHEST, P95, REPLACED, WINDOW_ROWS, Declared, Theme
 
 __all__ = ["DEEP_LEAVES", "FRONT_ROWS", "WINDOW_ROWS", "Metric", "of_theme"]
@@ -47,7 +47,11 @@ class Metric(Declared):
         "Processor time of the writer process inside the timed window, over that window. An engine that runs inside "
         "the writer (SQLite) counts as client.",
     )
-    CLOCKS_APART_MS = "clocks_apart_ms", contention.CLOCKS_APART_MS
+    CLOCKS_APART_MS = "clocks_apart_ms", definition.contention(
+        "Writers' clocks apart", "ms", "lower",
+        "The largest possible error in time between writers on several machines. Each writer's clock starts when the "
+        "barrier releases all of them.",
+    )
     LEAF_PAGES = "leaf_pages", definition.pages("Leaf pages", "pages", "lower", "Leaf pages of the key's index.")
     BRANCH_PAGES = "branch_pages", definition.pages(
         "Branch pages", "pages", "lower", "Non-leaf pages of the key's index.",
@@ -130,19 +134,62 @@ class Metric(Declared):
         "Size of the table and all of its indexes.",
         needs_server=True,
     )
-    LATCH_WAITS = "latch_waits", contention.LATCH_WAITS
-    LATCH_WAIT_MS = "latch_wait_ms", contention.LATCH_WAIT_MS
-    ROW_LOCK_WAITS = "row_lock_waits", contention.ROW_LOCK_WAITS
-    ROW_LOCK_WAIT_MS = "row_lock_wait_ms", contention.ROW_LOCK_WAIT_MS
-    LOG_SYNCS = "log_syncs", contention.LOG_SYNCS
-    ABORTS = "aborts", contention.ABORTS
-    DEADLOCKS = "deadlocks", contention.DEADLOCKS
-    RETRIES = "retries", contention.RETRIES
-    MOST_RETRIES = "most_retries", contention.MOST_RETRIES
-    WAITING = "waiting", contention.WAITING
-    PREDICATE_LOCKS = "predicate_locks", contention.PREDICATE_LOCKS
-    PREDICATE_LEAVES = "predicate_leaves", contention.PREDICATE_LEAVES
-    SAME_LEAF = "same_leaf", contention.SAME_LEAF
+    LATCH_WAITS = "latch_waits", definition.contention(
+        "Waits for page latches", "waits", "lower",
+        "How often a writer waited while another one used a page.",
+    )
+    LATCH_WAIT_MS = "latch_wait_ms", definition.contention(
+        "Time waited for page latches", "ms", "lower",
+        "How long writers waited while others used a page, added up.",
+    )
+    ROW_LOCK_WAITS = "row_lock_waits", definition.contention(
+        "Waits for row locks", "waits", "lower",
+        "How often a transaction waited for a lock on a row or on a gap between rows.",
+    )
+    ROW_LOCK_WAIT_MS = "row_lock_wait_ms", definition.contention(
+        "Time waited for row locks", "ms", "lower",
+        "How long transactions waited for such locks, added up.",
+    )
+    LOG_SYNCS = "log_syncs", definition.contention(
+        "Log syncs", "syncs", "neither",
+        "How often the server waited until its log was on the disk, during the inserts: one sync ends all transactions "
+        "that wait for it. MariaDB: writes of the log.",
+    )
+    ABORTS = "aborts", definition.contention(
+        "Aborts", "per 1,000 transactions", "lower",
+        "How often the server rolled a transaction back in favour of others, for each 1,000 transactions that were "
+        "committed in the end. Each was tried again at once.",
+    )
+    DEADLOCKS = "deadlocks", definition.contention(
+        "Deadlock victims", "per 1,000 transactions", "lower",
+        "Those aborts by which the server ended a deadlock.",
+    )
+    RETRIES = "retries", definition.contention(
+        "Retries until success", "retries", "lower",
+        "Retries of a transaction that the server rolled back at least once; mean.",
+    )
+    MOST_RETRIES = "most_retries", definition.contention(
+        "Retries until success, most", "retries", "lower",
+        "Retries of the transaction that needed most of them.",
+    )
+    WAITING = "waiting", definition.contention(
+        "Writers by wait", "% of writers' time", "neither",
+        "Share of samples of the writers' connections, taken outside of the writers, that show this wait. `running`: "
+        "no wait; `client`: the server waits for the writer. All kinds are 100 % together.",
+    )
+    PREDICATE_LOCKS = "predicate_locks", definition.contention(
+        "Predicate locks on leaves", "locks", "neither",
+        "Locks that serialisable transactions hold on pages of the key's index: mean of samples.",
+    )
+    PREDICATE_LEAVES = "predicate_leaves", definition.contention(
+        "Leaves with predicate locks", "leaves", "neither",
+        "Pages of the key's index with at least one such lock: mean of samples.",
+    )
+    SAME_LEAF = "same_leaf", definition.contention(
+        "Transactions that meet on a leaf", "% of transactions", "lower",
+        "Share of transactions that insert into a leaf where one of the n − 1 transactions before it inserts, in "
+        "planned order, with n writers: leaves of the finished index, by the page model.",
+    )
     HEAP_CORRELATION = "heap_correlation", definition.pages(
         "Heap order", "−1 … 1", "neither",
         "Correlation of a row's place in the table's heap with its key's rank: 1 where the table lies in key order.",

@@ -22,8 +22,8 @@ from keybench.model.names import COMPUTED, CONTROL, MOST_BLOCKS, NO_DATABASE, RA
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
-from keybench.runners.planning import chosen_settings, server_keys
-from keybench.runners.planning.columns import columns_of, pairing_of
+from keybench.runners.planning.columns import columns_of, layouts_of_servers, made_by, pairing_of
+from keybench.runners.planning.server_choice import settings_of
 from keybench.scenarios import timeline
 from keybench.scenarios.index_phases import spelled
 from keybench.scenarios.schema import Scenario, scenario_of
@@ -154,8 +154,8 @@ class TrialPlan:
     def table(self, scenario: Scenario) -> Table:
         """The table that its rows go into."""
         on = engine(self.database)
-        settings = chosen_settings.of(scenario, on)
-        if made := server_keys.made_by(on, self.layout):
+        settings = settings_of(scenario, on)
+        if made := made_by(on, self.layout):
             made_table = Table(TABLE, on.column(self.column), self.payload, scenario.table.key, made)
             return replace(made_table, lengths=self.lengths, settings=settings)
         column = on.column(self.column).sized(layout(self.layout).key_bytes)
@@ -265,7 +265,7 @@ def _cells(request: Request) -> list[TrialPlan]:
 
 def _columns_of(request: Request, database: str, chosen: str) -> list[str]:
     """The columns in which a layout is measured; none for a server-generated one on its engine's page model."""
-    if chosen in server_keys.known() and request.is_modelled(database):
+    if chosen in layouts_of_servers() and request.is_modelled(database):
         return []
     return columns_of(engine(database), chosen, request.columns or request.scenario.columns_on(database))
 
@@ -293,7 +293,7 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
     named = list(asked) or list(scenario.layouts) or [ALL]
     names = [name for one in named for name in (every if one == ALL else [one])]
     always = [CONTROL, RANDOM] if scenario.kind == "keys" else [CONTROL]
-    made = server_keys.known()
+    made = layouts_of_servers()
     for name in names:
         if name not in made and name not in layouts():
             raise unknown_name("layout", name, {*layouts(), *made})

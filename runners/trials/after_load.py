@@ -1,12 +1,18 @@
-"""The work after the load: look-ups and ranges, then deletion of the oldest rows, then a refill."""
+"""After the load: whether the table holds exactly the acknowledged keys, and the work that the scenario asks for.
+
+That work is look-ups and ranges, then deletion of the oldest rows, then a refill.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Admin
-from keybench.errors import ServerError
+from keybench.errors import ServerError, VerificationError
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -14,10 +20,9 @@ from keybench.model.table import Table
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable, keys_in_order
 from keybench.runners.servers import Target
-from keybench.runners.trials import verify
-from keybench.runners.writers import processes, reader
+from keybench.runners.writers import reader
 from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.pool import WriterPool
+from keybench.runners.writers.processes import WriterPool, run_all
 
 
 def after_load(
@@ -35,7 +40,7 @@ def after_load(
     if todo.reads or delete:
         seed = request.seed * 1000 + plan.block
         reads = reader.ReaderTask(target.address, table, sources, todo.reads, delete, work.rows_per_tx, seed=seed)
-        (readings,) = processes.run_all(reader.read_and_delete, [(reads,)], timeout=deadline - time.monotonic())
+        (readings,) = run_all(reader.read_and_delete, [(reads,)], timeout=deadline - time.monotonic())
     if not delete and not refill:
         return readings
     keys = one.keys[delete:]
@@ -56,7 +61,7 @@ def after_load(
         readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
         readings += _refilled(admin, table)
         keys = Keys.concat([keys, keys_in_order(sources, refill=True)])
-    verify.check_table(admin, table, keys)
+    check_table(admin, table, keys)
     return readings
 
 
@@ -68,3 +73,61 @@ def _refilled(admin: Admin, table: Table) -> Sequence[Reading]:
     except ServerError as error:
         size, why = 0, f"The size of the index cannot be read ({error})."
     return [Reading(metric, float(size), "measured")] if size else Reading.absent([metric], why)
+
+
+Stored = NDArray[np.uint8] | NDArray[np.int64]
+
+
+def check_keys(expected: Stored, stored: Iterable[Stored], times: int = 1) -> None:
+    """Compares two multisets of stored keys exactly: each expected key must be there `times` times.
+
+    `expected` is (n, width) bytes or (n,) integers as `Column.encode` gives them; `stored` are slices of the same form,
+    in any order. Raises VerificationError with counts and the first difference.
+    """
+    slices = list(stored)
+    held: Stored = np.concatenate(slices) if slices else expected[:0]  # type: ignore[assignment]
+    want, have = np.repeat(_sorted(expected), times), _sorted(held)
+    repeated = int((have[times:] == have[:-times]).sum())
+    if len(want) == len(have) and (want == have).all() and not repeated:
+        return
+    missing, extra = np.setdiff1d(want, have), np.setdiff1d(have, want)
+    example = f" First missing key: {_text(missing[0])}." if len(missing) else ""
+    raise VerificationError(
+        f"the table holds {len(have)} rows where {len(want)} were acknowledged: {len(missing)} keys missing, "
+        f"{len(extra)} never sent, {repeated} repeated.{example}"
+    )
+
+
+def check_table(admin: Admin, table: Table, keys: Keys) -> None:
+    """As `check_keys`, for a table and those that are loaded with it; `keys` are in any order."""
+    for each in table.family:
+        check_keys(each.column.encode(keys), admin.stored_keys(each), each.children)
+
+
+def check_distinct(rows: int, stored: Iterable[Stored]) -> None:
+    """VerificationError unless a table holds exactly `rows` keys, all different: for keys that the server made."""
+    slices = list(stored)
+    held = np.concatenate(slices) if slices else np.empty(0, np.int64)
+    different = len(np.unique(held, axis=0))
+    if (len(held), different) != (rows, rows):
+        raise VerificationError(
+            f"the table holds {len(held)} rows where {rows} were acknowledged, with {different} different keys."
+        )
+
+
+def _sorted(keys: Stored) -> NDArray[np.generic]:
+    """The keys as one comparable value each, sorted: int64, or bytes of fixed length (which compare in full here)."""
+    if keys.ndim == 1:
+        return np.sort(keys)
+    words = np.zeros((len(keys), -(-keys.shape[1] // 8) * 8), np.uint8)
+    words[:, : keys.shape[1]] = keys
+    columns = words.view(">u8").astype(np.uint64)
+    first = np.argsort(columns[:, 0], kind="stable")
+    leading = columns[first, 0]
+    if (leading[1:] == leading[:-1]).any():  # the first words alone do not decide the order
+        first = np.lexsort(columns.T[::-1])
+    return words[first].view(f"V{words.shape[1]}").ravel()
+
+
+def _text(key: np.generic) -> str:
+    return str(key) if isinstance(key, np.integer) else key.tobytes().hex()

@@ -26,9 +26,9 @@ from keybench.model.keys import Keys, Order
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.results.store import records
-from keybench.runners.measuring.interference import Interference
+from keybench.runners.measuring.machine import Interference
 from keybench.runners.measuring.measured import Measurements
-from keybench.runners.planning.key_servers import PROCESS
+from keybench.runners.planning.key_sources import PROCESS
 from keybench.runners.trials.trial import TrialRunner
 from keybench.scenarios.parts import EntropyKind, Way
 from keybench.scenarios.schema import Scenario

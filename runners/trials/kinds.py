@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from keybench.databases.registry import engine
-from keybench.runners.planning.server_keys import made_by
+from keybench.runners.planning.columns import made_by
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.trials.contended import ContendedTrial
 from keybench.runners.trials.keys_trial import KeysTrial
-from keybench.runners.trials.model_trial import ModelTrial
 from keybench.runners.trials.phases_trial import PhasesModelTrial, PhasesTrial
-from keybench.runners.trials.server_trial import Resources, ServerKeysTrial, ServerTrial
+from keybench.runners.trials.prediction import ModelTrial
+from keybench.runners.trials.server_trial import ContendedTrial, Resources, ServerKeysTrial, ServerTrial
 from keybench.runners.trials.trial import TrialRunner
 
 

@@ -29,7 +29,7 @@ from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measurements
-from keybench.runners.planning import chosen_settings
+from keybench.runners.planning.server_choice import settings_of
 from keybench.runners.planning.trial_plan import Request, rows_of
 
 _PARTS = 60
@@ -133,7 +133,7 @@ def check(request: Request) -> None:
 
 def server_of(on: Engine, request: Request) -> Server:
     """The cache and log of the request's server: those that the user chose for a page model, else keybench's own."""
-    chosen = chosen_settings.of(request.scenario, on).get(CHECKPOINT, "")
+    chosen = settings_of(request.scenario, on).get(CHECKPOINT, "")
     cache = request.ram or on.settings(request.profile, request.scenario.server.cache).cache_bytes
     durable = request.profile == "durable"
     return Server(cache_bytes=cache, checkpoint_bytes=request.checkpoint or size_of(chosen) or None, durable=durable)

@@ -18,21 +18,20 @@ from keybench.pagemodels.page_stats import readings
 from keybench.results.store import blobs
 from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.interference import Interference
-from keybench.runners.measuring.measured import Measurements
-from keybench.runners.measuring.shards import Probes
+from keybench.runners.measuring.machine import Interference
+from keybench.runners.measuring.measured import Measurements, Probes
 from keybench.runners.planning.trial_plan import Request
 from keybench.runners.planning.trial_tables import TrialTable, trial_tables
 from keybench.runners.servers import Target
 from keybench.runners.trials import phase_figures as figures
-from keybench.runners.trials import verify
+from keybench.runners.trials.after_load import check_table
 from keybench.runners.trials.load_cost import cost_with_restart
-from keybench.runners.trials.model_trial import NOT_MODELLED, WHY_NOT
-from keybench.runners.trials.phase_steps import Reach, Step, left, steps
+from keybench.runners.trials.phase_figures import Reach, Step, left, steps
+from keybench.runners.trials.prediction import NOT_MODELLED, WHY_NOT
 from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
-from keybench.runners.writers import processes
 from keybench.runners.writers.load import LoadResult, joined, load_rows
+from keybench.runners.writers.processes import run_all
 from keybench.runners.writers.reader import DeleteTask, delete_rows
 
 
@@ -68,7 +67,7 @@ class PhasesTrial(ServerTrial):
                 stranded = _stranded(self.admin, one.table, reach, of_table)
                 of_phases += figures.of_phase(step, parts[-1][1], seconds, stranded)
             of_machine = interference.after()
-            verify.check_table(self.admin, one.table, one.keys[left(self.steps)])
+            check_table(self.admin, one.table, one.keys[left(self.steps)])
             pictures = self.page_maps(self.admin)
         predicted = self.predict(target.engine, [figures.of_whole(parts)], ())
         return self.together(target.engine, joined(loads), [*of_machine, *of_phases], pictures, predicted)
@@ -138,7 +137,7 @@ class PhasesTrial(ServerTrial):
             return 0.0
         rows_per_tx = self.request.scenario.load.rows_per_tx
         task = DeleteTask(target.address, self.tables[0].table, self.sources, step.rows, rows_per_tx)
-        (seconds,) = processes.run_all(delete_rows, [(task,)], timeout=self.deadline - time.monotonic())
+        (seconds,) = run_all(delete_rows, [(task,)], timeout=self.deadline - time.monotonic())
         return float(seconds)
 
 

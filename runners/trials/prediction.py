@@ -1,15 +1,17 @@
-"""What can be computed from the keys and their order of arrival: the page model's prediction, and where keys went.
+"""The page model's prediction, beside a server or in a trial without one, and where keys went.
 
 A page model knows pages, not time: it inserts the same keys in the same order by the rules of the engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 
 import numpy as np
 
+import keybench
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError, unexpected
@@ -20,11 +22,14 @@ from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.pagemodels.predict import predict
 from keybench.results.store import blobs
-from keybench.runners.measuring import key_positions, shards
+from keybench.results.store.records import Environment
+from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.measured import Measurements
+from keybench.runners.measuring.measured import NO_POSITION_IN_SHARDS, Measurements, drawn, of_all_shards
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import trial_tables
+from keybench.runners.trials.load_cost import load_cost
+from keybench.runners.trials.trial import TrialRunner
 from keybench.scenarios.schema import Scenario
 
 _CHECKPOINTS = 100
@@ -62,7 +67,7 @@ def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], kno
     """Where the keys went, and the model's grid. The number of leaf pages, measured or else predicted, is taken from
     the `known` readings."""
     if len(arrived) > 1:
-        return Measurements(key_positions.absent(shards.NO_POSITION))
+        return Measurements(key_positions.absent(NO_POSITION_IN_SHARDS))
     (one,) = arrived
     if why := engine(plan.database).out_of_order(one.table.table):
         return Measurements(key_positions.absent(why))
@@ -186,3 +191,33 @@ def _density(request: Request, trial: TrialPlan) -> float:
     (one,) = trial_tables(request, replace(trial, rows=request.scenario.rows or 0))
     model = engine(trial.database).page_model(one.table)
     return predict(model, one.table.column, one.keys, created=one.created(), lengths=one.lengths()).density
+
+
+NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)
+WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and no files."
+
+
+def model_environment(database: str, server: str, settings: Mapping[str, str]) -> Environment:
+    """What computed the figures of trials without a server, and the settings that the user chose."""
+    versions = {"keybench": keybench.__version__, "numba": version("numba"), "numpy": version("numpy")}
+    return Environment(database, server, versions, settings, 0)
+
+
+class ModelTrial(TrialRunner):
+    """The same keys in their planned order, inserted into the page model."""
+
+    def measure(self) -> Measurements:
+        """Makes the keys and predicts. There is nothing to verify."""
+        on = engine(self.plan.database)
+        arrived = [Arrived.as_planned(one) for one in trial_tables(self.request, self.plan)]
+        predicted = [alone(on, one) for one in arrived]
+        readings = of_all_shards([one.readings for one in predicted])
+        placed, costs = placement(self.request, self.plan, arrived, readings), load_cost(on, self.request, arrived[0])
+        given = {reading.metric for reading in costs.readings}
+        absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in given], WHY_NOT)
+        pictured = (*drawn(predicted), placed, costs)
+        return Measurements(
+            [*readings, *costs.readings, *absent, *placed.readings],
+            [line for one in pictured for line in one.series],
+            [blob for one in pictured for blob in one.blobs],
+        )

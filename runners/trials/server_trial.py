@@ -1,4 +1,7 @@
-"""A trial on a server: from empty tables to verified rows, readings and the page model's prediction."""
+"""Trials on a server: from empty tables to verified rows, readings and the page model's prediction.
+
+The client makes the keys, the server makes them, or writers are watched for what they do to one another.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +13,33 @@ from functools import cached_property, partial
 from typing import Final
 
 from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.questions import JudgedTrial
 from keybench.databases.contract.roles import Admin
-from keybench.errors import ServerError
+from keybench.databases.registry import engine
+from keybench.errors import ServerError, UsageError
+from keybench.model.byteorder import sort_words
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
+from keybench.pagemodels.predict import predict
+from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs, records
 from keybench.results.store.blobs import Blob
-from keybench.runners.measuring import contention, key_positions, shards
+from keybench.results.store.records import Trial
+from keybench.runners.measuring import contention, key_positions
 from keybench.runners.measuring.arrival_order import Arrived, Recorder
-from keybench.runners.measuring.interference import Interference
-from keybench.runners.measuring.measured import Measurements
+from keybench.runners.measuring.machine import Interference
+from keybench.runners.measuring.measured import Measurements, Probes, drawn, of_all_shards
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable, divide, table_of_each_writer
 from keybench.runners.servers import Target
-from keybench.runners.trials import engine_checks, verify
-from keybench.runners.trials.after_load import after_load
+from keybench.runners.trials.after_load import after_load, check_distinct, check_table
 from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.prediction import beside, placement
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, load_rows
-from keybench.runners.writers.pool import LOCAL, WriterPool
+from keybench.runners.writers.processes import LOCAL, WriterPool
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ class ServerTrial(TrialRunner):
             for table in tables:
                 admin.create(table)
             recorders = self.recorders(admin)
-            probes = shards.Probes(admin, tables)
+            probes = Probes(admin, tables)
             probes.before()
             interference = Interference.before()
             send = partial(
@@ -180,7 +188,7 @@ class ServerTrial(TrialRunner):
     def verify(self, admin: Admin) -> None:
         """VerificationError unless the tables hold exactly the keys that were sent."""
         for one in self.tables:
-            verify.check_table(admin, one.table, one.keys)
+            check_table(admin, one.table, one.keys)
 
     def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:
         """(readings, pictures) of the loaded tables. The work after the load comes last, because it may delete rows."""
@@ -193,7 +201,7 @@ class ServerTrial(TrialRunner):
         """The page map of the index on the server, if it can be read and will be drawn."""
         if not self.plan.drawn:
             return []
-        orders = [admin.page_order(one.table) for one in shards.drawn(self.tables)]
+        orders = [admin.page_order(one.table) for one in drawn(self.tables)]
         return [blobs.page_map(order.numbers, order.rows, "measured") for order in orders if order]
 
     def predict(self, on: Engine, of_tables: Sequence[Sequence[Reading]], arrived: Sequence[Arrived]) -> Measurements:
@@ -204,21 +212,21 @@ class ServerTrial(TrialRunner):
         if not arrived:
             unknown = Reading(Metric.LEAF_PAGES, None, "absent", self.path.no_prediction, MODEL)
             absent = key_positions.absent(self.path.no_position)
-            return Measurements([*shards.together(of_tables), unknown, *absent])
+            return Measurements([*of_all_shards(of_tables), unknown, *absent])
         predicted = [beside(on, one, read) for one, read in zip(arrived, of_tables, strict=True)]
-        readings = shards.together([one.readings for one in predicted])
+        readings = of_all_shards([one.readings for one in predicted])
         placed = placement(self.request, self.plan, arrived, readings)
         costs = load_cost(on, self.request, arrived[0])
         return Measurements(
             [*readings, *costs.readings, *placed.readings],
             placed.series,
-            [blob for one in (*shards.drawn(predicted), placed, costs) for blob in one.blobs],
+            [blob for one in (*drawn(predicted), placed, costs) for blob in one.blobs],
             next((one.traceback for one in predicted if one.traceback), ""),
         )
 
     def warnings(self, record: records.Trial) -> Sequence[str]:
         """What the trial shows about its engine's open questions, which concern rows in order of arrival."""
-        return engine_checks.verdicts(self.request, self.plan, record) if self.path.in_order else ()
+        return question_verdicts(self.request, self.plan, record) if self.path.in_order else ()
 
 
 _READS = (Metric.POINT_UNIFORM_US, Metric.POINT_RECENT_US, Metric.RANGE_US_PER_ROW)
@@ -239,7 +247,7 @@ class ServerKeysTrial(ServerTrial):
     def verify(self, admin: Admin) -> None:
         """VerificationError unless the table holds as many keys as rows were sent, all different."""
         for one in self.tables:
-            verify.check_distinct(self.plan.rows, admin.stored_keys(one.table))
+            check_distinct(self.plan.rows, admin.stored_keys(one.table))
 
     def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:  # noqa: ARG002 (no look-ups)
         """The page map, and the reason why there are no look-ups if the scenario asks for some."""
@@ -253,4 +261,65 @@ class ServerKeysTrial(ServerTrial):
         arrived: Sequence[Arrived],  # noqa: ARG002
     ) -> Measurements:
         """What was measured."""
-        return Measurements(shards.together(of_tables))
+        return Measurements(of_all_shards(of_tables))
+
+
+NO_PREDICTION: Final = (
+    "No prediction: trials about what writers do to one another do not recover the order in which rows arrive."
+)
+NO_POSITION: Final = "Not known in trials about what writers do to one another."
+
+
+class ContendedTrial(ServerTrial):
+    """A trial whose writers are watched while they send."""
+
+    def recorders(self, admin: object) -> list[Recorder]:  # noqa: ARG002
+        """None: rows that were rolled back would be in what they record."""
+        return []
+
+    def predict(
+        self,
+        on: Engine,
+        of_tables: Sequence[Sequence[Reading]],
+        arrived: Sequence[Arrived],  # noqa: ARG002 (not recovered)
+    ) -> Measurements:
+        """What was measured, and how often transactions meet on a leaf."""
+        unknown = Reading(Metric.LEAF_PAGES, None, "absent", NO_PREDICTION, MODEL)
+        positions = key_positions.absent(NO_POSITION)
+        return Measurements([*of_all_shards(of_tables), self._meetings(on), unknown, *positions])
+
+    def _meetings(self, on: Engine) -> Reading:
+        (one,), load = self.tables, self.request.scenario.load
+        try:
+            stats = predict(
+                on.page_model(one.table), one.table.column, one.keys, created=one.created(), lengths=one.lengths()
+            )
+        except UsageError as error:
+            return Reading(Metric.SAME_LEAF, None, "absent", f"No prediction: {error}")
+        ranks = ranked(sort_words(one.keys, one.table.column.order))
+        late = ranks[int(len(ranks) * load.filled) :]
+        share = contention.share_on_same_leaf(late, stats.page_rows, load.rows_per_tx, len(self.sources))
+        return Reading(Metric.SAME_LEAF, share, "modelled")
+
+
+def judged(request: Request, planned: TrialPlan, trial: Trial) -> JudgedTrial:
+    """What judges of questions see of a trial."""
+    return JudgedTrial(planned.layout, planned.table(request.scenario), trial.rows, trial.writers, trial.readings)
+
+
+def question_verdicts(request: Request, planned: TrialPlan, trial: Trial) -> list[str]:
+    """A sentence for each verdict, to be stored as a warning of the run; empty if the trial failed.
+
+    The questions are about indexes that were only inserted into, so trials with phases answer none.
+    """
+    if trial.status == "error" or request.scenario.kind == "phases":
+        return []
+    on, seen = engine(planned.database), judged(request, planned, trial)
+    where = f"{planned.layout} in {planned.column}"
+    sentences = []
+    for question in on.questions:
+        verdict = question.judge(seen) if question.of_any_run else None
+        if verdict is not None and verdict.outcome != "not measured":
+            evidence = f": {verdict.evidence}" if verdict.evidence else ""
+            sentences.append(f"{on.title}, {question.statement}: {verdict.outcome} ({where}{evidence}).")
+    return sentences

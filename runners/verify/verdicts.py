@@ -10,7 +10,7 @@ from keybench.databases.contract.questions import Outcome, Question, QuestionLoa
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
-from keybench.runners.trials.engine_checks import judged
+from keybench.runners.trials.server_trial import judged
 
 WORDS: Mapping[Outcome, str] = {"equal": "equal", "differs": "differs", "not measured": "could not be measured"}
 

@@ -25,8 +25,7 @@ from keybench.model import url
 from keybench.model.url import is_url
 from keybench.runners.planning.trial_plan import Request
 from keybench.runners.writers.executor import ExecutorPool, too_few_workers
-from keybench.runners.writers.pool import LOCAL, WriterPool
-from keybench.runners.writers.processes import WorkerLost
+from keybench.runners.writers.processes import LOCAL, WorkerLost, WriterPool
 from keybench.runners.writers.remote import Outcome
 
 CONNECT_SECONDS = 5

@@ -16,10 +16,17 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
-from keybench.runners.writers.pool import Progress
-from keybench.runners.writers.processes import POLL_SECONDS, WorkerLost, too_late
-from keybench.runners.writers.remote import Call, Outcome, WorkerIdentity, identity, ready, write_remotely
-from keybench.runners.writers.table_barrier import LoadStopped, TableBarrierHandle
+from keybench.runners.writers.processes import POLL_SECONDS, Progress, WorkerLost, too_late
+from keybench.runners.writers.remote import (
+    Call,
+    LoadStopped,
+    Outcome,
+    TableBarrierHandle,
+    WorkerIdentity,
+    identity,
+    ready,
+    write_remotely,
+)
 from keybench.runners.writers.writer import WriterResult, WriterTask
 
 HEARTBEAT_SECONDS = 1.0

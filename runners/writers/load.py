@@ -18,7 +18,7 @@ from keybench.model.table import Table
 from keybench.model.transactions import TransactionStyle
 from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.writers.barrier import Release
-from keybench.runners.writers.pool import LOCAL, WriterPool
+from keybench.runners.writers.processes import LOCAL, WriterPool
 from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.parts import SKEW_ROWS
 

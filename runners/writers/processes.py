@@ -1,8 +1,7 @@
-"""Runs functions in worker processes. A process that hangs or is killed causes an error. No process outlives the
-runner.
+"""The pool of writers on this machine: functions run in worker processes.
 
-A fork server starts them: a new process costs about 20 ms, and threads of the runner (its progress display) are never
-forked.
+A process that hangs or is killed causes an error. No process outlives the runner. A fork server starts them: a new
+process costs about 20 ms, and threads of the runner (its progress display) are never forked.
 """
 
 from __future__ import annotations
@@ -20,11 +19,14 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.util import Finalize
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from keybench import locked_folder
+from keybench.databases.contract.roles import Address
 from keybench.databases.hosting import secret
 from keybench.errors import KeybenchError, ServerError, unexpected
+from keybench.runners.writers.barrier import SharedMemoryBarrier
+from keybench.runners.writers.writer import WriterResult, WriterTask, write
 
 POLL_SECONDS = 0.1
 
@@ -174,3 +176,62 @@ def _lock_folder() -> None:
     folder.mkdir(mode=0o700)
     config["tempdir"] = str(folder)
     Finalize(None, locked_folder.release, (folder, lock), exitpriority=_AFTER_EVERYTHING_ELSE)
+
+
+Progress = Callable[[int], None]
+"""Called with the rows that all writers together have sent so far."""
+
+
+class WriterPool(Protocol):
+    """Processes that write."""
+
+    connections_per_writer: int
+    """Connections to the server that each writer opens."""
+
+    def check(self, engine: str, address: Address, writers: int, layouts: Sequence[str]) -> None:
+        """KeybenchError if so many writers cannot work on that server. Called before anything is sent."""
+        ...
+
+    def description(self) -> Mapping[str, str]:
+        """The pool's properties, which are recorded beside a server's settings."""
+        ...
+
+    def run(self, tasks: Sequence[WriterTask], *, timeout: float, progress: Progress) -> list[WriterResult]:
+        """Runs all writers at once. Their results are in the order of the tasks.
+
+        The first failure stops all writers. It is raised once none of them sends anything more. `timeout` is in
+        seconds.
+        """
+        ...
+
+
+class LocalPool:
+    """One process of this machine for each writer, started by the fork server."""
+
+    connections_per_writer = 1
+    target = staticmethod(write)
+    """The function that each process runs."""
+
+    def check(self, engine: str, address: Address, writers: int, layouts: Sequence[str]) -> None:
+        """Nothing to check: the processes have what the runner has."""
+
+    def description(self) -> Mapping[str, str]:
+        """Empty."""
+        return {}
+
+    def run(self, tasks: Sequence[WriterTask], *, timeout: float, progress: Progress) -> list[WriterResult]:
+        """As `WriterPool`."""
+        sent = context.RawArray("q", len(tasks))
+        reached = context.RawArray("q", len(tasks))
+        barrier = context.Barrier(len(tasks))
+        results: list[WriterResult] = run_all(
+            self.target,
+            [(task, SharedMemoryBarrier(i, sent, reached, barrier, task.skew_rows)) for i, task in enumerate(tasks)],
+            timeout=timeout,
+            poll=lambda: progress(sum(sent)),
+        )
+        progress(sum(sent))
+        return results
+
+
+LOCAL = LocalPool()

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+import keybench
 from keybench.errors import ServerError
-from keybench.runners.writers import processes
-from keybench.runners.writers.pool import LocalPool
+from keybench.runners.writers.processes import LocalPool, context
 from keybench.runners.writers.writer import write
 from tests.runners.conftest import Run
 
-PACKAGE = Path(processes.__file__).parents[2]
+PACKAGE = Path(keybench.__file__).parent
 LONGEST = 12
 
 
@@ -38,13 +38,13 @@ def test_there_are_twelve_functions_from_the_command_line_to_the_timed_send(
     here: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_runner: list[list[str]] = []
-    start = processes.context.Process.start
+    start = context.Process.start
 
     def recorded(process: object) -> None:
         in_runner.append(functions())
         start(process)
 
-    monkeypatch.setattr(processes.context.Process, "start", recorded)
+    monkeypatch.setattr(context.Process, "start", recorded)
     monkeypatch.setattr(LocalPool, "target", staticmethod(write_until_sent))
     done = here("--db", "sqlite", "--layout", "uuid-v4", "--rows", "3000", "--blocks", "1")
     in_writer = re.findall(r"FAILED: sent by (.*)", done.stdout)[-1].split()

@@ -10,7 +10,7 @@ import pytest
 from keybench.errors import UsageError
 from keybench.results.store.database import Store
 from keybench.runners.launch import command_line, licences_accepted, names, server_names
-from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.trials.prediction import ModelTrial
 from keybench.runners.writers import dask_cluster
 from tests.databases.installed import free_port
 from tests.runners.conftest import Run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keybench.scenarios.commands import scenarios
+from keybench.listing import scenarios
 from keybench.scenarios.files import load_scenario, scenario_names
 
 

@@ -13,7 +13,7 @@ from keybench import cli
 from keybench.results.check.command import app
 from keybench.results.store.database import Store
 from keybench.runners.planning.trial_plan import Request, plan
-from keybench.runners.trials import model_trial as modelled
+from keybench.runners.trials.prediction import ModelTrial, model_environment
 from keybench.scenarios.files import load_scenario
 from tests.results.conftest import a_run
 
@@ -56,8 +56,8 @@ def model(tmp_path: Path) -> Model:
         with Store.open(str(tmp_path / "results.sqlite"), write=True) as store:
             store.add_run(replace(a_run(run_id, 1), scenario="azure-lag", seed=1, definition=request.to_json()))
             for database in databases:
-                store.add_environment(run_id, modelled.environment(database, "model", {}))
+                store.add_environment(run_id, model_environment(database, "model", {}))
             for trial in plan(request):
-                store.record(run_id, modelled.ModelTrial(request, trial).run())
+                store.record(run_id, ModelTrial(request, trial).run())
 
     return run

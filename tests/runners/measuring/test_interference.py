@@ -11,8 +11,8 @@ import pytest
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
 from keybench.model.subject import MACHINE
-from keybench.runners.measuring import interference
-from keybench.runners.measuring.interference import Interference
+from keybench.runners.measuring import machine
+from keybench.runners.measuring.machine import Interference
 
 
 def values(seen: Interference) -> dict[Metric, float | None]:
@@ -33,7 +33,7 @@ def test_each_is_read_and_of_the_machine() -> None:
 
 def test_somebody_elses_work_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """One busy process more than there are processors leaves none idle."""
-    monkeypatch.setattr(interference, "_WINDOW_SECONDS", 0.25)  # of ticks of 10 ms
+    monkeypatch.setattr(machine, "_WINDOW_SECONDS", 0.25)  # of ticks of 10 ms
     processors = psutil.cpu_count() or 1
     context = multiprocessing.get_context("spawn")
     others = [context.Process(target=burn, args=(time.monotonic() + 60,)) for _ in range(processors + 1)]
@@ -51,7 +51,7 @@ def test_somebody_elses_work_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_sentinel_takes_as_long_as_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     short = values(Interference.before())[Metric.SENTINEL_MS]
-    monkeypatch.setattr(interference, "_ROUNDS", 10 * interference._ROUNDS)
+    monkeypatch.setattr(machine, "_ROUNDS", 10 * machine._ROUNDS)
     long = values(Interference.before())[Metric.SENTINEL_MS]
     assert short
     assert long
@@ -61,7 +61,7 @@ def test_the_sentinel_takes_as_long_as_its_steps(monkeypatch: pytest.MonkeyPatch
 def test_what_the_system_does_not_tell_is_absent_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on macOS."""
     times = {"user": 1.0, "nice": 0.0, "system": 1.0, "idle": 9.0}
-    monkeypatch.setattr(interference, "_times", lambda: times)
+    monkeypatch.setattr(machine, "_times", lambda: times)
     found = {reading.metric: reading for reading in Interference.before().after()}
     for metric in (Metric.DISK_WAIT, Metric.STOLEN_CPU):
         assert (found[metric].value, found[metric].origin) == (None, "absent")
@@ -73,5 +73,5 @@ def test_stolen_time_is_a_share_of_the_processors_time(monkeypatch: pytest.Monke
     readings = iter([{"user": 0.0, "idle": 0.0, "iowait": 0.0, "steal": 0.0}] * 3 + [
         {"user": 6.0, "idle": 2.0, "iowait": 0.0, "steal": 2.0}
     ])  # fmt: skip
-    monkeypatch.setattr(interference, "_times", lambda: next(readings))
+    monkeypatch.setattr(machine, "_times", lambda: next(readings))
     assert values(Interference.before())[Metric.STOLEN_CPU] == pytest.approx(20)

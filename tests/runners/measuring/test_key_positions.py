@@ -21,7 +21,7 @@ from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import divide
-from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.trials.prediction import ModelTrial
 from keybench.runners.trials.trial import TrialRunner
 from keybench.scenarios.files import load_scenario, parse_scenario
 from keybench.scenarios.schema import Scenario

@@ -7,9 +7,9 @@ import pytest
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL, Subject
-from keybench.runners.measuring import shards
+from keybench.runners.measuring.measured import of_all_shards
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.trials.model_trial import ModelTrial
+from keybench.runners.trials.prediction import ModelTrial
 from keybench.scenarios.files import load_scenario
 
 
@@ -22,7 +22,7 @@ def test_counts_add_up_and_shares_are_weighted_by_leaves() -> None:
     second = [reading(Metric.LEAF_PAGES, 30), reading(Metric.LEAF_DENSITY, 80), reading(Metric.APPENDS, None)]
     model = [reading(Metric.LEAF_PAGES, 7, MODEL)]
     order = [reading(Metric.HEAP_CORRELATION, 1.0)]
-    found = shards.together([[*first, *order, *model], [*second, *order, *model, reading(Metric.BRANCH_PAGES, 1)]])
+    found = of_all_shards([[*first, *order, *model], [*second, *order, *model, reading(Metric.BRANCH_PAGES, 1)]])
     values = {(of.subject, of.metric): of.value for of in found}
     assert values[KEY, Metric.LEAF_PAGES] == 40
     assert values[KEY, Metric.LEAF_DENSITY] == 75
@@ -35,7 +35,7 @@ def test_counts_add_up_and_shares_are_weighted_by_leaves() -> None:
         Metric.HEAP_CORRELATION: "Each shard's table has an order of its own.",
         Metric.BRANCH_PAGES: "Not of every shard.",
     }
-    assert shards.together([first]) == first
+    assert of_all_shards([first]) == first
 
 
 @pytest.mark.parametrize("name", ["oracle", "mariadb"])

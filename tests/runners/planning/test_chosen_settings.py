@@ -6,7 +6,7 @@ import pytest
 
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
-from keybench.runners.planning import chosen_settings
+from keybench.runners.planning.server_choice import check_settings, read_settings, with_settings_chosen
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario, scenario_of
 
@@ -16,7 +16,7 @@ QUICK = load_scenario("quick")
 def chosen(
     *texts: str, databases: tuple[str, ...] = ("mariadb", "sqlite"), scenario: Scenario = QUICK
 ) -> dict[str, str]:
-    found = chosen_settings.resolved(scenario, databases, chosen_settings.read(texts))
+    found = with_settings_chosen(scenario, databases, read_settings(texts))
     return dict(found.server.settings)
 
 
@@ -95,10 +95,10 @@ def test_each_bad_setting_has_its_message(text: str, message: str) -> None:
 
 def test_a_server_that_has_another_value_is_refused() -> None:
     on = engine("mariadb")
-    chosen_settings.check(on, {"page_size": "8K", "merge_threshold": "30"}, {"page_size": "8K", "unique_checks": "ON"})
-    chosen_settings.check(on, {}, {"page_size": "8K"})
+    check_settings(on, {"page_size": "8K", "merge_threshold": "30"}, {"page_size": "8K", "unique_checks": "ON"})
+    check_settings(on, {}, {"page_size": "8K"})
     with pytest.raises(UsageError) as refused:
-        chosen_settings.check(on, {"page_size": "8K"}, {"page_size": "4K"})
+        check_settings(on, {"page_size": "8K"}, {"page_size": "4K"})
     assert str(refused.value) == (
         "--set page_size=8K: this MariaDB server has page_size = 4K, which keybench does not change. Leave the setting "
         "out, or measure on a server that keybench starts."

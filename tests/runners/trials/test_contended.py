@@ -13,9 +13,8 @@ from keybench.model.subject import KEY, SubjectKind
 from keybench.runners.planning.server_choice import check_load_path, check_path_on_servers
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import Target
-from keybench.runners.trials.contended import ContendedTrial
 from keybench.runners.trials.kinds import new_trial
-from keybench.runners.trials.server_trial import Resources
+from keybench.runners.trials.server_trial import ContendedTrial, Resources
 from keybench.scenarios.files import load_scenario, parse_scenario
 
 SCENARIO = load_scenario("look-up-then-insert")

@@ -9,7 +9,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.trials import engine_checks
+from keybench.runners.trials.server_trial import question_verdicts
 from keybench.scenarios.files import load_scenario
 
 SCENARIO = load_scenario("quick")
@@ -27,12 +27,12 @@ ENDED = Trial(
 
 
 def test_each_verdict_is_a_sentence_that_names_its_trial() -> None:
-    assert engine_checks.verdicts(REQUEST, PLAN, ENDED) == [
+    assert question_verdicts(REQUEST, PLAN, ENDED) == [
         "SQL Server, page allocations are appends and splits that move rows: equal (uuid-v4 in uniqueidentifier)."
     ]
 
 
 def test_failed_trials_and_confirmed_adapters_say_nothing() -> None:
-    assert not engine_checks.verdicts(REQUEST, PLAN, replace(ENDED, status="error"))
+    assert not question_verdicts(REQUEST, PLAN, replace(ENDED, status="error"))
     on = replace(PLAN, database="postgresql", column="uuid")
-    assert not engine_checks.verdicts(replace(REQUEST, databases=("postgresql",)), on, ENDED)
+    assert not question_verdicts(replace(REQUEST, databases=("postgresql",)), on, ENDED)

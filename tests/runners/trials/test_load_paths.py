@@ -27,7 +27,7 @@ from keybench.results.store.records import Run as Recorded
 from keybench.results.store.records import Trial
 from keybench.results.tidy import values
 from keybench.runners.measuring import key_positions
-from keybench.runners.planning import server_keys
+from keybench.runners.planning.columns import check_server_keys
 from keybench.runners.planning.server_choice import check_load_path, check_path_on_servers
 from keybench.runners.trials.server_trial import Resources, ServerTrial
 from keybench.scenarios.files import load_scenario
@@ -91,7 +91,7 @@ def test_keys_that_the_server_makes_are_refused() -> None:
     with pytest.raises(
         UsageError, match=r"^server-newid keys do not fit scenario bulk-load: it loads in bulk, which sends "
     ):
-        server_keys.check(["server-newid"], ["mssql"], BULK)
+        check_server_keys(["server-newid"], ["mssql"], BULK)
 
 
 def test_a_dry_run_says_what_the_path_means(here: Run) -> None:

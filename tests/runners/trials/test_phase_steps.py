@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.trials.phase_steps import Reach, Step, left, steps
+from keybench.runners.trials.phase_figures import Reach, Step, left, steps
 from keybench.scenarios.files import parse_scenario
 from keybench.scenarios.index_phases import What
 

@@ -25,9 +25,10 @@ from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
-from keybench.runners.trials import verify
+from keybench.runners.trials.after_load import check_keys
 from keybench.runners.writers import processes
 from keybench.runners.writers.load import load_rows
+from keybench.runners.writers.processes import context
 from keybench.scenarios.files import load_scenario
 
 pytestmark = pytest.mark.long
@@ -75,7 +76,7 @@ def noting_writer(address: Address, table: Table, source: KeySource, first: int,
 
 def start(target: Target, table: Table, sources: Sequence[KeySource], firsts: Sequence[int], notes: Path) -> list:
     started = [
-        processes.context.Process(
+        context.Process(
             target=noting_writer, args=(target.address, table, source, first, str(notes / f"{i}")), daemon=True
         )
         for i, (source, first) in enumerate(zip(sources, firsts, strict=True))
@@ -129,8 +130,7 @@ def test_no_acknowledged_row_is_lost_and_none_is_there_twice(
     admin = target.engine.admin(target.address)
     admin.create(table)
     admin.close()
-    processes.process_folder.prepare()
-    processes.semaphore_tracker.prepare()
+    processes._prepare_for_kills()
     running = start(target, table, sources, [0] * writers, tmp_path)
     try:
         wait_for_rows(tmp_path, writers, rows // 4)
@@ -155,7 +155,7 @@ def test_no_acknowledged_row_is_lost_and_none_is_there_twice(
             one.kill()
     assert check(target, table, sources, tmp_path) == [source.writer.rows for source in sources]
     admin = target.engine.admin(target.address)
-    verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+    check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
     admin.close()
 
 
@@ -187,7 +187,7 @@ def test_every_deadlock_that_innodb_ends_is_a_counted_retry(server: tuple[Target
     before = admin.value(count)  # type: ignore[attr-defined]
     done = load_rows(target.address, table, sources, rows_per_tx=1, skew_rows=20, timeout=120, style=STYLE)
     after = admin.value(count)  # type: ignore[attr-defined]
-    verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+    check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
     admin.close()
     assert done.rollbacks is not None
     assert done.rollbacks.deadlocks == after - before > 0

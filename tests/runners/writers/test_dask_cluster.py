@@ -16,7 +16,7 @@ from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, UsageError
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
-from keybench.runners.trials import verify
+from keybench.runners.trials.after_load import check_keys
 from keybench.runners.writers import dask_cluster
 from keybench.runners.writers.dask_cluster import DaskCluster
 from keybench.runners.writers.executor import ExecutorPool
@@ -89,7 +89,7 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
         table, sources = prepared(target, load_scenario("azure-lag"), 400)
         admin.create(table)
         load_rows(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
-        verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+        check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
         assert killed[0] not in cluster._chosen
     finally:
         admin.close()
@@ -164,7 +164,7 @@ def test_workers_in_network_namespaces_of_their_own(monkeypatch: pytest.MonkeyPa
                 table, sources = prepared(target, load_scenario("azure-lag"), 400)
                 admin.create(table)
                 loaded = load_rows(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
-                verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+                check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
                 assert 0 < loaded.clock_error < 5
             finally:
                 admin.close()

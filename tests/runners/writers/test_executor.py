@@ -24,16 +24,15 @@ from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, Usag
 from keybench.model.metric import Metric
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
-from keybench.runners.trials import verify
-from keybench.runners.writers import dask_cluster, processes
+from keybench.runners.trials.after_load import check_keys
+from keybench.runners.writers import dask_cluster
 from keybench.runners.writers import executor as executor_module
 from keybench.runners.writers import load as load_module
 from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.executor import ExecutorPool, too_few_workers
 from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.processes import WorkerLost
-from keybench.runners.writers.remote import Call, Outcome, WorkerIdentity, identity
-from keybench.runners.writers.table_barrier import TableBarrierHandle
+from keybench.runners.writers.processes import WorkerLost, context
+from keybench.runners.writers.remote import Call, Outcome, TableBarrierHandle, WorkerIdentity, identity
 from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.files import load_scenario
 from tests.runners.owned import PASSWORD, owned
@@ -66,7 +65,7 @@ def admin(target: Target) -> Iterator[Admin]:
 def workers(count: int, password: str = PASSWORD) -> ProcessPoolExecutor:
     """Workers get the password explicitly, because the fork server may be older than the variable."""
     program = f"import os; os.environ[{secret.PASSWORD!r}] = {password!r}"
-    return ProcessPoolExecutor(count, processes.context, initializer=exec, initargs=(program, {}))
+    return ProcessPoolExecutor(count, context, initializer=exec, initargs=(program, {}))
 
 
 class PlainSlots:
@@ -113,7 +112,7 @@ def test_eight_writers_wait_for_one_another_and_lose_nothing(target: Target, adm
         loaded = load_rows(
             target.address, table, sources, rows_per_tx=10, skew_rows=100, timeout=60, pool=pool, progress=seen.append
         )
-    verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+    check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
     admin.drop(table)
     assert seen[-1] == loaded.rows[-1] == 800
     assert pool.description() == {"executor": f"ProcessPoolExecutor, 8 workers on {identity().machine}"}
@@ -348,7 +347,7 @@ def test_a_server_that_stops_under_eight_writers_is_their_error_and_a_later_load
             assert not isinstance(failed[0], WorkerLost), "the writers say what happened to them"
         else:
             assert not failed
-            verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+            check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
         admin.close()
         with suppress(KeybenchError):  # the server is gone
             provision.stop()

@@ -14,7 +14,7 @@ from keybench.runners.planning.key_sources import key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
-from keybench.runners.trials import verify
+from keybench.runners.trials.after_load import check_keys
 from keybench.runners.writers import load as load_module
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.runners.writers.reader import ReaderTask, read_and_delete
@@ -59,7 +59,7 @@ def test_all_writers_rows_arrive_and_are_timed(target: Target, admin: Admin, cou
     loaded = load_rows(
         target.address, table, sources, rows_per_tx=300, timeout=60, progress=lambda rows: seen.append(rows)
     )
-    verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+    check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
     admin.drop(table)
     assert seen[-1] == loaded.rows[-1] == 10_000
     assert np.all(np.diff(loaded.elapsed) >= 0)
@@ -82,7 +82,7 @@ def test_rows_beyond_one_slice_are_sent_in_several(
     sources = key_sources(request, plan)
     admin.create(table)
     loaded = load_rows(target.address, table, sources, rows_per_tx=100, timeout=60)
-    verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+    check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
     admin.drop(table)
     assert loaded.rows[-1] == 4567
     assert np.all(np.diff(loaded.elapsed) >= 0)
@@ -128,7 +128,7 @@ def test_reads_and_deletion_after_the_load(target: Target, admin: Admin) -> None
         Metric.DELETE_SECONDS,
     }
     assert all(r.value and r.value > 0 for r in readings)
-    verify.check(table.column.encode(keys_in_order(sources)[2500:]), admin.stored_keys(table))
+    check_keys(table.column.encode(keys_in_order(sources)[2500:]), admin.stored_keys(table))
     admin.drop(table)
 
 

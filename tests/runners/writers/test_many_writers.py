@@ -27,12 +27,11 @@ from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import divide, keys_in_order
 from keybench.runners.servers import Target
-from keybench.runners.trials import verify
+from keybench.runners.trials.after_load import check_keys
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.pool import LocalPool
-from keybench.runners.writers.processes import WorkerLost
+from keybench.runners.writers.processes import LocalPool, WorkerLost
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import DealPart
@@ -72,7 +71,7 @@ def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource,
     recorder = Recorder(admin, *divide(table, sources, 1))
     done = load_rows(target.address, table, sources, rows_per_tx=10, timeout=60)
     keys = keys_in_order(sources)
-    verify.check(table.column.encode(keys), admin.stored_keys(table))
+    check_keys(table.column.encode(keys), admin.stored_keys(table))
     places = recorder.arrived(done).order.places
     admin.drop(table)
     return places

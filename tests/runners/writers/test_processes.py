@@ -94,19 +94,19 @@ def _command_lines() -> list[str]:
 CODE = """
 import os, signal, time
 from multiprocessing import resource_tracker
-from keybench.runners.writers import processes
+from keybench.runners.writers.processes import context, run_all
 
 def meet(barrier):
     barrier.wait()
 
 if __name__ == "__main__":
-    barrier = processes.context.Barrier(2)
-    processes.run_all(meet, [(barrier,), (barrier,)], timeout=30)
+    barrier = context.Barrier(2)
+    run_all(meet, [(barrier,), (barrier,)], timeout=30)
     tracker = resource_tracker._resource_tracker._pid
     os.kill(tracker, signal.SIGKILL)
     while b"Z" not in open(f"/proc/{tracker}/stat", "rb").read():
         time.sleep(0.01)
-    processes.run_all(meet, [(barrier,), (barrier,)], timeout=30)
+    run_all(meet, [(barrier,), (barrier,)], timeout=30)
     del barrier
     assert resource_tracker._resource_tracker._pid != tracker
 """

@@ -18,7 +18,7 @@ from keybench.runners.planning.key_sources import key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
-from keybench.runners.trials import verify
+from keybench.runners.trials.after_load import check_keys
 from keybench.runners.writers.load import load_rows
 from keybench.scenarios.files import load_scenario
 
@@ -78,7 +78,7 @@ def test_every_rollback_of_the_server_is_a_retry_and_no_row_is_lost_or_twice(tar
         part=(0.5, 1),
         style=TransactionStyle("serializable", "key"),
     )
-    verify.check(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
+    check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
     assert (filled.rows[-1], filled.rollbacks, loaded.rows[-1]) == (450, None, 450)
     assert loaded.rollbacks is not None
     assert len(loaded.rollbacks.retries) == 450
