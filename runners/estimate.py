@@ -123,16 +123,6 @@ def duration(seconds: float) -> str:
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What trials of one database take."""
-
-    trial: float
-    """Seconds per trial, however few its rows are."""
-    row: float
-    """Seconds per row."""
-
-
-@dataclass(frozen=True)
 class Prediction:
     """How long trials will take, as far as pilots can tell."""
 
@@ -179,8 +169,8 @@ def pilot(
             small.append(name)
             continue
         say(f"a pilot on {engine(name).title}")
-        cost = _cost(request, chosen, rounds, servers, pool)
-        seconds += sum(cost.trial + trial.rows * cost.row for trial in on_it)
+        of_trial, of_row = _cost(request, chosen, rounds, servers, pool)
+        seconds += sum(of_trial + trial.rows * of_row for trial in on_it)
         predicted.append(name)
     return Prediction(seconds, tuple(predicted), tuple(small))
 
@@ -194,14 +184,14 @@ def _pilots(trials: Sequence[TrialPlan]) -> tuple[list[TrialPlan], tuple[int, ..
 
 def _cost(
     request: Request, chosen: Sequence[TrialPlan], rounds: Sequence[int], servers: RunServers, pool: WriterPool
-) -> Cost:
-    """A line through two numbers of rows, or through the only one."""
+) -> tuple[float, float]:
+    """(seconds a trial, seconds a row) by a line through two numbers of rows, or through the only one."""
     _, least, *more = [
         fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen) for rows in rounds
     ]
     few, many = rounds[1], rounds[-1]
     row = max(0.0, (more[0] - least) / (many - few)) if more else 0.0
-    return Cost(max(0.0, least - few * row), row)
+    return max(0.0, least - few * row), row
 
 
 def pilot_rows(rows: int, total: int) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from keybench.results.store.database import Store
 from keybench.runners import estimate
 from keybench.runners.planning.server_choice import settings_of
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
-from keybench.runners.progress import LineDisplay, display
+from keybench.runners.progress import Display
 from keybench.runners.servers import RunServers, Target
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.prediction import model_environment
@@ -106,7 +106,7 @@ def execute(
         announce(request, trials, todo, console)
         enter(_terminated_as_interrupted())
         if todo:
-            shown, pool = enter(display(console, len(trials))), enter(writer_pool(request))
+            shown, pool = enter(Display(console, len(trials))), enter(writer_pool(request))
             servers = enter(RunServers(request, urls, partial(store.add_environment, run_id), partial(say, console)))
             _prepare(request, todo, store, run_id, servers, pool, shown, console)
             resources = Resources(servers.reach, pool, shown.rows, servers.restart, servers.gone)
@@ -148,7 +148,7 @@ def _prepare(
     run_id: str,
     servers: RunServers,
     pool: WriterPool,
-    shown: LineDisplay,
+    shown: Display,
     console: Console,
 ) -> None:
     """Starts each server and checks that all writers can work there. An error ends the run before its first trial."""

@@ -89,6 +89,7 @@ def request_of(options: RunOptions, given: Collection[str] = ()) -> tuple[Reques
             "run. Choose --server container, or start a server by hand and give its URL."
         )
     check_executor(options.executor, servers)
+    ram, checkpoint = load_cost.chosen(options.ram, options.checkpoint, servers)
     request = Request(
         databases=databases,
         servers={name: without_password(server) for name, server in servers.items()},
@@ -105,7 +106,8 @@ def request_of(options: RunOptions, given: Collection[str] = ()) -> tuple[Reques
         cpus=options.cpus,
         keep_server=options.keep_server,
         executor=options.executor,
-        **load_cost.chosen(options.ram, options.checkpoint, servers),
+        ram=ram,
+        checkpoint=checkpoint,
     )
     load_cost.check(request)
     plan(request)  # refuses what cannot be planned before anything is recorded

@@ -14,11 +14,6 @@ from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import TrialPlan
 
 
-def display(console: Console, total: int) -> LineDisplay:
-    """Bars if the console is a terminal, else plain lines."""
-    return BarDisplay(console, total) if console.is_terminal else LineDisplay(console, total)
-
-
 def outcome(result: Trial) -> str:
     """One trial's result in a few words."""
     if result.status == "error":
@@ -31,43 +26,14 @@ def outcome(result: Trial) -> str:
     return f"{values[Metric.LEAF_PAGES]:,.0f} leaf pages, {values[Metric.LEAF_DENSITY]:.1f} % full (modelled)"
 
 
-class LineDisplay:
-    """A line for each finished trial; a context manager around all of them."""
+class Display:
+    """A line for each finished trial and, on a terminal, two bars: all trials, and the rows of the current one.
+
+    A context manager around all trials.
+    """
 
     def __init__(self, console: Console, total: int) -> None:
-        self._console = console
-        self._total = total
-
-    def stage(self, text: str) -> None:
-        """Says what happens before the first trial starts: a server is started, a pilot runs."""
-        self._console.print(f"{text} …", markup=False, highlight=False, soft_wrap=True)
-
-    def begin(self, number: int, trial: TrialPlan) -> None:
-        """Trial `number` (from 1) starts. Its line is printed when it ends."""
-
-    def rows(self, sent: int) -> None:
-        """Rows of the current trial sent so far; shown only on a terminal."""
-
-    def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
-        """Prints the line."""
-        width = len(str(self._total))
-        line = f"[{number:>{width}}/{self._total}] {trial.label}: {outcome(result)}"
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-
-class BarDisplay(LineDisplay):
-    """Two bars: all trials, and the rows of the current one."""
-
-    def __init__(self, console: Console, total: int) -> None:
-        super().__init__(console, total)
+        self._console, self._total = console, total
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
@@ -76,29 +42,36 @@ class BarDisplay(LineDisplay):
             TimeRemainingColumn(),
             console=console,
             transient=True,
+            disable=not console.is_terminal,
         )
         self._all = self._progress.add_task("all trials", total=total, amount=f"0/{total}")
         self._one = self._progress.add_task("", total=None, amount="")
 
     def stage(self, text: str) -> None:
-        """Names it beside a bar that moves without a measure."""
-        self._progress.reset(self._one, total=None, description=text, amount="")
+        """Says what happens before the first trial starts: a server is started, a pilot runs."""
+        if self._console.is_terminal:  # beside a bar that moves without a measure
+            self._progress.reset(self._one, total=None, description=text, amount="")
+        else:
+            self._print(f"{text} …")
 
     def begin(self, number: int, trial: TrialPlan) -> None:
-        """Starts the trial's bar."""
+        """Trial `number` (from 1) starts. Its line is printed when it ends."""
         self._progress.update(self._all, completed=number - 1, amount=f"{number}/{self._total}")
         self._progress.reset(self._one, total=trial.rows, description=trial.label, amount="")
 
     def rows(self, sent: int) -> None:
-        """Moves the trial's bar."""
+        """Rows of the current trial sent so far."""
         speed = self._progress.tasks[self._one].speed
         rate = f", {speed:,.0f} rows/s" if speed else ""
         self._progress.update(self._one, completed=sent, amount=f"{sent:,} rows{rate}")
 
     def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
-        """Prints the trial's line above the bars."""
-        super().end(number, trial, result)
+        """Prints the trial's line, above the bars."""
+        self._print(f"[{number:>{len(str(self._total))}}/{self._total}] {trial.label}: {outcome(result)}")
         self._progress.update(self._all, completed=number)
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         self._progress.start()

@@ -37,16 +37,15 @@ _METRICS = (
 
 # An insert lags if a key above it is present. Only the inserts that lag count for the distance: a writer that appends
 # for an hour and then lags for an hour would otherwise have a median of zero.
-_IN_LEAVES: Final = (Metric.LAG_LEAVES_P50, Metric.LAG_LEAVES_P95)
 LAG_METRICS: Final = (
     Metric.LAGGING_INSERTS,
     Metric.LAG_ROWS_P50,
     Metric.LAG_ROWS_P95,
     Metric.LAG_SECONDS_P50,
     Metric.LAG_SECONDS_P95,
-    *_IN_LEAVES,
+    Metric.LAG_LEAVES_P50,
+    Metric.LAG_LEAVES_P95,
 )
-_PERCENTILES: Final = (50, 95)
 
 LagValues = dict[Metric, float]
 
@@ -109,11 +108,15 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
         return Measurements(absent(f"No position: {error}"))
     rows, shares = len(inserts.writer), inserts.quantiles()
     values = _values(inserts, shares, np.ones(rows, np.bool_), rows_per_leaf, KEY, note)
-    for i, source in enumerate(sources if len(sources) > 1 else ()):
-        own = inserts.writer == i
-        if own.any():
-            values += _values(inserts, shares, own, rows_per_leaf, Subject.writer(source.writer.id), note)
-    values += _lag_readings(_lags(inserts, [source.writer.id for source in sources], rows_per_leaf), note)
+    lags = []
+    for i, source in enumerate(sources):
+        of_writer = inserts.writer == i
+        if not of_writer.any():
+            continue
+        if len(sources) > 1:
+            values += _values(inserts, shares, of_writer, rows_per_leaf, Subject.writer(source.writer.id), note)
+        lags.append((source.writer.id, _lag_of_inserts(inserts, of_writer, rows_per_leaf)))
+    values += _lag_readings(lags, note)
     if len(inserts.fronts):
         values.append(Reading(Metric.FRONTS, float(np.median(inserts.fronts)), "derived", note))
     else:
@@ -153,16 +156,6 @@ def _values(
     return listed
 
 
-def _lags(inserts: Positions, writers: Sequence[str], rows_per_leaf: float | None) -> list[tuple[str, LagValues]]:
-    """Id and lag of each writer that sent a row."""
-    chosen = [(writer, inserts.writer == i) for i, writer in enumerate(writers)]
-    return [
-        (writer, _lag_of_inserts(inserts.above[own], inserts.lag[own], rows_per_leaf))
-        for writer, own in chosen
-        if own.any()
-    ]
-
-
 def _series(shares: NDArray[np.float64]) -> Series:
     """The mean share above, in %, in successive parts of the load."""
     ends = np.unique(np.linspace(0, len(shares), _POINTS + 1)[1:].astype(np.int64))
@@ -171,15 +164,17 @@ def _series(shares: NDArray[np.float64]) -> Series:
     return Series(Metric.POSITION_MEAN, ends, 100 * sums / np.diff(ends, prepend=0))
 
 
-def _lag_of_inserts(above: NDArray[np.int64], ticks: NDArray[np.int64], rows_per_leaf: float | None) -> LagValues:
-    """The lag of inserts: `above` has the keys present above each, `ticks` the time since the right edge of the index
-    passed its place, both (n,), n > 0. Without `rows_per_leaf` there are no leaves."""
-    late = above > 0
-    rows, seconds = _both(above[late]), _both(ticks[late] / TICKS_PER_SECOND)
-    values = [100 * float(late.mean()), *rows, *seconds]
+def _lag_of_inserts(inserts: Positions, chosen: NDArray[np.bool_], rows_per_leaf: float | None) -> LagValues:
+    """The lag of the chosen inserts, of which there is one at least. Without `rows_per_leaf` there are no leaves."""
+    late = chosen & (inserts.above > 0)
+    rows, seconds = (
+        np.percentile(values[late], (50, 95)) if late.any() else np.zeros(2)
+        for values in (inserts.above, inserts.lag / TICKS_PER_SECOND)
+    )
+    values = [100 * late.sum() / chosen.sum(), *rows, *seconds]
     if rows_per_leaf:
-        values += [one / rows_per_leaf for one in rows]
-    return dict(zip(LAG_METRICS, values, strict=False))
+        values += list(rows / rows_per_leaf)
+    return {metric: float(value) for metric, value in zip(LAG_METRICS, values, strict=False)}
 
 
 def _lag_readings(of_writers: Sequence[tuple[str, LagValues]], note: str) -> list[Reading]:
@@ -202,11 +197,3 @@ def _lag_readings(of_writers: Sequence[tuple[str, LagValues]], note: str) -> lis
             own = Subject.writer(writer)
             listed += [Reading(metric, value, "derived", note, own) for metric, value in values.items()]
     return listed
-
-
-def _both(values: NDArray[np.int64] | NDArray[np.float64]) -> tuple[float, float]:
-    """Median and 95th percentile; zeros for no values."""
-    if not len(values):
-        return 0.0, 0.0
-    median, high = np.percentile(values, _PERCENTILES)
-    return float(median), float(high)

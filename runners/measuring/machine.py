@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,39 +37,23 @@ def describe() -> dict[str, Any]:
 
 def available_memory() -> int:
     """Bytes of memory that this process and its children may still take: the machine's, or less under a limit of the
-    process's own (`ulimit -v`) or of its control group (systemd, containers)."""
-    machine: int = psutil.virtual_memory().available
-    return max(0, min([machine, *_address_space(), *_control_groups()]))
+    process's control group (systemd, containers)."""
+    available: int = psutil.virtual_memory().available
+    return max(0, min([available, *_left_by_groups()]))
 
 
-def _address_space() -> Iterator[int]:
-    if sys.platform == "win32":
-        return
-    import resource
-
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY:
-        yield limit - psutil.Process().memory_info().vms
-
-
-def _control_groups(proc: Path = Path("/proc/self/cgroup"), system: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
-    """What the limit of each control group of the process leaves, by the files of cgroups(7) versions 1 and 2."""
+def _left_by_groups(proc: Path = Path("/proc/self/cgroup"), system: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
+    """What the limit of each control group of the process leaves, by the files of cgroups(7) version 2."""
     try:
         lines = proc.read_text(encoding="ascii").splitlines()
     except OSError:
         return
     for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            place, files = system, ("memory.max", "memory.current")
-        elif "memory" in controllers.split(","):
-            place, files = system / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
-        else:
-            continue
-        own = place / path.lstrip("/")
-        for folder in (own, *own.parents):
-            if folder.is_relative_to(place):
-                yield from _left(folder / files[0], folder / files[1])
+        if line.startswith("0::"):
+            group = system / line.removeprefix("0::").lstrip("/")
+            for folder in (group, *group.parents):
+                if folder.is_relative_to(system):
+                    yield from _left(folder / "memory.max", folder / "memory.current")
 
 
 def _left(limit: Path, used: Path) -> Iterator[int]:

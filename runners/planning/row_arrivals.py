@@ -64,58 +64,24 @@ def apportion(rows: int, parts: Sequence[float]) -> list[int]:
     return whole
 
 
-@dataclass(frozen=True)
-class EvenRows:
-    """A writer's rows, which arrive at even intervals while it is busy."""
-
-    rows: int
-    """Rows of the load."""
-    refill: int
-    spells: Sequence[_Spell]
-    rate: float
-    place: float
-    """Where its first row lies between two rows of its own, so that writers with the same rate take turns."""
-    turn: int
-    """When its first turn comes: ticks since the scenario's start."""
-
-    def arrivals(self, first: int, n: int, out: Ticks | None = None) -> Ticks:
-        """When its rows first … first + n - 1 arrive, in ticks since the scenario's start: (n,)."""
-        ticks = np.empty(n, np.int64) if out is None else out
-        _set_arrivals(np.arange(first, first + n, dtype=np.float64) + self.place, self.spells, self.rate, ticks)
-        return ticks
-
-
-def evenly(
-    writers: Sequence[WriterPart], phases: Sequence[Phase], scale: float, rows: int, refill: int = 0
-) -> tuple[EvenRows, ...]:
-    """Each writer's part of a load of `rows` rows, and of the refill, at rates that are scaled."""
-    last = phases[-1]
-    spent = [sum(phase.end - phase.begin for phase in phases if i in phase.busy) for i in range(len(writers))]
-    loads = apportion(rows, [writer.rate * seconds for writer, seconds in zip(writers, spent, strict=True)])
-    refills = apportion(refill, [writer.rate * (i in last.busy) for i, writer in enumerate(writers)])
-    parts = []
-    for i, (writer, load, more) in enumerate(zip(writers, loads, refills, strict=True)):
-        spells = [(phase.begin, inf if phase is last else phase.end) for phase in phases if i in phase.busy]
-        rate, place = writer.rate * scale, i / len(writers)
-        turn = _tick(writer.start) + int(place * (TICKS_PER_SECOND / rate))
-        parts.append(EvenRows(load, more, _joined(spells), rate, place, turn))
-    return tuple(parts)
-
-
 def _by_own_rates(
     writers: Sequence[WriterPart], phases: Sequence[Phase], scale: float, rows: int, refill: int
 ) -> tuple[Share, ...]:
     """Each writer's rows arrive at even intervals while it is busy; writers with the same rate take turns."""
-    even = evenly(writers, phases, scale, rows, refill)
-    starts = [_tick(phase.begin) for phase in phases]
-    together = np.empty(rows + refill, np.int64)
-    arrivals = np.split(together, np.cumsum([one.rows + one.refill for one in even])[:-1])
-    counts, started = [], []
-    for one, ticks in zip(even, arrivals, strict=True):
-        one.arrivals(0, len(ticks), ticks)
-        counts.append(_counts(ticks[: one.rows], starts))
-        started.append(min(one.turn, int(ticks[0])) if len(ticks) else one.turn)
-    loads = [one.rows for one in even]
+    last = phases[-1]
+    spent = [sum(phase.end - phase.begin for phase in phases if i in phase.busy) for i in range(len(writers))]
+    loads = apportion(rows, [writer.rate * seconds for writer, seconds in zip(writers, spent, strict=True)])
+    refills = apportion(refill, [writer.rate * (i in last.busy) for i, writer in enumerate(writers)])
+    phase_starts = [_tick(phase.begin) for phase in phases]
+    arrivals, counts, started = [], [], []
+    for i, (writer, load, more) in enumerate(zip(writers, loads, refills, strict=True)):
+        spells = [(phase.begin, inf if phase is last else phase.end) for phase in phases if i in phase.busy]
+        rate, place = writer.rate * scale, i / len(writers)  # the place of the first row between two rows of its own
+        ticks = _even_arrivals(load + more, place, _joined(spells), rate)
+        first_turn = _tick(writer.start) + int(place * (TICKS_PER_SECOND / rate))
+        arrivals.append(ticks)
+        counts.append(_counts(ticks[:load], phase_starts))
+        started.append(min(first_turn, int(ticks[0])) if len(ticks) else first_turn)
     if refill:
         planned = [
             np.concatenate(parts)
@@ -140,21 +106,21 @@ def _joined(spells: Sequence[_Spell]) -> list[_Spell]:
     return joined
 
 
-def _set_arrivals(places: NDArray[np.float64], spells: Sequence[_Spell], rate: float, ticks: Ticks) -> None:
-    """Sets `ticks` to the arrival times of the rows at these places: `rate` rows a second during the spells.
-
-    Place 0 is the first moment. `places` is overwritten, which saves an array as long as the load.
-    """
+def _even_arrivals(rows: int, place: float, spells: Sequence[_Spell], rate: float) -> Ticks:
+    """When a writer's rows arrive, the first one at `place` (0 is the first moment), at `rate` rows a second during
+    the spells: (rows,)."""
+    places, ticks = np.arange(rows, dtype=np.float64) + place, np.empty(rows, np.int64)
     ends = list(accumulate((end - begin) * rate for begin, end in spells))
     edges = np.searchsorted(places, [0.0, *ends[:-1], inf])
     for (begin, end), passed, first, stop in zip(spells, [0.0, *ends], edges, edges[1:], strict=False):
         since, part = places[first:stop], ticks[first:stop]
-        since -= passed
+        since -= passed  # in place, which saves an array as long as the load
         since *= TICKS_PER_SECOND / rate
         part[:] = since  # cut to whole ticks
         part += _tick(begin)
         if end != inf:  # because of rounding to whole rows, a fraction of a row may lie beyond the last spell
             np.minimum(part, _tick(end) - 1, out=part)
+    return ticks
 
 
 def _counts(ticks: Ticks, starts: Sequence[int]) -> tuple[int, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,29 +92,17 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
     return Measurements(readings, blobs=[blobs.load_cost(ends, course, server.cache_bytes, note)])
 
 
-class Chosen(TypedDict, total=False):
-    """Fields of a request."""
-
-    ram: int
-    checkpoint: int
-
-
-def chosen(ram: str, checkpoint: str, servers: Mapping[str, str]) -> Chosen:
-    """The sizes in bytes, those that were given. UsageError for text that is no size, and for databases on real
+def chosen(ram: str, checkpoint: str, servers: Mapping[str, str]) -> tuple[int, int]:
+    """Both sizes in bytes, 0 where none was given. UsageError for text that is no size, and for databases on real
     servers."""
-    given: Chosen = {}
-    if ram:
-        given["ram"] = bytes_of(ram, "--ram")
-    if checkpoint:
-        given["checkpoint"] = bytes_of(checkpoint, "--checkpoint")
     option = "--ram" if ram else "--checkpoint"
-    for name, server in servers.items() if given else ():
+    for name, server in servers.items() if ram or checkpoint else ():
         if server != MODEL_SERVER:
             raise UsageError(
                 f"{option} is for page models, and {engine(name).title} runs on a server that has its own: leave it "
                 "out, or choose --server model."
             )
-    return given
+    return bytes_of(ram, "--ram") if ram else 0, bytes_of(checkpoint, "--checkpoint") if checkpoint else 0
 
 
 def check(request: Request) -> None:

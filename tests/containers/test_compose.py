@@ -13,7 +13,7 @@ import pytest
 
 from keybench.databases.registry import engine
 from tests.containers.conftest import Daemon
-from tests.test_compose import SERVICES
+from tests.test_workflows import SERVICES
 
 ROOT = Path(__file__).parent.parent.parent
 PASSWORD = "Kb1of-this-test"

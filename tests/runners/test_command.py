@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import socket
-import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+from keybench.errors import UsageError
+from keybench.results.store.database import Store
+from keybench.runners.config import options
+from keybench.runners.launch import command_line, licences_accepted, names, server_names
+from keybench.runners.trials.prediction import ModelTrial
+from keybench.runners.writers import dask_cluster
+from tests.databases.installed import free_port
+from tests.runners.conftest import Run
+
 NO_DOCKER = {"DOCKER_HOST": "unix:///nonexistent/docker.sock"}
 
 
@@ -172,3 +179,147 @@ def test_help_names_the_exit_codes_and_needs_no_driver(command: Run) -> None:
     assert done.returncode == 0
     for word in ("--db", "--resume", "Exit codes", "130 interrupted"):
         assert word in done.stdout
+
+
+def test_options_of_a_command(tmp_path: Path) -> None:
+    path = tmp_path / "keybench.toml"
+    path.write_text('[run]\ndb = ["sqlite", "postgresql"]\ntrial-timeout = 5\n')
+    assert options("run", ["db", "trial_timeout"], path) == {"db": "sqlite,postgresql", "trial_timeout": 5}
+    assert options("report", ["output"], path) == {}
+
+
+def test_no_file_is_no_options(tmp_path: Path) -> None:
+    assert options("run", ["db"], tmp_path / "keybench.toml") == {}
+
+
+def test_an_unknown_option_lists_close_matches(tmp_path: Path) -> None:
+    path = tmp_path / "keybench.toml"
+    path.write_text("[run]\nblock = 3\n")
+    with pytest.raises(UsageError) as caught:
+        options("run", ["blocks", "trial_timeout"], path)
+    assert str(caught.value) == (
+        f"unknown option of [run] in {path} 'block'. Did you mean blocks? Known: blocks, trial-timeout."
+    )
+
+
+def test_a_repeated_option_stays_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "keybench.toml"
+    path.write_text('[run]\nserver = ["sqlite=model", "mysql://a@h/x,y"]\n')
+    expected = {"server": ["sqlite=model", "mysql://a@h/x,y"]}
+    assert options("run", ["server"], path, repeated={"server"}) == expected
+    path.write_text('[run]\nserver = "model"\n')
+    assert options("run", ["server"], path, repeated={"server"}) == {"server": ["model"]}
+
+
+@pytest.mark.parametrize("value", ["{a = 1}", "[[1]]", "[{}]", "2026-01-01"])
+def test_a_value_of_another_kind_is_refused(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "keybench.toml"
+    path.write_text(f"[run]\ntrial-timeout = {value}\n")
+    with pytest.raises(UsageError) as caught:
+        options("run", ["trial_timeout"], path)
+    assert str(caught.value) == (
+        f"{path}: [run] trial-timeout must be text, a number, true or false, or a list of texts: correct it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"[run]\nrows = " + b"[" * 5000, "its values are nested too deeply"),
+        (
+            b"[run]\nrows = " + b"9" * 5000,
+            "Exceeds the limit (4300 digits) for integer string conversion: value has 5000",
+        ),
+        (b'[run]\ndb = "\xff"', "'utf-8' codec can't decode byte 0xff in position 12: invalid start byte"),
+    ],
+)
+def test_what_the_parser_cannot_read_is_the_files_fault(tmp_path: Path, content: bytes, why: str) -> None:
+    path = tmp_path / "keybench.toml"
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        options("run", ["rows", "db"], path)
+    assert str(caught.value).startswith(f"{path} cannot be read ({why}")
+    assert str(caught.value).endswith("): correct it or move it away.")
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "keybench.toml"
+    path.write_text("[run\n")
+    with pytest.raises(UsageError, match=r"keybench\.toml cannot be read .*: correct it or move it away\.$"):
+        options("run", [], path)
+    path.write_text("run = 3\n")
+    with pytest.raises(UsageError, match=r"\[run\] must be a table of options\.$"):
+        options("run", [], path)
+
+
+URL = "postgresql://me:s3cret@db.example/bench"
+
+
+@pytest.mark.parametrize("arguments", [["run", "--db", "sqlite"], ["--db", "sqlite"]])
+def test_the_command_line_is_the_one_that_people_type(arguments: list[str]) -> None:
+    assert command_line(arguments) == "keybench run --db sqlite"
+
+
+def test_the_command_line_holds_no_password() -> None:
+    assert "s3cret" not in command_line(["run", "--server", URL])
+
+
+def test_a_list_of_servers_may_hold_urls_with_commas() -> None:
+    assert server_names(["local,sqlite=embedded", "mysql://a@h/x?set=1,2"]) == (
+        "local",
+        "sqlite=embedded",
+        "mysql://a@h/x?set=1,2",
+    )
+    assert names(" a, b,,a ") == ("a", "b")
+
+
+@pytest.mark.parametrize("before", [None, "oracle"])
+def test_accepted_licences_are_forgotten_after_the_command(before: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KEYBENCH_ACCEPT_EULA", raising=False)
+    if before:
+        monkeypatch.setenv("KEYBENCH_ACCEPT_EULA", before)
+    with licences_accepted("mssql, sqlite"):
+        assert os.environ["KEYBENCH_ACCEPT_EULA"] == "mssql,sqlite"
+    assert os.environ.get("KEYBENCH_ACCEPT_EULA") == before
+    with pytest.raises(UsageError, match="unknown database 'sql'"), licences_accepted("sql"):
+        pass
+    assert os.environ.get("KEYBENCH_ACCEPT_EULA") == before
+
+
+@pytest.mark.parametrize("options", [(), ("--debug",)])
+def test_a_traceback_is_stored_and_printed_if_asked_for(
+    refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    def defect(self: ModelTrial) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr(ModelTrial, "measure", defect)
+    done = refused("--db", "sqlite", "--server", "model", "--rows", "10", "--blocks", "1", *options)
+    assert done.returncode == 1
+    assert "ZeroDivisionError: a defect" in done.stdout
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    assert all(trial.traceback.endswith("\nZeroDivisionError: a defect\n") for trial in trials)
+    assert done.stderr.count("Traceback (most recent call last)") == (len(trials) if options else 0)
+
+
+def test_a_run_that_ends_before_its_first_trial_is_not_kept(refused: Run, tmp_path: Path) -> None:
+    done = refused("--db", "postgresql", "--server", f"postgresql://me@127.0.0.1:{free_port()}/x", "--rows", "10")
+    assert done.returncode == 4
+    assert done.stdout.endswith("stopped before the first trial ended: the results have nothing of this run\n")
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        assert store.runs() == []
+
+
+def test_an_executor_that_does_not_answer_leaves_no_run(
+    refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert dask_cluster.CONNECT_SECONDS == 5
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1)
+    port = free_port()
+    server = ("--db", "postgresql", "--server", f"postgresql://me@127.0.0.1:{port}/x")
+    done = refused(*server, "--executor", f"tcp://127.0.0.1:{port}")
+    assert done.returncode == 4
+    assert f"no Dask scheduler answers at tcp://127.0.0.1:{port} within 1 s" in done.stderr
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        assert store.runs() == []

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, MODEL, Subject
 from keybench.results.store.database import Store
+from tests.runners.conftest import Run
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 installed = pytest.mark.skipif(bool(ENGINE.missing("local")), reason="no MariaDB server is installed")
 SMALL = ("--layout", "uuid-v4", "--rows", "20000", "--blocks", "1", "--profile", "fast")
 
@@ -136,3 +135,34 @@ def test_settings_that_make_no_sense(refused: Run, arguments: tuple[str, ...], m
     done = refused(*arguments)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--db", "sqlite", "--keep-server"),
+            "--keep-server keeps containers, and this run has none: private servers of other kinds end with the run. "
+            "Choose --server container, or start a server by hand and give its URL.",
+        ),
+        (
+            ("--db", "sqlite", "--image", "postgres:17"),
+            "--image postgres:17: write DB=NAME:TAG, where DB is one of this run's databases (sqlite), as in "
+            "postgresql=postgres:17.",
+        ),
+    ],
+)
+def test_options_that_contradict_the_run_are_refused(refused: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = refused(*arguments)
+    assert (done.returncode, done.stderr) == (2, f"keybench: {message}\n")
+
+
+def test_without_docker_the_error_for_a_container_names_the_alternatives(command: Run) -> None:
+    done = command("--db", "postgresql", "--server", "container")
+    assert done.returncode == 4
+    assert done.stderr == (
+        "keybench: PostgreSQL in a container needs Docker, and no daemon answers at "
+        "unix:///nonexistent/docker.sock (No such file or directory): start Docker, or choose --server "
+        "postgresql=local, which needs none, or give the URL of a server of yours, --server "
+        "postgresql://user@host/database.\n"
+    )

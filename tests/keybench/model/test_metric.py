@@ -3,9 +3,14 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from keybench.errors import UsageError
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
+from keybench.model.sizes import bytes_of, digits, spelled
+from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, Subject, SubjectKind
 
 
 @pytest.mark.parametrize("metric", Metric)
@@ -33,3 +38,83 @@ def test_times_of_the_scenario_do_not_depend_on_the_machine() -> None:
     assert not Metric.LAG_SECONDS.definition.is_time
     assert not Metric.CLOCK_LEAD_MS.definition.is_time
     assert not Metric.LEAF_PAGES.definition.is_time
+
+
+TEXTS = {
+    KEY: "key",
+    MODEL: "model",
+    Subject.model("split at the middle"): "model: split at the middle",
+    Subject.writer("web-1"): "writer web-1",
+    Subject.shard(4): "shard 4",
+    Subject(SubjectKind.PHASE, "3 delete"): "phase 3 delete",
+    Subject(SubjectKind.MODEL_PHASE, "3 delete"): "modelled-phase 3 delete",
+    Subject.grid(16, 256): "grid 16 processes, 256 rows a tick",
+    CLUSTERED: "clustered",
+    PARENT: "parent",
+    Subject.wait("LWLock:WALWrite"): "wait LWLock:WALWrite",
+    MACHINE: "machine",
+}
+
+
+@pytest.mark.parametrize(("subject", "text"), TEXTS.items())
+def test_exports_and_baselines_keep_their_texts(subject: Subject, text: str) -> None:
+    assert str(subject) == text
+    assert Subject.parse(text) == subject
+
+
+def test_every_kind_has_a_text() -> None:
+    assert {subject.kind for subject in TEXTS} == set(SubjectKind)
+
+
+@given(st.text(min_size=1), st.sampled_from([Subject.writer, Subject.model]))
+def test_any_name_is_read_back(name: str, make: type[Subject]) -> None:
+    subject = make(name)  # type: ignore[arg-type]
+    assert Subject.parse(str(subject)) == subject
+
+
+@pytest.mark.parametrize(
+    "text", ["", "keys", "key x", "writer", "writer ", "shard", "grid", "grid 2x3", "grid 2 processes", "machine 1"]
+)
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="subject"):
+        Subject.parse(text)
+
+
+def test_the_cell_of_a_grid() -> None:
+    assert Subject.grid(2, 64).cell == (2, 64)
+    with pytest.raises(ValueError, match="model is not a cell of a grid"):
+        _ = MODEL.cell
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("64GB", 64 << 30), ("512m", 512 << 20), ("1.5 TiB", 3 << 39), ("8192", 8192), ("100b", 100), ("2P", 2 << 50)],
+)
+def test_sizes_are_those_of_server_settings(text: str, size: int) -> None:
+    assert bytes_of(text, "--ram") == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1GB", "1e9", "0", "12XB", "GB"])
+def test_other_text_is_refused(text: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        bytes_of(text, "--ram")
+    assert str(refused.value) == f"--ram {text!r} is no size: write it as 512MB or 64GB."
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(512, "512 bytes"), (1024, "1 KB"), (64 << 30, "64 GB"), (3 << 29, "1.5 GB"), (1023 << 20, "1023 MB")],
+)
+def test_sizes_are_spelled_in_the_largest_unit(size: int, text: str) -> None:
+    assert spelled(size) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "count", "text"),
+    [
+        (3.2e-05, 2, "0.000032"), (1.0, 2, "1"), (9.96, 2, "10"), (99.6, 2, "100"), (101.4, 2, "101"), (0, 3, "0"),
+        (999.6, 3, "1,000"), (12_345.6, 3, "12,346"), (1e11, 3, "100,000,000,000"), (-0.00012345, 3, "-0.000123"),
+    ],
+)  # fmt: skip
+def test_numbers_have_no_exponent(value: float, count: int, text: str) -> None:
+    assert digits(value, count) == text

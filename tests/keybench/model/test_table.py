@@ -1,6 +1,22 @@
 """The tables of a trial, and the indexes measured besides the key's."""
 
+from __future__ import annotations
+
+import uuid
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from keybench.databases.registry import engine
+from keybench.errors import UsageError
+from keybench.generators.core.layout import layout
+from keybench.model.byteorder import rank
+from keybench.model.column import Column
+from keybench.model.keys import Keys, Kind, Order
+from keybench.model.load_path import LOAD_PATHS, LoadPath, load_path
 from keybench.model.subject import CLUSTERED, PARENT
 from keybench.model.table import Table
 
@@ -27,3 +43,109 @@ def test_a_child_table_comes_after_its_parent() -> None:
     assert parent == Table("rows_parent", COLUMN, 10, "clustered", child="rows")
     assert table.other_indexes == {PARENT: parent}
     assert (parent.family, parent.other_indexes) == ((parent,), {})
+
+
+@pytest.mark.parametrize("path", LOAD_PATHS.values(), ids=LOAD_PATHS)
+def test_a_path_that_loses_the_order_of_arrival_gives_its_reasons(path: LoadPath) -> None:
+    said = (path.warning, path.label, path.no_prediction, path.no_position, path.no_claim, path.refuses_model)
+    assert all(said) if not path.in_order else not any(said)
+    assert path.description
+
+
+def test_an_unknown_path_lists_the_known_ones() -> None:
+    assert load_path("rows").in_order
+    with pytest.raises(UsageError, match=r"^unknown load path 'bulky'\. Did you mean bulk\? Known: bulk, rows\.$"):
+        load_path("bulky")
+
+
+GUID: frozenset[Kind] = frozenset({"uuid"})
+STORED_ORDERS = [order for order in get_args(Order) if order != "none"]
+
+example = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")
+
+
+def keys_of(*guids: uuid.UUID) -> Keys:
+    return Keys(np.frombuffer(b"".join(guid.bytes for guid in guids), np.uint8).reshape(-1, 16), "uuid")
+
+
+@pytest.mark.parametrize(
+    ("order", "stored"),
+    [
+        ("rfc", "00112233445566778899aabbccddeeff"),
+        ("net", example.bytes_le.hex()),
+        ("mssql", "aabbccddeeff88997766554433221100"),
+        ("mysql-swap", "66774455001122338899aabbccddeeff"),
+    ],
+)
+def test_bytes_are_stored_in_the_columns_order(order: Order, stored: str) -> None:
+    assert Column("c", "T", GUID, order).encode(keys_of(example)).tobytes().hex() == stored
+
+
+@given(st.lists(st.uuids(), min_size=1, max_size=50, unique=True))
+def test_text_is_what_uuid_prints_and_sorts_as_the_bytes_do(guids: list[uuid.UUID]) -> None:
+    keys = keys_of(*guids)
+    text = Column("c", "T", GUID, "rfc", "text").encode(keys)
+    assert [bytes(row).decode() for row in text] == [str(guid) for guid in guids]
+    assert [str(guids[i]) for i in np.argsort(rank(keys, "rfc"))] == sorted(map(str, guids))
+
+
+@pytest.mark.parametrize("order", STORED_ORDERS)
+@given(guids=st.lists(st.uuids(), min_size=1, max_size=50, unique=True))
+def test_stored_bytes_sort_as_the_order_ranks(order: Order, guids: list[uuid.UUID]) -> None:
+    keys = keys_of(*guids)
+    stored = [bytes(row) for row in Column("c", "T", GUID, order).encode(keys)]
+    assert [stored[i] for i in np.argsort(rank(keys, order))] == sorted(stored)
+
+
+def test_integers_are_stored_as_they_are() -> None:
+    keys = Keys(np.array([-(2**63), -1, 0, 2**63 - 1]), "int")
+    encoded = Column("c", "T", frozenset({"int"}), "rfc", "int").encode(keys)
+    assert encoded.dtype == np.int64
+    assert encoded.tolist() == keys.data.tolist()
+
+
+def test_a_column_accepts_its_kinds_alone() -> None:
+    column = Column("c", "T", GUID, "rfc")
+    assert column.accepts(keys_of(example, example)).tolist() == [True, True]
+    assert column.accepts(Keys(np.arange(3), "int")).tolist() == [False] * 3
+    assert column.accepts(keys_of()).tolist() == []
+
+
+def test_no_column_stores_the_order_none() -> None:
+    with pytest.raises(
+        ValueError, match=r"^'none' is the order of layouts whose keys do not ascend; no column stores it$"
+    ):
+        Column("c", "T", GUID, "none").encode(keys_of(example))
+
+
+def test_a_column_refuses_what_its_order_refuses() -> None:
+    guids = np.zeros((3, 16), np.uint8)
+    guids[:, 6], guids[:, 8] = (0x7F, 0x80, 0x80), (0x01, 0x80, 0x81)
+    column = Column("uuid", "uuid", frozenset({"uuid"}), "mariadb")
+    assert column.accepts(Keys(guids, "uuid")).tolist() == [True, False, True]
+    assert column.refusal == (
+        "MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth is 0x01 to 0x80"
+    )
+    assert Column("binary16", "binary(16)", frozenset({"uuid"}), "rfc").refusal == ""
+
+
+def test_a_column_of_32_bits_accepts_what_fits_and_layouts_that_always_do() -> None:
+    column = Column("int", "int", frozenset({"int"}), "rfc", "int", width=4)
+    values = [-(2**63), -(2**31) - 1, -(2**31), -1, 0, 2**31 - 1, 2**31, 2**63 - 1]
+    assert column.accepts(Keys(np.array(values), "int")).tolist() == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert column.refusal == "int takes integers of 32 bits"
+    for name, fits in (("int-identity", True), ("bigint-identity", False), ("snowflake", False)):
+        assert column.accepts_all(layout(name).shared_bits()) == fits
+    wide = Column("bigint", "bigint", frozenset({"int"}), "rfc", "int", width=8)
+    assert wide.accepts(Keys(np.array(values), "int")).all()
+    assert wide.accepts_all(layout("snowflake").shared_bits())
+    assert wide.refusal == ""

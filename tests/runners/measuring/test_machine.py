@@ -1,49 +1,90 @@
-"""How much memory is left, under every limit."""
+"""The machine around a trial: who else uses it, how fast it is, and how much memory is left."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import multiprocessing
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from keybench.model.definition import Theme
+from keybench.model.metric import Metric, of_theme
+from keybench.model.subject import MACHINE
 from keybench.runners.measuring import machine
+from keybench.runners.measuring.machine import Interference
 
 
-def test_without_a_limit_it_is_the_machines_memory() -> None:
+def values(seen: Interference) -> dict[Metric, float | None]:
+    return {reading.metric: reading.value for reading in seen.after()}
+
+
+def burn(until: float) -> None:
+    while time.monotonic() < until:
+        pass
+
+
+def test_each_is_read_and_of_the_machine() -> None:
+    found = Interference.before().after()
+    assert {reading.metric for reading in found} == set(of_theme(Theme.MACHINE))
+    assert {reading.subject for reading in found} == {MACHINE}
+    assert all(reading.value is not None and reading.value >= 0 for reading in found if reading.origin == "measured")
+
+
+def test_somebody_elses_work_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One busy process more than there are processors leaves none idle."""
+    monkeypatch.setattr(machine, "_WINDOW_SECONDS", 0.25)  # of ticks of 10 ms
+    processors = psutil.cpu_count() or 1
+    context = multiprocessing.get_context("spawn")
+    others = [context.Process(target=burn, args=(time.monotonic() + 60,)) for _ in range(processors + 1)]
+    for other in others:
+        other.start()
+    try:
+        until = time.monotonic() + 20
+        while (busy := values(Interference.before())[Metric.OTHERS_CPU] or 0) < 0.7 * processors:
+            assert time.monotonic() < until, f"only {busy} of {processors} processors were seen busy"
+    finally:
+        for other in others:
+            other.kill()
+            other.join()
+
+
+def test_the_sentinel_takes_as_long_as_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = values(Interference.before())[Metric.SENTINEL_MS]
+    monkeypatch.setattr(machine, "_ROUNDS", 10 * machine._ROUNDS)
+    long = values(Interference.before())[Metric.SENTINEL_MS]
+    assert short
+    assert long
+    assert 3 < long / short < 40
+
+
+def test_what_the_system_does_not_tell_is_absent_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS."""
+    times = {"user": 1.0, "nice": 0.0, "system": 1.0, "idle": 9.0}
+    monkeypatch.setattr(machine, "_times", lambda: times)
+    found = {reading.metric: reading for reading in Interference.before().after()}
+    for metric in (Metric.DISK_WAIT, Metric.STOLEN_CPU):
+        assert (found[metric].value, found[metric].origin) == (None, "absent")
+        assert found[metric].reason == "this system does not tell"
+    assert found[Metric.OTHERS_CPU].value == 0
+
+
+def test_stolen_time_is_a_share_of_the_processors_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = iter([{"user": 0.0, "idle": 0.0, "iowait": 0.0, "steal": 0.0}] * 3 + [
+        {"user": 6.0, "idle": 2.0, "iowait": 0.0, "steal": 2.0}
+    ])  # fmt: skip
+    monkeypatch.setattr(machine, "_times", lambda: next(readings))
+    assert values(Interference.before())[Metric.STOLEN_CPU] == pytest.approx(20)
+
+
+def test_a_limit_of_a_control_group_or_of_one_above_it_counts(tmp_path: Path) -> None:
     assert 0 < machine.available_memory() <= psutil.virtual_memory().total
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="ulimit -v works on Linux")
-def test_a_limit_of_address_space_counts() -> None:
-    code = """
-import resource
-resource.setrlimit(resource.RLIMIT_AS, (3_000_000_000, 3_000_000_000))
-from keybench.runners.measuring.machine import available_memory
-print(available_memory())
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 0 < int(done.stdout) < 3_000_000_000
-
-
-@pytest.mark.parametrize(
-    ("line", "folder", "limit", "used"),
-    [
-        ("0::/a/b", "a", "memory.max", "memory.current"),
-        ("4:memory:/a/b", "memory/a/b", "memory.limit_in_bytes", "memory.usage_in_bytes"),
-    ],
-)
-def test_a_limit_of_a_control_group_or_of_one_above_it_counts(
-    line: str, folder: str, limit: str, used: str, tmp_path: Path
-) -> None:
-    own = tmp_path / "fs" / folder
-    own.mkdir(parents=True)
-    (own / limit).write_text("5000000000\n")
-    (own / used).write_text("2000000000\n")
-    proc = tmp_path / "cgroup"
-    proc.write_text(f"7:cpu:/x\n{line}\n")
-    assert list(machine._control_groups(proc, tmp_path / "fs")) == [3_000_000_000]
-    (own / limit).write_text("max\n")
-    assert list(machine._control_groups(proc, tmp_path / "fs")) == []
+    group, proc = tmp_path / "fs" / "a", tmp_path / "cgroup"
+    group.mkdir(parents=True)
+    (group / "memory.max").write_text("5000000000\n")
+    (group / "memory.current").write_text("2000000000\n")
+    proc.write_text("7:cpu:/x\n0::/a/b\n")
+    assert list(machine._left_by_groups(proc, tmp_path / "fs")) == [3_000_000_000]
+    (group / "memory.max").write_text("max\n")
+    assert list(machine._left_by_groups(proc, tmp_path / "fs")) == []

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Sequence
+from functools import cache
 
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keybench.databases.core.retried import Rollbacks
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL, Subject
+from keybench.results.analysis.bootstrap import Floats
+from keybench.results.analysis.p_values import ALPHA, sign_flip_max
+from keybench.results.analysis.ratios import Verdict, estimate, verdict
+from keybench.runners.measuring.contention import rollbacks, share_on_same_leaf
 from keybench.runners.measuring.measured import of_all_shards
-from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
 from keybench.runners.trials.prediction import ModelTrial
 from keybench.scenarios.files import load_scenario
 
@@ -46,3 +57,103 @@ def test_the_page_model_alone(name: str) -> None:
     assert (ended.status, ended.error) == ("ok", "")
     pages = {of.subject: of.value for of in ended.readings if of.metric == Metric.LEAF_PAGES}
     assert pages[KEY] == sum(pages[Subject.shard(number)] or 0 for number in (1, 2, 3, 4))
+
+
+BLOCKS, SEEDS, NOISE = 8, 300, 0.01
+V4, V7 = "uuid-v4", "uuid-v7"
+FIRST = {V4: ("bigint-identity", V4, V7), V7: ("bigint-identity", V7, V4)}
+"""Layouts as they are named to the runner, by which of the two comes first."""
+
+
+@cache
+def planned(layouts: tuple[str, ...], seed: int) -> Floats:
+    """(blocks, layouts): each layout's place in the block, from 0 to 1, as the runner plans it."""
+    request = Request(
+        databases=("sqlite",), servers={"sqlite": "embedded"}, scenario=load_scenario("quick"), layouts=layouts,
+        columns=(), rows=1000, blocks=BLOCKS, profile="durable", seed=seed, trial_timeout=60.0,
+    )  # fmt: skip
+    places = np.empty((BLOCKS, len(layouts)))
+    for trial in plan(request):
+        places[trial.block - 1, layouts.index(trial.layout)] = trial.position / (len(layouts) - 1)
+    return places
+
+
+def in_turn(layouts: tuple[str, ...]) -> Floats:
+    """The same, one after the other in each block."""
+    return np.tile(np.linspace(0, 1, len(layouts)), (BLOCKS, 1))
+
+
+def v7_over_v4(layouts: tuple[str, ...], places: Floats, drift: float, effect: float, seed: int) -> Verdict:
+    """What is said of UUIDv7 against random keys, by the joint test of all layouts against these."""
+    logs = np.log1p(drift) * places + np.random.default_rng(seed).normal(0, NOISE, places.shape)
+    logs[:, layouts.index(V7)] += np.log(effect)
+    base = layouts.index(V4)
+    others = [i for i in range(len(layouts)) if i != base]
+    ratios = logs[:, others] - logs[:, [base]]
+    own = others.index(layouts.index(V7))
+    return verdict(estimate(ratios[:, own]), float(sign_flip_max(ratios)[own]))
+
+
+def verdicts(first: str, *, shuffled: bool, drift: float, effect: float = 1.0) -> list[Verdict]:
+    layouts = FIRST[first]
+    orders = (planned(layouts, seed) if shuffled else in_turn(layouts) for seed in range(SEEDS))
+    return [v7_over_v4(layouts, places, drift, effect, seed) for seed, places in enumerate(orders)]
+
+
+def share(found: Sequence[Verdict], *of: Verdict) -> float:
+    return sum(one in of for one in found) / len(found)
+
+
+def test_in_a_fixed_order_whichever_comes_second_is_slower() -> None:
+    """The trap: equal layouts, a machine that slows by 30 %, and the opposite verdict for the opposite order."""
+    assert share(verdicts(V4, shuffled=False, drift=0.3), "slower") == 1
+    assert share(verdicts(V7, shuffled=False, drift=0.3), "faster") == 1
+
+
+@pytest.mark.parametrize("first", [V4, V7])
+def test_in_shuffled_blocks_equal_layouts_stay_equal(first: str) -> None:
+    assert share(verdicts(first, shuffled=True, drift=0.3), "slower", "faster") <= ALPHA
+
+
+@pytest.mark.parametrize("first", [V4, V7])
+def test_in_shuffled_blocks_a_real_difference_stays_what_it_is(first: str) -> None:
+    """A layout that is a fifth slower; whichever comes second is 6 % slower besides, as in that comparison."""
+    found = verdicts(first, shuffled=True, drift=0.13, effect=1.2)
+    assert share(found, "slower") >= 0.95
+    assert share(found, "faster", "same") == 0
+
+
+def test_a_fixed_order_hides_a_real_difference_that_shuffled_blocks_never_deny() -> None:
+    """UUIDv7 is a tenth slower and comes first; the machine slows by 30 % until random keys have their turn."""
+    assert share(verdicts(V7, shuffled=False, drift=0.3, effect=1.1), "slower") == 0
+    assert share(verdicts(V7, shuffled=True, drift=0.3, effect=1.1), "faster") <= ALPHA / 2
+
+
+def test_all_places_in_a_block_are_as_likely() -> None:
+    """Each of three layouts is in each place in a third of blocks."""
+    layouts = FIRST[V4]
+    places = np.concatenate([planned(layouts, seed) for seed in range(SEEDS)])
+    counts = np.array([[(places[:, i] == at).sum() for at in (0, 0.5, 1)] for i in range(len(layouts))])
+    expected = BLOCKS * SEEDS / 3
+    assert ((counts - expected) ** 2 / expected).sum() < 20  # chi squared of 4 degrees: p = 0.0005
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=12), st.integers(1, 4), st.integers(1, 9), st.data())
+def test_meetings_on_a_leaf_as_one_would_count_them(page_rows, rows_per_tx, writers, data) -> None:
+    leaf_of_rank = [leaf for leaf, rows in enumerate(page_rows) for _ in range(rows)]
+    ranks = data.draw(st.permutations(range(len(leaf_of_rank))))
+    first_leaves = [leaf_of_rank[rank] for rank in ranks[::rows_per_tx]]
+    met = [leaf in first_leaves[max(0, i - writers + 1) : i] for i, leaf in enumerate(first_leaves)]
+    share = share_on_same_leaf(np.array(ranks), page_rows, rows_per_tx, writers)
+    assert share == pytest.approx(100 * sum(met) / len(met))
+
+
+def test_retries_are_those_of_transactions_that_were_rolled_back() -> None:
+    values = {one.metric: one.value for one in rollbacks(Rollbacks(np.array([0, 3, 0, 1]), 1))}
+    assert values == {Metric.ABORTS: 1000, Metric.DEADLOCKS: 250, Metric.RETRIES: 2, Metric.MOST_RETRIES: 3}
+
+
+def test_where_nothing_is_rolled_back_there_is_no_number_of_retries() -> None:
+    values = {one.metric: one.value for one in rollbacks(Rollbacks(np.zeros(4, np.int64), 0))}
+    assert values == {Metric.ABORTS: 0, Metric.DEADLOCKS: 0}
+    assert rollbacks(None) == []

@@ -23,13 +23,13 @@ from keybench.scenarios.files import load_scenario, parse_scenario
 from keybench.scenarios.schema import Scenario
 
 NAME = "newsequentialid"
-HEAD = 'title = "t"\nrows = 1000\nstart = 2026-01-01T00:00:00Z\n'
+WORK = 'title = "t"\nrows = 1000\nstart = 2026-01-01T00:00:00Z\n'
 ONE = "[[writer]]\nid = 'a'\nrate = 10\n"
 TWO = ONE + "server = 7\n[[writer]]\nid = 'b'\nrate = 10\nserver = 3\n[[writer]]\nid = 'c'\nrate = 10\nserver = 3\n"
 
 
 def scenario(text: str) -> Scenario:
-    return parse_scenario("mine", HEAD + text, where="mine.toml")
+    return parse_scenario("mine", WORK + text, where="mine.toml")
 
 
 def trial(work: Scenario, block: int = 1) -> tuple[Request, TrialPlan]:

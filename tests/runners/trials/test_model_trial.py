@@ -14,16 +14,23 @@ from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.model.subject import CLUSTERED, KEY, MODEL, PARENT
+from keybench.model.subject import CLUSTERED, KEY, MODEL, PARENT, Subject
 from keybench.model.table import Table
+from keybench.pagemodels.costs.plain_cache import NOTE
 from keybench.pagemodels.page_stats import PageStats
+from keybench.results.analysis.groups import group_trials
+from keybench.results.plots.canvas import drawing, styles
+from keybench.results.report.figures import group_figures
+from keybench.results.store import blobs
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.server_choice import resolve
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable
-from keybench.runners.trials.prediction import alone, beside
+from keybench.runners.trials.prediction import alone, beside, grid_readings
 from keybench.scenarios.files import load_scenario
+from keybench.scenarios.parts import GridPart
 from tests.runners.conftest import Run
 
 KINDS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
@@ -167,3 +174,126 @@ def test_keys_that_servers_make_are_no_work_for_a_model(refused: Run, tmp_path: 
 def test_auto_never_falls_back_to_the_model() -> None:
     assert "model" not in resolve(("sqlite",), ("auto",)).values()
     assert load_scenario("quick").rows
+
+
+SMALL = ("--db", "postgresql", "--server", "model", "--layout", "uuid-v4", "--blocks", "1")
+
+
+def test_a_cache_that_is_too_small_is_seen_in_figures_and_picture(here: Run, tmp_path: Path) -> None:
+    done = here(*SMALL, "--ram", "2MB", "--scenario", "beyond-cache", "--rows", "150000")
+    assert (done.returncode, done.stderr) == (0, "")
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        run = store.run("latest")
+        trials = store.trials(run.id, blobs=True)
+    read = {
+        one.layout: next(r for r in one.readings if (r.metric, r.subject) == (Metric.PAGES_READ, KEY)) for one in trials
+    }
+    assert {reading.origin for reading in read.values()} == {"modelled"}
+    assert 40_000 < (read["uuid-v4"].value or 0) < 150_000
+    assert (read["bigint-identity"].value or 0) < 100
+    course = next(blob for one in trials for blob in one.blobs if one.layout == "uuid-v4" and blob.kind == blobs.COST)
+    assert course.about["cache_bytes"] == 2 << 20
+    assert course.arrays["pages_read"][-1] == read["uuid-v4"].value
+    (group,) = group_trials(run, trials, [])
+    with drawing():
+        found = group_figures(group, styles([arm.layout for arm in group.arms], "bigint-identity"), "g")
+    picture = next(one for one in found if one.key.endswith("beyond-memory"))
+    assert picture.svg
+    assert picture.origin == "Modelled."
+    assert "The server's cache has 2 MB." in picture.caption
+    assert "A row costs a twentieth of a page read or more: uuid-v4 at" in picture.caption
+
+
+def test_a_cache_that_holds_all_is_said_to(here: Run) -> None:
+    done = here(*SMALL, "--ram", "1GB", "--rows", "5000", "--dry-run")
+    assert "PostgreSQL: a cache of 1 GB holds all of 5,000 rows (about " in done.stdout
+    assert "so nothing is read." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--db", "postgresql", "--ram", "1GB"),
+            "--ram is for page models, and PostgreSQL runs on a server that has its own: leave it out, or choose "
+            "--server model.",
+        ),
+        (
+            ("--db", "sqlite", "--checkpoint", "1GB"),
+            "--checkpoint is for page models, and SQLite runs on a server that has its own: leave it out, or choose "
+            "--server model.",
+        ),
+        ((*SMALL, "--ram", "99x"), "--ram '99x' is no size: write it as 512MB or 64GB."),
+        ((*SMALL, "--ram", "100KB"), "a cache of 102,400 bytes has fewer than 100 pages: give it more memory."),
+    ],
+)
+def test_sizes_that_make_no_sense(refused: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = refused(*arguments)
+    assert (done.returncode, " ".join(done.stderr.split())) == (2, f"keybench: {message}")
+
+
+def test_reads_after_a_restart_say_where_the_cache_is_a_plain_one(here: Run, tmp_path: Path) -> None:
+    arguments = ("--server", "model", "--layout", "uuid-v4", "--scenario", "cold-start", "--rows", "5000")
+    done = here("--db", "mssql,postgresql", *arguments, "--blocks", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+        trials = store.trials(store.run("latest").id)
+    known = {
+        one.database: [
+            (r.subject.name, r.reason) for r in one.readings if r.metric == Metric.PAGES_READ and r.value is not None
+        ]
+        for one in trials
+    }
+    assert known == {
+        name: [("1 insert", note), ("3 insert", note)] for name, note in (("mssql", NOTE), ("postgresql", ""))
+    }
+
+
+WORK = load_scenario("same-tick").model_copy(update={"grid": GridPart(processes=(1, 4), rows_per_tick=(1, 256))})
+
+
+def cells(database: str, layout: str, column: str, *, rows: int = 20_000, block: int = 1) -> dict[str, float | None]:
+    request = Request((database,), {database: "model"}, WORK, (layout,), (), rows, 1, "durable", 3, 60.0)
+    found = grid_readings(request, TrialPlan(block, 0, database, layout, column, 100, rows))
+    assert {reading.metric for reading in found} <= {Metric.LEAF_DENSITY}
+    return {reading.subject: reading.value for reading in found}
+
+
+def test_keys_in_order_are_dense_in_every_cell_and_random_ones_in_none() -> None:
+    control = cells("mariadb", "bigint-identity", "bigint")
+    assert set(control) == {Subject.grid(p, k) for p in (1, 4) for k in (1, 256)}
+    assert len(set(control.values())) == 1
+    assert min(control.values()) > 90  # type: ignore[type-var, operator]
+    assert max(cells("mariadb", "uuid-v4", "binary16").values()) < 72  # type: ignore[type-var, operator]
+
+
+def test_keys_of_one_millisecond_leave_half_empty_pages_only_where_ticks_are_shared() -> None:
+    found = cells("mariadb", "uuid-v7", "binary16")
+    for processes in (1, 4):
+        alone, shared = (found[Subject.grid(processes, k)] for k in (1, 256))
+        assert alone is not None
+        assert shared is not None
+        assert alone > 90
+        assert shared < 70
+
+
+def test_only_the_first_block_and_a_scenario_with_a_grid_have_cells() -> None:
+    assert cells("mariadb", "uuid-v7", "binary16", block=2) == {}
+    plain = WORK.model_copy(update={"grid": None})
+    request = Request(("mariadb",), {"mariadb": "model"}, plain, ("uuid-v7",), (), 100, 1, "durable", 3, 60.0)
+    assert grid_readings(request, TrialPlan(1, 0, "mariadb", "uuid-v7", "binary16", 100, 100)) == []
+
+
+def test_what_a_model_refuses_is_said_once() -> None:
+    request = Request(("mariadb",), {"mariadb": "model"}, WORK, ("rt-comb-legacy",), (), 2_000, 1, "durable", 3, 60.0)
+    trial = TrialPlan(1, 0, "mariadb", "uuid-v7", "binary16", 100, 2_000)
+    wide = replace(trial, payload=1_000_000)
+    (only,) = grid_readings(request, wide)
+    assert isinstance(only, Reading)
+    assert (only.value, only.origin) == (None, "absent")
+    assert only.reason.startswith("No prediction: ")
+
+
+@pytest.mark.parametrize("rows", [3, 100])
+def test_a_small_trial_has_small_cells(rows: int) -> None:
+    assert len(cells("postgresql", "uuid-v7", "uuid", rows=rows)) == 4
