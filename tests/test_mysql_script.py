@@ -55,29 +55,9 @@ def _has_mysql() -> bool:
     return "MariaDB" not in subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
 
 
-def test_a_machine_of_another_kind(note: Note, tmp_path: Path) -> None:
-    (tmp_path / "path").mkdir()
-    (tmp_path / "path" / "uname").write_text("#!/bin/sh\necho aarch64\n")
-    (tmp_path / "path" / "uname").chmod(0o755)
-    assert note(()) == (
-        "note: no MySQL: it is unpacked for x86_64, and this machine is aarch64; tests that need it are left out.\n"
-    )
-
-
 def test_a_system_without_apt(note: Note) -> None:
     assert note(()) == (
         "note: no MySQL: it is unpacked from Debian's packages, and this machine has no apt-get; "
-        "tests that need it are left out.\n"
-    )
-
-
-@pytest.mark.skipif(not KEYRING.exists(), reason="this machine is no Debian")
-def test_a_system_whose_apt_knows_no_mirror(note: Note, tmp_path: Path) -> None:
-    (tmp_path / "path").mkdir()
-    (tmp_path / "path" / "apt-get").write_text("#!/bin/sh\nexit 0\n")
-    (tmp_path / "path" / "apt-get").chmod(0o755)
-    assert note(("dpkg-deb",)) == (
-        "note: no MySQL: it is unpacked from Debian's packages, and this machine's apt knows no mirror of Debian; "
         "tests that need it are left out.\n"
     )
 
@@ -153,20 +133,3 @@ def test_nothing_happens_where_that_version_is_unpacked(tmp_path: Path) -> None:
     (programs / "mariadbd").chmod(0o755)
     assert run(tmp_path, "mariadb", "11.8") == (0, "", "")
     assert [path.name for path in programs.iterdir()] == ["mariadbd"]
-
-
-def test_a_machine_without_debians_packages(tmp_path: Path) -> None:
-    path = tmp_path / "path"
-    path.mkdir()
-    for name in ("dirname", "mkdir", "rm", "uname"):
-        (path / name).symlink_to(f"/bin/{name}")
-    (tmp_path / "scripts").mkdir()
-    for name in ("versions.sh", "unpack.sh"):
-        shutil.copy(SCRIPTS / name, tmp_path / "scripts")
-    command = ["/bin/sh", tmp_path / "scripts" / "versions.sh", "mariadb", "11.8"]
-    done = subprocess.run(command, env={"PATH": str(path)}, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == (
-        "note: no mariadb 11.8: it is unpacked from Debian's packages, and this machine has no apt-get.\n"
-    )
-    assert list((tmp_path / "build" / "versions").iterdir()) == []

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,17 +97,6 @@ def test_steps_use_commands_that_are_there(job: str) -> None:
     targets = [target for step in steps for target in re.findall(r"\bmake (?:--[a-z-]+ )*([a-z]+)", step)]
     assert targets == {"containers": ["env", "contract", "fidelity"], "services": ["env", "contract"]}[job]
     assert all(re.search(rf"^{target}:", makefile, re.M) for target in targets)
-
-
-def test_the_page_model_is_compared_with_the_server_in_the_container_alone() -> None:
-    script = step("containers", "Page model")["run"].replace("${{ matrix.db }}", "mysql").replace("make ", "make -n ")
-    done = subprocess.run(
-        ["bash", "-e", "-c", script.replace("| tee build/fidelity-mysql.txt", "")],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.splitlines()[-1].split() == (
-        [".venv/bin/python", "-m", "benchmarks.fidelity", "--db", "mysql", "--rows", "100000", "--server", "container"]
-    )
 
 
 @pytest.mark.parametrize("job", JOBS)
@@ -292,23 +280,11 @@ def test_a_service_agrees_with_the_container(name: str, monkeypatch: pytest.Monk
     assert service == {}, "nothing that the container does not have"
 
 
-def test_a_difference_is_found() -> None:
-    on = engines()["postgresql"]
-    settings = on.settings("durable", "default")
-    other = on.provision("container", replace(settings, values={**settings.values, "fsync": "off"}))
-    assert isinstance(other, ContainerServer)
-    assert SERVICES["postgresql"]["command"] != list(other._recipe.command)
-
-
 def test_ports_differ_and_no_password_is_in_the_file() -> None:
     ports = [service["ports"][0] for service in SERVICES.values()]
     assert len(set(ports)) == len({port.rpartition(":")[0] for port in ports}) == len(ports)
     given = [line.strip().partition(": ")[2] for line in COMPOSE.splitlines() if re.match(r" +\w*PASSWORD\w*: ", line)]
     assert given == [ASKED_FOR] * len(SERVICES)
-
-
-def test_one_service_asks_for_nothing_that_only_another_needs() -> None:
-    assert set(re.findall(r"\$\{(\w+):\?", COMPOSE)) == {"KEYBENCH_SERVER_PASSWORD"}
 
 
 def test_a_health_check_is_a_login_with_the_password() -> None:

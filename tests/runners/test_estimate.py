@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -15,6 +14,13 @@ from keybench.runners.servers import RunServers
 from keybench.scenarios.files import load_scenario
 
 CONTROL_AND_RANDOM = ("bigint-identity", "uuid-v4")
+
+
+def asked(rows: int, blocks: int = 1, servers: dict[str, str] | None = None, more: tuple[str, ...] = ()) -> Request:
+    """Trials of the control, of random GUIDs and of `more` layouts; by default on SQLite."""
+    at = servers or {"sqlite": "embedded"}
+    layouts = (*CONTROL_AND_RANDOM, *more)
+    return Request(tuple(at), at, load_scenario("quick"), layouts, (), rows, blocks, "fast", 1, 60.0)
 
 
 @pytest.mark.parametrize(
@@ -30,19 +36,7 @@ def test_a_pilot_inserts_no_more_rows_than_a_trial_and_predicts_it(
         return 1 + trial.rows / 1000
 
     monkeypatch.setattr(estimate, "_seconds", seconds)
-    request = Request(
-        ("sqlite",),
-        {"sqlite": "embedded"},
-        load_scenario("quick"),
-        ("uuid-v4", "uuid-v7"),
-        (),
-        rows,
-        6,
-        "fast",
-        1,
-        60.0,
-    )
-    request = replace(request, layouts=("bigint-identity", *request.layouts))
+    request = asked(rows, 6, more=("uuid-v7",))
     trials = plan(request)
     servers = RunServers(request, {}, lambda _: None, lambda _: None)
     found = estimate.pilot(request, trials, servers)
@@ -61,9 +55,7 @@ def test_the_first_trial_of_each_layout_loads_code_and_is_not_counted(monkeypatc
         return 10.0 if first else trial.rows / 10_000
 
     monkeypatch.setattr(estimate, "_seconds", seconds)
-    request = Request(
-        ("sqlite",), {"sqlite": "embedded"}, load_scenario("quick"), CONTROL_AND_RANDOM, (), 40_000, 3, "fast", 1, 60.0
-    )
+    request = asked(40_000, 3)
     said: list[str] = []
     servers = RunServers(request, {}, lambda _: None, lambda _: None)
     assert estimate.pilot(request, plan(request), servers, say=said.append).seconds == pytest.approx(6 * 4.0)
@@ -89,8 +81,7 @@ def test_trials_with_four_times_the_rows_of_pilots_or_fewer_are_not_predicted(
         return 7.0
 
     monkeypatch.setattr(estimate, "_seconds", seconds)
-    at = {"sqlite": "embedded"}
-    request = Request(("sqlite",), at, load_scenario("quick"), CONTROL_AND_RANDOM, (), rows, blocks, "fast", 1, 60.0)
+    request = asked(rows, blocks)
     said: list[str] = []
     servers = RunServers(request, {}, lambda _: None, lambda _: None)
     found = estimate.pilot(request, plan(request), servers, say=said.append)
@@ -113,8 +104,7 @@ def test_the_databases_with_enough_trials_are_predicted(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(estimate, "_seconds", seconds)
     names = ("sqlite", "postgresql", "mariadb")
-    at = dict.fromkeys(names, "embedded")
-    request = Request(names, at, load_scenario("quick"), CONTROL_AND_RANDOM, (), 1_000, 9, "fast", 1, 60.0)
+    request = asked(1_000, 9, dict.fromkeys(names, "embedded"))
     trials = plan(request)
     left = [next(trial for trial in trials if trial.database == name) for name in names[1:]]
     left += [trial for trial in trials if trial.database == "sqlite"]
@@ -126,17 +116,6 @@ def test_the_databases_with_enough_trials_are_predicted(monkeypatch: pytest.Monk
         "the trials on SQLite will take about 54 s; those on PostgreSQL and MariaDB are small: pilots would insert a "
         "quarter of their rows or more, so no time is predicted"
     )
-
-
-def test_real_pilots_take_some_time() -> None:
-    at = {"sqlite": "embedded"}
-    request = Request(("sqlite",), at, load_scenario("quick"), CONTROL_AND_RANDOM, (), 50, 1, "fast", 1, 60.0)
-    said: list[str] = []
-    with RunServers(request, {}, lambda _: None, lambda _: None) as servers:
-        found = estimate.pilot(request, plan(request) * 10, servers, say=said.append)
-    assert said == ["a pilot on SQLite"]
-    assert found.seconds > 0
-    assert found.sentence() == f"the trials will take about {estimate.duration(found.seconds)}"
 
 
 @pytest.mark.parametrize(
@@ -157,8 +136,7 @@ def test_pilots_grow_with_the_run(rows: int, total: int, pilots: tuple[int, int]
     ("server", "place"), [("postgresql://me@h/x", "url"), ("container", "docker"), ("embedded", "machine")]
 )
 def test_each_kind_of_server_needs_a_disk_of_its_own(server: str, place: estimate.Place) -> None:
-    at = {"postgresql": server}
-    request = Request(("postgresql",), at, load_scenario("quick"), CONTROL_AND_RANDOM, (), 40_000, 1, "fast", 1, 60.0)
+    request = asked(40_000, servers={"postgresql": server})
     trials = plan(request)
     needed = {each: estimate.disk_bytes(request, trials, each) for each in get_args(estimate.Place)}
     assert needed.pop(place) > 0
@@ -167,18 +145,7 @@ def test_each_kind_of_server_needs_a_disk_of_its_own(server: str, place: estimat
 
 @pytest.mark.parametrize(("server", "bytes_per_row"), [("model", 160), ("postgresql://me@h/x", 350)])
 def test_memory_is_checked_as_disk_is(server: str, bytes_per_row: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    request = Request(
-        ("postgresql",),
-        {"postgresql": server},
-        load_scenario("quick"),
-        CONTROL_AND_RANDOM,
-        (),
-        10**9,
-        1,
-        "fast",
-        1,
-        60.0,
-    )
+    request = asked(10**9, servers={"postgresql": server})
     trials = plan(request)
     need = 10**9 * bytes_per_row
     monkeypatch.setattr(estimate.machine, "available_memory", lambda: need)
@@ -194,9 +161,7 @@ def test_memory_is_checked_as_disk_is(server: str, bytes_per_row: int, monkeypat
 
 
 def test_a_private_servers_cache_is_counted_as_far_as_the_table_fills_it() -> None:
-    request = Request(
-        ("sqlite",), {"sqlite": "embedded"}, load_scenario("quick"), CONTROL_AND_RANDOM, (), 1000, 1, "fast", 1, 60.0
-    )
+    request = asked(1000, 1)
     (trial, *_), cache = plan(request), engine("sqlite").settings("fast", request.scenario.server.cache).cache_bytes
     table = estimate.disk_bytes(request, [trial])
     assert 0 < table < cache

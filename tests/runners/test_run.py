@@ -86,35 +86,6 @@ def test_layouts_of_every_form_can_be_measured_on_both_databases(here: Run, tmp_
     assert {(t.database, t.layout) for t in trials} == {(d, n) for d in ("postgresql", "sqlite") for n in names}
 
 
-def test_the_same_seed_gives_the_same_page_counts(here: Run, tmp_path: Path) -> None:
-    arguments = (
-        "--db",
-        "postgresql",
-        "--server",
-        "embedded",
-        "--layout",
-        "uuid-v4",
-        "--rows",
-        "3000",
-        "--blocks",
-        "1",
-    )
-    for _ in range(2):
-        assert here(*arguments).returncode == 0
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        first, second = (
-            {
-                (t.layout, r.metric): r.value
-                for t in store.trials(run.id)
-                for r in t.readings
-                if r.metric in {Metric.LEAF_PAGES, Metric.INTERIOR_SPLITS, Metric.EDGE_SPLITS, Metric.APPENDS}
-            }
-            for run in store.runs()
-        )
-    assert first == second
-    assert first["uuid-v4", Metric.INTERIOR_SPLITS]
-
-
 def test_writers_columns_profile_and_configuration_reach_the_results(here: Run, tmp_path: Path) -> None:
     (tmp_path / "keybench.toml").write_text('[run]\ndb = "sqlite"\nlayout = ["rt-comb-sql"]\n')
     done = here(*SMALL, "--column", "binary16-mssql", "--writers", "2", KEYBENCH_PROFILE="fast")

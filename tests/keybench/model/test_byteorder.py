@@ -138,24 +138,6 @@ def test_sort_words_and_ranks_agree_with_pythons_sort(order, keys) -> None:
     assert np.argsort(places).tolist() == expected
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_one_different_bit_gives_different_words_in_every_byte(order) -> None:
-    bits = np.packbits(np.eye(128, dtype=np.uint8), axis=1)
-    keys = Keys(bits, "uuid")
-    expected = sorted(range(128), key=lambda bit: REFERENCES[order](UUID(bytes=bits[bit].tobytes())))
-    assert np.argsort(rank(keys, order)).tolist() == expected
-
-
-@pytest.mark.parametrize("order", sorted(PERMUTATIONS))
-def test_a_permutation_loses_no_byte(order) -> None:
-    assert sorted(PERMUTATIONS[order]) == list(range(16))
-
-
-def test_net_order_is_its_own_inverse() -> None:
-    net = PERMUTATIONS["net"]
-    assert tuple(net[place] for place in net) == tuple(range(16))
-
-
 @given(keys=GUIDS)
 @example(keys=Keys(np.zeros((0, 16), np.uint8), "uuid"))
 def test_text36_is_pythons_text(keys) -> None:

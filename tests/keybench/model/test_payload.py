@@ -42,18 +42,6 @@ def test_a_row_depends_on_its_number_alone(start: int, n: int) -> None:
     assert (np.concatenate([payload.rows(start, half), payload.rows(start + half, n - half)]) == rows).all()
 
 
-def test_other_processes_make_the_same_rows() -> None:
-    code = "from keybench.model.payload import Payload; print(*Payload(20).texts[:5])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
-    assert done.stdout.split() == list(Payload(20).texts[:5])
-
-
-def test_a_cycle_is_made_once() -> None:
-    payload = Payload(10)
-    assert payload.texts is payload.texts
-    assert payload.pool is payload.pool
-
-
 MANY = np.arange(200_000)
 FIRST = [124, 63, 119, 15, 55, 137, 43, 1]
 """Of rows 0 … 7 with seed 1 in block 1, as first released."""

@@ -263,18 +263,3 @@ def test_counts_are_those_made_by_hand(n: int, window: int, every: int, near: in
     above, fronts = insertions(ranks, Windows(window, every, near))
     expected = by_hand(ranks.tolist(), window, every, near)
     assert (above.tolist(), fronts.tolist()) == expected
-
-
-def test_a_long_random_order_has_half_of_the_keys_above_and_a_front_for_each_row() -> None:
-    n = 400_000
-    above, fronts = insertions(np.random.default_rng(1).permutation(n), Windows(1000, 20, 10))
-    assert abs((above[1:] / np.arange(1, n)).mean() - 0.5) < 0.005
-    assert above.sum() == np.arange(n).sum() - (np.arange(n) - above).sum()
-    assert len(fronts) == 19
-    assert fronts[-1] > 950
-
-
-def test_four_disjoint_ascending_ranges_are_four_fronts() -> None:
-    ranks = (np.arange(40_000) % 4) * 10_000 + np.arange(40_000) // 4
-    _, fronts = insertions(ranks, Windows(1000, 3, 100))
-    assert set(fronts.tolist()) == {4}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +24,7 @@ from keybench.runners.planning.columns import (
     pairing_of,
 )
 from keybench.scenarios.files import parse_scenario
+from tests.runners.conftest import Run
 
 OWN = {"mssql": "uniqueidentifier", "postgresql": "uuid", "oracle": "raw16", "mysql": "binary16", "sqlite": "binary16"}
 
@@ -153,9 +152,6 @@ def test_integers_of_32_bits_go_into_a_type_of_32_bits_where_there_is_one() -> N
     assert columns_for(engine("postgresql"), second, ["bigint"]) == ["bigint"]
     assert columns_for(engine("postgresql"), layout(CONTROL), ["int"]) == ["bigint"]
     assert columns_for(engine("postgresql"), layout("tsid"), ["int"]) == ["bigint"]
-
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def test_they_are_measured_where_they_are_made(here: Run, tmp_path: Path) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,8 +19,8 @@ from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import Request, plan, resolve_layouts
 from keybench.runners.trials.keys_trial import KeysTrial, breaks, duplicates
 from keybench.scenarios.files import load_scenario
+from tests.runners.conftest import Run
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Counts = dict[Metric, float | None]
 
 ONE, FOUR, SINGLE = "AES, 1 thread", "AES, 4 threads", "AES, 1 thread, one key a call"

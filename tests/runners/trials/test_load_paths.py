@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,9 +30,9 @@ from keybench.runners.planning.server_choice import check_load_path, check_path_
 from keybench.runners.trials.server_trial import Resources, ServerTrial
 from keybench.scenarios.files import load_scenario
 from tests.results.report.page import Page
+from tests.runners.conftest import Run
 from tests.runners.trials.test_engine_checks import ENDED, PLAN, REQUEST
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 BULK = load_scenario("bulk-load")
 ROWS = load_scenario("quick")
 BY_BULK = load_path("bulk")
@@ -59,15 +57,6 @@ def test_engines_without_it_are_refused_and_those_with_it_named() -> None:
     )
 
 
-def test_the_command_refuses_before_anything_starts(refused: Run, tmp_path: Path) -> None:
-    for databases in ("postgresql", "sqlite,oracle", "mysql"):
-        done = refused("--db", databases, "--scenario", "bulk-load")
-        assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
-        assert done.stderr.startswith('keybench: scenario bulk-load has path = "bulk": ')
-        assert done.stderr.endswith(f" cannot load rows this way; {' and '.join(ABLE)} can: choose one with --db.\n")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_page_model_and_a_driver_without_it_are_refused() -> None:
     check_path_on_servers(ROWS, {"mssql": MODEL_SERVER})
     with pytest.raises(UsageError) as refused:
@@ -77,14 +66,6 @@ def test_a_page_model_and_a_driver_without_it_are_refused() -> None:
     )
     with pytest.raises(UsageError, match=r'^scenario bulk-load has path = "bulk": pyodbc cannot bulk copy to SQL '):
         check_path_on_servers(BULK, {"mssql": "mssql://bench@db.example?driver=pyodbc"})
-
-
-def test_the_command_refuses_the_model(refused: Run) -> None:
-    done = refused("--db", "mssql", "--server", "model", "--scenario", "bulk-load")
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stderr == (
-        'keybench: scenario bulk-load has path = "bulk": a page model inserts row by row: choose another --server.\n'
-    )
 
 
 def test_keys_that_the_server_makes_are_refused() -> None:

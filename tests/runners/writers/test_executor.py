@@ -32,7 +32,7 @@ from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.executor import ExecutorPool, too_few_workers
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost, context
-from keybench.runners.writers.remote import Call, Outcome, TableBarrierHandle, WorkerIdentity, identity
+from keybench.runners.writers.remote import Call, Outcome, TableBarrierHandle, identity
 from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.files import load_scenario
 from tests.runners.owned import PASSWORD, owned
@@ -283,12 +283,6 @@ def test_a_worker_without_keybench_is_refused() -> None:
     future.set_exception(ModuleNotFoundError("No module named 'keybench'", name="keybench"))
     with pytest.raises(EnvironmentMissing, match=r"^a worker of the cluster has no keybench: install keybench "):
         executor_module._checked(future, identity(), "the cluster")
-
-
-def test_the_identity_is_that_of_the_code() -> None:
-    assert isinstance(identity(), WorkerIdentity)
-    assert len(identity().code) == 16
-    assert identity() == identity()
 
 
 @pytest.mark.parametrize(
