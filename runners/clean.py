@@ -67,9 +67,9 @@ def clean(
 
 
 def _clean_folders(bases: Sequence[Path], dry_run: bool, console: Console) -> None:
-    found = [locked_folder.stale(base) for base in bases]
-    stale = [folder for free, _ in found for folder in free]
-    in_use = [folder for _, kept in found for folder in kept]
+    leftovers = [locked_folder.stale(base) for base in bases]
+    stale = [folder for free, _ in leftovers for folder in free]
+    in_use = [folder for _, used in leftovers for folder in used]
     verb = "would remove" if dry_run else "removed"
     removed = stale if dry_run else [folder for base in bases for folder in locked_folder.sweep(base)]
     for folder in removed:

@@ -45,12 +45,12 @@ def run(context: typer.Context, **values: Any) -> int:
 
     options, console = RunOptions(**values), Console(highlight=False)
     sources = {name: context.get_parameter_source(name) for name in context.params}
-    given = frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
+    named = frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
     with launch.licences_accepted(options.accept_eula), secret.removed_afterwards():
         if options.resume:
-            launch.refuse_beside_resume(given)
+            launch.refuse_beside_resume(named)
         else:
-            request, servers = launch.request_of(options, given)
+            request, servers = launch.request_of(options, named)
             notes = launch.notes(options, request)
             if options.dry_run:
                 return launch.dry_run(request, notes, console)

@@ -43,7 +43,7 @@ def options(
     for name in table:
         if name.replace("-", "_") not in names:
             raise unknown_name(f"option of [{command}] in {path}", name, {known.replace("_", "-") for known in names})
-    given: dict[str, Any] = {}
+    chosen: dict[str, Any] = {}
     for spelled, value in table.items():
         name = spelled.replace("-", "_")
         values = value if isinstance(value, list) else [value]
@@ -52,7 +52,7 @@ def options(
                 f"{path}: [{command}] {spelled} must be text, a number, true or false, or a list of texts: correct it."
             )
         if name in repeated:
-            given[name] = list(map(str, values))
+            chosen[name] = list(map(str, values))
         else:
-            given[name] = ",".join(map(str, values)) if isinstance(value, list) else value
-    return given
+            chosen[name] = ",".join(map(str, values)) if isinstance(value, list) else value
+    return chosen

@@ -121,8 +121,8 @@ def _private_servers() -> str:
     if sys.platform == "win32":
         return ""
     try:
-        with PrivateFolder("test", setup=[["true"]], server=["sleep", "60"]) as kept:
-            kept.start(_START_SECONDS)
+        with PrivateFolder("test", setup=[["true"]], server=["sleep", "60"]) as folder:
+            folder.start(_START_SECONDS)
     except KeybenchError as error:
         return str(error)
     return ""

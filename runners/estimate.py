@@ -80,11 +80,11 @@ def memory_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
     """Bytes of memory that a trial of this many rows needs on this machine, with what fills its server's cache."""
     if not request.on_server(trial.database):
         return rows * _MODEL_BYTES
-    own = rows * _SERVER_BYTES
+    of_runner = rows * _SERVER_BYTES
     if is_url(request.servers[trial.database]):
-        return own
+        return of_runner
     cache = engine(trial.database).settings(request.profile, request.scenario.server.cache).cache_bytes
-    return own + min(cache, _table_bytes(request, trial, rows))
+    return of_runner + min(cache, _table_bytes(request, trial, rows))
 
 
 def check_memory(request: Request, trials: Sequence[TrialPlan]) -> tuple[int, int]:

@@ -41,10 +41,10 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
     sizes = sorted({trial.rows for trial in trials})
     each = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     rows = sum(trial.rows for trial in todo)
-    made, total = ("rows", "rows to insert") if servers else ("keys", "keys to make")
+    noun, total = ("rows", "rows to insert") if servers else ("keys", "keys to make")
     say(
         console,
-        f"{len(trials)} trials in {_blocks(request.blocks)}, {each} {made} in each trial{recorded}; "
+        f"{len(trials)} trials in {_blocks(request.blocks)}, {each} {noun} in each trial{recorded}; "
         f"{rows:,} {total}; seed {request.seed}{_difference(request, sizes)}",
     )
     size = estimate.gigabytes
@@ -102,7 +102,7 @@ def execute(
     todo = tuple(trial for trial in trials if (trial.block, trial.position) not in done)
     with ExitStack() as open_until_the_end:
         enter = open_until_the_end.enter_context
-        enter(_told_what_is_kept(store, run_id, len(trials), console))
+        enter(_says_what_is_kept(store, run_id, len(trials), console))
         announce(request, trials, todo, console)
         enter(_terminated_as_interrupted())
         if todo:
@@ -128,13 +128,13 @@ def execute(
 
 
 @contextmanager
-def _told_what_is_kept(store: Store, run_id: str, trials: int, console: Console) -> Iterator[None]:
+def _says_what_is_kept(store: Store, run_id: str, trials: int, console: Console) -> Iterator[None]:
     """Says what the results keep of a run that an error or an interruption ends."""
     try:
         yield
     except (KeyboardInterrupt, KeybenchError):
-        if kept := len(store.done(run_id)):
-            say(console, f"stopped: {kept} of {trials} trials are kept. Go on with: --resume {run_id}")
+        if recorded := len(store.done(run_id)):
+            say(console, f"stopped: {recorded} of {trials} trials are kept. Go on with: --resume {run_id}")
         else:
             store.remove_empty_run(run_id)
             say(console, "stopped before the first trial ended: the results have nothing of this run")

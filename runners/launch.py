@@ -53,15 +53,15 @@ _OF_DATABASES: Final = ("db", "server", "column", "set", "writers", "payload", "
 """Options that mean nothing to a run without a database."""
 
 
-def request_of(options: RunOptions, given: Collection[str] = ()) -> tuple[Request, dict[str, str]]:
+def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Request, dict[str, str]]:
     """The request, and the server of each database: its kind, or its URL with the password.
 
-    `given`: names of the options that are on the command line, not in the environment or the configuration. Raises
+    `named`: names of the options that are on the command line, not in the environment or the configuration. Raises
     UsageError for an unknown name and for options that exclude one another, and EnvironmentMissing if a server cannot
     be started here.
     """
     scenario = load_scenario(options.scenario)
-    if scenario.kind == "keys" and (unfit := [name for name in _OF_DATABASES if name in given]):
+    if scenario.kind == "keys" and (unfit := [name for name in _OF_DATABASES if name in named]):
         raise UsageError(f"scenario {scenario.name} only makes keys, without a database: leave out {_spelled(unfit)}.")
     databases = _databases(options, scenario)
     if options.writers is not None:
@@ -152,9 +152,9 @@ def add_run(store: Store, request: Request, command: str) -> str:
     return run.id
 
 
-def refuse_beside_resume(given: Collection[str]) -> None:
+def refuse_beside_resume(named: Collection[str]) -> None:
     """UsageError for options beside --resume whose values the run has."""
-    if unfit := sorted(set(given) - _BESIDE_RESUME):
+    if unfit := sorted(set(named) - _BESIDE_RESUME):
         raise UsageError(f"--resume goes on with the run as it was planned: leave out {_spelled(unfit)}.")
 
 

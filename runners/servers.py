@@ -88,9 +88,9 @@ class RunServers:
         self._running[database] = provision, Target(on, address.server, address)
         admin = on.admin(address)
         try:
-            found = dict(admin.page_settings())
-            check_settings(on, chosen, found)
-            target = Target(on, address.server, address, found)
+            reported = dict(admin.page_settings())
+            check_settings(on, chosen, reported)
+            target = Target(on, address.server, address, reported)
             self._running[database] = provision, target
             versions, values = dict(admin.versions()), {**chosen, **admin.settings()}
             values |= provision.described()

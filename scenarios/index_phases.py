@@ -75,9 +75,9 @@ class PhasePart(FilePart):
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        given = [name for name in _DONE if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError(f"a phase does one of {', '.join(_DONE)}: this one has {' and '.join(given) or 'none'}")
+        actions = [name for name in _DONE if getattr(self, name) is not None]
+        if len(actions) != 1:
+            raise ValueError(f"a phase does one of {', '.join(_DONE)}: this one has {' and '.join(actions) or 'none'}")
         if self.own_keys and not self.share:
             raise ValueError("layout and days_ahead are about the keys that a phase inserts: it has no insert or build")
         return self

@@ -64,9 +64,9 @@ class Scenario(FilePart):
     def _one_or_several(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             value = {"": value}
-        lists = {name: (own,) if name and isinstance(own, str) else tupled(own) for name, own in value.items()}
-        for name, own in lists.items():
-            if not (isinstance(own, tuple) and all(isinstance(one, str) for one in own)):
+        lists = {name: (texts,) if name and isinstance(texts, str) else tupled(texts) for name, texts in value.items()}
+        for name, texts in lists.items():
+            if not (isinstance(texts, tuple) and all(isinstance(one, str) for one in texts)):
                 where = f" of {name}" if name else ""
                 raise ValueError(f"the columns{where} have to be a list of names: write them so")
         return lists.get("", lists)

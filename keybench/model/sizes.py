@@ -17,8 +17,8 @@ _UNITS: Final = "KMGTP"
 
 def bytes_of(text: str, option: str) -> int:
     """Bytes that a text stands for; UsageError, which names the option, if it stands for none."""
-    found = _FORM.fullmatch(text.strip())
-    if not found or not (size := int(float(found[1]) * 1024 ** (_UNITS.find(found[2].upper()) + 1 if found[2] else 0))):
+    match = _FORM.fullmatch(text.strip())
+    if not match or not (size := int(float(match[1]) * 1024 ** (_UNITS.find(match[2].upper()) + 1 if match[2] else 0))):
         raise UsageError(f"{option} {shortened(text)} is no size: write it as 512MB or 64GB.")
     return size
 

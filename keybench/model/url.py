@@ -66,20 +66,20 @@ def is_url(text: str) -> bool:
 
 def parse(text: str) -> Url | None:
     """The URL's parts; None if the text does not have the form of a URL."""
-    found = _FORM.fullmatch(text)
-    if not found or _CONTROL.search(text):
+    match = _FORM.fullmatch(text)
+    if not match or _CONTROL.search(text):
         return None
-    options = [option.partition("=") for option in (found["query"] or "").split("&") if option]
-    if not all(map(_valid_host, found["hosts"].split(","))) or not all(
+    options = [option.partition("=") for option in (match["query"] or "").split("&") if option]
+    if not all(map(_valid_host, match["hosts"].split(","))) or not all(
         _OPTION.fullmatch("".join(option)) for option in options
     ):
         return None
     return Url(
-        found["scheme"],
-        found["user"] or "",
-        found["password"] or "",
-        found["hosts"],
-        found["path"],
+        match["scheme"],
+        match["user"] or "",
+        match["password"] or "",
+        match["hosts"],
+        match["path"],
         tuple((name, value) for name, _, value in options),
     )
 
@@ -100,8 +100,8 @@ def _valid_host(host: str) -> bool:
 
 def scheme(text: str) -> str:
     """The scheme of a URL, well-formed or not; empty if the text does not begin with one."""
-    found = _SCHEME.match(text)
-    return found[0] if found else ""
+    match = _SCHEME.match(text)
+    return match[0] if match else ""
 
 
 def without_password(text: str) -> str:

@@ -141,10 +141,11 @@ def by_transactions(
     place_of_rank[sent] = np.arange(len(keys))
     places = place_of_rank[stored]
     rows = np.lexsort((places, arrivals.transactions))  # by transaction, then in the order in which they were sent
-    own = places[rows]
+    in_transactions = places[rows]
     if arrivals.children is None or len(arrivals.children) != each * len(keys):
-        return _in_sequence(own, arrivals.sequence), None
-    return _in_sequence(own, arrivals.sequence), _in_sequence(np.repeat(own, each), arrivals.children)
+        return _in_sequence(in_transactions, arrivals.sequence), None
+    of_children = _in_sequence(np.repeat(in_transactions, each), arrivals.children)
+    return _in_sequence(in_transactions, arrivals.sequence), of_children
 
 
 def _in_sequence(places: NDArray[np.int64], sequence: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -194,6 +194,6 @@ def _lag_readings(of_writers: Sequence[tuple[str, LagValues]], note: str) -> lis
         listed.append(Reading(metric, highest, "derived", " ".join(filter(None, (whose, note))), KEY))
     if len(of_writers) > 1:
         for writer, values in of_writers:
-            own = Subject.writer(writer)
-            listed += [Reading(metric, value, "derived", note, own) for metric, value in values.items()]
+            subject = Subject.writer(writer)
+            listed += [Reading(metric, value, "derived", note, subject) for metric, value in values.items()]
     return listed

@@ -77,8 +77,8 @@ def of_all_shards(parts: Sequence[Sequence[Reading]]) -> list[Reading]:
     names = dict.fromkeys((reading.subject, reading.metric) for part in parts for reading in part)
     readings = [_combined(subject, metric, parts) for subject, metric in names]
     for number, part in enumerate(parts, start=1):
-        own = Subject.shard(number)
-        readings += [replace(reading, subject=own) for reading in part if reading.subject == KEY]
+        shard = Subject.shard(number)
+        readings += [replace(reading, subject=shard) for reading in part if reading.subject == KEY]
     return readings
 
 

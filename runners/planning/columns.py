@@ -25,19 +25,20 @@ def pairing_of(on: Engine, name: str) -> Pairing | None:
     """The columns of the layout of that name; None for a server-generated layout that the engine does not make."""
     if name not in layouts_of_servers():
         return pairing(on, layout(name))
-    made = made_by(on, name)
-    ordered = made is not None and made.order != "none"
-    if made is None:
+    server_keys = made_by(on, name)
+    ordered = server_keys is not None and server_keys.order != "none"
+    if server_keys is None:
         return None
-    return Pairing(made.column, made.column if ordered else "", ordered, (made.column,) if ordered else ())
+    column = server_keys.column
+    return Pairing(column, column if ordered else "", ordered, (column,) if ordered else ())
 
 
 def pairing(on: Engine, chosen: Layout) -> Pairing:
     """The layout's default column and the one that suits it."""
     default = on.default_column(chosen.kind, chosen.shared_bits())
     suiting = [column for column in on.columns if chosen.suits(column)]
-    own = [column for column in suiting if not column.stands_in_for]
-    suited = default.name if default in own else own[0].name if own else ""
+    native = [column for column in suiting if not column.stands_in_for]
+    suited = default.name if default in native else native[0].name if native else ""
     return Pairing(default.name, suited, chosen.order != "none", tuple(column.name for column in suiting))
 
 
@@ -45,8 +46,8 @@ def columns_of(on: Engine, name: str, asked: Sequence[str]) -> list[str]:
     """As `columns_for`. A server-generated layout has one column, and none on engines that do not make it."""
     if name not in layouts_of_servers():
         return columns_for(on, layout(name), asked)
-    made = made_by(on, name)
-    return [made.column] if made else []
+    server_keys = made_by(on, name)
+    return [server_keys.column] if server_keys else []
 
 
 def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
@@ -92,12 +93,12 @@ def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
 
 def made_by(on: Engine, name: str) -> ServerKeys | None:
     """The engine's server-generated layout of that name; None if it has none."""
-    return next((made for made in on.server_keys if made.name == name), None)
+    return next((keys for keys in on.server_keys if keys.name == name), None)
 
 
 def layouts_of_servers() -> Mapping[str, tuple[str, ...]]:
     """Every server-generated layout by name, with the engines that make it."""
-    names = dict.fromkeys(made.name for on in engines().values() for made in on.server_keys)
+    names = dict.fromkeys(keys.name for on in engines().values() for keys in on.server_keys)
     return {name: tuple(on.name for on in engines().values() if made_by(on, name)) for name in names}
 
 
@@ -122,12 +123,12 @@ def check_servers(names: Iterable[str], servers: Mapping[str, str]) -> None:
     """UsageError if one of the names is a server-generated layout, and all databases that make it have only their page
     models (`servers`: the server kind or URL by database)."""
     for name in names:
-        made = {database: one for database in servers if (one := made_by(engine(database), name))}
-        if not made or any(servers[database] not in COMPUTED for database in made):
+        makers = {database: one for database in servers if (one := made_by(engine(database), name))}
+        if not makers or any(servers[database] not in COMPUTED for database in makers):
             continue
-        models = " and ".join(engine(database).title for database in made)
+        models = " and ".join(engine(database).title for database in makers)
         replica = next(
-            (f"take {one.replica}, which the client makes in the same way, " for one in made.values() if one.replica),
+            (f"take {one.replica}, which the client makes in the same way, " for one in makers.values() if one.replica),
             "",
         )
         raise UsageError(

@@ -48,26 +48,26 @@ class KeyServer:
     arrivals: NDArray[np.int64]
     """(n,): ticks at which these rows arrive."""
 
-    def stream(self, made: Layout, seed: tuple[int | str, ...], rows: NDArray[np.int64]) -> Stream:
+    def stream(self, chosen: Layout, seed: tuple[int | str, ...], rows: NDArray[np.int64]) -> Stream:
         """The keys of the rows with these planned numbers (ascending): a part of what the server makes.
 
         `seed` determines what its machines draw at random.
         """
         edges = [0, *np.searchsorted(self.arrivals, self.starts[1:]).tolist(), len(self.arrivals)]
         streams = [
-            self._since_start(number, made, AesEntropy.seeded(*seed), self.arrivals[first:end])
+            self._since_start(number, chosen, AesEntropy.seeded(*seed), self.arrivals[first:end])
             for number, (first, end) in enumerate(pairwise(edges))
         ]
         whole = ConsecutiveStreams(streams, np.diff(edges).tolist()) if len(streams) > 1 else streams[0]
         return SelectedKeys(whole, np.searchsorted(self.planned, rows) + 1)
 
-    def _since_start(self, number: int, made: Layout, entropy: AesEntropy, arrivals: NDArray[np.int64]) -> Stream:
+    def _since_start(self, number: int, chosen: Layout, entropy: AesEntropy, arrivals: NDArray[np.int64]) -> Stream:
         """The keys of one start (from 0): a machine has its own random bytes and counts its own starts."""
         boot, host = divmod(number, self.hosts)
         machines = self.of * self.hosts
         if machines > 1:
             entropy = entropy.partition(self.index * self.hosts + host, of=machines)
-        return made.stream(replace(PROCESS, boot=boot), VirtualClock(arrivals, start=self.starts[number]), entropy)
+        return chosen.stream(replace(PROCESS, boot=boot), VirtualClock(arrivals, start=self.starts[number]), entropy)
 
 
 def key_servers(scenario: Scenario, start: int, shares: Sequence[Share]) -> tuple[KeyServer, ...]:
@@ -77,10 +77,10 @@ def key_servers(scenario: Scenario, start: int, shares: Sequence[Share]) -> tupl
     starts = (start, *restarts)
     servers = {}
     for index, number in enumerate(numbers):
-        own = [share for writer, share in zip(scenario.writer, shares, strict=True) if writer.server == number]
-        planned = np.concatenate([share.planned for share in own])
+        its_shares = [share for writer, share in zip(scenario.writer, shares, strict=True) if writer.server == number]
+        planned = np.concatenate([share.planned for share in its_shares])
         order = np.argsort(planned, kind="stable")  # merges the writers' ascending numbers
-        arrivals = np.concatenate([share.arrivals for share in own])[order] + start
+        arrivals = np.concatenate([share.arrivals for share in its_shares])[order] + start
         servers[number] = KeyServer(index, len(numbers), scenario.server.hosts, starts, planned[order], arrivals)
     return tuple(servers[writer.server] for writer in scenario.writer)
 
@@ -203,10 +203,10 @@ class KeySource:
         return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
 
     def _stream(self, number: int, part: WriterProcess, rows: slice, readings: NDArray[np.int64]) -> Stream:
-        writer, made, planned = self.writer, layout(part.layout), self.planned[rows]
+        writer, chosen, planned = self.writer, layout(part.layout), self.planned[rows]
         seed: tuple[int | str, ...] = (*self.seed, part.layout)
-        if made.one_counter and self.server is not None:
-            return self.server.stream(made, seed, planned)
+        if chosen.one_counter and self.server is not None:
+            return self.server.stream(chosen, seed, planned)
         process = replace(PROCESS, shard=writer.shard)
         process = process.partition(writer.index, of=writer.of, planned=planned)
         if writer.row_shards is not None:
@@ -216,7 +216,7 @@ class KeySource:
             process = replace(process, pid=process.pid + number * writer.of)
             entropy = entropy.partition(number, of=len(writer.processes))
         started = clock_readings(writer.clock, np.array([part.started]), writer.start)
-        return made.stream(process, VirtualClock(readings, start=int(started[0]) + part.ahead), entropy)
+        return chosen.stream(process, VirtualClock(readings, start=int(started[0]) + part.ahead), entropy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +278,7 @@ def _by_table(source: KeySource, count: int) -> list[KeySource]:
     parts = []
     for table in np.unique(of_rows).tolist():
         rows = np.flatnonzero(of_rows == table)
-        own = replace(
+        part_of_writer = replace(
             writer,
             id=f"{writer.id} in table {table + 1}",
             arrivals=writer.arrivals[rows],
@@ -286,7 +286,9 @@ def _by_table(source: KeySource, count: int) -> list[KeySource]:
             shard=table,
             row_shards=writer.row_shards[rows],
         )
-        parts.append(replace(source, writer=own, planned=source.planned[rows], part=RowsOfATable(source, rows + 1)))
+        parts.append(
+            replace(source, writer=part_of_writer, planned=source.planned[rows], part=RowsOfATable(source, rows + 1))
+        )
     return parts
 
 
@@ -344,15 +346,15 @@ def _of_phases(phases: tuple[PhasePart, ...], measured: str, share: Share) -> tu
     processes: list[WriterProcess] = []
     first = 0
     for phase, end in zip(expanded(phases), last_rows(phases, len(share.arrivals)), strict=True):
-        made = layout(phase.layout or measured)
-        timeless = made.reads_clock == "never" or made.one_counter
+        of_phase = layout(phase.layout or measured)
+        timeless = of_phase.reads_clock == "never" or of_phase.one_counter
         ahead = 0 if timeless else round(phase.days_ahead * _TICKS_PER_DAY)
         last = processes[-1] if processes else None
-        if last and (last.layout, last.ahead) == (made.name, ahead):
+        if last and (last.layout, last.ahead) == (of_phase.name, ahead):
             processes[-1] = replace(last, rows=last.rows + end - first)
         elif end > first:
             started = int(share.arrivals[first]) if first else share.started
-            processes.append(WriterProcess(made.name, end - first, started, ahead))
+            processes.append(WriterProcess(of_phase.name, end - first, started, ahead))
         first = end
     return tuple(processes)
 

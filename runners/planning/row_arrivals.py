@@ -155,9 +155,9 @@ def _distributed(
     ends = np.cumsum(whole)
     all_shares = []
     for i, writer in enumerate(scenario.writer):
-        own = np.flatnonzero(owner == i)
-        counts = tuple(np.diff(np.searchsorted(own, [0, *ends])).tolist())
-        all_shares.append(Share(arrival[own], own + 1, counts, _tick(writer.start)))
+        rows_of_writer = np.flatnonzero(owner == i)
+        counts = tuple(np.diff(np.searchsorted(rows_of_writer, [0, *ends])).tolist())
+        all_shares.append(Share(arrival[rows_of_writer], rows_of_writer + 1, counts, _tick(writer.start)))
     return tuple(all_shares)
 
 

@@ -48,25 +48,25 @@ def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
 
 def _all_startable(wanted: Mapping[str, str]) -> dict[str, str]:
     """The server of each database. If one cannot be had, the error names servers that work for all databases."""
-    found = dict[str, str]()
+    startable = dict[str, str]()
     refused = dict[str, KeybenchError]()
     for name, server in wanted.items():
         try:
-            found[name] = _startable(engine(name), server)
+            startable[name] = _startable(engine(name), server)
         except KeybenchError as error:
             refused[name] = error
     if not refused:
-        return found
+        return startable
     if len(wanted) == 1:
         raise next(iter(refused.values()))
     problems = "\n".join(dict.fromkeys(map(str, refused.values())))
     kind = UsageError if any(isinstance(error, UsageError) for error in refused.values()) else EnvironmentMissing
-    raise kind(f"{problems}\n{_mixture(wanted, found)}")
+    raise kind(f"{problems}\n{_mixture(wanted, startable)}")
 
 
-def _mixture(wanted: Mapping[str, str], found: Mapping[str, str]) -> str:
+def _mixture(wanted: Mapping[str, str], startable: Mapping[str, str]) -> str:
     """The options that give each database a server which can be had here, ready to copy; URLs are not shown."""
-    servers = {name: found.get(name) or _possible(engine(name)) for name in wanted}
+    servers = {name: startable.get(name) or _possible(engine(name)) for name in wanted}
     able = {name: server for name, server in servers.items() if server}
     if not able:
         return "No other kind of server can be had here."
@@ -212,35 +212,35 @@ def with_settings_chosen(scenario: Scenario, databases: Sequence[str], chosen: M
     """
     used = [engine(name) for name in databases]
     values: dict[str, str] = {}
-    for given in (scenario.server.settings, chosen):
-        own: dict[str, str] = {}
-        for name, value in given.items():
-            found = list(_named(name, used))
-            if not found and given is not chosen and name.partition(".")[0] in engines():
+    for settings in (scenario.server.settings, chosen):
+        known: dict[str, str] = {}
+        for name, value in settings.items():
+            matches = list(_named(name, used))
+            if not matches and settings is not chosen and name.partition(".")[0] in engines():
                 continue  # a scenario's settings of a database that this run does not have
-            if not found:
+            if not matches:
                 raise _unknown(name, used)
             exact = "." in name
-            for on, setting in found:
+            for on, setting in matches:
                 key = f"{on.name}.{setting.name}"
-                if exact or key not in given:
-                    own[key] = setting.read(value, on.name)
-        values |= own
+                if exact or key not in settings:
+                    known[key] = setting.read(value, on.name)
+        values |= known
     server = scenario.server.model_copy(update={"settings": values})
     return scenario.model_copy(update={"server": server})
 
 
 def settings_of(scenario: Scenario, on: Engine) -> dict[str, str]:
     """The settings of one database by their plain names. `database.name` comes before `name`."""
-    given, prefix = scenario.server.settings, f"{on.name}."
-    plain = {setting.name: given[setting.name] for setting in on.settable if setting.name in given}
-    return plain | {name.removeprefix(prefix): value for name, value in given.items() if name.startswith(prefix)}
+    settings, prefix = scenario.server.settings, f"{on.name}."
+    plain = {setting.name: settings[setting.name] for setting in on.settable if setting.name in settings}
+    return plain | {name.removeprefix(prefix): value for name, value in settings.items() if name.startswith(prefix)}
 
 
-def check_settings(on: Engine, chosen: Mapping[str, str], found: Mapping[str, str]) -> None:
+def check_settings(on: Engine, chosen: Mapping[str, str], reported: Mapping[str, str]) -> None:
     """UsageError if the server has another value of a setting than the user chose."""
     for setting in on.settable:
-        wanted, real = chosen.get(setting.name), found.get(setting.name)
+        wanted, real = chosen.get(setting.name), reported.get(setting.name)
         if wanted is not None and real is not None and wanted != real:
             raise UsageError(
                 f"--set {setting.name}={wanted}: this {on.title} server has {setting.name} = {real}, which keybench "
@@ -249,10 +249,10 @@ def check_settings(on: Engine, chosen: Mapping[str, str], found: Mapping[str, st
 
 
 def _named(name: str, used: Sequence[Engine]) -> Iterator[tuple[Engine, Setting]]:
-    database, dot, own = name.rpartition(".")
+    database, dot, setting_name = name.rpartition(".")
     for on in used:
         for setting in on.settable:
-            if setting.name == own and (not dot or on.name == database):
+            if setting.name == setting_name and (not dot or on.name == database):
                 yield on, setting
 
 

@@ -80,9 +80,9 @@ class Request:
         """Whether that database's trials need a server."""
         return database != NO_DATABASE and not self.is_modelled(database)
 
-    def with_found(self, database: str, found: Mapping[str, str]) -> Request:
+    def with_server_settings(self, database: str, reported: Mapping[str, str]) -> Request:
         """The request as it is on a server that has these settings."""
-        named = {f"{database}.{name}": value for name, value in found.items()}
+        named = {f"{database}.{name}": value for name, value in reported.items()}
         return replace(self, scenario=self.scenario.with_settings(named))
 
     def to_json(self) -> dict[str, Any]:
@@ -155,8 +155,8 @@ class TrialPlan:
         """The table that its rows go into."""
         on = engine(self.database)
         settings = settings_of(scenario, on)
-        if made := made_by(on, self.layout):
-            made_table = Table(TABLE, on.column(self.column), self.payload, scenario.table.key, made)
+        if server_keys := made_by(on, self.layout):
+            made_table = Table(TABLE, on.column(self.column), self.payload, scenario.table.key, server_keys)
             return replace(made_table, lengths=self.lengths, settings=settings)
         column = on.column(self.column).sized(layout(self.layout).key_bytes)
         role, children = scenario.table.key, scenario.table.children
@@ -293,8 +293,8 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
     named = list(asked) or list(scenario.layouts) or [ALL]
     names = [name for one in named for name in (every if one == ALL else [one])]
     always = [CONTROL, RANDOM] if scenario.kind == "keys" else [CONTROL]
-    made = layouts_of_servers()
+    of_servers = layouts_of_servers()
     for name in names:
-        if name not in made and name not in layouts():
-            raise unknown_name("layout", name, {*layouts(), *made})
-    return tuple(dict.fromkeys([*always, *(name if name in made else layout(name).name for name in names)]))
+        if name not in of_servers and name not in layouts():
+            raise unknown_name("layout", name, {*layouts(), *of_servers})
+    return tuple(dict.fromkeys([*always, *(name if name in of_servers else layout(name).name for name in names)]))

@@ -55,9 +55,9 @@ def divide(table: Table, sources: Sequence[KeySource], count: int) -> tuple[Tria
         return (TrialTable(table, tuple(range(len(sources))), tuple(sources)),)
     tables = []
     for number in range(count):
-        own = tuple(i for i, source in enumerate(sources) if source.writer.shard % count == number)
+        writers = tuple(i for i, source in enumerate(sources) if source.writer.shard % count == number)
         named = replace(table, name=f"{table.name}_{number + 1}")
-        tables.append(TrialTable(named, own, tuple(sources[i] for i in own)))
+        tables.append(TrialTable(named, writers, tuple(sources[i] for i in writers)))
     return tuple(tables)
 
 
@@ -98,5 +98,5 @@ def lengths_in_order(sources: Sequence[KeySource], lengths: PayloadLengths) -> N
 def writers_in_order(sources: Sequence[KeySource]) -> NDArray[np.int16]:
     """The source of each of the load's rows, in planned order: its place among the sources."""
     numbers = [source.planned[: source.writer.rows] for source in sources]
-    own = np.repeat(np.arange(len(sources), dtype=np.int16), [len(each) for each in numbers])
-    return own[np.argsort(np.concatenate(numbers))]
+    owners = np.repeat(np.arange(len(sources), dtype=np.int16), [len(each) for each in numbers])
+    return owners[np.argsort(np.concatenate(numbers))]

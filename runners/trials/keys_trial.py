@@ -63,12 +63,12 @@ class KeysTrial(TrialRunner):
     def measure(self) -> Measurements:
         """Makes the keys, and counts what is wrong with them."""
         plan, way = self.plan, self.way
-        made = layout(plan.layout)
+        chosen = layout(plan.layout)
         entropy = _entropy(way.entropy, (self.request.seed, plan.block, plan.layout))
         counts = [len(part) for part in np.array_split(np.arange(plan.rows), way.threads)]
         clocks = [_arrivals(self.request.scenario, count, i, way.threads) for i, count in enumerate(counts)]
         streams = [
-            _stream(made, PROCESS.partition(i, of=way.threads), ticks, entropy, way) for i, ticks in enumerate(clocks)
+            _stream(chosen, PROCESS.partition(i, of=way.threads), ticks, entropy, way) for i, ticks in enumerate(clocks)
         ]
         interference = Interference.before()
         seconds, keys = _make(streams, counts)
@@ -77,23 +77,23 @@ class KeysTrial(TrialRunner):
                 *interference.after(),
                 Reading(Metric.KEY_NS, 1e9 * seconds / plan.rows, "measured"),
                 Reading(Metric.DUPLICATE_KEYS, float(duplicates(Keys.concat(keys))), "measured"),
-                _order(made, keys),
-                _lead(made, keys, clocks),
+                _order(chosen, keys),
+                _lead(chosen, keys, clocks),
             ]
         )
 
 
-def _stream(made: Layout, process: Process, ticks: NDArray[np.int64], entropy: Entropy, way: Way) -> Stream:
+def _stream(chosen: Layout, process: Process, ticks: NDArray[np.int64], entropy: Entropy, way: Way) -> Stream:
     """One thread's keys, which have these clock readings."""
-    own = entropy.partition(process.index, of=process.of)
-    stream = made.stream(process, VirtualClock(ticks), own)
+    of_thread = entropy.partition(process.index, of=process.of)
+    stream = chosen.stream(process, VirtualClock(ticks), of_thread)
     if way.calls == "batch":
         return stream
     from keybench.generators.core.one_call import OneByOne  # imports numba
 
     # Compiled code does not check the readings, so the layout looks at the first and the last.
-    made.stream(process, VirtualClock(ticks[[0, -1]]), entropy.partition(process.index, of=process.of)).take(2)
-    return OneByOne(made, stream, ticks, own, _SINGLE[way.entropy])
+    chosen.stream(process, VirtualClock(ticks[[0, -1]]), entropy.partition(process.index, of=process.of)).take(2)
+    return OneByOne(chosen, stream, ticks, of_thread, _SINGLE[way.entropy])
 
 
 def _entropy(kind: EntropyKind, seed: tuple[int | str, ...]) -> Entropy:
@@ -110,7 +110,7 @@ def _arrivals(scenario: Scenario, count: int, index: int, of: int) -> NDArray[np
 
 def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
     """(seconds from the first thread's start to the last one's end, each thread's keys)."""
-    made: list[list[Keys]] = [[] for _ in streams]
+    keys: list[list[Keys]] = [[] for _ in streams]
     failed: list[BaseException] = []
     barrier = threading.Barrier(len(streams) + 1)
 
@@ -118,7 +118,7 @@ def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
         barrier.wait()
         try:
             for first in range(0, counts[i], _BATCH):
-                made[i].append(streams[i].take(min(_BATCH, counts[i] - first)))
+                keys[i].append(streams[i].take(min(_BATCH, counts[i] - first)))
         except BaseException as error:  # raised by the trial below
             failed.append(error)
 
@@ -136,7 +136,7 @@ def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
         gc.enable()
     if failed:
         raise failed[0]
-    return seconds, [Keys.concat(parts) for parts in made]
+    return seconds, [Keys.concat(parts) for parts in keys]
 
 
 def duplicates(keys: Keys) -> int:
@@ -155,19 +155,19 @@ def breaks(keys: Keys, order: Order) -> int:
     return int((~above).sum())
 
 
-def _order(made: Layout, keys: list[Keys]) -> Reading:
-    if made.order == "none":
+def _order(chosen: Layout, keys: list[Keys]) -> Reading:
+    if chosen.order == "none":
         return Reading(Metric.ORDER_BREAKS, None, "absent", "This layout ascends in no order.")
-    return Reading(Metric.ORDER_BREAKS, float(sum(breaks(part, made.order) for part in keys)), "measured")
+    return Reading(Metric.ORDER_BREAKS, float(sum(breaks(part, chosen.order) for part in keys)), "measured")
 
 
-def _lead(made: Layout, keys: list[Keys], clocks: list[NDArray[np.int64]]) -> Reading:
+def _lead(chosen: Layout, keys: list[Keys], clocks: list[NDArray[np.int64]]) -> Reading:
     """The longest time by which a key is ahead of the clock; a key that is level or behind counts as 0."""
-    time_field = made.description.time
+    time_field = chosen.description.time
     if time_field is None or not time_field.readable:
         return Reading(Metric.CLOCK_LEAD_MS, None, "absent", "No time can be read back from this layout's keys.")
     try:
-        ticks = [made.decode(part).ticks for part in keys]
+        ticks = [chosen.decode(part).ticks for part in keys]
     except UsageError as error:
         return Reading(Metric.CLOCK_LEAD_MS, None, "absent", f"The keys' time cannot be read back: {error}")
     leads = [(read - clock).max(initial=0) for read, clock in zip(ticks, clocks, strict=True) if read is not None]

@@ -128,14 +128,14 @@ def server_of(on: Engine, request: Request) -> Server:
 
 def notes(request: Request) -> list[str]:
     """For each database whose table fits the cache that the user chose: that nothing is read."""
-    told = []
+    lines = []
     for name in request.databases if request.ram else ():
         on, payload = engine(name), request.scenario.table.payloads[0].mean
         rows = rows_of(request, on)
         _, each = on.bytes_per_row(on.default_column("uuid"), payload, request.scenario.table.key)
         if rows * each < request.ram:
-            told.append(
+            lines.append(
                 f"{on.title}: a cache of {spelled(request.ram)} holds all of {rows:,} rows (about "
                 f"{spelled(rows * each)}), so nothing is read."
             )
-    return told
+    return lines

@@ -210,11 +210,13 @@ def of_phases(steps: Sequence[Step], after: Sequence[After], *, beside_server: b
     listed, before = [], dict.fromkeys(SPLITS, 0.0)
     for step, one in zip(steps, after, strict=True):
         subject = modelled(step) if beside_server else measured(step)
-        own = {reading.metric: reading for reading in readings(one.stats, subject)}
-        listed += [own[metric] for metric in _PAGES if metric in own]
+        by_metric = {reading.metric: reading for reading in readings(one.stats, subject)}
+        listed += [by_metric[metric] for metric in _PAGES if metric in by_metric]
         if step.what == "insert":  # a build splits nothing
-            listed += [replace(own[metric], value=(own[metric].value or 0) - before[metric]) for metric in SPLITS]
-        before = {metric: own[metric].value or 0.0 for metric in SPLITS}
+            listed += [
+                replace(by_metric[metric], value=(by_metric[metric].value or 0) - before[metric]) for metric in SPLITS
+            ]
+        before = {metric: by_metric[metric].value or 0.0 for metric in SPLITS}
         listed += [] if beside_server else _rows(step, "modelled")
         listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", "", subject))
         if one.stranded is not None:
@@ -251,8 +253,8 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
 def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
     """The server's figures of one phase."""
     wanted = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.what == "insert" else ())]
-    own = {reading.metric: reading for reading in part if reading.subject == KEY}
-    listed = [replace(own[metric], subject=measured(step)) for metric in wanted if metric in own]
+    by_metric = {reading.metric: reading for reading in part if reading.subject == KEY}
+    listed = [replace(by_metric[metric], subject=measured(step)) for metric in wanted if metric in by_metric]
     listed += _rows(step, "measured")
     if stranded is not None:
         listed.append(Reading(Metric.STRANDED, stranded, "derived", "", measured(step)))

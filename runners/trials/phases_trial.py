@@ -175,9 +175,9 @@ def _reads(
     ]
 
 
-def _stranded(admin: Admin, table: Table, reach: Reach, found: Iterable[Reading]) -> float | None:
+def _stranded(admin: Admin, table: Table, reach: Reach, measured: Iterable[Reading]) -> float | None:
     """`Reach.stranded` of the index on the server; None if its pages cannot be read."""
-    densities = [one.value for one in found if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY)]
+    densities = [one.value for one in measured if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY)]
     order = admin.page_order(table)
     if order is None or not densities or densities[0] is None:
         return None

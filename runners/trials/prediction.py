@@ -142,8 +142,8 @@ def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list
         return list(measured)
     if not all(_equal(values.get(metric), model[metric].value) for metric in _SAME_INDEX):
         return list(measured)
-    kept = [reading for reading in measured if reading.metric not in _SPLITS]
-    return kept + [model[metric] for metric in _SPLITS]
+    others = [reading for reading in measured if reading.metric not in _SPLITS]
+    return others + [model[metric] for metric in _SPLITS]
 
 
 def _equal(real: float | None, predicted: float | None) -> bool:
@@ -213,8 +213,8 @@ class ModelTrial(TrialRunner):
         predicted = [alone(on, one) for one in arrived]
         readings = of_all_shards([one.readings for one in predicted])
         placed, costs = placement(self.request, self.plan, arrived, readings), load_cost(on, self.request, arrived[0])
-        given = {reading.metric for reading in costs.readings}
-        absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in given], WHY_NOT)
+        modelled = {reading.metric for reading in costs.readings}
+        absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in modelled], WHY_NOT)
         pictured = (*drawn(predicted), placed, costs)
         return Measurements(
             [*readings, *costs.readings, *absent, *placed.readings],

@@ -140,7 +140,7 @@ class ServerTrial(TrialRunner):
         try:
             target = self.resources.reach(self.plan.database)
             self.server = target.server
-            self.request = self.request.with_found(self.plan.database, target.settings)
+            self.request = self.request.with_server_settings(self.plan.database, target.settings)
             tables = self.tables  # planned before the trial's time begins to run
             self.deadline = time.monotonic() + self.request.trial_timeout
             self.admin = target.engine.admin(target.address)

@@ -81,8 +81,8 @@ class ExecutorPool:
                 f"{len(late)} of {writers} workers of {self._slots.title} have not answered within "
                 f"{READY_SECONDS:.0f} s: see whether they are busy with something else."
             )
-        own = identity()
-        self._workers = [_checked(future, own, self._slots.title) for future in futures]
+        here = identity()
+        self._workers = [_checked(future, here, self._slots.title) for future in futures]
 
     def description(self) -> Mapping[str, str]:
         """How many workers, and on which machines."""
@@ -190,14 +190,14 @@ def _error_to_report(futures: Sequence[Future[Outcome]], first: KeybenchError) -
     return next((error for error in errors if not isinstance(error, LoadStopped)), first)
 
 
-def _checked(future: Future[Outcome], own: WorkerIdentity, title: str) -> WorkerIdentity:
+def _checked(future: Future[Outcome], here: WorkerIdentity, title: str) -> WorkerIdentity:
     """The worker's identity; KeybenchError if it cannot write or has another keybench."""
     try:
         kind, value = future.result()
     except Exception as error:
         if isinstance(error, ModuleNotFoundError):
             raise EnvironmentMissing(
-                f"a worker of {title} has no {error.name}: install keybench {own.keybench} where the workers run, "
+                f"a worker of {title} has no {error.name}: install keybench {here.keybench} where the workers run, "
                 "with the same extras."
             ) from None
         raise EnvironmentMissing(
@@ -207,9 +207,9 @@ def _checked(future: Future[Outcome], own: WorkerIdentity, title: str) -> Worker
         assert isinstance(value, KeybenchError)
         raise value
     assert isinstance(value, WorkerIdentity)
-    if (value.keybench, value.code) != (own.keybench, own.code):
+    if (value.keybench, value.code) != (here.keybench, here.code):
         raise EnvironmentMissing(
             f"a worker on {value.machine} has keybench {value.keybench} (code {value.code}), and this machine has "
-            f"{own.keybench} (code {own.code}): install the same version on all machines."
+            f"{here.keybench} (code {here.code}): install the same version on all machines."
         )
     return value

@@ -127,8 +127,8 @@ def load_rows(
     row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
-        WriterTask(address.engine, address, own, source, first, slices, rows_per_tx, skew_rows, path, style)
-        for own, source, first, slices in zip(
+        WriterTask(address.engine, address, writer_table, source, first, slices, rows_per_tx, skew_rows, path, style)
+        for writer_table, source, first, slices in zip(
             tables or [table] * len(sources), sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True
         )
     ]
@@ -158,10 +158,10 @@ def _slices(phases: Sequence[tuple[int, ...]], slice_rows: int, rows_per_tx: int
     slices: list[list[int]] = [[] for _ in phases]
     for phase_rows in zip(*phases, strict=True):
         count = ceil(max(phase_rows) / slice_rows)
-        for own, rows in zip(slices, phase_rows, strict=True):
+        for writer_slices, rows in zip(slices, phase_rows, strict=True):
             size = ceil(rows / max(count, 1) / rows_per_tx) * rows_per_tx
-            own += [max(0, min(size, rows - i * size)) for i in range(count)]
-    return [tuple(own) for own in slices]
+            writer_slices += [max(0, min(size, rows - i * size)) for i in range(count)]
+    return [tuple(writer_slices) for writer_slices in slices]
 
 
 def _on_one_timeline(results: Sequence[WriterResult]) -> LoadResult:

@@ -65,9 +65,9 @@ def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:
             "measured",
         ),
     ]
-    own = layout(task.sources[0].layout)
+    measured = layout(task.sources[0].layout)
     layouts = {process.layout for source in task.sources for process in source.writer.processes}
-    if own.order == "none" or own.order != task.table.column.order or layouts != {own.name}:
+    if measured.order == "none" or measured.order != task.table.column.order or layouts != {measured.name}:
         reason = "These keys are not in order of time in this column: no key range is a range by time."
         return readings + Reading.absent([Metric.RANGE_US_PER_ROW], reason)
     return [*readings, Reading(Metric.RANGE_US_PER_ROW, _ranges(session, task, keys, random), "measured")]
