@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import typer
 
 from keybench import cli
+from keybench.databases.contract.roles import Admin, Provision
+from keybench.databases.contract.settings import Profile
 from keybench.databases.contract_suite.servers import folder_for_servers
+from keybench.databases.registry import engine
 from keybench.runners.command import app
+from keybench.runners.servers import Target
 
 NO_DOCKER = "unix:///nonexistent/docker.sock"
 
@@ -96,3 +101,25 @@ def here(
 def refused(here: Run) -> Run:
     """`keybench run …` in an empty folder, for what it says before it does anything."""
     return here
+
+
+@contextmanager
+def running(which: str, profile: Profile = "fast") -> Iterator[tuple[Target, Provision]]:
+    """A server of `engine=kind`. The test is skipped where it cannot be had."""
+    name, _, kind = which.partition("=")
+    on = engine(name)
+    if reason := on.missing(kind):
+        pytest.skip(reason)
+    provision = on.provision(kind, on.settings(profile, "default"))
+    try:
+        yield Target(on, kind, provision.start()), provision
+    finally:
+        provision.stop()
+
+
+@pytest.fixture
+def admin(target: Target) -> Iterator[Admin]:
+    """A connection to the server that the test module names `target`."""
+    admin = target.engine.admin(target.address)
+    yield admin
+    admin.close()

@@ -28,6 +28,7 @@ from keybench.runners.planning.trial_tables import divide, keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.scenarios.files import load_scenario
+from tests.runners.conftest import running
 
 ROWS = 3000
 BY_PARENTS = "By the order of parents: how the children of several writers lay between one another is not known."
@@ -36,22 +37,8 @@ SERVERS = ["sqlite=embedded", "postgresql=embedded", "postgresql=local", "mariad
 
 @pytest.fixture(scope="module", params=[*SERVERS, pytest.param("mysql=local", marks=pytest.mark.long)])
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
-    name, _, kind = request.param.partition("=")
-    on = engine(name)
-    if reason := on.missing(kind):
-        pytest.skip(reason)
-    provision = on.provision(kind, on.settings("fast", "default"))
-    try:
-        yield Target(on, kind, provision.start())
-    finally:
-        provision.stop()
-
-
-@pytest.fixture
-def admin(target: Target) -> Iterator[Admin]:
-    admin = target.engine.admin(target.address)
-    yield admin
-    admin.close()
+    with running(request.param) as (target, _):
+        yield target
 
 
 def prepared(target: Target, *, count: int, rows: int = ROWS) -> tuple[Table, tuple[KeySource, ...]]:

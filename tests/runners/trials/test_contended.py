@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from keybench.databases.registry import engine, engines
+from keybench.databases.registry import engines
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, SubjectKind
@@ -16,18 +16,15 @@ from keybench.runners.servers import Target
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import ContendedTrial, Resources
 from keybench.scenarios.files import load_scenario, parse_scenario
+from tests.runners.conftest import running
 
 SCENARIO = load_scenario("look-up-then-insert")
 
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    on = engine("postgresql")
-    provision = on.provision("embedded", on.settings("fast", "default"))
-    try:
-        yield Target(on, "embedded", provision.start())
-    finally:
-        provision.stop()
+    with running("postgresql=embedded") as (target, _):
+        yield target
 
 
 @pytest.mark.long

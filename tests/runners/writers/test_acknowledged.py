@@ -30,6 +30,7 @@ from keybench.runners.writers import processes
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import context
 from keybench.scenarios.files import load_scenario
+from tests.runners.conftest import running
 
 pytestmark = pytest.mark.long
 
@@ -38,15 +39,8 @@ STYLE = TransactionStyle("serializable", "key")
 
 @pytest.fixture(params=["postgresql=local", "mariadb=local", "mysql=local"])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[Target, Provision]]:
-    name, _, kind = request.param.partition("=")
-    on = engine(name)
-    if reason := on.missing(kind):
-        pytest.skip(reason)
-    provision = on.provision(kind, on.settings("durable", "default"))
-    try:
-        yield Target(on, kind, provision.start()), provision
-    finally:
-        provision.stop()
+    with running(request.param, "durable") as server:
+        yield server
 
 
 def planned(target: Target, writers: int, rows: int) -> tuple[Table, tuple[KeySource, ...]]:

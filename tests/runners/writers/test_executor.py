@@ -55,13 +55,6 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
         yield from started(request.param, url)
 
 
-@pytest.fixture
-def admin(target: Target) -> Iterator[Admin]:
-    admin = target.engine.admin(target.address)
-    yield admin
-    admin.close()
-
-
 def workers(count: int, password: str = PASSWORD) -> ProcessPoolExecutor:
     """Workers get the password explicitly, because the fork server may be older than the variable."""
     program = f"import os; os.environ[{secret.PASSWORD!r}] = {password!r}"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract.roles import Admin
-from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, ServerError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
@@ -19,23 +18,13 @@ from keybench.runners.writers import load as load_module
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.runners.writers.reader import ReaderTask, read_and_delete
 from keybench.scenarios.files import load_scenario
+from tests.runners.conftest import running
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=["sqlite=embedded", "postgresql=embedded"])
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
-    on = engine(request.param)
-    provision = on.provision("embedded", on.settings("durable", "default"))
-    try:
-        yield Target(on, "embedded", provision.start())
-    finally:
-        provision.stop()
-
-
-@pytest.fixture
-def admin(target: Target) -> Iterator[Admin]:
-    admin = target.engine.admin(target.address)
-    yield admin
-    admin.close()
+    with running(request.param, "durable") as (target, _):
+        yield target
 
 
 def request_for(target: Target, scenario: str = "quick", *, count: int = 1, rows: int = 10_000) -> Request:

@@ -35,27 +35,13 @@ from keybench.runners.writers.processes import LocalPool, WorkerLost
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import DealPart
-from tests.runners.conftest import Run
+from tests.runners.conftest import Run, running
 
 
 @pytest.fixture(scope="module", params=["sqlite=embedded", "postgresql=embedded", "mariadb=local", "mysql=local"])
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
-    name, _, kind = request.param.partition("=")
-    on = engine(name)
-    if reason := on.missing(kind):
-        pytest.skip(reason)
-    provision = on.provision(kind, on.settings("fast", "default"))
-    try:
-        yield Target(on, kind, provision.start())
-    finally:
-        provision.stop()
-
-
-@pytest.fixture
-def admin(target: Target) -> Iterator[Admin]:
-    admin = target.engine.admin(target.address)
-    yield admin
-    admin.close()
+    with running(request.param) as (target, _):
+        yield target
 
 
 def prepared(target: Target, work: Scenario, rows: int, name: str = "morris") -> tuple[Table, tuple[KeySource, ...]]:

@@ -10,7 +10,6 @@ from keybench.databases.contract.roles import Aborted, Admin
 from keybench.databases.core import retried as module
 from keybench.databases.core.retried import in_transactions
 from keybench.databases.postgresql.probes import wait_for_quiet
-from keybench.databases.registry import engine
 from keybench.errors import ServerError
 from keybench.model.payload import Payload
 from keybench.model.transactions import RECENT, TransactionStyle
@@ -21,25 +20,15 @@ from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_keys
 from keybench.runners.writers.load import load_rows
 from keybench.scenarios.files import load_scenario
+from tests.runners.conftest import running
 
 _SCHEMA = "keybench"
 
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    on = engine("postgresql")
-    provision = on.provision("embedded", on.settings("fast", "default"))
-    try:
-        yield Target(on, "embedded", provision.start())
-    finally:
-        provision.stop()
-
-
-@pytest.fixture
-def admin(target: Target) -> Iterator[Admin]:
-    admin = target.engine.admin(target.address)
-    yield admin
-    admin.close()
+    with running("postgresql=embedded") as (target, _):
+        yield target
 
 
 def test_what_a_transaction_looks_up() -> None:
