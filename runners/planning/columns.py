@@ -26,11 +26,10 @@ def pairing_of(on: Engine, name: str) -> Pairing | None:
     if name not in layouts_of_servers():
         return pairing(on, layout(name))
     server_keys = made_by(on, name)
-    ordered = server_keys is not None and server_keys.order != "none"
     if server_keys is None:
         return None
     column = server_keys.column
-    return Pairing(column, column if ordered else "", ordered, (column,) if ordered else ())
+    return Pairing(column, "", False, ()) if server_keys.order == "none" else Pairing(column, column, True, (column,))
 
 
 def pairing(on: Engine, chosen: Layout) -> Pairing:

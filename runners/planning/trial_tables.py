@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.keys import Keys
-from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
@@ -37,11 +36,15 @@ class TrialTable:
     def created(self) -> NDArray[np.int64] | None:
         """When the rows of the load were created, in planned order (microseconds since 1970); None if the table does
         not store it."""
-        return created_in_order(self.sources) if self.table.by_date else None
+        if not self.table.by_date:
+            return None
+        moments = np.concatenate([source.created()[: source.writer.rows] for source in self.sources])
+        return moments[np.argsort(_numbers(self.sources))]
 
     def lengths(self) -> NDArray[np.int64] | None:
         """Characters of the payloads of the load's rows, in planned order; None if all rows have the same."""
-        return lengths_in_order(self.sources, self.table.lengths) if self.table.lengths else None
+        lengths = self.table.lengths
+        return lengths.of(self.sources[0].seed, np.sort(_numbers(self.sources)) - 1) if lengths else None
 
 
 def trial_tables(request: Request, trial: TrialPlan) -> tuple[TrialTable, ...]:
@@ -81,22 +84,12 @@ def keys_in_order(sources: Sequence[KeySource], *, refill: bool = False) -> Keys
     return Keys.concat(keys)[np.argsort(np.concatenate(numbers), kind="stable")]
 
 
-def created_in_order(sources: Sequence[KeySource]) -> NDArray[np.int64]:
-    """When the rows of the load were created, in planned order: int64 (n,), microseconds since 1970."""
-    moments = [source.created()[: source.writer.rows] for source in sources]
-    numbers = [source.planned[: source.writer.rows] for source in sources]
-    ordered: NDArray[np.int64] = np.concatenate(moments)[np.argsort(np.concatenate(numbers))]
-    return ordered
-
-
-def lengths_in_order(sources: Sequence[KeySource], lengths: PayloadLengths) -> NDArray[np.int64]:
-    """Characters of the payloads of the load's rows, in planned order: int64 (n,)."""
-    numbers = np.sort(np.concatenate([source.planned[: source.writer.rows] for source in sources]))
-    return lengths.of(sources[0].seed, numbers - 1)
-
-
 def writers_in_order(sources: Sequence[KeySource]) -> NDArray[np.int16]:
     """The source of each of the load's rows, in planned order: its place among the sources."""
-    numbers = [source.planned[: source.writer.rows] for source in sources]
-    owners = np.repeat(np.arange(len(sources), dtype=np.int16), [len(each) for each in numbers])
-    return owners[np.argsort(np.concatenate(numbers))]
+    owners = np.repeat(np.arange(len(sources), dtype=np.int16), [source.writer.rows for source in sources])
+    return owners[np.argsort(_numbers(sources))]
+
+
+def _numbers(sources: Sequence[KeySource]) -> NDArray[np.int64]:
+    """The numbers of the load's rows in planned order, source by source."""
+    return np.concatenate([source.planned[: source.writer.rows] for source in sources])

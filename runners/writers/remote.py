@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-import platform
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -194,18 +193,17 @@ def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcom
 
 @dataclass(frozen=True)
 class WorkerIdentity:
-    """The machine, keybench and Python of a process."""
+    """The machine and keybench of a process."""
 
     machine: str
     keybench: str
     code: str
     """`fingerprint()`."""
-    python: str
 
 
 def identity() -> WorkerIdentity:
     """The identity of this process."""
-    return WorkerIdentity(socket.gethostname(), keybench.__version__, fingerprint(), platform.python_version())
+    return WorkerIdentity(socket.gethostname(), keybench.__version__, fingerprint())
 
 
 @cache
