@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, Field, field_validator, model_validator
 from keybench.errors import UsageError
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.names import MOST_BLOCKS, MOST_ROWS
-from keybench.scenarios import index_phases, timeline
+from keybench.scenarios import index_phases
 from keybench.scenarios.parts import (
     CONTENDED,
     AfterPart,
@@ -24,7 +24,7 @@ from keybench.scenarios.parts import (
     TablePart,
     tupled,
 )
-from keybench.scenarios.writers import DealPart, WriterPart
+from keybench.scenarios.writers import DealPart, Phase, WriterPart, load_phases, rows_sent, timeline_problem
 
 
 class Scenario(FilePart):
@@ -107,10 +107,10 @@ class Scenario(FilePart):
         if len(set(names)) < len(names):
             return f"two writers have the same id: {', '.join(names)}"
         if self.rows is None:
-            if timeline.sent(self.writer) == inf:
+            if rows_sent(self.writer) == inf:
                 return ""
             return "a scenario with index_over_cache needs a writer that never stops: leave out its stop"
-        if problem := timeline.problem(self.writer, self.rows):
+        if problem := timeline_problem(self.writer, self.rows):
             return problem
         end = self.phases(self.rows)[-1].end
         if late := [at for at in self.server.restarts if at >= end]:
@@ -177,9 +177,9 @@ class Scenario(FilePart):
         server = self.server.model_copy(update={"settings": {**self.server.settings, **more}})
         return self.model_copy(update={"server": server})
 
-    def phases(self, rows: int) -> tuple[timeline.Phase, ...]:
+    def phases(self, rows: int) -> tuple[Phase, ...]:
         """The phases of a load of `rows` rows. A number other than the scenario's changes its rates, not its times."""
-        return timeline.phases(self.writer, self.rows or rows)
+        return load_phases(self.writer, self.rows or rows)
 
 
 class LoadScenario(Scenario):

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from keybench.generators.core.clock import TICKS_PER_SECOND
 from keybench.scenarios.schema import Scenario
-from keybench.scenarios.timeline import Phase
-from keybench.scenarios.writers import WriterPart
+from keybench.scenarios.writers import Phase, WriterPart
 
 Ticks = NDArray[np.int64]
 _Spell = tuple[float, float]

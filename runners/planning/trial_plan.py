@@ -24,9 +24,9 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
 from keybench.runners.planning.columns import columns_of, layouts_of_servers, made_by, pairing_of
 from keybench.runners.planning.server_choice import settings_of
-from keybench.scenarios import timeline
 from keybench.scenarios.index_phases import spelled
 from keybench.scenarios.schema import Scenario, scenario_of
+from keybench.scenarios.writers import too_long
 
 TABLE = "keybench_rows"
 MOST_TRIALS = 100_000
@@ -187,7 +187,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
             raise UsageError(
                 f"{rows} rows are too few for the phases of scenario {request.scenario.name}: give {least}."
             )
-        if problem := timeline.too_long(request.scenario.phases(rows)):
+        if problem := too_long(request.scenario.phases(rows)):
             raise UsageError(f"scenario {request.scenario.name}: {problem}.")
     trials: list[TrialPlan] = []
     for block in range(1, request.blocks + 1):

@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 
 from keybench.scenarios.schema import Scenario
-from keybench.scenarios.timeline import Phase
-from keybench.scenarios.writers import ClockPart, WriterPart
+from keybench.scenarios.writers import ClockPart, Phase, WriterPart
 
 WIDTH: Final = 100
 _NAME: Final = 18
