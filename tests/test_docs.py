@@ -1,4 +1,4 @@
-"""What the documents say is so."""
+"""What the documents say is so, and what they cite exists."""
 
 from __future__ import annotations
 

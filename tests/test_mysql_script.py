@@ -1,4 +1,4 @@
-"""`scripts/mysql.sh` where it cannot work: one line says why, nothing fails, and nothing is left."""
+"""`scripts/mysql.sh` and `scripts/versions.sh` where they cannot work: one line says why, and nothing is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workflows start every database that keybench has, as its own containers do, and accept no licence."""
+"""The workflows and docker-compose.yml start every database as keybench's own containers do; no licence is accepted."""
 
 from __future__ import annotations
 

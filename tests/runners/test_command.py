@@ -1,4 +1,4 @@
-"""Bad input to the command: one message with the next step, the exit code, and no lost results."""
+"""The options of `keybench run`: bad input gives one message with the next step, and no results are lost."""
 
 from __future__ import annotations
 

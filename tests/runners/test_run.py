@@ -1,4 +1,4 @@
-"""The whole command on real servers, small."""
+"""The whole command on real servers, small: PostgreSQL, SQLite, MariaDB and MySQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole runs with settings that were chosen, and with those that a user's own server has: the model knows them."""
+"""Whole runs with settings that were chosen, or that a user's own server has; containers without a daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenario files: what they may say, and what is said about those that may not."""
+"""Scenario files and `--payload`: what they may say, and what is said about those that may not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario may say of its writers, and what is said about what it may not."""
+"""Writers in scenario files: who is busy when, and when a load ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a trial, and the indexes measured besides the key's."""
+"""Tables and the indexes measured besides the key's; load paths; columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in several tables: measured and predicted apart, and together."""
+"""Rows in several tables, measured apart and together; orders of arrival; what writers do to one another."""
 
 from __future__ import annotations
 

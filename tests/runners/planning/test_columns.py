@@ -1,4 +1,4 @@
-"""The columns in which layouts are measured: the engine's own type, and the one that suits."""
+"""The columns in which layouts are measured, and the layouts whose keys servers make."""
 
 from __future__ import annotations
 

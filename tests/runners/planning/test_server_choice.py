@@ -1,4 +1,4 @@
-"""Which server each database of a run uses, and what is said where one cannot be had."""
+"""Which server each database of a run uses, its settings, and what is said where one cannot be had."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a trial: the writers are divided among them by their shard keys."""
+"""The tables of a trial and their writers, and when each writer's rows arrive."""
 
 from __future__ import annotations
 

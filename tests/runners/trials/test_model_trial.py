@@ -1,4 +1,4 @@
-"""Runs through a page model, and the prediction beside a real trial."""
+"""Runs through a page model, its grid, and the prediction beside a real trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verification on a real server: verdicts, exit codes, the bundle, an interruption, and going on."""
+"""A verification on a real server, and what is said before one starts."""
 
 from __future__ import annotations
 
