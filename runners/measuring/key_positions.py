@@ -171,7 +171,7 @@ def _lag_of_inserts(inserts: Positions, chosen: NDArray[np.bool_], rows_per_leaf
         np.percentile(values[late], (50, 95)) if late.any() else np.zeros(2)
         for values in (inserts.above, inserts.lag / TICKS_PER_SECOND)
     )
-    values = [100 * late.sum() / chosen.sum(), *rows, *seconds]
+    values = [100 * (late.sum() / chosen.sum()), *rows, *seconds]
     if rows_per_leaf:
         values += list(rows / rows_per_leaf)
     return {metric: float(value) for metric, value in zip(LAG_METRICS, values, strict=False)}
