@@ -183,25 +183,6 @@ def test_they_are_measured_where_they_are_made(here: Run, tmp_path: Path) -> Non
             assert looked_up.value > 0
 
 
-@pytest.mark.skipif(bool(engine("mariadb").missing("local")), reason="no MariaDB is installed")
-def test_mariadb_makes_them_too(here: Run, tmp_path: Path) -> None:
-    layouts = "server-identity,server-uuid-v1,server-uuid-v1-binary,server-uuidv7"
-    done = here("--db", "mariadb", "--server", "local", "--layout", layouts, *SMALL, "--writers", "2")
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        trials = store.trials(store.run("latest").id)
-    found = {trial.layout: (trial.column, trial.status) for trial in trials}
-    modern = found.pop("server-uuidv7")
-    assert found == {
-        "bigint-identity": ("bigint", "ok"),
-        "server-identity": ("bigint", "ok"),
-        "server-uuid-v1": ("uuid", "ok"),
-        "server-uuid-v1-binary": ("binary16", "ok"),
-    }
-    assert done.returncode == (modern[1] == "error"), done.stdout + done.stderr
-    if modern[1] == "error":
-        assert "server-uuidv7 keys are made by MariaDB 11.7 and newer, and this server is 10." in done.stdout
-
-
 @pytest.mark.parametrize(
     ("databases", "layout", "message"),
     [
@@ -338,9 +319,3 @@ def test_where_they_do_not_fit_the_reason_is_said(
     done = refused("--db", database, "--layout", layout, "--scenario", scenario)
     assert (done.returncode, done.stderr) == (2, f"keybench: {message}\n")
     assert not (tmp_path / "keybench-results.sqlite").exists()
-
-
-def test_an_unknown_name_lists_them_too(refused: Run) -> None:
-    done = refused("--layout", "server-uuid7")
-    assert done.returncode == 2
-    assert done.stderr.startswith("keybench: unknown layout 'server-uuid7'. Did you mean server-uuidv7")

@@ -70,11 +70,6 @@ def test_the_control_is_always_measured_first_and_aliases_are_resolved() -> None
     assert resolve_layouts([alias], QUICK) == (CONTROL, "jhtodd-end")
 
 
-def test_an_unknown_layout_lists_close_matches() -> None:
-    with pytest.raises(UsageError, match=r"^unknown layout 'uuid-v77'\. Did you mean uuid-v7"):
-        resolve_layouts(["uuid-v77"], QUICK)
-
-
 def test_rows_come_from_the_request_the_scenario_or_the_cache() -> None:
     on = engine("postgresql")
     assert rows_of(request_for(rows=11), on) == 11

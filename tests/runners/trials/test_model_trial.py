@@ -291,8 +291,3 @@ def test_what_a_model_refuses_is_said_once() -> None:
     assert isinstance(only, Reading)
     assert (only.value, only.origin) == (None, "absent")
     assert only.reason.startswith("No prediction: ")
-
-
-@pytest.mark.parametrize("rows", [3, 100])
-def test_a_small_trial_has_small_cells(rows: int) -> None:
-    assert len(cells("postgresql", "uuid-v7", "uuid", rows=rows)) == 4

@@ -153,18 +153,6 @@ def test_more_writers_than_connections_are_refused(target: Target, admin: Admin)
         check_connections(request, target, LocalPool())
 
 
-def test_the_message_counts_writers_and_their_connections_apart(target: Target, admin: Admin) -> None:
-    if admin.sessions_left() is None:
-        return
-    several = LocalPool()
-    several.connections_per_writer = 20
-    request = Request(
-        (target.engine.name,), {}, load_scenario("sharded-rows"), ("uuid-v7",), (), None, 1, "fast", 3, 60
-    )
-    with pytest.raises(UsageError, match=r"^4 writers need 320 connections, and .* accepts 9\d more: use fewer "):
-        check_connections(request, target, several)
-
-
 def test_a_run_with_too_many_writers_ends_before_anything_is_sent(here: Run, tmp_path: Path) -> None:
     work = [
         'title = "Two tables for each writer"',
