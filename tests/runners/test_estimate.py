@@ -16,7 +16,9 @@ from keybench.scenarios.files import load_scenario
 CONTROL_AND_RANDOM = ("bigint-identity", "uuid-v4")
 
 
-def asked(rows: int, blocks: int = 1, servers: dict[str, str] | None = None, more: tuple[str, ...] = ()) -> Request:
+def request_for(
+    rows: int, blocks: int = 1, servers: dict[str, str] | None = None, more: tuple[str, ...] = ()
+) -> Request:
     """Trials of the control, of random GUIDs and of `more` layouts; by default on SQLite."""
     at = servers or {"sqlite": "embedded"}
     layouts = (*CONTROL_AND_RANDOM, *more)
@@ -36,7 +38,7 @@ def test_a_pilot_inserts_no_more_rows_than_a_trial_and_predicts_it(
         return 1 + trial.rows / 1000
 
     monkeypatch.setattr(estimate, "_seconds", seconds)
-    request = asked(rows, 6, more=("uuid-v7",))
+    request = request_for(rows, 6, more=("uuid-v7",))
     trials = plan(request)
     servers = RunServers(request, {}, lambda _: None, lambda _: None)
     found = estimate.pilot(request, trials, servers)
@@ -55,7 +57,7 @@ def test_the_first_trial_of_each_layout_loads_code_and_is_not_counted(monkeypatc
         return 10.0 if first else trial.rows / 10_000
 
     monkeypatch.setattr(estimate, "_seconds", seconds)
-    request = asked(40_000, 3)
+    request = request_for(40_000, 3)
     said: list[str] = []
     servers = RunServers(request, {}, lambda _: None, lambda _: None)
     assert estimate.pilot(request, plan(request), servers, say=said.append).seconds == pytest.approx(6 * 4.0)
@@ -81,7 +83,7 @@ def test_trials_with_four_times_the_rows_of_pilots_or_fewer_are_not_predicted(
         return 7.0
 
     monkeypatch.setattr(estimate, "_seconds", seconds)
-    request = asked(rows, blocks)
+    request = request_for(rows, blocks)
     said: list[str] = []
     servers = RunServers(request, {}, lambda _: None, lambda _: None)
     found = estimate.pilot(request, plan(request), servers, say=said.append)
@@ -104,7 +106,7 @@ def test_the_databases_with_enough_trials_are_predicted(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(estimate, "_seconds", seconds)
     names = ("sqlite", "postgresql", "mariadb")
-    request = asked(1_000, 9, dict.fromkeys(names, "embedded"))
+    request = request_for(1_000, 9, dict.fromkeys(names, "embedded"))
     trials = plan(request)
     left = [next(trial for trial in trials if trial.database == name) for name in names[1:]]
     left += [trial for trial in trials if trial.database == "sqlite"]
@@ -136,7 +138,7 @@ def test_pilots_grow_with_the_run(rows: int, total: int, pilots: tuple[int, int]
     ("server", "place"), [("postgresql://me@h/x", "url"), ("container", "docker"), ("embedded", "machine")]
 )
 def test_each_kind_of_server_needs_a_disk_of_its_own(server: str, place: estimate.Place) -> None:
-    request = asked(40_000, servers={"postgresql": server})
+    request = request_for(40_000, servers={"postgresql": server})
     trials = plan(request)
     needed = {each: estimate.disk_bytes(request, trials, each) for each in get_args(estimate.Place)}
     assert needed.pop(place) > 0
@@ -145,7 +147,7 @@ def test_each_kind_of_server_needs_a_disk_of_its_own(server: str, place: estimat
 
 @pytest.mark.parametrize(("server", "bytes_per_row"), [("model", 160), ("postgresql://me@h/x", 350)])
 def test_memory_is_checked_as_disk_is(server: str, bytes_per_row: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    request = asked(10**9, servers={"postgresql": server})
+    request = request_for(10**9, servers={"postgresql": server})
     trials = plan(request)
     need = 10**9 * bytes_per_row
     monkeypatch.setattr(estimate.machine, "available_memory", lambda: need)
@@ -161,7 +163,7 @@ def test_memory_is_checked_as_disk_is(server: str, bytes_per_row: int, monkeypat
 
 
 def test_a_private_servers_cache_is_counted_as_far_as_the_table_fills_it() -> None:
-    request = asked(1000, 1)
+    request = request_for(1000, 1)
     (trial, *_), cache = plan(request), engine("sqlite").settings("fast", request.scenario.server.cache).cache_bytes
     table = estimate.disk_bytes(request, [trial])
     assert 0 < table < cache
