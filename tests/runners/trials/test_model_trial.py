@@ -19,7 +19,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.costs.plain_cache import NOTE
 from keybench.pagemodels.page_stats import PageStats
 from keybench.results.analysis.groups import group_trials
-from keybench.results.plots.canvas import drawing, styles
+from keybench.results.plots.canvas import styles
 from keybench.results.report.figures import group_figures
 from keybench.results.store import blobs
 from keybench.results.store.database import Store
@@ -194,8 +194,7 @@ def test_a_cache_that_is_too_small_is_seen_in_figures_and_picture(here: Run, tmp
     assert course.about["cache_bytes"] == 2 << 20
     assert course.arrays["pages_read"][-1] == read["uuid-v4"].value
     (group,) = group_trials(run, trials, [])
-    with drawing():
-        found = group_figures(group, styles([arm.layout for arm in group.arms], "bigint-identity"), "g")
+    found = group_figures(group, styles([arm.layout for arm in group.arms], "bigint-identity"), "g")
     picture = next(one for one in found if one.key.endswith("beyond-memory"))
     assert picture.svg
     assert picture.origin == "Modelled."
