@@ -1,7 +1,5 @@
 """What the documents say is so, and what they cite exists."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
