@@ -30,8 +30,8 @@ from keybench.pagemodels.costs.contract import (
     LoadCost,
     PredictsCost,
     Server,
+    shared_bytes,
 )
-from keybench.pagemodels.costs.shared_bytes import shared_bytes
 
 KNEE = 0.05
 """Page reads a row from which on a table has outgrown memory."""

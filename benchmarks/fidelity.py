@@ -30,8 +30,8 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.subject import KEY
 from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import predict
 from keybench.pagemodels.page_stats import readings
-from keybench.pagemodels.predict import predict
 
 SHOWN = {
     Metric.LEAF_PAGES: "leaf",

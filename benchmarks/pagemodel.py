@@ -23,8 +23,7 @@ from keybench.databases.registry import engines
 from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel, SizedByValue
-from keybench.pagemodels.predict import predict
+from keybench.pagemodels.contract import PageModel, SizedByValue, predict
 from keybench.pagemodels.ranking import ranked
 
 ROWS = (1_000_000, 50_000_000)

@@ -12,7 +12,7 @@ and entries whose size neither the table nor the key fixes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -20,9 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError, unknown_name
+from keybench.model.byteorder import sort_words
+from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.server_pages import ServerPages
+from keybench.pagemodels.ranking import ranked
 
 
 class PageModel(Protocol):
@@ -201,3 +203,96 @@ def parameters(kind: type[P], given: Mapping[str, object]) -> P:
         if type(value) is not wanted and not (wanted is float and type(value) is int):
             raise UsageError(f"the page model's {name} is {value!r}: give a value like {known[name]!r}.")
     return kind(**given)
+
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The pages of one level in key order: (pages,) each."""
+
+    numbers: Integers
+    """Their numbers in the file."""
+    entries: Integers
+    """Of a leaf its rows, of a branch page its children."""
+
+
+@dataclass(frozen=True, eq=False)
+class ServerPages:
+    """All pages of an index that has no entries of deleted rows."""
+
+    levels: tuple[Level, ...]
+    """Leaves first, the root last."""
+    free: Integers
+    """The numbers of free pages, in the order in which the server's list has them."""
+    next_page: int
+    """The number of the page that comes next at the end of the file."""
+    borders: NDArray[np.uint8] | Integers | None = None
+    """The keys at the lower borders of all leaves but the first, as `Column.encode` gives them; None if a leaf has no
+    border of its own, or nobody knows it: then its first row counts as one, as it is unless that row was deleted."""
+
+    def border_ranks(self, keys: NDArray[np.uint8] | Integers) -> Integers | None:
+        """The ranks of the borders among keys in the server's order, encoded as the borders are."""
+        if self.borders is None:
+            return None
+        return np.searchsorted(_comparable(keys), _comparable(self.borders)).astype(np.int64)
+
+    def require(self, rows: int) -> None:
+        """UsageError unless the leaves have this number of rows, and each page of a level its place in the next."""
+        leaves = self.levels[0]
+        if (found := int(leaves.entries.sum())) != rows:
+            raise UsageError(
+                f"the leaves of the index have {found:,} rows, not {rows:,}: let the server clean up what was deleted, "
+                "and read it again."
+            )
+        below = [len(level.numbers) for level in self.levels]
+        if [int(level.entries.sum()) for level in self.levels[1:]] != below[:-1] or below[-1] != 1:
+            raise UsageError("the pages of the index form no tree: read it again while nobody changes it.")
+
+
+def _comparable(keys: NDArray[np.uint8] | Integers) -> NDArray[np.bytes_] | Integers:
+    if keys.ndim == 1:
+        return keys.astype(np.int64)
+    return np.ascontiguousarray(keys).view(f"S{keys.shape[1]}").ravel()
+
+
+def predict(
+    model: PageModel | SizedByValue,
+    column: Column,
+    keys: Keys,
+    checkpoints: Sequence[int] = (),
+    *,
+    created: NDArray[np.int64] | None = None,
+    lengths: NDArray[np.int64] | None = None,
+    parents: NDArray[np.int64] | None = None,
+) -> PageStats:
+    """Ranks the keys by the order of the column that holds them, and inserts them. Keys are in order of arrival.
+
+    `created`: int64 (n,), when the rows of a table by date were created; None where they arrive in that order.
+    `lengths`: int64 (n,), characters of the rows' payloads; None if all are alike.
+    `parents`: int64, for each child of a foreign key, in order of arrival, the place of its key among the keys; None
+    where those of each key arrive together.
+    UsageError where there are no keys, where two are the same, or where the column does not take them or their width.
+    """
+    if not len(keys):
+        raise UsageError("no rows: a prediction needs at least one key.")
+    if not column.accepts(keys).all():
+        raise UsageError(f"the column {column.name} does not take all of these keys: choose another column.")
+    if keys.kind in ("bytes", "text") and keys.data.shape[1] != column.width:
+        raise UsageError(
+            f"the column {column.name} is for keys of {column.width} bytes, and these have {keys.data.shape[1]}: "
+            "give it their width with `sized` first."
+        )
+    ranks = ranked(sort_words(keys, column.order))
+    if created is not None and isinstance(model, BesideTableByDate):
+        rows = np.empty(len(ranks), np.int64)
+        rows[np.lexsort((ranks, created))] = np.arange(len(ranks))
+        model = model.by_date(rows)
+    if parents is not None and isinstance(model, RepeatsKeys):
+        model = model.interleaved(parents)
+    if lengths is not None and isinstance(model, TakesPayloads):
+        model = model.with_payloads(lengths)
+    if isinstance(model, SizedByValue):
+        return model.insert(ranks, checkpoints, sizes=model.sizes(keys))
+    return model.insert(ranks, checkpoints)

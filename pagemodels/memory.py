@@ -67,25 +67,29 @@ place that is not in the cache holds up those behind it.
 
 
 def _uncounted(_context: Any, arrays: Any) -> Any:
-    kinds = tuple(getattr(arrays, "types", ()))
-    places = [i for i, kind in enumerate(kinds) if isinstance(kind, types.Array)]
-    if not places:
+    if not isinstance(arrays, types.BaseTuple):
         raise TypingError("uncounted takes a tuple with arrays")
 
+    def without_counts(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+        for i, each in enumerate(kind.types):
+            if isinstance(each, types.Array):
+                array = context.make_array(each)(context, builder, builder.extract_value(value, i))
+                array.meminfo = array.meminfo.type(None)
+                value = builder.insert_value(value, array._getvalue(), i)
+            elif isinstance(each, types.BaseTuple):
+                inner = without_counts(context, builder, each, builder.extract_value(value, i))
+                value = builder.insert_value(value, inner, i)
+        return value
+
     def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
-        (result,) = given
-        for i in places:
-            array = context.make_array(kinds[i])(context, builder, builder.extract_value(result, i))
-            array.meminfo = array.meminfo.type(None)
-            result = builder.insert_value(result, array._getvalue(), i)
-        return result
+        return without_counts(context, builder, arrays, given[0])
 
     return arrays(arrays), generate
 
 
 T = TypeVar("T", bound=tuple[Any, ...])
 uncounted = cast("Callable[[T], T]", intrinsic(_uncounted))
-"""`uncounted(arrays)` is the same tuple of arrays and numbers, without counting references to the arrays.
+"""`uncounted(arrays)` is the same tuple of arrays, numbers and such tuples, without counting references to the arrays.
 
 Only the caller's tuple keeps them in memory. Counting references takes longer than many short loops.
 """

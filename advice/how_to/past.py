@@ -17,8 +17,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, SizedByValue, delete, empty_index
-from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, PredictsCost, Server
-from keybench.pagemodels.costs.shared_bytes import shared_bytes
+from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, PredictsCost, Server, shared_bytes
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
 

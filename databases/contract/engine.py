@@ -109,7 +109,7 @@ class Engine(ABC):
         """
 
     def page_model(self, table: Table, **parameters: float | str) -> PageModel | SizedByValue:  # noqa: ARG002
-        """The model of the index that holds the table's key; `pagemodels.predict` feeds it keys.
+        """The model of the index that holds the table's key; `pagemodels.contract` feeds it keys.
 
         The engine's page model documents its parameters; those in the table's settings are its defaults. Raises
         UsageError for an unknown parameter, and for a table whose index the model cannot predict to the page, also

@@ -25,7 +25,7 @@ from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.model.transactions import Isolation
-from keybench.pagemodels.server_pages import ServerPages
+from keybench.pagemodels.contract import ServerPages
 
 
 @dataclass(frozen=True)

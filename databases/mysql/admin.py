@@ -19,7 +19,7 @@ from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import require_fill_factor
-from keybench.pagemodels.innodb.server_pages import InnodbPages
+from keybench.pagemodels.innodb.state import InnodbPages
 
 _QUIET_SECONDS = 60.0
 _SLICE_ROWS = 50_000

@@ -18,8 +18,8 @@ from keybench.databases.postgresql.pages import PagesProbe, SizesProbe
 from keybench.databases.postgresql.probes import ActivitySampler, CountersProbe
 from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
+from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.postgresql.records import key_bytes
-from keybench.pagemodels.server_pages import ServerPages
 
 _SLICE_PAGES = 2048
 _COLLATION = (

@@ -27,9 +27,9 @@ from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
+from keybench.pagemodels.contract import Level, ServerPages
 from keybench.pagemodels.page_stats import LeafOrder
 from keybench.pagemodels.postgresql.records import entry_key
-from keybench.pagemodels.server_pages import Level, ServerPages
 
 _SLICE_PAGES = 8192
 _HEADER_BYTES, _LINE_POINTER = 24, 4

@@ -21,7 +21,7 @@ from keybench.databases.sqlite.settings import RECORDED, page_settings
 from keybench.errors import ServerError
 from keybench.model.column import EncodedKeys
 from keybench.model.table import Table
-from keybench.pagemodels.server_pages import ServerPages
+from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.sqlite.records import is_rowid, require_fill
 
 _SLICE_ROWS = 100_000

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.contract import IndexState, given_lengths
+from keybench.pagemodels.contract import IndexState, ServerPages, given_lengths
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.build import (
     ABSENT,
@@ -50,7 +50,6 @@ from keybench.pagemodels.half_split.levels import (
 )
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import is_permutation, require
-from keybench.pagemodels.server_pages import ServerPages
 
 
 def levels_of(

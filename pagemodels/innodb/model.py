@@ -21,8 +21,7 @@ from keybench.pagemodels.foreign_key_index import Repeated
 from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, BranchTree
-from keybench.pagemodels.innodb.branch_splits import start
+from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, BranchTree, start
 from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, chain, events_of, load
 from keybench.pagemodels.innodb.node_pointers import follow_both

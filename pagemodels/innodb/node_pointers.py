@@ -7,21 +7,34 @@ child goes up into the root (btr0cur.cc, btr0btr.cc). A leaf that is purged asks
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from keybench.compiled import kernel
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb.branch_memory import (
     BASE,
+    DELETE,
+    FORGOTTEN,
     GIVEN_BACK,
     HEIGHT,
+    LAST,
     LEFT,
     LEVEL,
+    LIFT,
     MARGIN,
+    MERGE,
     MERGES,
     MINIMUM,
     NUMBER,
     PAGES,
     PENDING,
+    PUT,
     RECORDS,
+    RELEASE,
+    REMOVE_FIRST,
     RIGHT,
     ROOT,
     SEGMENT,
@@ -31,30 +44,24 @@ from keybench.pagemodels.innodb.branch_memory import (
     TOP,
     BranchTree,
     Ints,
+    defer,
+    enter,
     find,
     free_bytes,
+    is_full,
     lead_to,
+    link,
+    new_page,
     position,
     put,
     remove,
     reorganise,
+    split,
     unlink,
 )
-from keybench.pagemodels.innodb.branch_splits import (
-    DELETE,
-    LIFT,
-    MERGE,
-    PUT,
-    RELEASE,
-    REMOVE_FIRST,
-    defer,
-    enter,
-    is_full,
-    split,
-)
-from keybench.pagemodels.innodb.leaf_memory import DOWN, ROW, WHAT
-from keybench.pagemodels.innodb.segments import release
-from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, Tablespace, reserve_one
+from keybench.pagemodels.innodb.leaf_memory import DOWN, ROW, WHAT, directory
+from keybench.pagemodels.innodb.records import FILL_FACTORS, require_fill_factor
+from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, MYSQL, Tablespace, allocate, release, reserve_one
 from keybench.pagemodels.memory import uncounted
 
 
@@ -289,3 +296,78 @@ def follow_both(
     if begin == len(entries):
         done = follow(table, space, rows, done, _HIGHEST)
     return done, begin
+
+
+_LEVELS = 64
+_FEWEST = 2
+"""Records that a page has at least, whatever the fill factor (isSpaceAvailable)."""
+
+
+def records_of_full_page(size: int, page_bytes: int, room: int, fill: int) -> int:
+    """Records of so many bytes on a page that is full at a fill factor in %. UsageError for one that InnoDB lacks.
+
+    A clustered index keeps a sixteenth of its pages free at 100 %, also of its branch pages.
+    """
+    require_fill_factor(fill)
+    reserved = page_bytes // 16 if fill == max(FILL_FACTORS) else page_bytes * (100 - fill) // 100
+    records = _FEWEST
+    while room - (records + 1) * size - int(directory(records + 1)) >= reserved:
+        records += 1
+    return records
+
+
+@kernel
+def _begin(tree: BranchTree, space: Tablespace, level: int) -> int:
+    """The number of a new page."""
+    if space.facts[MYSQL]:
+        reserve_one(space, False)
+    return int(allocate(space, tree.facts[SEGMENT] + (level == 0), 0, 1))
+
+
+@kernel
+def _add(
+    tree: BranchTree, space: Tablespace, filling: NDArray[Any], keep: int, level: int, key: int, child: int
+) -> None:
+    """Adds a node pointer to a level, and those of pages that this finishes to the levels above."""
+    state = tree.state
+    while True:
+        page = filling[level]
+        if page < 0:
+            filling[level] = new_page(tree, level, _begin(tree, space, level))
+            put(tree, filling[level], 0, MINIMUM, child)
+            return
+        if state[page, RECORDS] < keep:
+            put(tree, page, state[page, RECORDS], key, child)
+            return
+        filling[level] = new_page(tree, level, _begin(tree, space, level))
+        link(tree, filling[level], page, -1)
+        put(tree, filling[level], 0, key, child)
+        level, key, child = level + 1, tree.keys[state[page, BASE]], page
+
+
+@kernel
+def build(tree: BranchTree, space: Tablespace, lowers: NDArray[np.int64], keep: int) -> None:
+    """Builds the branch pages over leaves with these lowest ranks, (leaves,), and numbers all pages.
+
+    The file and the root, which is leaf 0, are there already; `keep`: node pointers on a full page.
+    """
+    facts, state, numbers = tree.facts, tree.state, tree.leaves
+    root, filling, level = numbers[0], np.full(_LEVELS, -1), 0
+    for i in range(len(lowers)):
+        numbers[i] = _begin(tree, space, 0)
+        if i > 0:
+            _add(tree, space, filling, keep, 1, lowers[i - 1] + 1, i - 1)
+    if len(lowers) == 1:
+        release(space, facts[SEGMENT] + 1, numbers[0])
+        numbers[0] = root
+        return
+    _add(tree, space, filling, keep, 1, lowers[-1] + 1, len(lowers) - 1)
+    level = 1
+    while filling[level + 1] >= 0:
+        _add(tree, space, filling, keep, level + 1, tree.keys[state[filling[level], BASE]], filling[level])
+        level += 1
+    release(space, facts[SEGMENT], state[filling[level], NUMBER])
+    state[filling[level], NUMBER] = root
+    facts[ROOT], facts[HEIGHT] = filling[level], level
+    if facts[SHRINKS]:  # MariaDB does not note which record came last
+        state[:, LAST] = FORGOTTEN

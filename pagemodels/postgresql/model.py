@@ -11,9 +11,9 @@ the best that lies between two different keys, because the new high key then nee
 entries than there are such splits, this rule is enough.
 
 Branch pages follow the same rule with a fill factor of 70 and a first entry without a key. There two splits can be
-equally good, and the server takes the one that its sorting routine puts first (`qsort.py`). This too equalled live
-servers wherever it was compared, but it is a property of the routine and no rule of nbtree: on versions other than 15
-and 18, take branch pages, and `nonadjacent`, which depends on them, as an approximation within 1 %.
+equally good, and the server takes the one that its sorting routine puts first (`split_point.py`). This too equalled
+live servers wherever it was compared, but it is a property of the routine and no rule of nbtree: on versions other than
+15 and 18, take branch pages, and `nonadjacent`, which depends on them, as an approximation within 1 %.
 
 CREATE INDEX and REINDEX finish a page when less than the fill factor's share of it is free, or when the next item would
 not fit (nbtsort.c, _bt_buildadd). The item that came last then becomes its high key and the first item of the next
@@ -33,7 +33,7 @@ from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
-from keybench.pagemodels.postgresql.cost.log_records import log_sizes
+from keybench.pagemodels.postgresql.cost.log import log_sizes
 from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
 from keybench.pagemodels.postgresql.records import (
     HEAP_OVERHEAD,

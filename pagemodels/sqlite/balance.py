@@ -16,23 +16,25 @@ from __future__ import annotations
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import move
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, holds, listed, remove, stepped
-from keybench.pagemodels.sqlite.free_list import FREE, give_back, take
-from keybench.pagemodels.sqlite.trace import ALONE, DEEPENED, LIFTED, SPREAD, note
 from keybench.pagemodels.sqlite.tree import (
     ABOVE,
+    ALONE,
     APPENDS,
     BORDER,
     BULK,
     CELL_BYTES,
     CELLS,
     CHILD,
+    DEEPENED,
     EDGES,
     END,
     FILLED,
+    FREE,
     INTERIORS,
     KEY,
     LAST,
     LEAVES,
+    LIFTED,
     NUMBER,
     OLD_END,
     PAGE_BYTES,
@@ -40,6 +42,7 @@ from keybench.pagemodels.sqlite.tree import (
     ROOM,
     ROWS_IN_LEAVES,
     SHIFT,
+    SPREAD,
     TAKEN,
     UPPER,
     USED,
@@ -50,8 +53,11 @@ from keybench.pagemodels.sqlite.tree import (
     cell_bytes,
     children_of,
     drop_branch,
+    give_back,
     new_branch,
+    note,
     shift_of,
+    take,
     upper_of,
 )
 

@@ -10,8 +10,6 @@ from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.sqlite.balance import balance
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, at_least, remove, stepped
-from keybench.pagemodels.sqlite.free_list import full
-from keybench.pagemodels.sqlite.trace import END, ROOT, go_on_at, next_place, note, room_for
 from keybench.pagemodels.sqlite.tree import (
     ABOVE,
     CELLS,
@@ -23,6 +21,8 @@ from keybench.pagemodels.sqlite.tree import (
     PAGES,
     PARENT,
     ROOM,
+    ROOT,
+    ROW_END,
     ROWS_IN_LEAVES,
     SHIFT,
     UPPER,
@@ -32,7 +32,12 @@ from keybench.pagemodels.sqlite.tree import (
     Tree,
     cell_bytes,
     children_of,
+    full,
+    go_on_at,
+    next_place,
+    note,
     overflow_of,
+    room_for,
     take_overflow,
 )
 
@@ -80,7 +85,7 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
             balance(tree, file, leaf, int64(0))
             leaf = int64(-1)
         if traced:
-            note(tree.trace, int64(END))
+            note(tree.trace, int64(ROW_END))
         largest = max(largest, key)
     facts[LARGEST] = largest
     return end

@@ -22,21 +22,28 @@ from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, given_lengths
-from keybench.pagemodels.costs.contract import Load, LoadCost, Server
+from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.ranking import require
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.cost.load import load_cost
-from keybench.pagemodels.sqlite.free_list import lengthen, new_file
+from keybench.pagemodels.sqlite.cost import cache
+from keybench.pagemodels.sqlite.cost.load import replay, rows_of
 from keybench.pagemodels.sqlite.load import load, load_beside
 from keybench.pagemodels.sqlite.state import IndexedState, SqliteStats, TreeState, noted, stats
-from keybench.pagemodels.sqlite.tree import Tree
+from keybench.pagemodels.sqlite.tree import Tree, lengthen, new_file
 
 Ranks = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
 _NO_RANKS = np.empty(0, np.int64)
 _LARGEST_INTEGER = 8
+_ROWS = 1 << 11
+"""Rows whose touches are kept at a time: so few that they stay in the processor's cache until they are read again."""
+_NUMBERS = 16
+"""Numbers of a row's record, usually."""
+_AUTOCHECKPOINT = 1000
+"""Frames: SQLite's own setting (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT)."""
+_FRAME_HEADER = 24
 
 
 @dataclass(frozen=True)
@@ -187,15 +194,52 @@ def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence
 
 
 def _load_cost(model: FixedModel | IntegerModel, given: Load, sizes: Sizes, server: Server) -> LoadCost:
-    """`sizes`: as of `_build`."""
+    """Rows go into the b-trees and through the page cache, some thousands at a time. `sizes`: as of `_build`."""
     page_bytes = model.page_bytes
     require(given.ranks)
     payload = _payload_bytes(model, len(given.ranks))
-    beside, tree = _trees(model.table, page_bytes, given.ranks, given.ranks[:0], sizes, payload)
+    table, tree = _trees(model.table, page_bytes, given.ranks, given.ranks[:0], sizes, payload)
     file = new_file(page_bytes)
-    for each in filter(None, (beside, tree)):
+    for each in filter(None, (table, tree)):
         trees.start(each, file)
-    return load_cost(tree, beside, file, page_bytes, given, server)
+    ranks, n = given.ranks, len(given.ranks)
+    limit, auto = server.pages(page_bytes + cache.PAGE_OVERHEAD), _AUTOCHECKPOINT
+    if server.checkpoint_bytes is not None:
+        auto = server.checkpoint_bytes // (page_bytes + _FRAME_HEADER)
+    auto, rows_per_tx = (max(1, round(whole * server.share)) for whole in (auto, given.rows_per_tx))
+    pager = cache.new(limit, auto, 1 << 12, len(given.ends))
+    writers = np.zeros(n, np.int16) if given.writers is None else given.writers
+    rows = rows_of(np.asarray(given.ends, np.int64), writers, rows_per_tx, given.restart)
+    tree = tree._replace(trace=trees.new_trace(_ROWS * _NUMBERS))
+    if table is not None:
+        table = table._replace(trace=trees.new_trace(_ROWS * _NUMBERS))
+    for first in range(0, n, _ROWS):
+        end = min(n, first + _ROWS)
+        begin = reached = first
+        while True:
+            if table is not None:
+                begin, reached = load_beside(table, tree, file, ranks[:0], ranks, begin, end, reached)
+            else:
+                begin = load(tree, file, ranks, begin, end, True)
+                reached = begin
+            if begin == reached == end:
+                break
+            for each in filter(None, (tree, table)):
+                _grow_with_trace(each)
+            lengthen(file)
+        cache.grow(pager, int(file[trees.LAST_PAGE]))
+        replay(pager, rows, tree.trace, trees.NO_TRACE if table is None else table.trace, first, end)
+        for each in filter(None, (tree, table)):
+            trees.clear_trace(each.trace)
+    by_part = cache.costs(pager)
+    log = Log(by_part[cache.FRAMES] * (page_bytes + _FRAME_HEADER), None, None, by_part[cache.CHECKPOINTS])
+    return LoadCost(Pages(*by_part[:4]), Pages(*by_part[cache.COPIED : cache.COPIED + 4]), log)
+
+
+def _grow_with_trace(tree: Tree) -> None:
+    if tree.facts[trees.PAGES] >= tree.facts[trees.MOST_PAGES]:
+        trees.grow(tree)
+    tree.trace.resize(2 * len(tree.trace), refcheck=False)
 
 
 def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexState:

@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.errors import UsageError
+from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import chosen
-from keybench.pagemodels.server_pages import ServerPages
-from keybench.pagemodels.sqlite import free_list
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, Marks, add, holds
-from keybench.pagemodels.sqlite.free_list import lengthen, new_file
 from keybench.pagemodels.sqlite.load import erase, erase_beside, load, load_beside
 from keybench.pagemodels.sqlite.records import require_fill
 from keybench.pagemodels.sqlite.tree import (
@@ -33,6 +31,8 @@ from keybench.pagemodels.sqlite.tree import (
     Ints,
     Tree,
     chain,
+    lengthen,
+    new_file,
 )
 
 Integers = NDArray[np.int64]
@@ -65,10 +65,10 @@ def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, bor
     _mark(tree.marks, int(facts[trees.WORDS]), BORDERS, uppers)
     facts[trees.LEAVES], facts[trees.LARGEST] = n, present.max(initial=-1)
     _add_branches(tree, pages, uppers, slots)
-    file[free_list.END] = pages.next_page - 1
+    file[trees.LAST_PAGE] = pages.next_page - 1
     for page in pages.free.tolist():
-        free_list.lengthen(file)
-        free_list.give_back(file, page, file[free_list.FREE])
+        trees.lengthen(file)
+        trees.give_back(file, page, file[trees.FREE])
 
 
 def _add_branches(tree: Tree, pages: ServerPages, uppers: Integers, slots: Integers) -> None:

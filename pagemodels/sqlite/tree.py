@@ -15,11 +15,125 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, kernel
+from keybench.compiled import inlined, int64, kernel
+from keybench.pagemodels.memory import move
 from keybench.pagemodels.sqlite import bitmaps
 from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add, at_least
-from keybench.pagemodels.sqlite.free_list import take
-from keybench.pagemodels.sqlite.trace import NO_TRACE, OVERFLOW, note
+
+LAST_PAGE, FREE, _TRUNK, _LOCKED, _LISTED = range(5)
+"""Fields of a file's state: its last page; number of free pages; how many of them a full trunk and the pages that it
+names are; the page that is reserved for locks; where the list begins."""
+
+_LENGTH = 1 << 12
+_GIVEN_BACK = 128
+"""Maximum pages that one row gives back."""
+
+
+def new_file(page_bytes: int) -> Ints:
+    """The state of a file that holds its schema's page alone."""
+    file = np.zeros(_LENGTH, np.int64)
+    file[LAST_PAGE], file[_TRUNK], file[_LOCKED] = 1, page_bytes // 4 - 7, (1 << 30) // page_bytes + 1
+    return file
+
+
+def lengthen(file: Ints) -> None:
+    """Room for twice as many free pages, in place, if they need it."""
+    if full(file):
+        file.resize(2 * len(file), refcheck=False)
+
+
+@inlined
+def full(file: Ints) -> bool:
+    """Whether there is not room enough for the pages that one row may give back."""
+    return bool(_LISTED + file[FREE] + _GIVEN_BACK > len(file))
+
+
+@kernel
+def take(file: Ints, near: int) -> int:
+    """A page number: of those that the first trunk names the one nearest to `near`, or the first one if that is 0; the
+    trunk itself if it names none; if no page is free, the next one of the file."""
+    free = file[FREE]
+    if free > 0:
+        file[FREE] -= 1
+        last = _LISTED + free - 1
+        first = _LISTED + (free - 1) // file[_TRUNK] * file[_TRUNK] + 1
+        if first > last:
+            return int(file[last])
+        chosen = first
+        if near > 0:
+            for at in range(first + 1, last + 1):
+                if abs(file[at] - near) < abs(file[chosen] - near):
+                    chosen = at
+        page = file[chosen]
+        file[chosen] = file[last]
+        return int(page)
+    file[LAST_PAGE] += 1
+    if file[LAST_PAGE] == file[_LOCKED]:
+        file[LAST_PAGE] += 1
+    return int(file[LAST_PAGE])
+
+
+@kernel
+def give_back(file: Ints, page: int, behind: int) -> None:
+    """Puts a page into the list, as if it had been given back when `behind` pages were free."""
+    move(file, _LISTED + behind + 1, _LISTED + behind, file[FREE] - behind)
+    file[_LISTED + behind] = page
+    file[FREE] += 1
+
+
+ROOT, ROW_END, OVERFLOW, DEEPENED, LIFTED, ALONE, SPREAD = range(-1, -8, -1)
+"""What is noted: behind a path; behind a record; a page of a long record, and its number; a root that got a child to
+which its cells go, and the child's number; a root that took the cells of its only child, and the child's number; a leaf
+for the newest row of a rowid table alone, and its number; siblings over which cells are spread: the place of the one
+that has changed, how many they were, how many they are, their old numbers and their new ones."""
+
+NO_TRACE = np.empty(0, np.int32)
+_AT = 0
+"""The element that says where the next number goes."""
+_ROW_NUMBERS = 512
+"""More numbers than a row needs: 20 levels, and 12 numbers for each where cells are spread."""
+
+
+def new_trace(numbers: int) -> Ints:
+    """Room for so many numbers."""
+    trace = np.zeros(numbers + _ROW_NUMBERS, np.int32)
+    clear_trace(trace)
+    return trace
+
+
+def clear_trace(trace: Ints) -> None:
+    """Forgets all records."""
+    trace[_AT] = FIRST
+
+
+FIRST = 1
+"""Where the first record begins."""
+
+
+@inlined
+def note(trace: Ints, number: int) -> None:
+    """Adds a number."""
+    trace[trace[_AT]] = number
+    trace[_AT] += 1
+
+
+@inlined
+def next_place(trace: Ints) -> int:
+    """Where the next number goes."""
+    return int64(trace[_AT])
+
+
+@inlined
+def go_on_at(trace: Ints, place: int) -> None:
+    """Says where the next number goes."""
+    trace[_AT] = place
+
+
+@inlined
+def room_for(trace: Ints, overflow: int) -> bool:
+    """Whether the record of a row with so many overflow pages fits."""
+    return bool(trace[_AT] + _ROW_NUMBERS + 2 * overflow <= len(trace))
+
 
 Ints = NDArray[Any]
 

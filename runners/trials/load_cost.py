@@ -22,8 +22,7 @@ from keybench.model.subject import KEY, MODEL
 from keybench.model.table import Table
 from keybench.model.url import is_url
 from keybench.pagemodels.contract import SizedByValue
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
-from keybench.pagemodels.costs.shared_bytes import shared_bytes
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server, shared_bytes
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.measuring.arrival_order import Arrived

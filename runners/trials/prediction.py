@@ -18,9 +18,8 @@ from keybench.errors import UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, MODEL, Subject
-from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.contract import PageModel, SizedByValue, predict
 from keybench.pagemodels.page_stats import PageStats, readings
-from keybench.pagemodels.predict import predict
 from keybench.results.store import blobs
 from keybench.results.store.records import Environment
 from keybench.runners.measuring import key_positions

@@ -10,12 +10,11 @@ from keybench.databases.contract_suite.keys import random
 from keybench.databases.registry import engine
 from keybench.model.keys import Keys
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import RepeatsKeys
+from keybench.pagemodels.contract import RepeatsKeys, predict
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.half_split.model import SizedSplitModel
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.predict import predict
 from tests.pagemodels.half_split.plain import split_model
 
 BRANCH = Rule(20, 20, 10, 10, 10)

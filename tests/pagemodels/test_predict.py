@@ -4,7 +4,7 @@ import pytest
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.keys import Keys
-from keybench.pagemodels.predict import predict
+from keybench.pagemodels.contract import predict
 
 
 class Recorder:

@@ -12,22 +12,90 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
-from keybench.pagemodels.innodb.branch_splits import start
-from keybench.pagemodels.innodb.cost import buffer_pool
-from keybench.pagemodels.innodb.cost.load import FIELDS, PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, replay
-from keybench.pagemodels.innodb.cost.page_list import (
+from keybench.pagemodels.innodb.branch_memory import start
+from keybench.pagemodels.innodb.cost import cache
+from keybench.pagemodels.innodb.cost.cache import (
     BRANCH,
     FIRST_LEAF,
     LEAF,
     OTHER,
 )
-from keybench.pagemodels.innodb.cost.redo import CAPACITY, Redo, undo_record
-from keybench.pagemodels.innodb.leaf_memory import LeafPages
+from keybench.pagemodels.innodb.cost.load import FIELDS, PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, replay
+from keybench.pagemodels.innodb.leaf_memory import DOWN, MOVED, NEIGHBOUR, ROW, UP, WHAT, LeafPages
 from keybench.pagemodels.innodb.leaf_splits import events_of, load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
 from keybench.pagemodels.innodb.records import PAGE_HEADER, key_bytes
 from keybench.pagemodels.ranking import require
+
+CAPACITY = 512 << 20
+"""innodb_log_file_size on servers that keybench starts."""
+UNDO_FRAME = 4
+"""Bytes of an undo record that lead to its neighbours; the log leaves them out."""
+_END = 5
+"""The end of a mini-transaction: a byte and a checksum."""
+_SPLIT, _COMMIT = 200, 300
+"""About: headers, links and allocation of a new page, without the records that move; begin and commit of a transaction
+and the purge of its undo log."""
+_TWO_BYTES, _THREE_BYTES = 1 << 7, (1 << 7) + (1 << 14)
+"""Numbers from here on take so many bytes (MIN_2BYTE, MIN_3BYTE)."""
+_SHORT = 15
+"""Bytes that the first byte of a record can count."""
+
+
+def undo_record(key_bytes: int, rows_per_tx: int) -> int:
+    """Bytes of an undo record: links, type, the row's number in the transaction, the table's, the key
+    (trx0rec.cc, trx_undo_page_report_insert)."""
+    return UNDO_FRAME + 1 + (1 if rows_per_tx <= 1 << 7 else 2) + 1 + 1 + key_bytes
+
+
+def _record(body: float, page_number: float) -> float:
+    """Bytes of a record of the log with so many bytes behind the page's name; below 0: the last one's page."""
+    name = 0 if page_number < 0 else 1 + _varint(page_number)
+    length = 1 + name + body
+    if length > _SHORT + 1:
+        length += 1 if length - _SHORT < _TWO_BYTES else 2
+    return length
+
+
+def _varint(number: float) -> int:
+    return 1 if number < _TWO_BYTES else 2 if number < _THREE_BYTES else 3
+
+
+def shared_by_chance(rows: float) -> float:
+    """Bytes that a random key has in common with the one before it among so many."""
+    return float(np.log(max(rows, 1)) / np.log(256) + 1 / 255)
+
+
+@dataclass(frozen=True)
+class Redo:
+    """The log of rows of one size."""
+
+    record_bytes: int
+    """Of a leaf's record, with its header."""
+    header_bytes: int
+    """Of them, those before the key that a neighbour has too."""
+    key_bytes: int
+
+    def log(self, load: Load, events: Integers) -> Log:
+        """Of a load whose leaves had these events."""
+        total = np.zeros(len(load.ends), np.int64)
+        begin, leaves = 0, 1
+        for part, end in enumerate(load.ends):
+            own = events[(events[:, ROW] >= begin) & (events[:, ROW] < end)]
+            splits = own[(own[:, WHAT] == UP) | (own[:, WHAT] == DOWN)]
+            pages = leaves + len(splits) / 2 if load.index_pages is None else float(load.index_pages[part])
+            shared = shared_by_chance((begin + end) / 2) if load.shared is None else float(load.shared[part])
+            body = 6 + self.record_bytes - self.header_bytes - min(shared, self.key_bytes)
+            undo = _record(1 + undo_record(self.key_bytes, load.rows_per_tx) - UNDO_FRAME, 1 << 10) + _END
+            bytes_ = (end - begin) * (undo + _record(body, pages) + _END)
+            bytes_ += len(splits) * _SPLIT + int(splits[:, MOVED].sum()) * _record(body, -1)
+            bytes_ += int((own[:, WHAT] == NEIGHBOUR).sum()) * _SPLIT / 2
+            total[part] = round(bytes_ + (end - begin) / load.rows_per_tx * _COMMIT)
+            begin, leaves = end, leaves + len(splits)
+        none = np.zeros(len(load.ends), np.int64)
+        return Log(total, None, None, none)
+
 
 Integers = NDArray[np.int64]
 
@@ -56,10 +124,10 @@ class ClusteredModel(InnodbModel):
         server.pages(self.page_bytes)
         require(rows.ranks)
         n = len(rows.ranks)
-        frames = int(buffer_pool.frames_of(server.cache_bytes, self.page_bytes) * server.share)
+        frames = int(cache.frames_of(server.cache_bytes, self.page_bytes) * server.share)
         undo = _undo_pages(self, rows) if server.share == 1 else 0
         most = n * self.leaf_bytes / (_EMPTIEST * self.page_bytes) + undo * n / rows.rows_per_tx + 2 * UNDO
-        if rows.restart is None and most < frames - buffer_pool.SCAN_DEPTH // 2 * server.share:
+        if rows.restart is None and most < frames - cache.SCAN_DEPTH // 2 * server.share:
             leaves, _ = self._loaded(rows.ranks, n)
             log = self.redo.log(rows, events_of(leaves))
             none = Pages(*(np.zeros(len(rows.ends), np.int64) for _ in range(3)))
@@ -104,7 +172,7 @@ class _Simulated:
         start(self._tree, self._space)
         transactions = -(-n // rows.rows_per_tx)
         most = undo * transactions if undo > 1 else SEGMENTS
-        self._pool = buffer_pool.new(frames, UNDO + most, pages // 8 + 1024, pages, share)
+        self._pool = cache.new(frames, UNDO + most, pages // 8 + 1024, pages, share)
         self._left, self._right = (np.full(pages, -1, np.int32) for _ in range(2))
         state = np.zeros(FIELDS, np.int64)
         state[PURGE_AT] = SECOND
@@ -122,14 +190,14 @@ class _Simulated:
         )
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
         self._share, self._restart = share, rows.restart or 0
-        buffer_pool.create(self._pool, int(self._pool.state[FIRST_LEAF]))
+        cache.create(self._pool, int(self._pool.state[FIRST_LEAF]))
 
     def run(self) -> tuple[Pages, Pages]:
         """Pages read and pages written."""
         bounds = {*range(0, len(self._ranks), _CHUNK), len(self._ranks), self._restart}
         for begin, end in pairwise(sorted(bounds)):
             if begin and begin == self._restart:
-                buffer_pool.restart(self._pool, self._share)
+                cache.restart(self._pool, self._share)
             self._chunk(begin, end)
         parts = len(self._ends)
         written = np.diff(self._written[:parts], axis=0, prepend=0)

@@ -16,16 +16,7 @@ from numpy.typing import NDArray
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs.touches import part_of
 from keybench.pagemodels.innodb.branch_memory import PAGES, BranchTree, find_way
-from keybench.pagemodels.innodb.cost.buffer_pool import (
-    at_rest,
-    clean,
-    cleaner_at_rest,
-    create,
-    drop,
-    touch,
-    use,
-)
-from keybench.pagemodels.innodb.cost.page_list import (
+from keybench.pagemodels.innodb.cost.cache import (
     BRANCH,
     FIRST_BRANCH,
     FIRST_LEAF,
@@ -34,6 +25,13 @@ from keybench.pagemodels.innodb.cost.page_list import (
     OTHER,
     WRITTEN,
     BufferPool,
+    at_rest,
+    clean,
+    cleaner_at_rest,
+    create,
+    drop,
+    touch,
+    use,
 )
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
 from keybench.pagemodels.innodb.leaf_memory import OTHER as NEW

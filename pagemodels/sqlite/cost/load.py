@@ -1,72 +1,375 @@
-"""The cost of a load into SQLite: rows go into the b-trees and through the page cache, some thousands at a time."""
+"""What rows do to the page cache: their records (`tree.py`) are read again, page by page, as btree.c uses pages.
+
+Each row is a statement of its own: it opens its cursors, and at its end releases the pages on their paths, each from
+the root to the leaf (btreeReleaseAllCursorPages). In between all of them are pinned. A row that fits changes its leaf.
+A balancing changes the siblings, the page above them, and page 1 where it takes or gives back a page: page 1 says how
+many pages the file has. The trunk of the list of free pages is left out: loads hardly give pages back.
+
+There is a fast path for rows that just fit their leaf, and for which nothing is spilled. Pages are not pinned there: a
+row would take those on its path out of their lists and put them back in front, the root first. Without anything in
+between, each can be put in front at once.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
-from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.cost.page_cache import (
-    CHECKPOINTS,
-    COPIED,
-    FRAMES,
-    PAGE_OVERHEAD,
-    costs,
-    grow,
-    new,
+from keybench.compiled import inlined, int64, kernel
+from keybench.pagemodels.memory import prefetch, uncounted
+from keybench.pagemodels.sqlite.cost.cache import (
+    BITS,
+    BRANCH,
+    CHANGED,
+    CLEAN,
+    DIRTY,
+    FEW,
+    HELD,
+    HERE,
+    IDLE,
+    KIND,
+    LEAF,
+    LIMIT,
+    OTHER,
+    PART,
+    PLACES,
+    STATE,
+    TABLE,
+    Pager,
+    begin,
+    change,
+    commit,
+    drop_last,
+    fetch,
+    next_part,
+    put_in,
+    release,
+    take_out,
 )
-from keybench.pagemodels.sqlite.cost.replay import replay, rows_of
-from keybench.pagemodels.sqlite.free_list import END, lengthen
-from keybench.pagemodels.sqlite.load import load, load_beside
-from keybench.pagemodels.sqlite.trace import NO_TRACE, clear, new_trace
-from keybench.pagemodels.sqlite.tree import MOST_PAGES, PAGES, Ints, Tree
+from keybench.pagemodels.sqlite.tree import (
+    ALONE,
+    DEEPENED,
+    FIRST,
+    LIFTED,
+    OVERFLOW,
+    ROOT,
+    ROW_END,
+    Ints,
+)
 
-_ROWS = 1 << 11
-"""Rows whose touches are kept at a time: so few that they stay in the processor's cache until they are read again."""
-_NUMBERS = 16
-"""Numbers of a row's record, usually."""
-_AUTOCHECKPOINT = 1000
-"""Frames: SQLite's own setting (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT)."""
-_FRAME_HEADER = 24
+Integers = NDArray[np.int64]
+
+_AHEAD = 6
+"""So many rows ahead, the record of a leaf is prefetched into the processor's cache. Behind the last row, the trace has
+room for as many long paths."""
 
 
-def load_cost(tree: Tree, table: Tree | None, file: Ints, page_bytes: int, given: Load, server: Server) -> LoadCost:
-    """Of a load into a key's b-tree that is empty, with the table beside it. They are filled."""
-    ranks, n = given.ranks, len(given.ranks)
-    limit, auto = server.pages(page_bytes + PAGE_OVERHEAD), _AUTOCHECKPOINT
-    if server.checkpoint_bytes is not None:
-        auto = server.checkpoint_bytes // (page_bytes + _FRAME_HEADER)
-    auto, rows_per_tx = (max(1, round(whole * server.share)) for whole in (auto, given.rows_per_tx))
-    pager = new(limit, auto, 1 << 12, len(given.ends))
-    writers = np.zeros(n, np.int16) if given.writers is None else given.writers
-    rows = rows_of(np.asarray(given.ends, np.int64), writers, rows_per_tx, given.restart)
-    tree = tree._replace(trace=new_trace(_ROWS * _NUMBERS))
-    if table is not None:
-        table = table._replace(trace=new_trace(_ROWS * _NUMBERS))
-    for first in range(0, n, _ROWS):
-        end = min(n, first + _ROWS)
-        begin = reached = first
-        while True:
-            if table is not None:
-                begin, reached = load_beside(table, tree, file, ranks[:0], ranks, begin, end, reached)
+@inlined
+def _is_here(pager: Pager, number: int) -> bool:
+    """Whether a page is in the cache."""
+    return bool(pager.pages[number + PLACES, STATE])
+
+
+@inlined
+def _touch(pager: Pager, number: int) -> None:
+    """A page that is here, and not pinned, is used for a moment."""
+    place = number + PLACES
+    take_out(pager.pages, place)
+    put_in(pager.pages, DIRTY if pager.pages[place, STATE] & CHANGED else CLEAN, place)
+
+
+@inlined
+def _use_leaf(pager: Pager, number: int) -> None:
+    """As `_touch`, and changes the page."""
+    place = number + PLACES
+    if not pager.pages[place, STATE] & CHANGED:
+        pager.pages[place, STATE] |= CHANGED
+        pager.facts[IDLE] -= 1
+    _touch(pager, number)
+
+
+@inlined
+def _just_drops(pager: Pager, number: int) -> bool:
+    """Whether so many pages that are pinned together spill none, and each of them that comes in drops one at most."""
+    facts = pager.facts
+    return bool(facts[HELD] - facts[IDLE] + number < facts[FEW] and facts[HELD] < facts[LIMIT] and facts[IDLE] > number)
+
+
+@inlined
+def _use_branch(pager: Pager, number: int) -> None:
+    """As `_touch`, of a branch page that may have to be read, where `_just_drops` is true."""
+    place = number + PLACES
+    state = pager.pages[place, STATE]
+    if state == 0:
+        _read(pager, BRANCH)
+        pager.facts[IDLE] += 1
+        pager.pages[place, STATE] = HERE | BRANCH * KIND
+        put_in(pager.pages, CLEAN, place)
+    else:
+        pager.pages[place, STATE] = state & BITS | BRANCH * KIND
+        _touch(pager, number)
+
+
+@inlined
+def _read_leaf(pager: Pager, number: int) -> None:
+    """As `_use_leaf`, of a leaf that may have to be read, after the pages above it, where `_just_drops` is true."""
+    place = number + PLACES
+    if pager.pages[place, STATE]:
+        pager.pages[place, STATE] &= BITS  # its kind is `LEAF`
+        _use_leaf(pager, number)
+    else:
+        _read(pager, LEAF)
+        pager.pages[place, STATE] = HERE | CHANGED
+        put_in(pager.pages, DIRTY, place)
+
+
+@inlined
+def _read(pager: Pager, kind: int) -> None:
+    facts = pager.facts
+    if facts[HELD] + 1 >= facts[LIMIT]:
+        drop_last(pager)
+    facts[HELD] += 1
+    facts[facts[PART] + kind] += 1
+
+
+@kernel
+def all_here(pager: Pager, trace: Ints, at: int) -> bool:
+    """Whether all pages of a path are in the cache, and the row just fits its leaf."""
+    while trace[at] != ROOT:
+        if not _is_here(pager, trace[at]):
+            return False
+        at += 1
+    return bool(trace[at + 1] == ROW_END)
+
+
+@inlined
+def short_way(pager: Pager, trace: Ints, at: int) -> int:
+    """The fast path for a row that just fits its leaf, where no page has to be spilled for those that are read. Returns
+    where the next record begins; 0 if the row is none such."""
+    leaf, end, here = trace[at], at + 1, True
+    while trace[end] != ROOT:
+        here &= _is_here(pager, trace[end])
+        end += 1
+    if trace[end + 1] != ROW_END:
+        return int64(0)
+    if here and _is_here(pager, leaf):
+        for place in range(end - 1, at, -1):
+            _touch(pager, trace[place])
+        _use_leaf(pager, leaf)
+    elif _just_drops(pager, end - at):
+        for place in range(end - 1, at, -1):
+            _use_branch(pager, trace[place])
+        _read_leaf(pager, leaf)
+    else:
+        return int64(0)
+    prefetch(pager.pages, trace[end + 2 + _AHEAD * (end + 2 - at)] + PLACES)
+    return end + 2
+
+
+@kernel
+def use(pager: Pager, trace: Ints, at: int) -> int:
+    """The fast path for such a row. Returns where the next record begins."""
+    end = at
+    while trace[end] != ROOT:
+        end += 1
+    for place in range(end - 1, at, -1):
+        _touch(pager, trace[place])
+    _use_leaf(pager, trace[at])
+    return int(end + 2)
+
+
+Path = NDArray[np.int64]
+"""The pages that a cursor holds, the root first."""
+
+_LEVELS = 32
+_IN_TX, _LAST_WRITER, _PART = range(3)
+NOBODY = -1
+
+
+class SentRows(NamedTuple):
+    """Whose rows come when."""
+
+    ends: Integers
+    """(parts,): the rows before which each part of the load ends."""
+    writers: NDArray[np.int16]
+    """(n,): who sends each row."""
+    rows_per_tx: int
+    restart: int
+    """The row before which connections are opened anew, with empty caches; −1 if they are not."""
+    state: Integers
+    """(3,): rows of the transaction so far, the writer of the last one, and the part of the load."""
+
+
+def rows_of(ends: Integers, writers: NDArray[np.int16], rows_per_tx: int, restart: int | None) -> SentRows:
+    """Before the first row."""
+    return SentRows(ends, writers, rows_per_tx, -1 if restart is None else restart, np.array([0, NOBODY, 0]))
+
+
+@inlined
+def _kind(of_table: bool, level: int) -> int:
+    return int(TABLE if of_table else LEAF if level == 0 else BRANCH)
+
+
+@inlined
+def _descend(pager: Pager, trace: Ints, at: int, path: Path, of_table: bool) -> tuple[int, int]:
+    """Pins the pages from the root to the leaf. Returns where the record goes on, and the number of pages."""
+    height = 0
+    while trace[at + height] != ROOT:
+        height += 1
+    for level in range(height - 1, -1, -1):
+        number = int64(trace[at + level])
+        path[height - 1 - level] = number
+        fetch(pager, number, _kind(of_table, level), False)
+    return at + height + 1, height
+
+
+@inlined
+def _release_path(pager: Pager, path: Path, height: int) -> None:
+    for i in range(height):
+        release(pager, path[i])
+
+
+@kernel
+def _new_page(pager: Pager, number: int, kind: int) -> None:
+    change(pager, 1)
+    fetch(pager, number, kind, True)
+    change(pager, number)
+
+
+@inlined
+def _among(numbers: Ints, number: int) -> bool:
+    found = False
+    for each in numbers:
+        found |= each == number
+    return found
+
+
+@kernel
+def _spread(pager: Pager, trace: Ints, at: int, path: Path, height: int, kind: int) -> int:
+    """Balances the last page of a path with its siblings (balance_nonroot). Returns where the record goes on."""
+    own, count, number = int64(trace[at]), int64(trace[at + 1]), int64(trace[at + 2])
+    old = trace[at + 3 : at + 3 + count]
+    now = trace[at + 3 + count : at + 3 + count + number]
+    change(pager, path[height - 2])
+    for i in range(count - 1, -1, -1):
+        fetch(pager, int64(old[i]), kind, False)
+    for i in range(min(count, number)):
+        change(pager, int64(old[i]))
+    for i in range(number):
+        if not _among(old, now[i]):
+            _new_page(pager, int64(now[i]), kind)
+    for i in range(number, count):
+        change(pager, 1)
+        change(pager, int64(old[i]))
+        if i != own:
+            release(pager, int64(old[i]))
+    for i in range(number):
+        if i != own:
+            release(pager, int64(now[i]))
+    release(pager, int64(now[own] if own < number else old[own]))
+    return int(at + 3 + count + number)
+
+
+@kernel
+def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_table: bool) -> tuple[int, int]:
+    """Enters a row whose path is pinned. Returns where the next record begins, and how long the path is now."""
+    level, leaf = 0, path[height - 1]
+    while trace[at] == OVERFLOW:
+        _new_page(pager, int64(trace[at + 1]), OTHER)
+        release(pager, int64(trace[at + 1]))
+        at += 2
+    if trace[at] == ROW_END:
+        change(pager, leaf)
+    while trace[at] != ROW_END:
+        what = trace[at]
+        at += 1
+        if what == DEEPENED:
+            change(pager, path[0])
+            path[1], height = trace[at], 2
+            _new_page(pager, path[1], _kind(of_table, level))
+            at += 1
+        elif what == LIFTED:
+            change(pager, 1)
+            at += 1
+        elif what == ALONE:
+            change(pager, path[height - 2])
+            _new_page(pager, int64(trace[at]), _kind(of_table, level))
+            release(pager, int64(trace[at]))
+            height -= 1
+            release(pager, path[height])
+            at += 1
+        else:
+            at = _spread(pager, trace, at, path, height, _kind(of_table, level))
+            height -= 1
+            level += 1
+    return at + 1, height
+
+
+@kernel
+def replay(pager: Pager, rows: SentRows, trace: Ints, table: Ints, first: int, end: int) -> None:
+    """Replays the records of rows `first` … `end` − 1 of the key's b-tree, and of the table beside it.
+
+    `table`: the trace of that table, (0,) if there is none.
+    """
+    pager, rows = uncounted(pager), uncounted(rows)
+    beside, n, state = len(table) > 0, len(rows.writers), rows.state
+    path, other = np.empty(_LEVELS, np.int64), np.empty(_LEVELS, np.int64)
+    height = above = 0
+    at = of_row = whole = whole_of_row = FIRST
+    row = first
+    while row < end:
+        while row >= rows.ends[state[_PART]]:
+            state[_PART] += 1
+            next_part(pager)
+        writer = rows.writers[row]
+        if state[_IN_TX] == 0:
+            another = state[_LAST_WRITER] != NOBODY and state[_LAST_WRITER] != writer
+            begin(pager, another or row == rows.restart)
+            state[_LAST_WRITER] = writer
+        short, table_short = trace[at] == ROW_END, beside and table[of_row] == ROW_END
+        again = short and (table_short or not beside) and state[_IN_TX] > 0
+        whole = whole if short else at
+        whole_of_row = whole_of_row if table_short else of_row
+        behind, behind_row = at + 1, of_row + 1
+        if again:  # the same pages are the last ones that were used, by the next such rows of the transaction too
+            most = min(end, rows.ends[state[_PART]], row + rows.rows_per_tx - state[_IN_TX])
+            most = min(most, rows.restart) if rows.restart > row else most
+            begun, at, of_row = row, behind, behind_row
+            while row + 1 < most and rows.writers[row + 1] == writer and trace[at] == ROW_END:
+                if beside:
+                    if table[of_row] != ROW_END:
+                        break
+                    of_row += 1
+                at += 1
+                row += 1
+            state[_IN_TX] += row - begun
+        else:
+            after = int64(0) if beside else short_way(pager, trace, whole)
+            if after > 0:
+                at = after
+            elif beside and all_here(pager, trace, whole) and all_here(pager, table, whole_of_row):
+                of_row = use(pager, table, whole_of_row)
+                at = use(pager, trace, whole)
             else:
-                begin = load(tree, file, ranks, begin, end, True)
-                reached = begin
-            if begin == reached == end:
-                break
-            for each in filter(None, (tree, table)):
-                _grow(each)
-            lengthen(file)
-        grow(pager, int(file[END]))
-        replay(pager, rows, tree.trace, NO_TRACE if table is None else table.trace, first, end)
-        for each in filter(None, (tree, table)):
-            clear(each.trace)
-    by_part = costs(pager)
-    log = Log(by_part[FRAMES] * (page_bytes + _FRAME_HEADER), None, None, by_part[CHECKPOINTS])
-    return LoadCost(Pages(*by_part[:4]), Pages(*by_part[COPIED : COPIED + 4]), log)
-
-
-def _grow(tree: Tree) -> None:
-    if tree.facts[PAGES] >= tree.facts[MOST_PAGES]:
-        trees.grow(tree)
-    tree.trace.resize(2 * len(tree.trace), refcheck=False)
+                if beside:
+                    of_row, above = _descend(pager, table, whole_of_row, other, True)
+                at, height = _descend(pager, trace, whole, path, False)
+                at, height = _insert(pager, trace, at, path, height, False)
+                if beside:
+                    of_row, above = _insert(pager, table, of_row, other, above, True)
+                    _release_path(pager, other, above)
+                _release_path(pager, path, height)
+            at = behind if short else at
+            of_row = behind_row if table_short else of_row
+        state[_IN_TX] += 1
+        if (
+            state[_IN_TX] == rows.rows_per_tx
+            or row + 1 == n
+            or row + 1 == rows.restart
+            or rows.writers[row + 1] != writer
+        ):
+            commit(pager)
+            state[_IN_TX] = 0
+        row += 1

@@ -14,7 +14,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.pagemodels.predict import predict
+from keybench.pagemodels.contract import predict
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_statements import ANSWERS
 

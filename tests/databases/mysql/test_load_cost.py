@@ -18,8 +18,7 @@ from keybench.model.byteorder import sort_words, stored
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
-from keybench.pagemodels.costs.shared_bytes import shared_bytes
+from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server, shared_bytes
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.trial_plan import Request, plan

@@ -17,8 +17,8 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
-from keybench.pagemodels.postgresql.cost import checkpoints
 from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits
+from keybench.pagemodels.postgresql.cost.log import USABLE
 from keybench.pagemodels.ranking import ranked
 from tests.databases.postgresql.load_counters import PARTS, Compared, by_one, compare, records, send, small_server
 from tests.pagemodels.postgresql.cost.reference import Reference
@@ -127,7 +127,7 @@ def test_each_kind_of_record_is_the_model_s(base: Base, kind: str, stream: str, 
     model = ENGINE.page_model(table)
     assert isinstance(model, HeapIndexModel)
     load = Load(ranked(sort_words(keys.keys, table.column.order)), [40_000], rows_per_tx)
-    plain = Reference(model, load, Limits(1024, 128, checkpoints.USABLE, 0), 1 << 20, True, 0).run()
+    plain = Reference(model, load, Limits(1024, 128, USABLE, 0), 1 << 20, True, 0).run()
     modelled = {kind: (number, plain.bytes[kind]) for kind, number in plain.records.items()}
     assert {kind: stats[kind] for kind in modelled} == modelled
     assert stats.keys() - modelled.keys() <= {"XLOG/FPI_FOR_HINT", "Standby/RUNNING_XACTS", "CLOG/ZEROPAGE"}

@@ -13,8 +13,8 @@ from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import Table
+from keybench.pagemodels.contract import predict
 from keybench.pagemodels.page_stats import readings
-from keybench.pagemodels.predict import predict
 from tests.databases.postgresql.conftest import measured
 
 EXACT = (

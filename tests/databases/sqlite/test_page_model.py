@@ -12,8 +12,8 @@ from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.metric import Metric
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole
+from keybench.pagemodels.contract import predict
 from keybench.pagemodels.page_stats import readings
-from keybench.pagemodels.predict import predict
 from tests.databases.sqlite.conftest import lengths
 
 if TYPE_CHECKING:

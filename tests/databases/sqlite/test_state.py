@@ -12,7 +12,7 @@ from keybench.databases.contract_suite.past import Both, both, history
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import KeyRole
-from keybench.pagemodels.sqlite import free_list
+from keybench.pagemodels.sqlite import tree
 from keybench.pagemodels.sqlite.state import State
 
 
@@ -31,8 +31,8 @@ class Exact(Both):
         state, connection = self.state, self.bench.admin._connection(self.table)  # type: ignore[attr-defined]
         assert isinstance(state, State)
         assert self._order().numbers.tolist() == state.stats().page_numbers.tolist()
-        assert connection.pragma("page_count") == state._file[free_list.END]
-        assert connection.pragma("freelist_count") == state._file[free_list.FREE]
+        assert connection.pragma("page_count") == state._file[tree.LAST_PAGE]
+        assert connection.pragma("freelist_count") == state._file[tree.FREE]
 
 
 def assert_as_sqlite(

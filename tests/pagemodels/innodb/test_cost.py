@@ -14,10 +14,9 @@ from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.costs.contract import Load, PredictsCost, Server
-from keybench.pagemodels.costs.shared_bytes import shared_bytes
-from keybench.pagemodels.innodb.cost import buffer_pool
-from keybench.pagemodels.innodb.cost.page_list import (
+from keybench.pagemodels.costs.contract import Load, PredictsCost, Server, shared_bytes
+from keybench.pagemodels.innodb.cost import cache
+from keybench.pagemodels.innodb.cost.cache import (
     BATCH,
     BATCH_TIME,
     CHANGED,
@@ -51,7 +50,7 @@ def test_the_pool_is_the_plain_one(
     frames: int, spread: int, rows: int, share: float, changed: float, pause: int, seed: int
 ) -> None:
     chance = np.random.Generator(np.random.PCG64(seed))
-    pool = buffer_pool.new(frames, 0, 0, spread + rows, share)
+    pool = cache.new(frames, 0, 0, spread + rows, share)
     state = pool.state
     constants = (int(state[which]) for which in (READ_TIME, BATCH, BATCH_TIME, DEPTH, SHORT, WRITES))
     plain = PlainPool(frames, int(state[LENGTH]), *constants)
@@ -59,16 +58,16 @@ def test_the_pool_is_the_plain_one(
         page, changes = int(chance.integers(spread)), bool(chance.random() < changed)
         if chance.random() < 0.05:
             new_page = spread + row if changes else page
-            buffer_pool.create(pool, new_page)
+            cache.create(pool, new_page)
             plain.create(new_page)
         elif chance.random() < 0.05:
-            buffer_pool.drop(pool, page)
+            cache.drop(pool, page)
             plain.drop(page)
         else:
-            assert buffer_pool.use(pool, page, changes) == plain.use(page, changes)
+            assert cache.use(pool, page, changes) == plain.use(page, changes)
         state[NOW] += pause
         plain.now += pause
-        buffer_pool.clean(pool)
+        cache.clean(pool)
         plain.clean()
     same(pool, plain)
 
@@ -89,7 +88,7 @@ def same(pool: BufferPool, plain: PlainPool) -> None:
 
 def test_a_pool_has_as_many_pages_as_the_server_says() -> None:
     known = {6: 379, 8: 507, 16: 1014, 24: 1521, 64: 4056}  # Innodb_buffer_pool_pages_total of MariaDB 10.11.19
-    assert {size: buffer_pool.frames_of(size << 20, 16384) for size in known} == known
+    assert {size: cache.frames_of(size << 20, 16384) for size in known} == known
 
 
 def model(payload: int = 0) -> PredictsCost:
@@ -163,7 +162,7 @@ def test_the_smallest_sample_ends_and_reads_what_the_pool_lacks() -> None:
     cost = model(100).load_cost(
         Load(streams.random(rows), [rows // 2, rows], 1), Server(cache_bytes=16 << 30, share=share)
     )
-    frames, leaves = buffer_pool.frames_of(16 << 30, 16384) * share, rows / 80
+    frames, leaves = cache.frames_of(16 << 30, 16384) * share, rows / 80
     assert cost.read.leaf[1] / (rows / 2) == pytest.approx(1 - 2 * math.log(2) * frames / leaves, abs=0.03)
 
 

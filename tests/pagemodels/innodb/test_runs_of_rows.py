@@ -12,9 +12,9 @@ from keybench.databases.mariadb import ENGINE
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load
 from keybench.pagemodels.innodb.branch_memory import PAGES
+from keybench.pagemodels.innodb.cost.cache import OTHER
 from keybench.pagemodels.innodb.cost.clustered import ClusteredModel, _Simulated
 from keybench.pagemodels.innodb.cost.load import ROWS, _make_branches, advance
-from keybench.pagemodels.innodb.cost.page_list import OTHER
 from keybench.pagemodels.innodb.leaf_memory import ROW, grow
 from keybench.pagemodels.innodb.leaf_splits import events_of, load
 from keybench.pagemodels.innodb.node_pointers import follow

@@ -16,9 +16,8 @@ from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
-from keybench.pagemodels.contract import BeginsFromPages, KeepsState, delete
+from keybench.pagemodels.contract import BeginsFromPages, KeepsState, Level, ServerPages, delete
 from keybench.pagemodels.innodb.model import InnodbModel, InnodbState
-from keybench.pagemodels.server_pages import Level, ServerPages
 from tests.pagemodels.innodb.reference_past import Past
 
 Ranks = NDArray[np.int64]

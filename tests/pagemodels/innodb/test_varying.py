@@ -13,10 +13,10 @@ from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import predict
 from keybench.pagemodels.innodb import leaf_memory
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.innodb.records import payload_bytes
-from keybench.pagemodels.predict import predict
 
 
 def modelled(

@@ -14,11 +14,10 @@ from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel
+from keybench.pagemodels.contract import PageModel, predict
 from keybench.pagemodels.half_split.model import SizedSplitModel
 from keybench.pagemodels.mssql import records as rows
 from keybench.pagemodels.mssql.model import Parameters, index, varying_index
-from keybench.pagemodels.predict import predict
 
 GUID = ENGINE.column("uniqueidentifier")
 INT = Column("int", "int", frozenset({"int"}), "rfc", "int", width=4)

@@ -13,9 +13,9 @@ from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
+from keybench.pagemodels.contract import predict
 from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.predict import predict
 
 NUMBER = ENGINE.column("number")
 RAW = ENGINE.column("raw16")

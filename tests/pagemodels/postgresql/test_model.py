@@ -9,7 +9,7 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.table import Table
-from keybench.pagemodels.predict import predict
+from keybench.pagemodels.contract import predict
 
 
 def sized(name: str, width: int = 16) -> Column:

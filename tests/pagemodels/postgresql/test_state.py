@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsState
+from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsState, Level, ServerPages
 from keybench.pagemodels.half_split.model import SplitModel
-from keybench.pagemodels.server_pages import Level, ServerPages
 from tests.pagemodels.postgresql.reference import Reference
 
 WIDE = ENGINE.column("text").sized(480)

@@ -19,13 +19,13 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
+from keybench.pagemodels.contract import predict
 from keybench.pagemodels.page_stats import PageStats
-from keybench.pagemodels.predict import predict
 from keybench.pagemodels.ranking import ranked
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.free_list import new_file
 from keybench.pagemodels.sqlite.load import load
+from keybench.pagemodels.sqlite.tree import new_file
 from tests.pagemodels.sqlite.reference import File, Tree
 
 TABLES: list[tuple[str, int, KeyRole]] = [

@@ -14,10 +14,9 @@ from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsSizedState, KeepsState
-from keybench.pagemodels.server_pages import Level, ServerPages
-from keybench.pagemodels.sqlite import free_list
+from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsSizedState, KeepsState, Level, ServerPages
 from keybench.pagemodels.sqlite import records as cells
+from keybench.pagemodels.sqlite import tree
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.state import IndexedState, State, TreeState
 from tests.pagemodels.sqlite.reference import File, Page, Tree
@@ -106,7 +105,7 @@ class Pair:
         assert [stats.appends, stats.edge_splits, stats.interior_splits] == list(self.tree.kinds.values())
         file = self.state._file
         free = [page for trunk in self.file.trunks for page in trunk]
-        assert file[free_list._LISTED :][: file[free_list.FREE]].tolist() == free
+        assert file[tree._LISTED :][: file[tree.FREE]].tolist() == free
 
 
 class Beside(Pair):
@@ -242,7 +241,7 @@ def test_a_long_list_of_free_pages_has_several_trunks() -> None:
 def test_memory_grows_with_the_tree_and_with_the_list_of_free_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees, "_FILL", 1e9)
     monkeypatch.setattr(trees, "_MARGIN", 4)
-    monkeypatch.setattr(free_list, "_LENGTH", 200)
+    monkeypatch.setattr(trees, "_LENGTH", 200)
     for pair in (Pair(np.full(1, 60, np.uint16), None, 512), Beside(512, 1)):
         lived(pair, [("insert", 100), ("insert", 100), ("insert", 100), ("delete", 90), ("again", 90)], 3)
 

@@ -20,7 +20,7 @@ from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
-from keybench.pagemodels.predict import predict
+from keybench.pagemodels.contract import predict
 from keybench.runners.measuring.arrival_order import Recorder, by_stamps, by_transactions
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan

@@ -13,9 +13,9 @@ from keybench.databases.postgresql.engine import ENGINE
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, Server
 from keybench.pagemodels.half_split.kernel import Rule
-from keybench.pagemodels.postgresql.cost import checkpoints
-from keybench.pagemodels.postgresql.cost.checkpoints import BYTES
+from keybench.pagemodels.postgresql.cost import log
 from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits, counted, limits
+from keybench.pagemodels.postgresql.cost.log import BYTES
 from tests.pagemodels.postgresql.cost.reference import Reference
 
 SEGMENT = 16_000
@@ -63,13 +63,13 @@ def test_a_load_costs_what_it_does_in_plain_python(
     load, model, at = Load(ranks, [n // 2, n], per_tx, by), small(room), int(random.integers(0, 1 << 20))
     server = Server(cache_bytes=0, checkpoint_bytes=round(segments * 1.9 + 0.5) << 24, durable=durable, log_position=at)
     own_limits = Limits(buffers, buffers // 8, SEGMENT, flush_rows)
-    plain = Reference(model, load, own_limits, segments, durable, checkpoints.usable(at)).run()
+    plain = Reference(model, load, own_limits, segments, durable, log.usable(at)).run()
     wanted = np.array(plain.counted).T
     counts = counted(model, load, server, own_limits)
     own = np.cumsum(counts, axis=1)
     assert np.delete(own, BYTES, axis=0).tolist() == np.delete(wanted, BYTES, axis=0).tolist()
-    begin = checkpoints.places(np.array([checkpoints.usable(at)]))
-    assert (own[BYTES] + begin).tolist() == checkpoints.places(wanted[BYTES]).tolist()
+    begin = log.places(np.array([log.usable(at)]))
+    assert (own[BYTES] + begin).tolist() == log.places(wanted[BYTES]).tolist()
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_a_ring_is_an_eighth_of_the_buffers_at_most(
 ) -> None:
     found = limits(Server(cache_bytes=cache, share=share), rows_per_tx, 55)
     assert (found.buffers, found.ring, found.flush_rows) == expected
-    assert found.segment == int(checkpoints.USABLE * share)
+    assert found.segment == int(log.USABLE * share)
