@@ -301,3 +301,92 @@ def rank_of(item: Any) -> int:
 def place_of(item: Any) -> int:
     """The place in the heap of an item of `scratch`."""
     return int(np.int64(item & np.uint64(0xFFFF)))
+
+
+@kernel
+def assign(leaves: LeafPages, slot: int, low: int, high: int) -> None:
+    """Writes the slot to the cells whose first rank is from `low` to below `high`."""
+    shift = leaves.facts[SHIFT]
+    width = (1 << shift) - 1
+    leaves.cells[(low + width) >> shift : min((high + width) >> shift, len(leaves.cells))] = slot
+
+
+@kernel
+def divide(leaves: LeafPages, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
+    """A new, empty page takes one part of a leaf's range. Returns the slots of the old page and of the new one."""
+    slots, facts = leaves.slots, leaves.facts
+    other, page = facts[SPARE], facts[LEAVES]
+    if other < 0:  # pages are numbered in order of creation, as slots are
+        other = page
+        facts[LEAVES] += 1
+    else:
+        page = np.int64(slots[other, PAGE])
+        facts[SPARE] = slots[other, NEXT]
+        facts[GIVEN_BACK] -= 1
+    lower, upper, before, after = slots[slot, LOWER], slots[slot, UPPER], slots[slot, PREVIOUS], slots[slot, NEXT]
+    left_is_narrow = separator - lower < upper - separator
+    slots[other] = slots[slot]
+    old, new = (slot, other) if left_is_narrow == new_is_left else (other, slot)
+    left, right = (new, old) if new_is_left else (old, new)
+    slots[new, PAGE] = page
+    slots[new, RECORDS] = slots[new, TOP] = 0
+    slots[new, FREE] = slots[new, LAST] = slots[new, HIGHEST] = -1
+    slots[new, BYTES] = slots[new, GARBAGE] = 0
+    slots[left, LOWER], slots[left, UPPER], slots[left, PREVIOUS], slots[left, NEXT] = lower, separator, before, right
+    slots[right, LOWER], slots[right, UPPER], slots[right, PREVIOUS], slots[right, NEXT] = separator, upper, left, after
+    if before >= 0:
+        slots[before, NEXT] = left
+    if after >= 0:
+        slots[after, PREVIOUS] = right
+    if left_is_narrow:
+        assign(leaves, other, lower, separator)
+    else:
+        assign(leaves, other, separator, upper)
+    return old, new
+
+
+@kernel
+def give(leaves: LeafPages, slot: int, right: int, border: int) -> tuple[int, int]:
+    """The ranks from `border` on go from a leaf to its right neighbour. Returns the new slots of both."""
+    slots = leaves.slots
+    lower, old, upper = slots[slot, LOWER], slots[slot, UPPER], slots[right, UPPER]
+    if old - border > border - lower + upper - old:
+        first, second = slots[slot].copy(), slots[right].copy()
+        slots[slot], slots[right] = second, first
+        slot, right = right, slot
+        slots[slot, NEXT], slots[right, PREVIOUS] = right, slot
+        if slots[slot, PREVIOUS] >= 0:
+            slots[slots[slot, PREVIOUS], NEXT] = slot
+        if slots[right, NEXT] >= 0:
+            slots[slots[right, NEXT], PREVIOUS] = right
+        assign(leaves, slot, lower, border)
+        assign(leaves, right, old, upper)
+    else:
+        assign(leaves, right, border, old)
+    slots[slot, UPPER] = slots[right, LOWER] = border
+    return slot, right
+
+
+@kernel
+def note(leaves: LeafPages, row: int, what: int, kind: int, full: int, separator: int, within: int, other: int) -> None:
+    """Records an event."""
+    event = leaves.events[leaves.facts[EVENTS]]
+    event[ROW], event[WHAT], event[KIND], event[FULL] = row, what, kind, full
+    event[SEPARATOR], event[WITHIN], event[OTHER] = separator, within, other
+    leaves.facts[EVENTS] += 1
+
+
+def events_of(leaves: LeafPages) -> NDArray[np.int64]:
+    """All events in order of the rows: int64 (events, 8)."""
+    return leaves.events[: leaves.facts[EVENTS]]
+
+
+@kernel
+def chain(leaves: LeafPages) -> NDArray[np.int64]:
+    """The slots in key order: int64 (leaves,)."""
+    slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)
+    slot = leaves.cells[0]
+    for i in range(len(ordered)):
+        ordered[i] = slot
+        slot = slots[slot, NEXT]
+    return ordered

@@ -14,143 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.innodb.leaf_memory import (
-    ALONE,
-    APPEND,
-    BYTES,
-    DISCARDED,
-    DOWN,
-    EDGE,
-    EVENTS,
-    FREE,
-    FREED,
-    FULL,
-    GARBAGE,
-    GIVEN_BACK,
-    HIGHEST,
-    INTERIOR,
-    INTO_LEFT,
-    INTO_RIGHT,
-    IS_ROOT,
-    KIND,
-    LAST,
-    LAST_ONE,
-    LEAVES,
-    LOWER,
-    MOVED,
-    NEIGHBOUR,
-    NEXT,
-    OTHER,
-    PAGE,
-    PREVIOUS,
-    RECORDS,
-    ROOM,
-    ROW,
-    SAFE,
-    SEPARATOR,
-    SHIFT,
-    SHRINKS,
-    SIZE,
-    SPARE,
-    TOP,
-    TRIED,
-    UP,
-    UPPER,
-    WHAT,
-    WITHIN,
-    LeafPages,
-    adjacent,
-    delete,
-    directory,
-    fits,
-    gather,
-    is_full,
-    place_of,
-    put,
-    put_of_one_size,
-    rank_of,
-    release,
-    reorganise,
-)
+from keybench.pagemodels.innodb import leaf_memory as leaf
+from keybench.pagemodels.innodb.leaf_memory import LeafPages
 from keybench.pagemodels.memory import select, uncounted
 
 UNNOTED = np.empty(0, np.int32)
 """For `load`, if nobody wants to know which page each row went to."""
 _MARGIN = 8
 """Pages and events that one row takes at most."""
-
-
-@kernel
-def assign(leaves: LeafPages, slot: int, low: int, high: int) -> None:
-    """Writes the slot to the cells whose first rank is from `low` to below `high`."""
-    shift = leaves.facts[SHIFT]
-    width = (1 << shift) - 1
-    leaves.cells[(low + width) >> shift : min((high + width) >> shift, len(leaves.cells))] = slot
-
-
-@kernel
-def divide(leaves: LeafPages, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
-    """A new, empty page takes one part of a leaf's range. Returns the slots of the old page and of the new one."""
-    slots, facts = leaves.slots, leaves.facts
-    other, page = facts[SPARE], facts[LEAVES]
-    if other < 0:  # pages are numbered in order of creation, as slots are
-        other = page
-        facts[LEAVES] += 1
-    else:
-        page = np.int64(slots[other, PAGE])
-        facts[SPARE] = slots[other, NEXT]
-        facts[GIVEN_BACK] -= 1
-    lower, upper, before, after = slots[slot, LOWER], slots[slot, UPPER], slots[slot, PREVIOUS], slots[slot, NEXT]
-    left_is_narrow = separator - lower < upper - separator
-    slots[other] = slots[slot]
-    old, new = (slot, other) if left_is_narrow == new_is_left else (other, slot)
-    left, right = (new, old) if new_is_left else (old, new)
-    slots[new, PAGE] = page
-    slots[new, RECORDS] = slots[new, TOP] = 0
-    slots[new, FREE] = slots[new, LAST] = slots[new, HIGHEST] = -1
-    slots[new, BYTES] = slots[new, GARBAGE] = 0
-    slots[left, LOWER], slots[left, UPPER], slots[left, PREVIOUS], slots[left, NEXT] = lower, separator, before, right
-    slots[right, LOWER], slots[right, UPPER], slots[right, PREVIOUS], slots[right, NEXT] = separator, upper, left, after
-    if before >= 0:
-        slots[before, NEXT] = left
-    if after >= 0:
-        slots[after, PREVIOUS] = right
-    if left_is_narrow:
-        assign(leaves, other, lower, separator)
-    else:
-        assign(leaves, other, separator, upper)
-    return old, new
-
-
-@kernel
-def give(leaves: LeafPages, slot: int, right: int, border: int) -> tuple[int, int]:
-    """The ranks from `border` on go from a leaf to its right neighbour. Returns the new slots of both."""
-    slots = leaves.slots
-    lower, old, upper = slots[slot, LOWER], slots[slot, UPPER], slots[right, UPPER]
-    if old - border > border - lower + upper - old:
-        first, second = slots[slot].copy(), slots[right].copy()
-        slots[slot], slots[right] = second, first
-        slot, right = right, slot
-        slots[slot, NEXT], slots[right, PREVIOUS] = right, slot
-        if slots[slot, PREVIOUS] >= 0:
-            slots[slots[slot, PREVIOUS], NEXT] = slot
-        if slots[right, NEXT] >= 0:
-            slots[slots[right, NEXT], PREVIOUS] = right
-        assign(leaves, slot, lower, border)
-        assign(leaves, right, old, upper)
-    else:
-        assign(leaves, right, border, old)
-    slots[slot, UPPER] = slots[right, LOWER] = border
-    return slot, right
-
-
-@kernel
-def note(leaves: LeafPages, row: int, what: int, kind: int, full: int, separator: int, within: int, other: int) -> None:
-    """Records an event."""
-    event = leaves.events[leaves.facts[EVENTS]]
-    event[ROW], event[WHAT], event[KIND], event[FULL] = row, what, kind, full
-    event[SEPARATOR], event[WITHIN], event[OTHER] = separator, within, other
-    leaves.facts[EVENTS] += 1
 
 
 @kernel
@@ -161,26 +32,31 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
     be where records differ in size, that is split again, by bytes (btr_page_get_split_rec).
     """
     facts, slots, scratch = leaves.facts, leaves.slots, leaves.scratch
-    if facts[IS_ROOT]:
-        reorganise(leaves, slot)  # the root's records are copied to a page below it
-        facts[IS_ROOT] = 0
+    if facts[leaf.IS_ROOT]:
+        leaf.reorganise(leaves, slot)  # the root's records are copied to a page below it
+        facts[leaf.IS_ROOT] = 0
     again = False
     while True:
-        right, n, page, last = slots[slot, NEXT], slots[slot, RECORDS], slots[slot, PAGE], slots[slot, LAST]
-        at_end = rank > slots[slot, HIGHEST]
-        if at_end and right >= 0 and fits(leaves, right, rank):
-            within = slots[right, LOWER]
-            slot, right = give(leaves, slot, right, rank)
-            put(leaves, right, rank)
-            note(leaves, row, NEIGHBOUR, 0, page, rank, within, slots[right, PAGE])
+        right, n, page, last = (
+            slots[slot, leaf.NEXT],
+            slots[slot, leaf.RECORDS],
+            slots[slot, leaf.PAGE],
+            slots[slot, leaf.LAST],
+        )
+        at_end = rank > slots[slot, leaf.HIGHEST]
+        if at_end and right >= 0 and leaf.fits(leaves, right, rank):
+            within = slots[right, leaf.LOWER]
+            slot, right = leaf.give(leaves, slot, right, rank)
+            leaf.put(leaves, right, rank)
+            leaf.note(leaves, row, leaf.NEIGHBOUR, 0, page, rank, within, slots[right, leaf.PAGE])
             return
-        kind = INTERIOR if right >= 0 else APPEND if at_end else EDGE
-        heap, top = leaves.heaps[page], slots[slot, TOP]
-        beside = last >= 0 and ((at_end and last == slots[slot, HIGHEST]) or adjacent(heap, top, last, rank))
+        kind = leaf.INTERIOR if right >= 0 else leaf.APPEND if at_end else leaf.EDGE
+        heap, top = leaves.heaps[page], slots[slot, leaf.TOP]
+        beside = last >= 0 and ((at_end and last == slots[slot, leaf.HIGHEST]) or leaf.adjacent(heap, top, last, rank))
         if beside and not again and last > rank:
             slot = _split_down(leaves, slot, rank, row, kind)
         else:
-            count = gather(leaves, slot, 0, int(FREED))
+            count = leaf.gather(leaves, slot, 0, int(leaf.FREED))
             first, pointer = (n + 2) // 2 - 1, -1
             if again:
                 scratch[:count].sort()
@@ -191,7 +67,7 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
                 if first >= count:  # or goes with the new one
                     first, pointer = below, rank
             slot = _split_up(leaves, slot, count, first, pointer, rank, row, kind)
-        if put(leaves, slot, rank):
+        if leaf.put(leaves, slot, rank):
             return
         again = True
 
@@ -201,7 +77,7 @@ def _below(leaves: LeafPages, count: int, rank: int) -> int:
     """How many of the records in `scratch` are below a rank."""
     below = 0
     for i in range(count):
-        below += rank_of(leaves.scratch[i]) < rank
+        below += leaf.rank_of(leaves.scratch[i]) < rank
     return below
 
 
@@ -214,22 +90,22 @@ def _by_bytes(leaves: LeafPages, count: int, rank: int) -> tuple[int, int]:
     sizes, scratch, at = leaves.sizes, leaves.scratch, _below(leaves, count, rank)
     total = int(sizes[rank])
     for i in range(count):
-        total += sizes[rank_of(scratch[i])]
-    half = (total + directory(count + 1)) // 2
+        total += sizes[leaf.rank_of(scratch[i])]
+    half = (total + leaf.directory(count + 1)) // 2
     used, taken = 0, 0
     while True:  # the new record is number `at`
-        used += int(sizes[rank] if taken == at else sizes[rank_of(scratch[taken - (taken > at)])])
+        used += int(sizes[rank] if taken == at else sizes[leaf.rank_of(scratch[taken - (taken > at)])])
         taken += 1
-        if used + directory(taken) >= half or taken == count + 1:
+        if used + leaf.directory(taken) >= half or taken == count + 1:
             break
-    if used + directory(taken) > leaves.facts[ROOM] or taken == count + 1:
+    if used + leaf.directory(taken) > leaves.facts[leaf.ROOM] or taken == count + 1:
         taken -= 1  # the last one goes to the upper half
     if taken == at:
         if at == 0:
-            return 0, rank_of(scratch[0])
+            return 0, leaf.rank_of(scratch[0])
         return at, rank
     first = taken - (taken > at)
-    return first, rank_of(scratch[first])
+    return first, leaf.rank_of(scratch[first])
 
 
 @kernel
@@ -241,35 +117,35 @@ def _split_up(
 
     `pointer`: the lowest rank of the new page; −1 for that of the first record that moves.
     """
-    slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, PAGE]
+    slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, leaf.PAGE]
     if first < count:
         select(scratch, count, first)
         scratch[first:count].sort()
-        pointer = pointer if pointer >= 0 else rank_of(scratch[first])
+        pointer = pointer if pointer >= 0 else leaf.rank_of(scratch[first])
     highest = -1
     for i in range(first):
-        highest = max(highest, rank_of(scratch[i]))
-    slot, new = divide(leaves, slot, pointer, False)
-    other, moved, end = slots[new, PAGE], count - first, 0
+        highest = max(highest, leaf.rank_of(scratch[i]))
+    slot, new = leaf.divide(leaves, slot, pointer, False)
+    other, moved, end = slots[new, leaf.PAGE], count - first, 0
     if moved > 0:
         for i in range(moved):
-            one = rank_of(scratch[first + i])
+            one = leaf.rank_of(scratch[first + i])
             leaves.heaps[other, i] = one
             if len(leaves.sizes) > 0:
                 leaves.starts[other, i] = end
                 end += leaves.sizes[one]
         for i in range(count - 1, first - 1, -1):
-            release(leaves, slot, place_of(scratch[i]))
-        slots[new, RECORDS] = slots[new, TOP] = moved
-        slots[new, BYTES] = end
-        slots[new, HIGHEST] = rank_of(scratch[count - 1])
-        slots[slot, RECORDS] -= moved
+            leaf.release(leaves, slot, leaf.place_of(scratch[i]))
+        slots[new, leaf.RECORDS] = slots[new, leaf.TOP] = moved
+        slots[new, leaf.BYTES] = end
+        slots[new, leaf.HIGHEST] = leaf.rank_of(scratch[count - 1])
+        slots[slot, leaf.RECORDS] -= moved
         if first == 0:  # a page that loses all of its records is made anew
-            slots[slot, TOP] = slots[slot, BYTES] = slots[slot, GARBAGE] = 0
-            slots[slot, FREE] = -1
-        slots[slot, LAST], slots[slot, HIGHEST] = -1, highest
-    note(leaves, row, UP, kind, page, pointer, rank, other)
-    leaves.events[leaves.facts[EVENTS] - 1, MOVED] = moved
+            slots[slot, leaf.TOP] = slots[slot, leaf.BYTES] = slots[slot, leaf.GARBAGE] = 0
+            slots[slot, leaf.FREE] = -1
+        slots[slot, leaf.LAST], slots[slot, leaf.HIGHEST] = -1, highest
+    leaf.note(leaves, row, leaf.UP, kind, page, pointer, rank, other)
+    leaves.events[leaves.facts[leaf.EVENTS] - 1, leaf.MOVED] = moved
     return int(new if rank >= pointer else slot)
 
 
@@ -279,21 +155,21 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
 
     Returns the slot that the new one belongs to.
     """
-    slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, PAGE]
-    below = gather(leaves, slot, 0, rank)
+    slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, leaf.PAGE]
+    below = leaf.gather(leaves, slot, 0, rank)
     scratch[:below].sort()
     moved = below - 1 if below > 1 else below
-    pointer = rank_of(scratch[moved]) if below > 1 else int(slots[slot, LAST])
-    slot, new = divide(leaves, slot, pointer, True)
+    pointer = leaf.rank_of(scratch[moved]) if below > 1 else int(slots[slot, leaf.LAST])
+    slot, new = leaf.divide(leaves, slot, pointer, True)
     for i in range(moved):
-        put(leaves, new, rank_of(scratch[i]))
+        leaf.put(leaves, new, leaf.rank_of(scratch[i]))
     for i in range(moved):
-        delete(leaves, slot, place_of(scratch[i]))
+        leaf.delete(leaves, slot, leaf.place_of(scratch[i]))
     if moved > 0:
-        slots[slot, RECORDS] -= moved
-        slots[slot, LAST] = -1
-    note(leaves, row, DOWN, kind, page, pointer, rank, slots[new, PAGE])
-    leaves.events[leaves.facts[EVENTS] - 1, MOVED] = moved
+        slots[slot, leaf.RECORDS] -= moved
+        slots[slot, leaf.LAST] = -1
+    leaf.note(leaves, row, leaf.DOWN, kind, page, pointer, rank, slots[new, leaf.PAGE])
+    leaves.events[leaves.facts[leaf.EVENTS] - 1, leaf.MOVED] = moved
     return int(new if rank < pointer else slot)
 
 
@@ -306,72 +182,56 @@ def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, at: 
     """
     leaves = uncounted(leaves)
     slots, cells, facts, one_size = leaves.slots, leaves.cells, leaves.facts, len(leaves.sizes) == 0
-    shift, safe, given = facts[SHIFT], facts[SAFE], len(ranks) > 0
+    shift, safe, given = facts[leaf.SHIFT], facts[leaf.SAFE], len(ranks) > 0
     noted, first = len(at) > 0, end - len(at)
     for row in range(begin, end):
         rank = ranks[row] if given else row
         slot = int(cells[rank >> shift])
-        while rank >= slots[slot, UPPER]:
-            slot = int(slots[slot, NEXT])
-        if slots[slot, RECORDS] >= safe and is_full(leaves, slot, rank):
-            if facts[LEAVES] + _MARGIN > len(slots) or facts[EVENTS] + _MARGIN > len(leaves.events):
+        while rank >= slots[slot, leaf.UPPER]:
+            slot = int(slots[slot, leaf.NEXT])
+        if slots[slot, leaf.RECORDS] >= safe and leaf.is_full(leaves, slot, rank):
+            if facts[leaf.LEAVES] + _MARGIN > len(slots) or facts[leaf.EVENTS] + _MARGIN > len(leaves.events):
                 return row
             _split(leaves, slot, rank, row)
             if noted:
                 at[row - first] = -1
             continue
         if noted:
-            at[row - first] = slots[slot, PAGE]
+            at[row - first] = slots[slot, leaf.PAGE]
         if one_size:
-            put_of_one_size(leaves, slot, rank)
+            leaf.put_of_one_size(leaves, slot, rank)
         else:
-            put(leaves, slot, rank)
+            leaf.put(leaves, slot, rank)
     return end
-
-
-def events_of(leaves: LeafPages) -> NDArray[np.int64]:
-    """All events in order of the rows: int64 (events, 8)."""
-    return leaves.events[: leaves.facts[EVENTS]]
-
-
-@kernel
-def chain(leaves: LeafPages) -> NDArray[np.int64]:
-    """The slots in key order: int64 (leaves,)."""
-    slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)
-    slot = leaves.cells[0]
-    for i in range(len(ordered)):
-        ordered[i] = slot
-        slot = slots[slot, NEXT]
-    return ordered
 
 
 @kernel
 def _remove(leaves: LeafPages, slot: int, rank: int) -> None:
     """Removes a record. In MariaDB the heap shrinks if it was the topmost (page_mem_free)."""
     slots, facts = leaves.slots, leaves.facts
-    heap, wanted, place = leaves.heaps[slots[slot, PAGE]], np.uint32(rank), np.uint32(0)
-    for i in range(slots[slot, TOP]):  # without a branch: the compiler then compares several at a time
+    heap, wanted, place = leaves.heaps[slots[slot, leaf.PAGE]], np.uint32(rank), np.uint32(0)
+    for i in range(slots[slot, leaf.TOP]):  # without a branch: the compiler then compares several at a time
         place |= np.uint32(i) if heap[i] == wanted else np.uint32(0)
-    if facts[SHRINKS] and place == slots[slot, TOP] - 1:
-        slots[slot, TOP] -= 1
+    if facts[leaf.SHRINKS] and place == slots[slot, leaf.TOP] - 1:
+        slots[slot, leaf.TOP] -= 1
     else:
-        release(leaves, slot, int(place))
-    slots[slot, RECORDS] -= 1
-    slots[slot, LAST] = -1
-    if slots[slot, HIGHEST] == rank:
+        leaf.release(leaves, slot, int(place))
+    slots[slot, leaf.RECORDS] -= 1
+    slots[slot, leaf.LAST] = -1
+    if slots[slot, leaf.HIGHEST] == rank:
         highest = np.int64(-1)
-        for i in range(slots[slot, TOP]):
-            if heap[i] < FREED:
+        for i in range(slots[slot, leaf.TOP]):
+            if heap[i] < leaf.FREED:
                 highest = max(highest, np.int64(heap[i]))
-        slots[slot, HIGHEST] = highest
+        slots[slot, leaf.HIGHEST] = highest
 
 
 @kernel
 def empty(leaves: LeafPages, slot: int) -> None:
     """Takes all records out of the root (btr_page_empty)."""
     slots = leaves.slots
-    slots[slot, RECORDS] = slots[slot, TOP] = 0
-    slots[slot, FREE] = slots[slot, LAST] = slots[slot, HIGHEST] = -1
+    slots[slot, leaf.RECORDS] = slots[slot, leaf.TOP] = 0
+    slots[slot, leaf.FREE] = slots[slot, leaf.LAST] = slots[slot, leaf.HIGHEST] = -1
 
 
 @kernel
@@ -380,12 +240,12 @@ def _takes(leaves: LeafPages, slot: int, records: int) -> bool:
     if slot < 0:
         return False
     slots, facts = leaves.slots, leaves.facts
-    needed = records * facts[SIZE]
-    n, top = slots[slot, RECORDS], slots[slot, TOP]
-    if needed > facts[ROOM] - n * facts[SIZE] - directory(n + records):
+    needed = records * facts[leaf.SIZE]
+    n, top = slots[slot, leaf.RECORDS], slots[slot, leaf.TOP]
+    if needed > facts[leaf.ROOM] - n * facts[leaf.SIZE] - leaf.directory(n + records):
         return False
-    if needed > facts[ROOM] - top * facts[SIZE] - directory(top + records):
-        reorganise(leaves, slot)
+    if needed > facts[leaf.ROOM] - top * facts[leaf.SIZE] - leaf.directory(top + records):
+        leaf.reorganise(leaves, slot)
     return True
 
 
@@ -396,64 +256,64 @@ def _absorb(leaves: LeafPages, slot: int, other: int) -> None:
     The wider of both ranges keeps its slot, so that few cells change.
     """
     slots, facts = leaves.slots, leaves.facts
-    before = slots[slot, PREVIOUS] if slots[slot, PREVIOUS] != other else slots[other, PREVIOUS]
-    after = slots[slot, NEXT] if slots[slot, NEXT] != other else slots[other, NEXT]
-    lower = min(slots[slot, LOWER], slots[other, LOWER])
-    upper = max(slots[slot, UPPER], slots[other, UPPER])
+    before = slots[slot, leaf.PREVIOUS] if slots[slot, leaf.PREVIOUS] != other else slots[other, leaf.PREVIOUS]
+    after = slots[slot, leaf.NEXT] if slots[slot, leaf.NEXT] != other else slots[other, leaf.NEXT]
+    lower = min(slots[slot, leaf.LOWER], slots[other, leaf.LOWER])
+    upper = max(slots[slot, leaf.UPPER], slots[other, leaf.UPPER])
     keeps, gone = other, slot
-    if slots[slot, UPPER] - slots[slot, LOWER] > slots[other, UPPER] - slots[other, LOWER]:
+    if slots[slot, leaf.UPPER] - slots[slot, leaf.LOWER] > slots[other, leaf.UPPER] - slots[other, leaf.LOWER]:
         keeps, gone = slot, other
-    low, high = slots[gone, LOWER], slots[gone, UPPER]
+    low, high = slots[gone, leaf.LOWER], slots[gone, leaf.UPPER]
     if keeps == slot:
         stays = slots[other].copy()
-        slots[other, PAGE] = slots[slot, PAGE]
+        slots[other, leaf.PAGE] = slots[slot, leaf.PAGE]
         slots[slot] = stays
-    slots[keeps, LOWER], slots[keeps, UPPER] = lower, upper
-    slots[keeps, PREVIOUS], slots[keeps, NEXT] = before, after
+    slots[keeps, leaf.LOWER], slots[keeps, leaf.UPPER] = lower, upper
+    slots[keeps, leaf.PREVIOUS], slots[keeps, leaf.NEXT] = before, after
     if before >= 0:
-        slots[before, NEXT] = keeps
+        slots[before, leaf.NEXT] = keeps
     if after >= 0:
-        slots[after, PREVIOUS] = keeps
-    assign(leaves, keeps, low, high)
-    slots[gone, NEXT] = facts[SPARE]
-    facts[SPARE] = gone
-    facts[GIVEN_BACK] += 1
+        slots[after, leaf.PREVIOUS] = keeps
+    leaf.assign(leaves, keeps, low, high)
+    slots[gone, leaf.NEXT] = facts[leaf.SPARE]
+    facts[leaf.SPARE] = gone
+    facts[leaf.GIVEN_BACK] += 1
 
 
 @kernel
 def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, small: bool) -> bool:
     """Removes a record of a leaf that may have few of them then. Returns whether the level may have one leaf left."""
     slots, facts, scratch = leaves.slots, leaves.facts, leaves.scratch
-    left, right, page = slots[slot, PREVIOUS], slots[slot, NEXT], slots[slot, PAGE]
-    within, alone = slots[slot, LOWER], left < 0 and right < 0
-    if slots[slot, RECORDS] < 2:
+    left, right, page = slots[slot, leaf.PREVIOUS], slots[slot, leaf.NEXT], slots[slot, leaf.PAGE]
+    within, alone = slots[slot, leaf.LOWER], left < 0 and right < 0
+    if slots[slot, leaf.RECORDS] < 2:
         if alone:
-            note(leaves, row, LAST_ONE, 0, page, 0, within, page)
+            leaf.note(leaves, row, leaf.LAST_ONE, 0, page, 0, within, page)
             empty(leaves, slot)
             return True
         other = left if left >= 0 else right
-        note(leaves, row, DISCARDED, 0, page, slots[other, LOWER], within, slots[other, PAGE])
+        leaf.note(leaves, row, leaf.DISCARDED, 0, page, slots[other, leaf.LOWER], within, slots[other, leaf.PAGE])
         _absorb(leaves, slot, other)
-        return bool(facts[LEAVES] - facts[GIVEN_BACK] == 1)
+        return bool(facts[leaf.LEAVES] - facts[leaf.GIVEN_BACK] == 1)
     _remove(leaves, slot, rank)
-    n = slots[slot, RECORDS]
+    n = slots[slot, leaf.RECORDS]
     if alone:
-        note(leaves, row, ALONE, 0, page, 0, within, page)
+        leaf.note(leaves, row, leaf.ALONE, 0, page, 0, within, page)
         return True
-    if n * facts[SIZE] >= sparse:
+    if n * facts[leaf.SIZE] >= sparse:
         return False
-    other, what = left, INTO_LEFT
+    other, what = left, leaf.INTO_LEFT
     if not _takes(leaves, left, n):
-        other, what = right, INTO_RIGHT
+        other, what = right, leaf.INTO_RIGHT
         if not _takes(leaves, right, n):
             if small:
-                note(leaves, row, TRIED, 0, page, 0, within, page)
+                leaf.note(leaves, row, leaf.TRIED, 0, page, 0, within, page)
             return False
-    note(leaves, row, what, 0, page, slots[other, LOWER], within, slots[other, PAGE])
-    count = gather(leaves, slot, 0, int(FREED))
+    leaf.note(leaves, row, what, 0, page, slots[other, leaf.LOWER], within, slots[other, leaf.PAGE])
+    count = leaf.gather(leaves, slot, 0, int(leaf.FREED))
     scratch[:count].sort()
     for i in range(count):
-        put(leaves, other, rank_of(scratch[i]))
+        leaf.put(leaves, other, leaf.rank_of(scratch[i]))
     _absorb(leaves, slot, other)
     return False
 
@@ -467,19 +327,19 @@ def purge(leaves: LeafPages, sparse: int, small: bool, ranks: NDArray[np.int64],
     """
     leaves = uncounted(leaves)
     slots, cells, facts, events = leaves.slots, leaves.cells, leaves.facts, leaves.events
-    shift, size = facts[SHIFT], facts[SIZE]
+    shift, size = facts[leaf.SHIFT], facts[leaf.SIZE]
     for row in range(begin, end):
         rank = ranks[row]
         slot = int(cells[rank >> shift])
-        while rank >= slots[slot, UPPER]:
-            slot = int(slots[slot, NEXT])
-        n = slots[slot, RECORDS]
-        single = slots[slot, PREVIOUS] < 0 and slots[slot, NEXT] < 0
-        if facts[IS_ROOT] and n == 1:
+        while rank >= slots[slot, leaf.UPPER]:
+            slot = int(slots[slot, leaf.NEXT])
+        n = slots[slot, leaf.RECORDS]
+        single = slots[slot, leaf.PREVIOUS] < 0 and slots[slot, leaf.NEXT] < 0
+        if facts[leaf.IS_ROOT] and n == 1:
             empty(leaves, slot)
-        elif facts[IS_ROOT] or (not single and n >= 2 and (n - 1) * size >= sparse):
+        elif facts[leaf.IS_ROOT] or (not single and n >= 2 and (n - 1) * size >= sparse):
             _remove(leaves, slot, rank)
-        elif facts[EVENTS] == len(events):
+        elif facts[leaf.EVENTS] == len(events):
             return row
         elif _shrink(leaves, slot, rank, row, sparse, small):
             return row + 1

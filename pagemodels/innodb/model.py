@@ -20,23 +20,12 @@ from keybench.pagemodels.contract import IndexState, PageModel, given_lengths
 from keybench.pagemodels.foreign_key_index import Repeated
 from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
+from keybench.pagemodels.innodb import records
 from keybench.pagemodels.innodb import tablespace as spaces
 from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, BranchTree, start
-from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages
-from keybench.pagemodels.innodb.leaf_splits import UNNOTED, chain, events_of, load
+from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages, chain, events_of
+from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load
 from keybench.pagemodels.innodb.node_pointers import follow_both
-from keybench.pagemodels.innodb.records import (
-    MERGE_THRESHOLD,
-    PAGE_BYTES,
-    PAGE_HEADER,
-    PAGE_SIZES,
-    branch_record,
-    key_bytes,
-    leaf_record,
-    longest_record,
-    payload_bytes,
-    row_records,
-)
 from keybench.pagemodels.innodb.state import ClusteredState, RecordSizes
 from keybench.pagemodels.innodb.tablespace import SIZE, Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
@@ -49,21 +38,21 @@ _MOST_ROWS = 1 << 31
 class Parameters:
     """What can be set."""
 
-    page_bytes: int = PAGE_BYTES
+    page_bytes: int = records.PAGE_BYTES
     """`innodb_page_size`."""
-    merge_threshold: int = MERGE_THRESHOLD
+    merge_threshold: int = records.MERGE_THRESHOLD
     """MERGE_THRESHOLD of the table's indexes: a page that is less than so many per cent full may be merged."""
     multibyte: bool = True
     """Whether characters can take several bytes in a column that names no character set."""
 
     def __post_init__(self) -> None:
-        if self.page_bytes not in PAGE_SIZES:
-            sizes = ", ".join(map(str, PAGE_SIZES))
+        if self.page_bytes not in records.PAGE_SIZES:
+            sizes = ", ".join(map(str, records.PAGE_SIZES))
             raise UsageError(f"InnoDB has no pages of {self.page_bytes} bytes: use one of {sizes}.")
-        if not 1 <= self.merge_threshold <= MERGE_THRESHOLD:
+        if not 1 <= self.merge_threshold <= records.MERGE_THRESHOLD:
             raise UsageError(
-                f"MERGE_THRESHOLD is between 1 and {MERGE_THRESHOLD}, not {self.merge_threshold}: "
-                f"the default is {MERGE_THRESHOLD}."
+                f"MERGE_THRESHOLD is between 1 and {records.MERGE_THRESHOLD}, not {self.merge_threshold}: "
+                f"the default is {records.MERGE_THRESHOLD}."
             )
 
 
@@ -108,8 +97,8 @@ class InnodbModel:
     table: InnodbModel | None = None
     """For a secondary index: the clustered index, by row id or date, of the table in the same file."""
     mysql: bool = False
-    page_bytes: int = PAGE_BYTES
-    merge_threshold: int = MERGE_THRESHOLD
+    page_bytes: int = records.PAGE_BYTES
+    merge_threshold: int = records.MERGE_THRESHOLD
     rows: NDArray[np.int64] | None = field(default=None, compare=False)
     """(n,): ranks of the rows in that table, if they do not arrive in its order."""
     most: int = 0
@@ -118,9 +107,9 @@ class InnodbModel:
     """(n,): characters of each row's payload, in order of arrival."""
 
     def __post_init__(self) -> None:
-        longest = payload_bytes(np.array([self.most]), self.most)[0] if self.most else 0
+        longest = records.payload_bytes(np.array([self.most]), self.most)[0] if self.most else 0
         for size in (int(self.leaf_bytes + longest), self.branch_bytes):
-            if not 6 <= size <= longest_record(self.page_bytes):
+            if not 6 <= size <= records.longest_record(self.page_bytes):
                 raise UsageError(
                     f"a record of {size} bytes is too long for a page of {self.page_bytes}: the page model of "
                     "InnoDB takes shorter keys and payloads only."
@@ -171,12 +160,12 @@ class InnodbModel:
 
     def _loaded(self, ranks: NDArray[np.int64], rows: int) -> tuple[LeafPages, NDArray[np.uint16]]:
         """(the leaves after the last row, bytes of each record in order of arrival; none if all have one size)."""
-        room = self.page_bytes - PAGE_HEADER
+        room = self.page_bytes - records.PAGE_HEADER
         shrinks = not self.mysql
         begin = 0
         size, sizes, by_rank = self.leaf_bytes, leaf.NO_SIZES, leaf.NO_SIZES
         if self.most:
-            sizes = (size + payload_bytes(given_lengths(self.lengths, rows), self.most)).astype(np.uint16)
+            sizes = (size + records.payload_bytes(given_lengths(self.lengths, rows), self.most)).astype(np.uint16)
             by_rank = sizes
             if len(ranks):
                 by_rank = np.empty_like(sizes)
@@ -215,7 +204,7 @@ class InnodbModel:
         """`used`: bytes of the first `rows` records."""
         split = events[(events[:, leaf.ROW] < rows) & (events[:, leaf.WHAT] != leaf.NEIGHBOUR)]
         appends, edges, interiors = (int((split[:, leaf.KIND] == kind).sum()) for kind in (APPEND, EDGE, INTERIOR))
-        density = 100 * used / ((len(split) + 1) * (self.page_bytes - PAGE_HEADER))
+        density = 100 * used / ((len(split) + 1) * (self.page_bytes - records.PAGE_HEADER))
         return Checkpoint(rows, len(split) + 1, appends, edges, interiors, density)
 
     def _garbage(self, slots: NDArray[np.int32]) -> int:
@@ -251,12 +240,12 @@ def page_model(table: Table, given: Parameters, *, mysql: bool) -> PageModel:
             f"the column {table.column.name} is as wide as its keys: give it their width with `sized` first."
         )
     model = partial(InnodbModel, mysql=mysql, page_bytes=given.page_bytes, merge_threshold=given.merge_threshold)
-    key = key_bytes(table.column, multibyte=given.multibyte)
+    key = records.key_bytes(table.column, multibyte=given.multibyte)
     payload, most = (0, table.payload) if table.lengths else (table.payload, 0)
-    leaf, branch = leaf_record(key, payload, table.key), branch_record(key, table.key)
+    leaf, branch = records.leaf_record(key, payload, table.key), records.branch_record(key, table.key)
     if table.key == "clustered":
         return model(leaf, branch, most=most)
-    rows = model(*row_records(key, payload, table.key), most=most)
+    rows = model(*records.row_records(key, payload, table.key), most=most)
     index = model(leaf, branch, clustered=False, table=rows)
     if table.parent is None:
         return index

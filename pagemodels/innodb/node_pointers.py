@@ -13,52 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
+from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb import leaf_memory as leaf
-from keybench.pagemodels.innodb.branch_memory import (
-    BASE,
-    DELETE,
-    FORGOTTEN,
-    GIVEN_BACK,
-    HEIGHT,
-    LAST,
-    LEFT,
-    LEVEL,
-    LIFT,
-    MARGIN,
-    MERGE,
-    MERGES,
-    MINIMUM,
-    NUMBER,
-    PAGES,
-    PENDING,
-    PUT,
-    RECORDS,
-    RELEASE,
-    REMOVE_FIRST,
-    RIGHT,
-    ROOT,
-    SEGMENT,
-    SHRINKS,
-    SIZE,
-    SPARSE,
-    TOP,
-    BranchTree,
-    Ints,
-    defer,
-    enter,
-    find,
-    free_bytes,
-    is_full,
-    lead_to,
-    link,
-    new_page,
-    position,
-    put,
-    remove,
-    reorganise,
-    split,
-    unlink,
-)
+from keybench.pagemodels.innodb.branch_memory import BranchTree, Ints
 from keybench.pagemodels.innodb.leaf_memory import DOWN, ROW, WHAT, directory
 from keybench.pagemodels.innodb.records import FILL_FACTORS, require_fill_factor
 from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, MYSQL, Tablespace, allocate, release, reserve_one
@@ -70,50 +27,58 @@ def apply_pending(tree: BranchTree, space: Tablespace, pending: int) -> None:
     """Does the pending changes, and those that they add."""
     while pending > 0:
         pending -= 1
-        at, facts = PENDING + 5 * pending, tree.facts
+        at, facts = branch.PENDING + 5 * pending, tree.facts
         what, level, one, other, held = facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4]
-        if what == PUT:
-            page = find(tree, one, level)
-            place = position(tree, page, one)
-            if is_full(tree, page):
-                pending = split(tree, space, page, place, one, other, pending, held)
+        if what == branch.PUT:
+            page = branch.find(tree, one, level)
+            place = branch.position(tree, page, one)
+            if branch.is_full(tree, page):
+                pending = branch.split(tree, space, page, place, one, other, pending, held)
             else:
-                put(tree, page, place, one, other)
-        elif what == DELETE:
+                branch.put(tree, page, place, one, other)
+        elif what == branch.DELETE:
             pending = _delete(tree, one, other, pending, held)
-        elif what == REMOVE_FIRST:
-            remove(tree, one, 0, 1)
-        elif what == MERGE:
+        elif what == branch.REMOVE_FIRST:
+            branch.remove(tree, one, 0, 1)
+        elif what == branch.MERGE:
             pending = _merge(tree, one, pending, held)
-        elif what == LIFT:
-            if tree.state[tree.facts[ROOT], RECORDS] == 1:
+        elif what == branch.LIFT:
+            if tree.state[tree.facts[branch.ROOT], branch.RECORDS] == 1:
                 pending = _lift(tree, one, pending, held) if level > 0 else _lift_leaf(tree, one)
         else:
-            release(space, tree.facts[SEGMENT] + (level == 0), one)
-            tree.facts[GIVEN_BACK] += level > 0
+            release(space, tree.facts[branch.SEGMENT] + (level == 0), one)
+            tree.facts[branch.GIVEN_BACK] += level > 0
 
 
 @kernel
 def _delete(tree: BranchTree, page: int, child: int, pending: int, held: int) -> int:
     """Deletes the node pointer to a child, the last one if there are two."""
     state, keys = tree.state, tree.keys
-    level = state[page, LEVEL]
-    if state[page, RECORDS] < 2 and page != tree.facts[ROOT]:
+    level = state[page, branch.LEVEL]
+    if state[page, branch.RECORDS] < 2 and page != tree.facts[branch.ROOT]:
         return _discard(tree, page, pending, held)
-    at = state[page, RECORDS] - 1
-    while tree.children[state[page, BASE] + at] != child:
+    at = state[page, branch.RECORDS] - 1
+    while tree.children[state[page, branch.BASE] + at] != child:
         at -= 1
-    if at == 0 and state[page, LEFT] >= 0:
+    if at == 0 and state[page, branch.LEFT] >= 0:
         # The page's own node pointer gets the key of the page's next record. MariaDB then tries no merge.
-        if not tree.facts[SHRINKS]:
-            pending = defer(tree, pending, MERGE, level, page, 0, held)
-        pending = defer(tree, pending, PUT, level + 1, keys[state[page, BASE] + 1], page, held)
-        pending = defer(tree, pending, REMOVE_FIRST, level, page, 0, held)
-        return defer(tree, pending, DELETE, level + 1, find(tree, keys[state[page, BASE]], level + 1), page, held)
-    remove(tree, page, at, 1)
+        if not tree.facts[branch.SHRINKS]:
+            pending = branch.defer(tree, pending, branch.MERGE, level, page, 0, held)
+        pending = branch.defer(tree, pending, branch.PUT, level + 1, keys[state[page, branch.BASE] + 1], page, held)
+        pending = branch.defer(tree, pending, branch.REMOVE_FIRST, level, page, 0, held)
+        return branch.defer(
+            tree,
+            pending,
+            branch.DELETE,
+            level + 1,
+            branch.find(tree, keys[state[page, branch.BASE]], level + 1),
+            page,
+            held,
+        )
+    branch.remove(tree, page, at, 1)
     if at == 0:
-        keys[state[page, BASE]] = MINIMUM
-    return defer(tree, pending, MERGE, level, page, 0, held)
+        keys[state[page, branch.BASE]] = branch.MINIMUM
+    return branch.defer(tree, pending, branch.MERGE, level, page, 0, held)
 
 
 @kernel
@@ -123,15 +88,15 @@ def _discard(tree: BranchTree, page: int, pending: int, held: int) -> int:
     In MariaDB its neighbour goes up if the root then has no other child (btr_discard_page).
     """
     state = tree.state
-    level, left, right = state[page, LEVEL], state[page, LEFT], state[page, RIGHT]
-    father = find(tree, tree.keys[state[page, BASE]], level + 1)
+    level, left, right = state[page, branch.LEVEL], state[page, branch.LEFT], state[page, branch.RIGHT]
+    father = branch.find(tree, tree.keys[state[page, branch.BASE]], level + 1)
     if left < 0 and right >= 0:
-        tree.keys[state[right, BASE]] = MINIMUM
-    unlink(tree, page)
-    if tree.facts[SHRINKS] and father == tree.facts[ROOT]:
-        pending = defer(tree, pending, LIFT, level, left if left >= 0 else right, 0, held)
-    pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0, held)
-    return defer(tree, pending, DELETE, level + 1, father, page, held)
+        tree.keys[state[right, branch.BASE]] = branch.MINIMUM
+    branch.unlink(tree, page)
+    if tree.facts[branch.SHRINKS] and father == tree.facts[branch.ROOT]:
+        pending = branch.defer(tree, pending, branch.LIFT, level, left if left >= 0 else right, 0, held)
+    pending = branch.defer(tree, pending, branch.RELEASE, level, state[page, branch.NUMBER], 0, held)
+    return branch.defer(tree, pending, branch.DELETE, level + 1, father, page, held)
 
 
 @kernel
@@ -140,77 +105,82 @@ def _fits(tree: BranchTree, page: int, sibling: int) -> bool:
     if sibling < 0:
         return False
     state = tree.state
-    n = state[page, RECORDS]
-    needed = n * tree.facts[SIZE]
-    if needed > free_bytes(tree, state[sibling, RECORDS], n):
+    n = state[page, branch.RECORDS]
+    needed = n * tree.facts[branch.SIZE]
+    if needed > branch.free_bytes(tree, state[sibling, branch.RECORDS], n):
         return False
-    if needed > free_bytes(tree, state[sibling, TOP], n):
-        reorganise(tree, sibling)
+    if needed > branch.free_bytes(tree, state[sibling, branch.TOP], n):
+        branch.reorganise(tree, sibling)
     return True
 
 
 @kernel
 def _lift(tree: BranchTree, page: int, pending: int, held: int) -> int:
     """Moves the records of a level's only page into its father. Here the page takes the father's place instead."""
-    state, root, level = tree.state, tree.facts[ROOT], tree.state[page, LEVEL]
-    father = find(tree, MINIMUM, level + 1)
-    pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0, held)
-    state[page, NUMBER] = state[father, NUMBER]
-    reorganise(tree, page)
+    state, root, level = tree.state, tree.facts[branch.ROOT], tree.state[page, branch.LEVEL]
+    father = branch.find(tree, branch.MINIMUM, level + 1)
+    pending = branch.defer(tree, pending, branch.RELEASE, level, state[page, branch.NUMBER], 0, held)
+    state[page, branch.NUMBER] = state[father, branch.NUMBER]
+    branch.reorganise(tree, page)
     if father == root:
-        tree.facts[ROOT] = page
+        tree.facts[branch.ROOT] = page
     else:
-        above = find(tree, MINIMUM, level + 2)
-        tree.children[state[above, BASE]] = page
+        above = branch.find(tree, branch.MINIMUM, level + 2)
+        tree.children[state[above, branch.BASE]] = page
         while True:
-            state[above, LEVEL] -= 1
+            state[above, branch.LEVEL] -= 1
             if above == root:
                 break
-            above = find(tree, MINIMUM, state[above, LEVEL] + 2)
-    tree.facts[HEIGHT] -= 1
+            above = branch.find(tree, branch.MINIMUM, state[above, branch.LEVEL] + 2)
+    tree.facts[branch.HEIGHT] -= 1
     return pending
 
 
 @kernel
 def _lift_leaf(tree: BranchTree, page: int) -> int:
     """Moves the records of the only leaf into the root, which is its father. Returns the list's new length."""
-    number, root = tree.leaves[page], tree.facts[ROOT]
-    tree.leaves[page] = tree.state[root, NUMBER]
-    tree.facts[ROOT], tree.facts[HEIGHT] = -1, 0
-    tree.facts[GIVEN_BACK] += 1
-    return defer(tree, 0, RELEASE, 0, number, 0, 0)
+    number, root = tree.leaves[page], tree.facts[branch.ROOT]
+    tree.leaves[page] = tree.state[root, branch.NUMBER]
+    tree.facts[branch.ROOT], tree.facts[branch.HEIGHT] = -1, 0
+    tree.facts[branch.GIVEN_BACK] += 1
+    return branch.defer(tree, 0, branch.RELEASE, 0, number, 0, 0)
 
 
 @kernel
 def _merge(tree: BranchTree, page: int, pending: int, held: int) -> int:
     """Merges a page with few records with its left, or else its right sibling, if the records fit there."""
     state, keys, children = tree.state, tree.keys, tree.children
-    level, left, right, n = state[page, LEVEL], state[page, LEFT], state[page, RIGHT], state[page, RECORDS]
-    if page == tree.facts[ROOT]:
+    level, left, right, n = (
+        state[page, branch.LEVEL],
+        state[page, branch.LEFT],
+        state[page, branch.RIGHT],
+        state[page, branch.RECORDS],
+    )
+    if page == tree.facts[branch.ROOT]:
         return pending
     if left < 0 and right < 0:
-        tree.facts[MERGES] += 1
+        tree.facts[branch.MERGES] += 1
         return _lift(tree, page, pending, held)
-    if n * tree.facts[SIZE] >= tree.facts[SPARSE]:
+    if n * tree.facts[branch.SIZE] >= tree.facts[branch.SPARSE]:
         return pending
     to_left = _fits(tree, page, left)
     if not to_left and not _fits(tree, page, right):
         return pending
-    tree.facts[MERGES] += 1
-    base = state[page, BASE]
-    pending = defer(tree, pending, RELEASE, level, state[page, NUMBER], 0, held)
-    father = find(tree, keys[base], level + 1)
+    tree.facts[branch.MERGES] += 1
+    base = state[page, branch.BASE]
+    pending = branch.defer(tree, pending, branch.RELEASE, level, state[page, branch.NUMBER], 0, held)
+    father = branch.find(tree, keys[base], level + 1)
     if to_left:
         for i in range(n):
-            put(tree, left, state[left, RECORDS], keys[base + i], children[base + i])
-        pending = defer(tree, pending, DELETE, level + 1, father, page, held)
+            branch.put(tree, left, state[left, branch.RECORDS], keys[base + i], children[base + i])
+        pending = branch.defer(tree, pending, branch.DELETE, level + 1, father, page, held)
     else:
-        successor = find(tree, keys[state[right, BASE]], level + 1)
+        successor = branch.find(tree, keys[state[right, branch.BASE]], level + 1)
         for i in range(n):
-            put(tree, right, i, keys[base + i], children[base + i])
-        lead_to(tree, father, page, right)
-        pending = defer(tree, pending, DELETE, level + 1, successor, right, held)
-    unlink(tree, page)
+            branch.put(tree, right, i, keys[base + i], children[base + i])
+        branch.lead_to(tree, father, page, right)
+        pending = branch.defer(tree, pending, branch.DELETE, level + 1, successor, right, held)
+    branch.unlink(tree, page)
     return pending
 
 
@@ -222,34 +192,34 @@ def leave(tree: BranchTree, space: Tablespace, event: Ints) -> int:
     if what == leaf.TRIED:
         return 0
     if what == leaf.ALONE:
-        facts[MERGES] += 1
-        if facts[HEIGHT] == 1:
+        facts[branch.MERGES] += 1
+        if facts[branch.HEIGHT] == 1:
             return _lift_leaf(tree, page)
-        return _lift(tree, find(tree, MINIMUM, 1), 0, 0)
+        return _lift(tree, branch.find(tree, branch.MINIMUM, 1), 0, 0)
     if what == leaf.LAST_ONE:
         return _empty(tree, space, page)
-    father, pending = find(tree, event[leaf.WITHIN] + 1, 1), 0
-    if what == leaf.DISCARDED and facts[SHRINKS] and father == facts[ROOT]:
-        pending = defer(tree, pending, LIFT, 0, other, 0, 0)
-    pending = defer(tree, pending, RELEASE, 0, tree.leaves[page], 0, 0)
-    facts[MERGES] += what != leaf.DISCARDED
+    father, pending = branch.find(tree, event[leaf.WITHIN] + 1, 1), 0
+    if what == leaf.DISCARDED and facts[branch.SHRINKS] and father == facts[branch.ROOT]:
+        pending = branch.defer(tree, pending, branch.LIFT, 0, other, 0, 0)
+    pending = branch.defer(tree, pending, branch.RELEASE, 0, tree.leaves[page], 0, 0)
+    facts[branch.MERGES] += what != leaf.DISCARDED
     if what != leaf.INTO_RIGHT:
-        return defer(tree, pending, DELETE, 1, father, page, 0)
-    successor = find(tree, event[leaf.SEPARATOR] + 1, 1)
-    lead_to(tree, father, page, other)
-    return defer(tree, pending, DELETE, 1, successor, other, 0)
+        return branch.defer(tree, pending, branch.DELETE, 1, father, page, 0)
+    successor = branch.find(tree, event[leaf.SEPARATOR] + 1, 1)
+    branch.lead_to(tree, father, page, other)
+    return branch.defer(tree, pending, branch.DELETE, 1, successor, other, 0)
 
 
 @kernel
 def _empty(tree: BranchTree, space: Tablespace, page: int) -> int:
     """Gives back all pages below the root, which becomes the only, empty leaf (btr_discard_only_page_on_level)."""
     facts = tree.facts
-    release(space, facts[SEGMENT] + 1, tree.leaves[page])
-    for level in range(1, facts[HEIGHT]):
-        release(space, facts[SEGMENT], tree.state[find(tree, MINIMUM, level), NUMBER])
-    facts[GIVEN_BACK] += facts[HEIGHT]
-    tree.leaves[page] = tree.state[facts[ROOT], NUMBER]
-    facts[ROOT], facts[HEIGHT] = -1, 0
+    release(space, facts[branch.SEGMENT] + 1, tree.leaves[page])
+    for level in range(1, facts[branch.HEIGHT]):
+        release(space, facts[branch.SEGMENT], tree.state[branch.find(tree, branch.MINIMUM, level), branch.NUMBER])
+    facts[branch.GIVEN_BACK] += facts[branch.HEIGHT]
+    tree.leaves[page] = tree.state[facts[branch.ROOT], branch.NUMBER]
+    facts[branch.ROOT], facts[branch.HEIGHT] = -1, 0
     return 0
 
 
@@ -259,8 +229,8 @@ _HIGHEST = 1 << 62
 @kernel
 def _has_room(tree: BranchTree, space: Tablespace) -> bool:
     return bool(
-        tree.facts[PAGES] + MARGIN < len(tree.state)
-        and space.facts[LIMIT] // space.facts[EXTENT] + MARGIN < len(space.extents)
+        tree.facts[branch.PAGES] + branch.MARGIN < len(tree.state)
+        and space.facts[LIMIT] // space.facts[EXTENT] + branch.MARGIN < len(space.extents)
     )
 
 
@@ -274,7 +244,7 @@ def follow(tree: BranchTree, space: Tablespace, events: Ints, begin: int, end: i
             apply_pending(tree, space, leave(tree, space, events[at]))
             continue
         first = at == 0 or events[at - 1, ROW] < events[at, ROW]
-        apply_pending(tree, space, enter(tree, space, events[at], first))
+        apply_pending(tree, space, branch.enter(tree, space, events[at], first))
     return len(events)
 
 
@@ -321,7 +291,7 @@ def _begin(tree: BranchTree, space: Tablespace, level: int) -> int:
     """The number of a new page."""
     if space.facts[MYSQL]:
         reserve_one(space, False)
-    return int(allocate(space, tree.facts[SEGMENT] + (level == 0), 0, 1))
+    return int(allocate(space, tree.facts[branch.SEGMENT] + (level == 0), 0, 1))
 
 
 @kernel
@@ -333,16 +303,16 @@ def _add(
     while True:
         page = filling[level]
         if page < 0:
-            filling[level] = new_page(tree, level, _begin(tree, space, level))
-            put(tree, filling[level], 0, MINIMUM, child)
+            filling[level] = branch.new_page(tree, level, _begin(tree, space, level))
+            branch.put(tree, filling[level], 0, branch.MINIMUM, child)
             return
-        if state[page, RECORDS] < keep:
-            put(tree, page, state[page, RECORDS], key, child)
+        if state[page, branch.RECORDS] < keep:
+            branch.put(tree, page, state[page, branch.RECORDS], key, child)
             return
-        filling[level] = new_page(tree, level, _begin(tree, space, level))
-        link(tree, filling[level], page, -1)
-        put(tree, filling[level], 0, key, child)
-        level, key, child = level + 1, tree.keys[state[page, BASE]], page
+        filling[level] = branch.new_page(tree, level, _begin(tree, space, level))
+        branch.link(tree, filling[level], page, -1)
+        branch.put(tree, filling[level], 0, key, child)
+        level, key, child = level + 1, tree.keys[state[page, branch.BASE]], page
 
 
 @kernel
@@ -358,16 +328,16 @@ def build(tree: BranchTree, space: Tablespace, lowers: NDArray[np.int64], keep: 
         if i > 0:
             _add(tree, space, filling, keep, 1, lowers[i - 1] + 1, i - 1)
     if len(lowers) == 1:
-        release(space, facts[SEGMENT] + 1, numbers[0])
+        release(space, facts[branch.SEGMENT] + 1, numbers[0])
         numbers[0] = root
         return
     _add(tree, space, filling, keep, 1, lowers[-1] + 1, len(lowers) - 1)
     level = 1
     while filling[level + 1] >= 0:
-        _add(tree, space, filling, keep, level + 1, tree.keys[state[filling[level], BASE]], filling[level])
+        _add(tree, space, filling, keep, level + 1, tree.keys[state[filling[level], branch.BASE]], filling[level])
         level += 1
-    release(space, facts[SEGMENT], state[filling[level], NUMBER])
-    state[filling[level], NUMBER] = root
-    facts[ROOT], facts[HEIGHT] = filling[level], level
-    if facts[SHRINKS]:  # MariaDB does not note which record came last
-        state[:, LAST] = FORGOTTEN
+    release(space, facts[branch.SEGMENT], state[filling[level], branch.NUMBER])
+    state[filling[level], branch.NUMBER] = root
+    facts[branch.ROOT], facts[branch.HEIGHT] = filling[level], level
+    if facts[branch.SHRINKS]:  # MariaDB does not note which record came last
+        state[:, branch.LAST] = branch.FORGOTTEN

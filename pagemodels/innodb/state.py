@@ -20,8 +20,8 @@ from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
 from keybench.pagemodels.innodb.branch_memory import BranchTree, start
-from keybench.pagemodels.innodb.leaf_memory import FREED, LeafPages
-from keybench.pagemodels.innodb.leaf_splits import UNNOTED, chain, events_of, load, purge
+from keybench.pagemodels.innodb.leaf_memory import FREED, LeafPages, chain, events_of
+from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load, purge
 from keybench.pagemodels.innodb.node_pointers import build, follow, records_of_full_page
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 from keybench.pagemodels.innodb.tablespace import Tablespace

@@ -15,57 +15,15 @@ from __future__ import annotations
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import move
+from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, holds, listed, remove, stepped
-from keybench.pagemodels.sqlite.tree import (
-    ABOVE,
-    ALONE,
-    APPENDS,
-    BORDER,
-    BULK,
-    CELL_BYTES,
-    CELLS,
-    CHILD,
-    DEEPENED,
-    EDGES,
-    END,
-    FILLED,
-    FREE,
-    INTERIORS,
-    KEY,
-    LAST,
-    LEAVES,
-    LIFTED,
-    NUMBER,
-    OLD_END,
-    PAGE_BYTES,
-    PARENT,
-    ROOM,
-    ROWS_IN_LEAVES,
-    SHIFT,
-    SPREAD,
-    TAKEN,
-    UPPER,
-    USED,
-    USUAL,
-    WORDS,
-    Ints,
-    Tree,
-    cell_bytes,
-    children_of,
-    drop_branch,
-    give_back,
-    new_branch,
-    note,
-    shift_of,
-    take,
-    upper_of,
-)
+from keybench.pagemodels.sqlite.tree import Ints, Tree
 
 
 @kernel
 def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: int, bulk: int) -> int:
     """Distributes n cells over pages; `pool` says what the `count` pages had. Returns the number of pages."""
-    ends, filled = pool[END], pool[FILLED]
+    ends, filled = pool[trees.END], pool[trees.FILLED]
     sizes[n] = 0
     i, pages = 0, count
     while True:
@@ -105,11 +63,13 @@ def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> N
     for i in range(n):
         tree.pooled_sizes[i] = size
     for i in range(count):
-        pool[END, i] = n if i == count - 1 else i * ahead
-        pool[FILLED, i] = (n - (count - 1) * ahead) * size if i == count - 1 else 0
-    plan[0] = _distribute(tree.pooled_sizes, pool, n, count, tree.facts[ROOM + kind], ahead, tree.facts[BULK])
+        pool[trees.END, i] = n if i == count - 1 else i * ahead
+        pool[trees.FILLED, i] = (n - (count - 1) * ahead) * size if i == count - 1 else 0
+    plan[0] = _distribute(
+        tree.pooled_sizes, pool, n, count, tree.facts[trees.ROOM + kind], ahead, tree.facts[trees.BULK]
+    )
     for i in range(plan[0]):
-        plan[1 + i] = pool[END, i]
+        plan[1 + i] = pool[trees.END, i]
 
 
 @inlined
@@ -119,23 +79,25 @@ def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int
     Returns the number of pages; `pool` says what each gets.
     """
     pool, kind = tree.pool, min(level, 1)
-    size = tree.facts[USUAL if level == 0 else CELL_BYTES + 1]
+    size = tree.facts[trees.USUAL if level == 0 else trees.CELL_BYTES + 1]
     if tree.plans[kind, n, 0] == 0:
         _plan(tree, n, count, kind, size, ahead)
     number, begin = int64(tree.plans[kind, n, 0]), int64(0)
     for i in range(number):
         end = int64(tree.plans[kind, n, 1 + i])
-        pool[END, i], pool[FILLED, i] = end, (end - begin) * size
+        pool[trees.END, i], pool[trees.FILLED, i] = end, (end - begin) * size
         begin = end + ahead
         if level == 0 and i < number - 1:
             nearest = 0
             for j in range(1, count):
-                if abs(end - pool[OLD_END, j]) < abs(end - pool[OLD_END, nearest]):
+                if abs(end - pool[trees.OLD_END, j]) < abs(end - pool[trees.OLD_END, nearest]):
                     nearest = j
-            border, steps = pool[CHILD, nearest], end - pool[OLD_END, nearest]
-            if ahead == 0 and steps <= 0 and not holds(tree.marks, tree.facts[WORDS], ARRIVED, border):
+            border, steps = pool[trees.CHILD, nearest], end - pool[trees.OLD_END, nearest]
+            if ahead == 0 and steps <= 0 and not holds(tree.marks, tree.facts[trees.WORDS], ARRIVED, border):
                 steps -= 1  # no row: it lies behind the last one of its leaf
-            pool[BORDER, i] = stepped(tree.marks, tree.facts[WORDS], ARRIVED, border, steps) if steps != 0 else border
+            pool[trees.BORDER, i] = (
+                stepped(tree.marks, tree.facts[trees.WORDS], ARRIVED, border, steps) if steps != 0 else border
+            )
     return number
 
 
@@ -144,17 +106,17 @@ def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> in
     """As `divide_evenly`, for cells of any sizes. The children of branch pages lie in front already."""
     pool, sizes, keys = tree.pool, tree.pooled_sizes, tree.pooled_keys
     if level == 0:
-        listed(tree.marks, tree.facts[WORDS], ARRIVED, pool[CHILD, count - 1] - ahead, n, keys)
+        listed(tree.marks, tree.facts[trees.WORDS], ARRIVED, pool[trees.CHILD, count - 1] - ahead, n, keys)
     for i in range(n):
         if level > 0:
-            keys[i] = upper_of(tree, tree.children[i], level - 1)
-        sizes[i] = cell_bytes(tree, keys[i], level)
+            keys[i] = trees.upper_of(tree, tree.children[i], level - 1)
+        sizes[i] = trees.cell_bytes(tree, keys[i], level)
     for i in range(count):
-        pool[END, i] = pool[OLD_END, i]
-    number = _distribute(sizes, pool, n, count, tree.facts[ROOM + min(level, 1)], ahead, tree.facts[BULK])
+        pool[trees.END, i] = pool[trees.OLD_END, i]
+    number = _distribute(sizes, pool, n, count, tree.facts[trees.ROOM + min(level, 1)], ahead, tree.facts[trees.BULK])
     if level == 0:
         for i in range(number - 1):
-            pool[BORDER, i] = keys[pool[END, i] - 1 + ahead]
+            pool[trees.BORDER, i] = keys[pool[trees.END, i] - 1 + ahead]
     return number
 
 
@@ -166,21 +128,23 @@ def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
     """
     facts, leaf = tree.facts, page
     while True:
-        pages, at = tree.leaves if level == 0 else tree.branches, page >> shift_of(tree, level)
-        room, used = facts[ROOM + min(level, 1)], pages[at, USED]
-        if used <= room and (3 * (room - used) <= 2 * facts[PAGE_BYTES] or pages[at, PARENT] < 0):
+        pages, at = tree.leaves if level == 0 else tree.branches, page >> trees.shift_of(tree, level)
+        room, used = facts[trees.ROOM + min(level, 1)], pages[at, trees.USED]
+        if used <= room and (3 * (room - used) <= 2 * facts[trees.PAGE_BYTES] or pages[at, trees.PARENT] < 0):
             return level
-        if pages[at, PARENT] < 0:
+        if pages[at, trees.PARENT] < 0:
             _deepen(tree, file, page, level)
-        parent, leaves, free = int64(pages[at, PARENT]), facts[LEAVES], file[FREE]
-        if level == 0 and facts[ROWS_IN_LEAVES] and _ends(tree, parent, page):
+        parent, leaves, free = int64(pages[at, trees.PARENT]), facts[trees.LEAVES], file[trees.FREE]
+        if level == 0 and facts[trees.ROWS_IN_LEAVES] and _ends(tree, parent, page):
             _append(tree, file, parent, page)
         else:
             _spread(tree, file, parent, page, level)
-        if level == 0 and facts[KEY] >= 0:
-            kind = APPENDS if facts[ABOVE] else EDGES if leaf == facts[LAST] else INTERIORS
-            facts[kind] += facts[LEAVES] - leaves
-        if tree.branches[parent, PARENT] < 0 and tree.branches[parent, CELLS] == 0:
+        if level == 0 and facts[trees.KEY] >= 0:
+            kind = (
+                trees.APPENDS if facts[trees.ABOVE] else trees.EDGES if leaf == facts[trees.LAST] else trees.INTERIORS
+            )
+            facts[kind] += facts[trees.LEAVES] - leaves
+        if tree.branches[parent, trees.PARENT] < 0 and tree.branches[parent, trees.CELLS] == 0:
             _lift(tree, file, parent, level, free)
             return level + 1
         page = parent
@@ -194,16 +158,16 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
     Here the old page takes the new number, and a new page takes the root's.
     """
     pages, branches = tree.leaves if level == 0 else tree.branches, tree.branches
-    at = page >> shift_of(tree, level)
-    number = int64(pages[at, NUMBER])
-    pages[at, NUMBER] = take(file, number)
-    root = new_branch(tree, number)
-    pages[at, PARENT] = root
-    branches[root, PARENT], branches[root, UPPER] = -1, tree.facts[LAST]
-    tree.children[children_of(tree, root)] = page
+    at = page >> trees.shift_of(tree, level)
+    number = int64(pages[at, trees.NUMBER])
+    pages[at, trees.NUMBER] = trees.take(file, number)
+    root = trees.new_branch(tree, number)
+    pages[at, trees.PARENT] = root
+    branches[root, trees.PARENT], branches[root, trees.UPPER] = -1, tree.facts[trees.LAST]
+    tree.children[trees.children_of(tree, root)] = page
     if len(tree.trace) > 0:
-        note(tree.trace, DEEPENED)
-        note(tree.trace, int64(pages[at, NUMBER]))
+        trees.note(tree.trace, trees.DEEPENED)
+        trees.note(tree.trace, int64(pages[at, trees.NUMBER]))
 
 
 @kernel
@@ -213,21 +177,21 @@ def _lift(tree: Tree, file: Ints, root: int, level: int, free: int) -> None:
     Here the child takes the root's number. SQLite gives it back before the siblings that it has replaced, when `free`
     pages were free.
     """
-    child = int64(tree.children[children_of(tree, root)])
-    pages, at = tree.leaves if level == 0 else tree.branches, child >> shift_of(tree, level)
-    give_back(file, int64(pages[at, NUMBER]), free)
+    child = int64(tree.children[trees.children_of(tree, root)])
+    pages, at = tree.leaves if level == 0 else tree.branches, child >> trees.shift_of(tree, level)
+    trees.give_back(file, int64(pages[at, trees.NUMBER]), free)
     if len(tree.trace) > 0:
-        note(tree.trace, LIFTED)
-        note(tree.trace, int64(pages[at, NUMBER]))
-    pages[at, NUMBER], pages[at, PARENT] = tree.branches[root, NUMBER], -1
-    drop_branch(tree, root)
+        trees.note(tree.trace, trees.LIFTED)
+        trees.note(tree.trace, int64(pages[at, trees.NUMBER]))
+    pages[at, trees.NUMBER], pages[at, trees.PARENT] = tree.branches[root, trees.NUMBER], -1
+    trees.drop_branch(tree, root)
 
 
 @kernel
 def _ends(tree: Tree, parent: int, leaf: int) -> bool:
     """Whether the new key is the last of its leaf, which is its parent's last child."""
-    key, marks, words = tree.facts[KEY], tree.marks, tree.facts[WORDS]
-    if key < 0 or tree.branches[parent, UPPER] != leaf:
+    key, marks, words = tree.facts[trees.KEY], tree.marks, tree.facts[trees.WORDS]
+    if key < 0 or tree.branches[parent, trees.UPPER] != leaf:
         return False
     if holds(marks, words, ARRIVED, leaf):
         return bool(key == leaf)
@@ -238,22 +202,22 @@ def _ends(tree: Tree, parent: int, leaf: int) -> bool:
 def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
     """A rowid table's newest row, the last of its leaf, goes alone to a new leaf (balance_quick)."""
     facts, leaves, branches, marks = tree.facts, tree.leaves, tree.branches, tree.marks
-    newest = facts[KEY]
-    upper = stepped(marks, facts[WORDS], ARRIVED, newest, -1)
-    size = cell_bytes(tree, newest, 0)
-    add(marks, facts[WORDS], BORDERS, upper)
-    old, new = upper >> facts[SHIFT], leaf >> facts[SHIFT]
-    leaves[old, USED], leaves[old, CELLS] = leaves[new, USED] - size, leaves[new, CELLS] - 1
-    leaves[old, NUMBER], leaves[old, PARENT] = leaves[new, NUMBER], parent
-    leaves[new, USED], leaves[new, CELLS], leaves[new, NUMBER] = size, 1, take(file, 0)
-    facts[LEAVES] += 1
-    place = children_of(tree, parent) + branches[parent, CELLS]
+    newest = facts[trees.KEY]
+    upper = stepped(marks, facts[trees.WORDS], ARRIVED, newest, -1)
+    size = trees.cell_bytes(tree, newest, 0)
+    add(marks, facts[trees.WORDS], BORDERS, upper)
+    old, new = upper >> facts[trees.SHIFT], leaf >> facts[trees.SHIFT]
+    leaves[old, trees.USED], leaves[old, trees.CELLS] = leaves[new, trees.USED] - size, leaves[new, trees.CELLS] - 1
+    leaves[old, trees.NUMBER], leaves[old, trees.PARENT] = leaves[new, trees.NUMBER], parent
+    leaves[new, trees.USED], leaves[new, trees.CELLS], leaves[new, trees.NUMBER] = size, 1, trees.take(file, 0)
+    facts[trees.LEAVES] += 1
+    place = trees.children_of(tree, parent) + branches[parent, trees.CELLS]
     tree.children[place], tree.children[place + 1] = upper, leaf
-    branches[parent, CELLS] += 1
-    branches[parent, USED] += cell_bytes(tree, upper, 1)
+    branches[parent, trees.CELLS] += 1
+    branches[parent, trees.USED] += trees.cell_bytes(tree, upper, 1)
     if len(tree.trace) > 0:
-        note(tree.trace, ALONE)
-        note(tree.trace, int64(leaves[new, NUMBER]))
+        trees.note(tree.trace, trees.ALONE)
+        trees.note(tree.trace, int64(leaves[new, trees.NUMBER]))
 
 
 @inlined
@@ -262,105 +226,105 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     sorted keys are built in."""
     facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
     pages = tree.leaves if level == 0 else branches
-    links, last, at = children_of(tree, parent), int64(branches[parent, CELLS]), int64(0)
+    links, last, at = trees.children_of(tree, parent), int64(branches[parent, trees.CELLS]), int64(0)
     siblings = children[links : links + last + 1]
     for i in range(len(siblings)):  # without a branch, many at a time
         at += i * (siblings[i] == page)
-    most = 3 - facts[BULK]
+    most = 3 - facts[trees.BULK]
     count = min(most, last + 1)
     first = 0 if count < most or at == 0 else min(at - 1, last + 1 - most)
     links += first
-    even, ahead = facts[CELL_BYTES] > 0, int64(0 if level == 0 and facts[ROWS_IN_LEAVES] else 1)
+    even, ahead = facts[trees.CELL_BYTES] > 0, int64(0 if level == 0 and facts[trees.ROWS_IN_LEAVES] else 1)
     alike, n, under = level == 0, int64(0), int64(0)
     for i in range(count):
         child = int64(children[links + i])
-        place = child >> shift_of(tree, level)
+        place = child >> trees.shift_of(tree, level)
         if level > 0:
-            move(children, under, children_of(tree, child), pages[place, CELLS] + 1)
-            under += pages[place, CELLS] + 1
-        alike &= pages[place, USED] == pages[place, CELLS] * facts[USUAL]
-        n += pages[place, CELLS]
-        pool[CHILD, i], pool[OLD_END, i] = child, n
-        pool[FILLED, i], pool[TAKEN, i] = pages[place, USED], pages[place, NUMBER]
+            move(children, under, trees.children_of(tree, child), pages[place, trees.CELLS] + 1)
+            under += pages[place, trees.CELLS] + 1
+        alike &= pages[place, trees.USED] == pages[place, trees.CELLS] * facts[trees.USUAL]
+        n += pages[place, trees.CELLS]
+        pool[trees.CHILD, i], pool[trees.OLD_END, i] = child, n
+        pool[trees.FILLED, i], pool[trees.TAKEN, i] = pages[place, trees.USED], pages[place, trees.NUMBER]
         if i < count - 1:
             n += ahead
             if not even:
-                upper = upper_of(tree, child, level)
-                branches[parent, USED] -= cell_bytes(tree, upper, level + 1)
-                alike &= ahead == 0 or cell_bytes(tree, upper, 0) == facts[USUAL]
+                upper = trees.upper_of(tree, child, level)
+                branches[parent, trees.USED] -= trees.cell_bytes(tree, upper, level + 1)
+                alike &= ahead == 0 or trees.cell_bytes(tree, upper, 0) == facts[trees.USUAL]
     if even or alike:
         number = divide_evenly(tree, n, count, level, ahead)
     else:
         number = divide_by_size(tree, n, count, level, ahead)
     if len(tree.trace) > 0:
-        _note(tree, SPREAD, at - first, count, number)
+        _note(tree, trees.SPREAD, at - first, count, number)
     _renumber(file, pool, count, number)
     if len(tree.trace) > 0:
         _note_numbers(tree, number)
     if number != count:
         move(children, links + number, links + count, last + 1 - first - count)
-        branches[parent, CELLS] += number - count
+        branches[parent, trees.CELLS] += number - count
     if level == 0:
         _put_leaves(tree, parent, links, count, number, ahead)
     else:
         _put_branches(tree, parent, links, count, number, level)
     if even:
-        branches[parent, USED] += (number - count) * facts[CELL_BYTES + 1]
+        branches[parent, trees.USED] += (number - count) * facts[trees.CELL_BYTES + 1]
     else:
         for i in range(number - 1):
-            branches[parent, USED] += cell_bytes(tree, pool[BORDER, i], level + 1)
+            branches[parent, trees.USED] += trees.cell_bytes(tree, pool[trees.BORDER, i], level + 1)
 
 
 @kernel
 def _note(tree: Tree, what: int, at: int, count: int, number: int) -> None:
     """Notes that `count` siblings become `number`, of which the one at place `at` has changed."""
-    note(tree.trace, what)
-    note(tree.trace, at)
-    note(tree.trace, count)
-    note(tree.trace, number)
+    trees.note(tree.trace, what)
+    trees.note(tree.trace, at)
+    trees.note(tree.trace, count)
+    trees.note(tree.trace, number)
     _note_numbers(tree, count)
 
 
 @kernel
 def _note_numbers(tree: Tree, count: int) -> None:
     for i in range(count):
-        note(tree.trace, tree.pool[TAKEN, i])
+        trees.note(tree.trace, tree.pool[trees.TAKEN, i])
 
 
 @inlined
 def _renumber(file: Ints, pool: Ints, count: int, number: int) -> None:
     """Takes page numbers, the first one near the first sibling's, or gives some back, and sorts them."""
     for i in range(count, number):
-        pool[TAKEN, i] = take(file, pool[TAKEN, 0 if i == count else i - 1])
+        pool[trees.TAKEN, i] = trees.take(file, pool[trees.TAKEN, 0 if i == count else i - 1])
     for i in range(number, count):
-        give_back(file, pool[TAKEN, i], file[FREE])
+        trees.give_back(file, pool[trees.TAKEN, i], file[trees.FREE])
     for i in range(1, number):
-        item, place = pool[TAKEN, i], i
-        while place > 0 and pool[TAKEN, place - 1] > item:
-            pool[TAKEN, place] = pool[TAKEN, place - 1]
+        item, place = pool[trees.TAKEN, i], i
+        while place > 0 and pool[trees.TAKEN, place - 1] > item:
+            pool[trees.TAKEN, place] = pool[trees.TAKEN, place - 1]
             place -= 1
-        pool[TAKEN, place] = item
+        pool[trees.TAKEN, place] = item
 
 
 @inlined
 def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ahead: int) -> None:
     facts, leaves, marks, pool = tree.facts, tree.leaves, tree.marks, tree.pool
     kept = min(count, number) - 1
-    pool[BORDER, number - 1] = pool[CHILD, count - 1]
+    pool[trees.BORDER, number - 1] = pool[trees.CHILD, count - 1]
     for i in range(count - 1):
-        if i >= kept or pool[BORDER, i] != pool[CHILD, i]:
-            remove(marks, facts[WORDS], BORDERS, pool[CHILD, i])
+        if i >= kept or pool[trees.BORDER, i] != pool[trees.CHILD, i]:
+            remove(marks, facts[trees.WORDS], BORDERS, pool[trees.CHILD, i])
     for i in range(number - 1):
-        if i >= kept or pool[BORDER, i] != pool[CHILD, i]:
-            add(marks, facts[WORDS], BORDERS, pool[BORDER, i])
+        if i >= kept or pool[trees.BORDER, i] != pool[trees.CHILD, i]:
+            add(marks, facts[trees.WORDS], BORDERS, pool[trees.BORDER, i])
     begin = 0
     for i in range(number):
-        slot, end = pool[BORDER, i] >> facts[SHIFT], pool[END, i]
-        leaves[slot, USED], leaves[slot, CELLS] = pool[FILLED, i], end - begin
-        leaves[slot, NUMBER], leaves[slot, PARENT] = pool[TAKEN, i], parent
-        tree.children[links + i] = pool[BORDER, i]
+        slot, end = pool[trees.BORDER, i] >> facts[trees.SHIFT], pool[trees.END, i]
+        leaves[slot, trees.USED], leaves[slot, trees.CELLS] = pool[trees.FILLED, i], end - begin
+        leaves[slot, trees.NUMBER], leaves[slot, trees.PARENT] = pool[trees.TAKEN, i], parent
+        tree.children[links + i] = pool[trees.BORDER, i]
         begin = end + ahead
-    facts[LEAVES] += number - count
+    facts[trees.LEAVES] += number - count
 
 
 @kernel
@@ -368,18 +332,18 @@ def _put_branches(tree: Tree, parent: int, links: int, count: int, number: int, 
     branches, children, pool = tree.branches, tree.children, tree.pool
     below = tree.leaves if level == 1 else branches
     for i in range(count, number):
-        pool[CHILD, i] = new_branch(tree, pool[TAKEN, i])
+        pool[trees.CHILD, i] = trees.new_branch(tree, pool[trees.TAKEN, i])
     for i in range(number, count):
-        drop_branch(tree, pool[CHILD, i])
+        trees.drop_branch(tree, pool[trees.CHILD, i])
     begin = 0
     for i in range(number):
-        page, end = pool[CHILD, i], pool[END, i]
-        move(children, children_of(tree, page), begin, end + 1 - begin)
+        page, end = pool[trees.CHILD, i], pool[trees.END, i]
+        move(children, trees.children_of(tree, page), begin, end + 1 - begin)
         for j in range(begin, end + 1):
-            below[children[j] >> shift_of(tree, level - 1), PARENT] = page
-        pool[BORDER, i] = upper_of(tree, children[end], level - 1)
-        branches[page, USED], branches[page, CELLS] = pool[FILLED, i], end - begin
-        branches[page, NUMBER], branches[page, PARENT] = pool[TAKEN, i], parent
-        branches[page, UPPER] = pool[BORDER, i]
+            below[children[j] >> trees.shift_of(tree, level - 1), trees.PARENT] = page
+        pool[trees.BORDER, i] = trees.upper_of(tree, children[end], level - 1)
+        branches[page, trees.USED], branches[page, trees.CELLS] = pool[trees.FILLED, i], end - begin
+        branches[page, trees.NUMBER], branches[page, trees.PARENT] = pool[trees.TAKEN, i], parent
+        branches[page, trees.UPPER] = pool[trees.BORDER, i]
         children[links + i] = page
         begin = end + 1

@@ -8,38 +8,10 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import uncounted
+from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.balance import balance
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, at_least, remove, stepped
-from keybench.pagemodels.sqlite.tree import (
-    ABOVE,
-    CELLS,
-    KEY,
-    LARGEST,
-    MOST_PAGES,
-    NUMBER,
-    PAGE_BYTES,
-    PAGES,
-    PARENT,
-    ROOM,
-    ROOT,
-    ROW_END,
-    ROWS_IN_LEAVES,
-    SHIFT,
-    UPPER,
-    USED,
-    WORDS,
-    Ints,
-    Tree,
-    cell_bytes,
-    children_of,
-    full,
-    go_on_at,
-    next_place,
-    note,
-    overflow_of,
-    room_for,
-    take_overflow,
-)
+from keybench.pagemodels.sqlite.tree import Ints, Tree
 
 
 @kernel
@@ -51,43 +23,43 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
     """
     tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
-    given, varied, room, first = len(ranks) > 0, len(sizes) > 1, facts[ROOM], facts[WORDS]
+    given, varied, room, first = len(ranks) > 0, len(sizes) > 1, facts[trees.ROOM], facts[trees.WORDS]
     overflows, traced = len(tree.overflow) > 0, len(tree.trace) > 0
-    usual, largest = 2 + max(4, int64(sizes[0])), facts[LARGEST]
+    usual, largest = 2 + max(4, int64(sizes[0])), facts[trees.LARGEST]
     before = leaf = slot = int64(-1)
     for row in range(begin, end):
         key = ranks[row] if given else row
         same = before < key < leaf
         if not same:
             leaf = at_least(marks, first, BORDERS, key)
-            slot = leaf >> facts[SHIFT]
+            slot = leaf >> facts[trees.SHIFT]
         before = key
-        used = leaves[slot, USED] + (2 + max(4, int64(sizes[key])) if varied else usual)
-        if used > room and not (splits and facts[PAGES] < facts[MOST_PAGES] and not full(file)):
-            facts[LARGEST] = largest
+        used = leaves[slot, trees.USED] + (2 + max(4, int64(sizes[key])) if varied else usual)
+        if used > room and not (splits and facts[trees.PAGES] < facts[trees.MOST_PAGES] and not trees.full(file)):
+            facts[trees.LARGEST] = largest
             return row
-        if overflows and not splits and overflow_of(tree, key) > 0:
-            facts[LARGEST] = largest
+        if overflows and not splits and trees.overflow_of(tree, key) > 0:
+            facts[trees.LARGEST] = largest
             return row
         if traced:
-            if not room_for(tree.trace, overflow_of(tree, key)):
-                facts[LARGEST] = largest
+            if not trees.room_for(tree.trace, trees.overflow_of(tree, key)):
+                facts[trees.LARGEST] = largest
                 return row
             if not same or used > room or overflows:
                 _open_record(tree, slot)
         if overflows:
-            take_overflow(tree, file, key)
+            trees.take_overflow(tree, file, key)
         add(marks, first, ARRIVED, key)
-        leaves[slot, USED] = used
-        leaves[slot, CELLS] += 1
+        leaves[slot, trees.USED] = used
+        leaves[slot, trees.CELLS] += 1
         if used > room:
-            facts[ABOVE], facts[KEY] = key > largest, key
+            facts[trees.ABOVE], facts[trees.KEY] = key > largest, key
             balance(tree, file, leaf, int64(0))
             leaf = int64(-1)
         if traced:
-            note(tree.trace, int64(ROW_END))
+            trees.note(tree.trace, int64(trees.ROW_END))
         largest = max(largest, key)
-    facts[LARGEST] = largest
+    facts[trees.LARGEST] = largest
     return end
 
 
@@ -95,14 +67,14 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
 def _open_record(tree: Tree, slot: int) -> None:
     """Begins a row's record: the pages from its leaf to the root."""
     leaves, branches, trace = tree.leaves, tree.branches, tree.trace
-    at, page = next_place(trace), int64(leaves[slot, PARENT])
-    trace[at] = leaves[slot, NUMBER]
+    at, page = trees.next_place(trace), int64(leaves[slot, trees.PARENT])
+    trace[at] = leaves[slot, trees.NUMBER]
     while page >= 0:
         at += 1
-        trace[at] = branches[page, NUMBER]
-        page = int64(branches[page, PARENT])
-    trace[at + 1] = ROOT
-    go_on_at(trace, at + 2)
+        trace[at] = branches[page, trees.NUMBER]
+        page = int64(branches[page, trees.PARENT])
+    trace[at + 1] = trees.ROOT
+    trees.go_on_at(trace, at + 2)
 
 
 @kernel
@@ -127,7 +99,7 @@ def load_beside(
         until = min(ahead + 1, end)
         if begin < until:
             begin = load(index, file, ranks, begin, until, True)
-        if begin < until or table.facts[PAGES] >= table.facts[MOST_PAGES] or full(file):
+        if begin < until or table.facts[trees.PAGES] >= table.facts[trees.MOST_PAGES] or trees.full(file):
             return begin, reached
         if ahead < end:
             reached = load(table, file, rows, ahead, ahead + 1, True)
@@ -144,9 +116,9 @@ def erase(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int
     """
     tree = uncounted(tree)
     facts = tree.facts
-    facts[KEY] = -1
+    facts[trees.KEY] = -1
     for row in range(begin, end):
-        if facts[PAGES] >= facts[MOST_PAGES] or full(file):
+        if facts[trees.PAGES] >= facts[trees.MOST_PAGES] or trees.full(file):
             return row
         _erase_row(tree, file, ranks[row])
     return end
@@ -160,9 +132,13 @@ def erase_beside(
     sqlite3GenerateRowDelete). `rows` are the ranks of rows in the table."""
     table, index = uncounted(table), uncounted(index)
     of_table, of_index = table.facts, index.facts
-    of_table[KEY] = of_index[KEY] = -1
+    of_table[trees.KEY] = of_index[trees.KEY] = -1
     for row in range(begin, end):
-        if of_table[PAGES] >= of_table[MOST_PAGES] or of_index[PAGES] >= of_index[MOST_PAGES] or full(file):
+        if (
+            of_table[trees.PAGES] >= of_table[trees.MOST_PAGES]
+            or of_index[trees.PAGES] >= of_index[trees.MOST_PAGES]
+            or trees.full(file)
+        ):
             return row
         _erase_row(table, file, rows[row])
         _erase_row(index, file, ranks[row])
@@ -172,16 +148,16 @@ def erase_beside(
 @inlined
 def _erase_row(tree: Tree, file: Ints, key: int) -> None:
     marks, leaves, facts = tree.marks, tree.leaves, tree.facts
-    leaf = at_least(marks, facts[WORDS], BORDERS, key)
-    if leaf == key and not facts[ROWS_IN_LEAVES]:
+    leaf = at_least(marks, facts[trees.WORDS], BORDERS, key)
+    if leaf == key and not facts[trees.ROWS_IN_LEAVES]:
         _erase_divider(tree, file, key)
         return
-    remove(marks, facts[WORDS], ARRIVED, key)
-    slot = leaf >> facts[SHIFT]
-    used = leaves[slot, USED] - cell_bytes(tree, key, 0)
-    leaves[slot, USED] = used
-    leaves[slot, CELLS] -= 1
-    if used <= facts[ROOM] - 2 * facts[PAGE_BYTES] // 3 and leaves[slot, PARENT] >= 0:
+    remove(marks, facts[trees.WORDS], ARRIVED, key)
+    slot = leaf >> facts[trees.SHIFT]
+    used = leaves[slot, trees.USED] - trees.cell_bytes(tree, key, 0)
+    leaves[slot, trees.USED] = used
+    leaves[slot, trees.CELLS] -= 1
+    if used <= facts[trees.ROOM] - 2 * facts[trees.PAGE_BYTES] // 3 and leaves[slot, trees.PARENT] >= 0:
         _balance(tree, file, leaf, 0)
 
 
@@ -192,24 +168,24 @@ def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
     The leaf is balanced first. If that does not reach the divider's page, this page is balanced too.
     """
     marks, leaves, branches, facts = tree.marks, tree.leaves, tree.branches, tree.facts
-    before = stepped(marks, facts[WORDS], ARRIVED, key, -1)
-    remove(marks, facts[WORDS], ARRIVED, key)
-    remove(marks, facts[WORDS], BORDERS, key)
-    add(marks, facts[WORDS], BORDERS, before)
-    old, slot = key >> facts[SHIFT], before >> facts[SHIFT]
-    leaves[slot, USED] = leaves[old, USED] - cell_bytes(tree, before, 0)
-    leaves[slot, CELLS] = leaves[old, CELLS] - 1
-    leaves[slot, NUMBER], leaves[slot, PARENT] = leaves[old, NUMBER], leaves[old, PARENT]
-    page, level = int64(leaves[slot, PARENT]), 1
-    place = children_of(tree, page)
+    before = stepped(marks, facts[trees.WORDS], ARRIVED, key, -1)
+    remove(marks, facts[trees.WORDS], ARRIVED, key)
+    remove(marks, facts[trees.WORDS], BORDERS, key)
+    add(marks, facts[trees.WORDS], BORDERS, before)
+    old, slot = key >> facts[trees.SHIFT], before >> facts[trees.SHIFT]
+    leaves[slot, trees.USED] = leaves[old, trees.USED] - trees.cell_bytes(tree, before, 0)
+    leaves[slot, trees.CELLS] = leaves[old, trees.CELLS] - 1
+    leaves[slot, trees.NUMBER], leaves[slot, trees.PARENT] = leaves[old, trees.NUMBER], leaves[old, trees.PARENT]
+    page, level = int64(leaves[slot, trees.PARENT]), 1
+    place = trees.children_of(tree, page)
     while tree.children[place] != key:
         place += 1
     tree.children[place] = before
-    while branches[page, UPPER] == key:
-        branches[page, UPPER] = before
-        page = int64(branches[page, PARENT])
+    while branches[page, trees.UPPER] == key:
+        branches[page, trees.UPPER] = before
+        page = int64(branches[page, trees.PARENT])
         level += 1
-    branches[page, USED] += cell_bytes(tree, before, 1) - cell_bytes(tree, key, 1)
+    branches[page, trees.USED] += trees.cell_bytes(tree, before, 1) - trees.cell_bytes(tree, key, 1)
     if _balance(tree, file, before, 0) < level:
         _balance(tree, file, page, level)
 

@@ -18,22 +18,7 @@ from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, Marks, add, holds
 from keybench.pagemodels.sqlite.load import erase, erase_beside, load, load_beside
 from keybench.pagemodels.sqlite.records import require_fill
-from keybench.pagemodels.sqlite.tree import (
-    BULK,
-    CELLS,
-    LARGEST,
-    NUMBER,
-    PARENT,
-    ROWS_IN_LEAVES,
-    UPPER,
-    USED,
-    WORDS,
-    Ints,
-    Tree,
-    chain,
-    lengthen,
-    new_file,
-)
+from keybench.pagemodels.sqlite.tree import Ints, Tree
 
 Integers = NDArray[np.int64]
 Ranks = NDArray[np.int64]
@@ -58,9 +43,9 @@ def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, bor
         raise UsageError("leaves of this b-tree have fewer rows than SQLite leaves there: VACUUM it first.")
     bytes_before = np.append(0, np.cumsum(_leaf_bytes(tree, present)))
     starts = np.append(0, ends[:-1])
-    tree.leaves[slots, USED] = bytes_before[starts + level.entries] - bytes_before[starts]
-    tree.leaves[slots, CELLS], tree.leaves[slots, NUMBER] = level.entries, level.numbers
-    tree.leaves[slots, PARENT] = -1
+    tree.leaves[slots, trees.USED] = bytes_before[starts + level.entries] - bytes_before[starts]
+    tree.leaves[slots, trees.CELLS], tree.leaves[slots, trees.NUMBER] = level.entries, level.numbers
+    tree.leaves[slots, trees.PARENT] = -1
     _mark(tree.marks, int(facts[trees.WORDS]), ARRIVED, present)
     _mark(tree.marks, int(facts[trees.WORDS]), BORDERS, uppers)
     facts[trees.LEAVES], facts[trees.LARGEST] = n, present.max(initial=-1)
@@ -83,10 +68,10 @@ def _add_branches(tree: Tree, pages: ServerPages, uppers: Integers, slots: Integ
             page, end = trees.new_branch(tree, number), begin + count
             place = trees.children_of(tree, page)
             tree.children[place : place + count] = children[begin:end]
-            tree.branches[page, USED] = _divider_bytes(tree, uppers[begin : end - 1]).sum()
-            tree.branches[page, CELLS], tree.branches[page, UPPER] = count - 1, uppers[end - 1]
-            tree.branches[page, PARENT] = -1
-            below[places[begin:end], PARENT] = page
+            tree.branches[page, trees.USED] = _divider_bytes(tree, uppers[begin : end - 1]).sum()
+            tree.branches[page, trees.CELLS], tree.branches[page, trees.UPPER] = count - 1, uppers[end - 1]
+            tree.branches[page, trees.PARENT] = -1
+            below[places[begin:end], trees.PARENT] = page
             made[i], begin = page, end
         uppers = uppers[np.cumsum(level.entries) - 1]
         children, places, below = made, made, tree.branches
@@ -123,7 +108,7 @@ class SqliteStats(PageStats):
 def noted(tree: Tree, rows: int) -> Checkpoint:
     """The leaf level as it is, with so many rows in the b-tree."""
     facts = tree.facts
-    used = int(tree.leaves[chain(tree), USED].sum(dtype=np.int64))
+    used = int(tree.leaves[trees.chain(tree), trees.USED].sum(dtype=np.int64))
     kinds = (int(facts[kind]) for kind in (trees.LEAVES, trees.APPENDS, trees.EDGES, trees.INTERIORS))
     leaves, appends, edges, interiors = kinds
     return Checkpoint(rows, leaves, appends, edges, interiors, 100 * used / (leaves * int(facts[trees.ROOM])))
@@ -135,11 +120,11 @@ def stats(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_others: 
     `among_others`: whether another table takes pages in between, so that page numbers are not known but their order. A
     parent table does; how many pages at a time depends on the size of transactions.
     """
-    leaves = tree.leaves[chain(tree)].astype(np.int64)
+    leaves = tree.leaves[trees.chain(tree)].astype(np.int64)
     return SqliteStats.from_chain(
         points[-1],
-        leaves[:, NUMBER].copy(),
-        leaves[:, CELLS].copy(),
+        leaves[:, trees.NUMBER].copy(),
+        leaves[:, trees.CELLS].copy(),
         among_others=among_others,
         branch_pages=int(tree.facts[trees.BRANCHES]),
         checkpoints=tuple(points[:-1]),
@@ -177,7 +162,7 @@ class State:
         if bool((chosen(ranks, self._keys) & ~self._present()).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
         self._erase(ranks)
-        self._tree.facts[LARGEST] = np.flatnonzero(self._present()).max(initial=-1)
+        self._tree.facts[trees.LARGEST] = np.flatnonzero(self._present()).max(initial=-1)
 
     def clean(self) -> None:
         """Nothing: SQLite leaves nothing to clean up later."""
@@ -189,12 +174,12 @@ class State:
 
     def _present(self) -> NDArray[np.bool_]:
         """(keys,): whether each key is there."""
-        first = 2 * int(self._tree.facts[WORDS]) + ARRIVED
+        first = 2 * int(self._tree.facts[trees.WORDS]) + ARRIVED
         words = np.ascontiguousarray(self._tree.marks[first::2])
         return np.unpackbits(words.view(np.uint8), count=self._keys, bitorder="little").view(np.bool_)
 
     def _begun(self) -> tuple[Tree, Ints]:
-        tree, file = self._empty(), new_file(self._page_bytes)
+        tree, file = self._empty(), trees.new_file(self._page_bytes)
         trees.start(tree, file)
         return tree, file
 
@@ -208,9 +193,9 @@ class State:
     def _fill(self, ranks: Ranks) -> None:
         """Builds the b-tree of sorted ranks into its empty root."""
         facts = self._tree.facts
-        facts[BULK] = not facts[ROWS_IN_LEAVES]
+        facts[trees.BULK] = not facts[trees.ROWS_IN_LEAVES]
         self._each(lambda begin, end: load(self._tree, self._file, ranks, begin, end, True), len(ranks))
-        facts[BULK], self._tree.plans[:] = 0, 0
+        facts[trees.BULK], self._tree.plans[:] = 0, 0
 
     def _load(self, ranks: Ranks) -> None:
         self._each(lambda begin, end: load(self._tree, self._file, ranks, begin, end, True), len(ranks))
@@ -225,7 +210,7 @@ class State:
             self._grow()
 
     def _grow(self) -> None:
-        lengthen(self._file)
+        trees.lengthen(self._file)
         trees.grow(self._tree)
 
 
@@ -234,7 +219,7 @@ class TreeState(State):
 
     def begin(self, ranks: Ranks, pages: ServerPages, borders: Ranks | None = None) -> None:
         """Replaces the b-tree by one with these pages (`contract.BeginsFromPages`)."""
-        tree, file = self._empty(), new_file(self._page_bytes)
+        tree, file = self._empty(), trees.new_file(self._page_bytes)
         tree.facts[_SPLITS] = self._tree.facts[_SPLITS]
         fill_tree(tree, file, np.flatnonzero(chosen(ranks, self._keys)), pages, borders)
         self._tree, self._file = tree, file
@@ -280,7 +265,7 @@ class IndexedState(State):
         self._replace(np.flatnonzero(there), fill)
 
     def _begun(self) -> tuple[Tree, Ints]:
-        self._table, tree, file = self._empty_table(), self._empty(), new_file(self._page_bytes)
+        self._table, tree, file = self._empty_table(), self._empty(), trees.new_file(self._page_bytes)
         for each in (self._table, tree):
             trees.start(each, file)
         return tree, file
@@ -291,7 +276,7 @@ class IndexedState(State):
         super()._fill(ranks)
 
     def _load(self, ranks: Ranks) -> None:
-        rows, begin, reached = self._number(ranks, int(self._table.facts[LARGEST]) + 1), 0, 0
+        rows, begin, reached = self._number(ranks, int(self._table.facts[trees.LARGEST]) + 1), 0, 0
         while True:
             begin, reached = load_beside(self._table, self._tree, self._file, rows, ranks, begin, len(rows), reached)
             if begin == reached == len(rows):
@@ -301,11 +286,11 @@ class IndexedState(State):
     def _erase(self, ranks: Ranks) -> None:
         rows, table = self._numbers[ranks], self._table
         self._each(lambda begin, end: erase_beside(table, self._tree, self._file, rows, ranks, begin, end), len(rows))
-        words = np.flatnonzero(table.marks[2 * int(table.facts[WORDS]) + ARRIVED :: 2])
+        words = np.flatnonzero(table.marks[2 * int(table.facts[trees.WORDS]) + ARRIVED :: 2])
         last = 64 * int(words.max(initial=-1)) + 63
-        while last >= 0 and not holds(table.marks, int(table.facts[WORDS]), ARRIVED, last):
+        while last >= 0 and not holds(table.marks, int(table.facts[trees.WORDS]), ARRIVED, last):
             last -= 1
-        table.facts[LARGEST] = last
+        table.facts[trees.LARGEST] = last
 
     def _number(self, ranks: Ranks, first: int) -> Ranks:
         """Gives keys their places in the table, from `first` on, and their sizes."""

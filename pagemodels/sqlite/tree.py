@@ -208,7 +208,7 @@ class Tree(NamedTuple):
     """int32 (2, …, 9): by kind of page and number of cells of the usual size, how they are distributed: over how many
     pages (0: not known yet), and the cell before which each page ends."""
     trace: Ints
-    """int32: the pages that each row touches (`trace.py`); (0,) if nobody asks."""
+    """int32: the pages that each row touches (below); (0,) if nobody asks."""
 
 
 def new(

@@ -14,15 +14,9 @@ from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Serve
 from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
 from keybench.pagemodels.innodb.branch_memory import start
 from keybench.pagemodels.innodb.cost import cache
-from keybench.pagemodels.innodb.cost.cache import (
-    BRANCH,
-    FIRST_LEAF,
-    LEAF,
-    OTHER,
-)
 from keybench.pagemodels.innodb.cost.load import FIELDS, PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, replay
-from keybench.pagemodels.innodb.leaf_memory import DOWN, MOVED, NEIGHBOUR, ROW, UP, WHAT, LeafPages
-from keybench.pagemodels.innodb.leaf_splits import events_of, load
+from keybench.pagemodels.innodb.leaf_memory import DOWN, MOVED, NEIGHBOUR, ROW, UP, WHAT, LeafPages, events_of
+from keybench.pagemodels.innodb.leaf_splits import load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
 from keybench.pagemodels.innodb.records import PAGE_HEADER, key_bytes
@@ -190,7 +184,7 @@ class _Simulated:
         )
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
         self._share, self._restart = share, rows.restart or 0
-        cache.create(self._pool, int(self._pool.state[FIRST_LEAF]))
+        cache.create(self._pool, int(self._pool.state[cache.FIRST_LEAF]))
 
     def run(self) -> tuple[Pages, Pages]:
         """Pages read and pages written."""
@@ -204,7 +198,7 @@ class _Simulated:
         others = self._plan.undo_pages > 0
         zero = np.zeros(parts, np.int64)
         read, wrote = (
-            Pages(of[:, LEAF], of[:, BRANCH], zero, of[:, OTHER] if others else None)
+            Pages(of[:, cache.LEAF], of[:, cache.BRANCH], zero, of[:, cache.OTHER] if others else None)
             for of in (self._reads[:parts], written)
         )
         return read, wrote

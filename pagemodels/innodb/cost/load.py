@@ -16,23 +16,8 @@ from numpy.typing import NDArray
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs.touches import part_of
 from keybench.pagemodels.innodb.branch_memory import PAGES, BranchTree, find_way
-from keybench.pagemodels.innodb.cost.cache import (
-    BRANCH,
-    FIRST_BRANCH,
-    FIRST_LEAF,
-    LEAF,
-    NOW,
-    OTHER,
-    WRITTEN,
-    BufferPool,
-    at_rest,
-    clean,
-    cleaner_at_rest,
-    create,
-    drop,
-    touch,
-    use,
-)
+from keybench.pagemodels.innodb.cost import cache
+from keybench.pagemodels.innodb.cost.cache import BufferPool
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
 from keybench.pagemodels.innodb.leaf_memory import OTHER as NEW
 from keybench.pagemodels.innodb.node_pointers import follow
@@ -88,7 +73,11 @@ def _new_in_file(pool: BufferPool, plan: Plan, file: int) -> int:
     """Uses the pages of a file that know of a new one."""
     if plan.undo_pages == 0:
         return 0
-    return use(pool, file + _MAP, True) + use(pool, file + _SEGMENTS, True) + use(pool, file + _BITMAP, False)
+    return (
+        cache.use(pool, file + _MAP, True)
+        + cache.use(pool, file + _SEGMENTS, True)
+        + cache.use(pool, file + _BITMAP, False)
+    )
 
 
 @kernel
@@ -108,50 +97,50 @@ def _new_undo_page(plan: Plan, transaction: int, number: int) -> int:
 @kernel
 def _begin_undo_page(pool: BufferPool, plan: Plan, transaction: int, number: int) -> int:
     """A transaction's next undo page. Returns pages read."""
-    reads = use(pool, _HEADERS + transaction % SEGMENTS, number == 0)
+    reads = cache.use(pool, _HEADERS + transaction % SEGMENTS, number == 0)
     if plan.undo_pages == 1 and transaction >= SEGMENTS:  # the segment's own is used again (TRX_UNDO_CACHED)
         plan.undo[transaction, 0] = plan.undo[transaction - SEGMENTS, 0]
-        return reads + use(pool, int(plan.undo[transaction, 0]), True)
+        return reads + cache.use(pool, int(plan.undo[transaction, 0]), True)
     reads += _new_in_file(pool, plan, _SYSTEM)
-    create(pool, _new_undo_page(plan, transaction, number))
+    cache.create(pool, _new_undo_page(plan, transaction, number))
     return reads
 
 
 @kernel
 def _commit(pool: BufferPool, plan: Plan, transaction: int) -> int:
     """Adds a transaction to the history: to a list that links it with the segment's last one (flst_add_first)."""
-    reads = use(pool, _HEADERS + transaction % SEGMENTS, True)
+    reads = cache.use(pool, _HEADERS + transaction % SEGMENTS, True)
     if transaction - SEGMENTS >= plan.state[PURGED]:
-        reads += use(pool, int(plan.undo[transaction - SEGMENTS, 0]), True)
-    return reads + use(pool, int(plan.undo[transaction, 0]), True)
+        reads += cache.use(pool, int(plan.undo[transaction - SEGMENTS, 0]), True)
+    return reads + cache.use(pool, int(plan.undo[transaction, 0]), True)
 
 
 @kernel
 def _purge(pool: BufferPool, plan: Plan) -> int:
     """Reads the undo logs of what was committed, and frees them. It works while rows go on: that takes no time."""
-    now, reads, state = pool.state[NOW], 0, plan.state
+    now, reads, state = pool.state[cache.NOW], 0, plan.state
     for transaction in range(state[PURGED], state[COMMITTED]):
         header = _HEADERS + transaction % SEGMENTS
-        reads += use(pool, header, False)
+        reads += cache.use(pool, header, False)
         for number in range(plan.undo_pages):
-            reads += use(pool, int(plan.undo[transaction, number]), False)
+            reads += cache.use(pool, int(plan.undo[transaction, number]), False)
     for sweep in range(_SWEEPS):
         for segment in range(SEGMENTS):
-            reads += use(pool, _HEADERS + segment, False)
+            reads += cache.use(pool, _HEADERS + segment, False)
         if sweep:
             continue
         for transaction in range(state[PURGED], state[COMMITTED]):
-            reads += use(pool, _HEADERS + transaction % SEGMENTS, True)
-            reads += use(pool, int(plan.undo[transaction, 0]), True)
-            reads += use(pool, _SYSTEM + _MAP, True)
-            reads += use(pool, _SYSTEM + _SEGMENTS, True)
+            reads += cache.use(pool, _HEADERS + transaction % SEGMENTS, True)
+            reads += cache.use(pool, int(plan.undo[transaction, 0]), True)
+            reads += cache.use(pool, _SYSTEM + _MAP, True)
+            reads += cache.use(pool, _SYSTEM + _SEGMENTS, True)
             for number in range(plan.undo_pages if plan.undo_pages > 1 else 0):
                 page = int(plan.undo[transaction, number])
-                drop(pool, page)
+                cache.drop(pool, page)
                 plan.unused[state[UNUSED]] = page
                 state[UNUSED] += 1
     state[PURGED] = state[COMMITTED]
-    pool.state[NOW] = now
+    pool.state[cache.NOW] = now
     state[PURGE_AT] = now + SECOND
     return reads
 
@@ -161,15 +150,15 @@ def _make_room(pool: BufferPool, plan: Plan, event: Integers, reads: Integers) -
     """Uses the leaves that a full one concerns, and makes a new one."""
     left, right, full, new, what = plan.left, plan.right, event[FULL], event[NEW], event[WHAT]
     neighbours = left[full], right[full]
-    reads[LEAF] += use(pool, pool.state[FIRST_LEAF] + full, what != NEIGHBOUR)
+    reads[cache.LEAF] += cache.use(pool, pool.state[cache.FIRST_LEAF] + full, what != NEIGHBOUR)
     if neighbours[0] >= 0:
-        reads[LEAF] += use(pool, pool.state[FIRST_LEAF] + neighbours[0], what == DOWN)
+        reads[cache.LEAF] += cache.use(pool, pool.state[cache.FIRST_LEAF] + neighbours[0], what == DOWN)
     if neighbours[1] >= 0:
-        reads[LEAF] += use(pool, pool.state[FIRST_LEAF] + neighbours[1], what != DOWN)
+        reads[cache.LEAF] += cache.use(pool, pool.state[cache.FIRST_LEAF] + neighbours[1], what != DOWN)
     if what == NEIGHBOUR:
         return
-    reads[OTHER] += _new_in_file(pool, plan, _TABLE)
-    create(pool, pool.state[FIRST_LEAF] + new)
+    reads[cache.OTHER] += _new_in_file(pool, plan, _TABLE)
+    cache.create(pool, pool.state[cache.FIRST_LEAF] + new)
     before, after = (neighbours[0], full) if what == DOWN else (full, neighbours[1])
     left[new], right[new] = before, after
     if before >= 0:
@@ -184,19 +173,19 @@ def _make_branches(pool: BufferPool, plan: Plan, made: int, pages: int) -> int:
     reads = 0
     for page in range(made, pages):
         reads += _new_in_file(pool, plan, _TABLE)
-        create(pool, pool.state[FIRST_BRANCH] + page)
+        cache.create(pool, pool.state[cache.FIRST_BRANCH] + page)
     return reads
 
 
 @inlined
 def _rest(pool: BufferPool, plan: Plan, way: Integers, height: int, leaf: int, undo: int) -> int:
     """After how many more rows like the last one anything may happen but that time passes."""
-    until = min(cleaner_at_rest(pool), at_rest(pool, pool.state[FIRST_LEAF] + leaf, True))
+    until = min(cache.cleaner_at_rest(pool), cache.at_rest(pool, pool.state[cache.FIRST_LEAF] + leaf, True))
     for level in range(height):
-        until = min(until, at_rest(pool, pool.state[FIRST_BRANCH] + way[level], False))
+        until = min(until, cache.at_rest(pool, pool.state[cache.FIRST_BRANCH] + way[level], False))
     if plan.undo_pages > 0:
-        until = min(until, plan.state[PURGE_AT], at_rest(pool, undo, True))
-    return int((until - pool.state[NOW] - 1) // plan.row_time)
+        until = min(until, plan.state[PURGE_AT], cache.at_rest(pool, undo, True))
+    return int((until - pool.state[cache.NOW] - 1) // plan.row_time)
 
 
 @kernel
@@ -222,7 +211,7 @@ def advance(
     pool, plan, tree = uncounted(pool), uncounted(plan), uncounted(tree)
     state, ranks, row, n = plan.state, plan.ranks, plan.state[ROWS], len(plan.ranks)
     part, logs = part_of(parts, row), plan.undo_pages > 0
-    begin_leaf, begin_branch = pool.state[FIRST_LEAF], pool.state[FIRST_BRANCH]
+    begin_leaf, begin_branch = pool.state[cache.FIRST_LEAF], pool.state[cache.FIRST_BRANCH]
     transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx
     number = -(-place * plan.undo_pages // plan.rows_per_tx)  # undo pages that the transaction has begun
     until = number * plan.rows_per_tx // plan.undo_pages if logs else plan.rows_per_tx
@@ -234,38 +223,38 @@ def advance(
         if not low <= key < high:
             height, low, high = find_way(tree, key, way)
         for level in range(height):
-            reads[part, BRANCH] += touch(pool, begin_branch + way[level], False)
+            reads[part, cache.BRANCH] += cache.touch(pool, begin_branch + way[level], False)
         if leaf < 0:
             while event < len(events) and events[event, ROW] == row:
                 _make_room(pool, plan, events[event], reads[part])
                 event += 1
             if height:
-                reads[part, BRANCH] += use(pool, begin_branch + way[height - 1], True)
+                reads[part, cache.BRANCH] += cache.use(pool, begin_branch + way[height - 1], True)
         else:
-            reads[part, LEAF] += touch(pool, begin_leaf + leaf, True)
-        pool.state[NOW] += plan.row_time
-        clean(pool)
+            reads[part, cache.LEAF] += cache.touch(pool, begin_leaf + leaf, True)
+        pool.state[cache.NOW] += plan.row_time
+        cache.clean(pool)
         row += 1
         place += 1
         if logs:
             if place - 1 == until:
-                reads[part, OTHER] += _begin_undo_page(pool, plan, transaction, number)
+                reads[part, cache.OTHER] += _begin_undo_page(pool, plan, transaction, number)
                 undo = int64(plan.undo[transaction, number])
                 number += 1
                 until = number * plan.rows_per_tx // plan.undo_pages
             else:
-                reads[part, OTHER] += touch(pool, undo, True)
+                reads[part, cache.OTHER] += cache.touch(pool, undo, True)
             if place == plan.rows_per_tx or row == n:
-                reads[part, OTHER] += _commit(pool, plan, transaction)
+                reads[part, cache.OTHER] += _commit(pool, plan, transaction)
                 state[COMMITTED] += 1
                 transaction += 1
                 place = number = until = 0
-            if pool.state[NOW] >= state[PURGE_AT]:
-                reads[part, OTHER] += _purge(pool, plan)
+            if pool.state[cache.NOW] >= state[PURGE_AT]:
+                reads[part, cache.OTHER] += _purge(pool, plan)
         elif place == plan.rows_per_tx:
             place = 0
         while part < len(parts) and row == parts[part]:
-            written[part] = pool.state[WRITTEN:]
+            written[part] = pool.state[cache.WRITTEN :]
             part += 1
         if leaf >= 0 and place > 0 and row + 1 < stop and at[row - begin] == leaf and at[row + 1 - begin] == leaf:
             most = min(stop, parts[part] - 1, n - 1, row + min(until, plan.rows_per_tx - 1) - place)
@@ -273,7 +262,7 @@ def advance(
             while end < most and at[end - begin] == leaf and low <= ranks[end] + 1 < high:
                 end += 1
             alike = max(0, min(end - row, _rest(pool, plan, way, height, leaf, undo)))
-            pool.state[NOW] += alike * plan.row_time
+            pool.state[cache.NOW] += alike * plan.row_time
             row += alike
             place += alike
     state[ROWS] = stop
@@ -305,7 +294,7 @@ def replay(
         if state[_FOLLOWED] < last:
             return False
         part, first = part_of(parts, state[ROWS]), state[_EVENTS]
-        reads[part, OTHER] += _make_branches(pool, plan, state[_BRANCHES], tree.facts[PAGES])
+        reads[part, cache.OTHER] += _make_branches(pool, plan, state[_BRANCHES], tree.facts[PAGES])
         state[_BRANCHES], state[_EVENTS] = tree.facts[PAGES], last
         advance(pool, plan, tree, events, first, at, begin, stop, parts, reads, written)
     return True

@@ -14,49 +14,8 @@ from keybench.pagemodels.costs.touches import NONE, leaves_touched, part_of
 from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.memory import prefetch, uncounted
 from keybench.pagemodels.postgresql.cost import cache, log
-from keybench.pagemodels.postgresql.cost.cache import (
-    BRANCH,
-    CALM,
-    FLUSHED,
-    INSERTED,
-    LEAF,
-    MOST,
-    NOWHERE,
-    SharedBuffers,
-    at_most,
-    bring,
-    bring_here,
-    clear,
-    use,
-    use_again,
-    use_buffer,
-)
-from keybench.pagemodels.postgresql.cost.log import (
-    BEGUN,
-    BYTES,
-    CHECKPOINTS,
-    COMMIT,
-    FIELDS,
-    FIRST_LEAF,
-    IMAGE_BYTES,
-    IMAGES,
-    INSERT,
-    READ,
-    WRITTEN,
-    Checkpoints,
-    Counts,
-    LogSizes,
-    append,
-    due,
-    finish,
-    go_on,
-    image_of,
-    is_due,
-    leaf_image,
-    note,
-    whole,
-)
-from keybench.pagemodels.postgresql.cost.log import begin as begin_checkpoint
+from keybench.pagemodels.postgresql.cost.cache import SharedBuffers
+from keybench.pagemodels.postgresql.cost.log import Checkpoints, Counts, LogSizes
 from keybench.pagemodels.postgresql.cost.pages import (
     LAST,
     MADE,
@@ -86,17 +45,17 @@ which the server is restarted, or −1; rows after which the log is written even
 @kernel
 def begin(pool: SharedBuffers) -> None:
     """The root as an empty leaf."""
-    bring(pool, 0)
-    note(pool, 0, append(pool, FIRST_LEAF))
+    cache.bring(pool, 0)
+    log.note(pool, 0, log.append(pool, log.FIRST_LEAF))
 
 
 @kernel
 def _restart(pool: SharedBuffers, checkpoints: Checkpoints, backends: Backends) -> None:
     """Empties the cache after a last checkpoint."""
-    finish(checkpoints, pool)
-    begin_checkpoint(checkpoints, pool)
-    finish(checkpoints, pool)
-    clear(pool)
+    log.finish(checkpoints, pool)
+    log.begin(checkpoints, pool)
+    log.finish(checkpoints, pool)
+    cache.clear(pool)
     backends.heap[:] = NONE
     backends.leaf[:] = NONE
 
@@ -120,13 +79,15 @@ def _split(load: LoadState, row: int, goes_to: int, writer: int) -> None:
     leaves, branches = index.leaves, index.branches
     leaf = leaves.origins[leaves.made[leaves.state[MADE]]]
     if backends.leaf[writer] != NONE:
-        counts[READ + LEAF] += use(pool, backends.leaf[writer])
+        counts[log.READ + cache.LEAF] += cache.use(pool, backends.leaf[writer])
         backends.leaf[writer] = NONE
     if _is_deep(branches, row):
         if _is_tall(branches, row):
-            counts[READ + BRANCH] += use(pool, index.root)
-        counts[READ + BRANCH] += use(pool, index.first_branch + traced(branches, index.parents[leaf], row))
-    counts[READ + LEAF] += use(pool, leaf)
+            counts[log.READ + cache.BRANCH] += cache.use(pool, index.root)
+        counts[log.READ + cache.BRANCH] += cache.use(
+            pool, index.first_branch + traced(branches, index.parents[leaf], row)
+        )
+    counts[log.READ + cache.LEAF] += cache.use(pool, leaf)
     split_leaf(load, goes_to, row)
 
 
@@ -146,22 +107,24 @@ def _repeat(load: LoadState, sent: RowChunk, size: int, row: int, until: int, le
     their way to the leaf, or −1."""
     pool, at, writers = load.pool, sent.at, sent.writers
     writer = writers[row - 1 - sent.first]
-    if (branch != NONE and pool.buffers[branch] == NOWHERE) or (root != NONE and pool.buffers[root] == NOWHERE):
+    if (branch != NONE and pool.buffers[branch] == cache.NOWHERE) or (
+        root != NONE and pool.buffers[root] == cache.NOWHERE
+    ):
         return int64(0)
     step, n = int64((size + 7) & ~7), int64(0)
-    most = min(until - row, (due(load.checkpoints, pool) - pool.state[INSERTED] + step - 1) // step)
+    most = min(until - row, (log.due(load.checkpoints, pool) - pool.state[cache.INSERTED] + step - 1) // step)
     while n < most and at[row + n - sent.first] == leaf and writers[row + n - sent.first] == writer:
         n += 1
     if n == 0:
         return n
-    inserted = pool.state[INSERTED] + step * n
+    inserted = pool.state[cache.INSERTED] + step * n
     if root != NONE:
-        use_again(pool, root, n)
+        cache.use_again(pool, root, n)
     if branch != NONE:
-        use_again(pool, branch, n)
-    use_again(pool, leaf, n)
+        cache.use_again(pool, branch, n)
+    cache.use_again(pool, leaf, n)
     load.tree.leaves.entries[leaf] += n
-    pool.changed[leaf] = pool.state[INSERTED] = inserted
+    pool.changed[leaf] = pool.state[cache.INSERTED] = inserted
     return n
 
 
@@ -173,7 +136,7 @@ def _fill(load: LoadState, sent: RowChunk, row: int, until: int, writer: int) ->
     leaves, branches, sizes = index.leaves, index.branches, load.sizes
     first, at, writers = sent
     deep, tall, last = _is_deep(branches, row), _is_tall(branches, row), int64(leaves.state[LAST])
-    before, size, state, made = int64(backends.leaf[writer]), INSERT + sizes.entry, pool.state, branches.state[MADE]
+    before, size, state, made = int64(backends.leaf[writer]), log.INSERT + sizes.entry, pool.state, branches.state[MADE]
     while True:
         if row + _AHEAD < until:
             ahead = at[row + _AHEAD - first]
@@ -182,13 +145,13 @@ def _fill(load: LoadState, sent: RowChunk, row: int, until: int, writer: int) ->
             if deep:
                 prefetch(index.ways, ahead)
         leaf = int64(at[row - first])
-        buffer, calm = pool.buffers[leaf], state[CALM]
+        buffer, calm = pool.buffers[leaf], state[cache.CALM]
         if (
-            buffer != NOWHERE
+            buffer != cache.NOWHERE
             and pool.calm[buffer] == calm
-            and (before == NONE or (pool.buffers[before] != NOWHERE and pool.calm[pool.buffers[before]] == calm))
+            and (before == NONE or (pool.buffers[before] != cache.NOWHERE and pool.calm[pool.buffers[before]] == calm))
         ):  # as long as that is so, nothing but the log grows
-            inserted, limit = state[INSERTED], due(checkpoints, pool)
+            inserted, limit = state[cache.INSERTED], log.due(checkpoints, pool)
             while True:
                 inserted += (size + 7) & ~7
                 pool.changed[leaf] = inserted
@@ -199,9 +162,9 @@ def _fill(load: LoadState, sent: RowChunk, row: int, until: int, writer: int) ->
                     break
                 leaf = int64(at[row - first])
                 buffer = pool.buffers[leaf]
-                if buffer == NOWHERE or pool.calm[buffer] != calm:
+                if buffer == cache.NOWHERE or pool.calm[buffer] != calm:
                     break
-            state[INSERTED] = inserted
+            state[cache.INSERTED] = inserted
             before = before if tall and before == last else int64(NONE)
         else:
             branch = int64(NONE)
@@ -211,26 +174,26 @@ def _fill(load: LoadState, sent: RowChunk, row: int, until: int, writer: int) ->
                 branch = index.first_branch + int64(index.ways[leaf, 0])
             if before != leaf or leaf != last:
                 if before != NONE:
-                    counts[READ + LEAF] += use(pool, before)
+                    counts[log.READ + cache.LEAF] += cache.use(pool, before)
                 if tall:
-                    counts[READ + BRANCH] += use(pool, index.root)
+                    counts[log.READ + cache.BRANCH] += cache.use(pool, index.root)
                 if deep:
-                    counts[READ + BRANCH] += use(pool, branch)
+                    counts[log.READ + cache.BRANCH] += cache.use(pool, branch)
             buffer = pool.buffers[leaf]
-            if buffer == NOWHERE:
-                bring_here(pool, leaf)
-                counts[READ + LEAF] += 1
+            if buffer == cache.NOWHERE:
+                cache.bring_here(pool, leaf)
+                counts[log.READ + cache.LEAF] += 1
             elif (
-                use_buffer(pool, buffer) == MOST
-                and (not tall or at_most(pool, index.root))
-                and (not deep or at_most(pool, branch))
+                cache.use_buffer(pool, buffer) == cache.MOST
+                and (not tall or cache.at_most(pool, index.root))
+                and (not deep or cache.at_most(pool, branch))
             ):
-                pool.calm[buffer] = state[CALM]
+                pool.calm[buffer] = state[cache.CALM]
             leaves.entries[leaf] += 1
             own = size
-            if whole(pool, checkpoints, leaf):
-                own += image_of(counts, leaf_image(sizes, leaves.entries[leaf], leaf == last)) - sizes.entry
-            note(pool, leaf, append(pool, own))
+            if log.whole(pool, checkpoints, leaf):
+                own += log.image_of(counts, log.leaf_image(sizes, leaves.entries[leaf], leaf == last)) - sizes.entry
+            log.note(pool, leaf, log.append(pool, own))
             before = leaf if tall and leaf == last else int64(NONE)
             row += 1
             if row < until and at[row - first] == leaf:
@@ -239,8 +202,8 @@ def _fill(load: LoadState, sent: RowChunk, row: int, until: int, writer: int) ->
                 row += _repeat(load, sent, size, row, until, leaf, above, root)
         if row >= until or writers[row - first] != writer:
             break
-        if is_due(checkpoints, pool):
-            go_on(checkpoints, pool)
+        if log.is_due(checkpoints, pool):
+            log.go_on(checkpoints, pool)
     backends.leaf[writer] = before
     return row
 
@@ -283,18 +246,18 @@ def insert(load: LoadState, work: Integers, sent: RowChunk, ends: Integers, out:
         backends.in_batch[writer] -= row - begun
         if backends.in_tx[writer] == work[TX_ROWS] or backends.done[writer] == backends.rows[writer]:
             backends.in_tx[writer] = 0
-            pool.state[FLUSHED] = append(pool, COMMIT)
+            pool.state[cache.FLUSHED] = log.append(pool, log.COMMIT)
         elif flush_rows and (row - 1) % flush_rows == 0:
-            pool.state[FLUSHED] = pool.state[INSERTED]
-        if is_due(checkpoints, pool):
-            go_on(checkpoints, pool)
+            pool.state[cache.FLUSHED] = pool.state[cache.INSERTED]
+        if log.is_due(checkpoints, pool):
+            log.go_on(checkpoints, pool)
         while part < len(ends) and row == ends[part]:
             for field in range(len(counts)):  # numba takes 3 s to compile the assignment of an array to a row
                 out[part, field] = counts[field]
             for kind in range(3):
-                out[part, WRITTEN + kind] = pool.written[kind]
-            out[part, BYTES] = pool.state[INSERTED]
-            out[part, CHECKPOINTS] = checkpoints.state[BEGUN]
+                out[part, log.WRITTEN + kind] = pool.written[kind]
+            out[part, log.BYTES] = pool.state[cache.INSERTED]
+            out[part, log.CHECKPOINTS] = checkpoints.state[log.BEGUN]
             part += 1
 
 
@@ -323,8 +286,11 @@ class HeapIndexModel(SplitModel):
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """Pages read into shared buffers, pages written from them, and log."""
         counts = counted(self, load, server, limits(server, load.rows_per_tx, self.heap_rows))
-        log = Log(counts[BYTES], counts[IMAGES], counts[IMAGE_BYTES], counts[CHECKPOINTS])
-        return LoadCost(Pages(*counts[READ : READ + 3]), Pages(*counts[WRITTEN : WRITTEN + 3]), log)
+        return LoadCost(
+            Pages(*counts[log.READ : log.READ + 3]),
+            Pages(*counts[log.WRITTEN : log.WRITTEN + 3]),
+            Log(counts[log.BYTES], counts[log.IMAGES], counts[log.IMAGE_BYTES], counts[log.CHECKPOINTS]),
+        )
 
 
 class Limits(NamedTuple):
@@ -369,14 +335,14 @@ def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -
     batch = min(load.rows_per_tx, model.copy_rows)
     restart = NONE if load.restart is None else load.restart
     work = np.array([model.heap_rows, load.rows_per_tx, batch, restart, limits.flush_rows], np.int64)
-    state = LoadState(pool, kept, own, backends, model.log_sizes, np.zeros(FIELDS, np.int64))
-    out = np.zeros((len(ends), FIELDS), np.int64)
-    out[:, BYTES] = at  # of parts without rows
+    state = LoadState(pool, kept, own, backends, model.log_sizes, np.zeros(log.FIELDS, np.int64))
+    out = np.zeros((len(ends), log.FIELDS), np.int64)
+    out[:, log.BYTES] = at  # of parts without rows
     begin(pool)
     for first, leaves in leaves_touched(level):
         sent = RowChunk(first, leaves, writers[first : first + len(leaves)])
         insert(state, work, sent, ends, out)
-    out[:, BYTES] = log.places(out[:, BYTES])
-    start = np.zeros(FIELDS, np.int64)
-    start[BYTES] = log.places(np.array([at]))[0]
+    out[:, log.BYTES] = log.places(out[:, log.BYTES])
+    start = np.zeros(log.FIELDS, np.int64)
+    start[log.BYTES] = log.places(np.array([at]))[0]
     return np.diff(out, axis=0, prepend=start[None]).T

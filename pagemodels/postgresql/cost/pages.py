@@ -11,39 +11,9 @@ from keybench.compiled import inlined, kernel
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.half_split.levels import TreeLevel, build_branches, build_level
-from keybench.pagemodels.postgresql.cost.cache import (
-    BRANCH,
-    CALM,
-    HEAP,
-    LEAF,
-    NOWHERE,
-    SharedBuffers,
-    bring,
-    bring_in_turn,
-    use,
-    use_in_turn,
-)
-from keybench.pagemodels.postgresql.cost.log import (
-    FIRST_ENTRY,
-    IMAGE,
-    INSERT,
-    NEW_ROOT,
-    NEXT_PAGE,
-    READ,
-    SPLIT,
-    Checkpoints,
-    Counts,
-    LogSizes,
-    append,
-    branch_image,
-    heap_image,
-    image_of,
-    leaf_image,
-    note,
-    row_record,
-    rows_record,
-    whole,
-)
+from keybench.pagemodels.postgresql.cost import cache, log
+from keybench.pagemodels.postgresql.cost.cache import SharedBuffers
+from keybench.pagemodels.postgresql.cost.log import Checkpoints, Counts, LogSizes
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.int32]
@@ -147,7 +117,7 @@ class Backends(NamedTuple):
     def new(rows: Integers, pages: int, ring: int) -> Backends:
         """Before the first row. `rows`: (writers,)."""
         nowhere = np.full(len(rows), NONE, np.int64)
-        rings = np.full((len(rows), 1 + ring), NOWHERE, np.int32)
+        rings = np.full((len(rows), 1 + ring), cache.NOWHERE, np.int32)
         rings[:, 0] = 0
         return Backends(
             rows,
@@ -167,8 +137,8 @@ def begin_copy(backends: Backends, writer: int) -> None:
     """Begins a COPY, whose ring is empty."""
     ring = backends.rings[writer]
     slot = 1
-    while slot < len(ring) and ring[slot] != NOWHERE:
-        ring[slot] = NOWHERE
+    while slot < len(ring) and ring[slot] != cache.NOWHERE:
+        ring[slot] = cache.NOWHERE
         slot += 1
     ring[0] = 0
 
@@ -194,23 +164,25 @@ def to_heap(load: LoadState, heap_rows: int, writer: int, n: int, by_copy: bool)
     if page == NONE and state[0]:
         page = state[0] - 1  # a writer begins on the last page (hio.c, RelationGetBufferForTuple)
     if page != NONE:
-        counts[READ + HEAP] += use_in_turn(pool, first + page, ring) if by_copy else use(pool, first + page)
+        counts[log.READ + cache.HEAP] += (
+            cache.use_in_turn(pool, first + page, ring) if by_copy else cache.use(pool, first + page)
+        )
     while n:
         makes = page == NONE or backends.fill[page] == heap_rows
         if makes:
             page = state[0]
             state[0] += 1
             if by_copy:
-                bring_in_turn(pool, first + page, ring)
+                cache.bring_in_turn(pool, first + page, ring)
             else:
-                bring(pool, first + page)
+                cache.bring(pool, first + page)
         here = min(n, heap_rows - backends.fill[page])
         backends.fill[page] += here
-        as_whole = not makes and whole(pool, checkpoints, first + page)
-        size = rows_record(sizes, here, makes, as_whole) if by_copy else row_record(sizes, as_whole)
+        as_whole = not makes and log.whole(pool, checkpoints, first + page)
+        size = log.rows_record(sizes, here, makes, as_whole) if by_copy else log.row_record(sizes, as_whole)
         if as_whole:
-            size += image_of(counts, heap_image(sizes, backends.fill[page])) - IMAGE
-        note(pool, first + page, append(pool, size))
+            size += log.image_of(counts, log.heap_image(sizes, backends.fill[page])) - log.IMAGE
+        log.note(pool, first + page, log.append(pool, size))
         n -= here
     backends.heap[writer] = page
 
@@ -241,53 +213,53 @@ def _to_parent(load: LoadState, leaf: int, row: int) -> None:
     pool, checkpoints, index, sizes, counts = load.pool, load.checkpoints, load.tree, load.sizes, load.counts
     branches, first = index.branches, index.first_branch
     if branches.births[0] == row:
-        bring(pool, first)
+        cache.bring(pool, first)
         branches.entries[0] = 2
-        note(pool, first, append(pool, NEW_ROOT + FIRST_ENTRY + sizes.entry))
+        log.note(pool, first, log.append(pool, log.NEW_ROOT + log.FIRST_ENTRY + sizes.entry))
         return
     own = traced(branches, index.parents[leaf], row)
-    counts[READ + BRANCH] += use(pool, first + own)
+    counts[log.READ + cache.BRANCH] += cache.use(pool, first + own)
     made = branches.state[MADE]
     if made == len(branches.made) or branches.births[branches.made[made]] != row:
         branches.entries[own] += 1
-        size = INSERT + NEXT_PAGE + sizes.entry
-        if whole(pool, checkpoints, first + own):
-            image = branch_image(sizes, branches.entries[own], own == branches.state[LAST])
-            size += image_of(counts, image) - sizes.entry
-        note(pool, first + own, append(pool, size))
+        size = log.INSERT + log.NEXT_PAGE + sizes.entry
+        if log.whole(pool, checkpoints, first + own):
+            image = log.branch_image(sizes, branches.entries[own], own == branches.state[LAST])
+            size += log.image_of(counts, image) - sizes.entry
+        log.note(pool, first + own, log.append(pool, size))
         return
     page = branches.made[made]
     neighbour = branches.neighbours[page]
     entries = _split(branches, page)
     goes_left = traced(branches, index.parents[leaf], row + 1) == own
-    bring(pool, first + page)
-    size = SPLIT + NEXT_PAGE + FIRST_ENTRY + sizes.entry * (entries - 1 + (neighbour != NONE))
-    if whole(pool, checkpoints, first + own):
-        size += image_of(counts, branch_image(sizes, branches.entries[own], False))
+    cache.bring(pool, first + page)
+    size = log.SPLIT + log.NEXT_PAGE + log.FIRST_ENTRY + sizes.entry * (entries - 1 + (neighbour != NONE))
+    if log.whole(pool, checkpoints, first + own):
+        size += log.image_of(counts, log.branch_image(sizes, branches.entries[own], False))
     else:
         size += sizes.entry * (2 if goes_left else 1)
     if neighbour != NONE:
-        counts[READ + BRANCH] += use(pool, first + neighbour)
-        size += NEXT_PAGE
-        if whole(pool, checkpoints, first + neighbour):
-            size += image_of(
-                counts, branch_image(sizes, branches.entries[neighbour], neighbour == branches.state[LAST])
+        counts[log.READ + cache.BRANCH] += cache.use(pool, first + neighbour)
+        size += log.NEXT_PAGE
+        if log.whole(pool, checkpoints, first + neighbour):
+            size += log.image_of(
+                counts, log.branch_image(sizes, branches.entries[neighbour], neighbour == branches.state[LAST])
             )
-    place = append(pool, size)
-    note(pool, first + own, place)
-    note(pool, first + page, place)
+    place = log.append(pool, size)
+    log.note(pool, first + own, place)
+    log.note(pool, first + page, place)
     if neighbour != NONE:
-        note(pool, first + neighbour, place)
+        log.note(pool, first + neighbour, place)
     root = index.root
     if made == 0:
-        bring(pool, root)
-        note(pool, root, append(pool, NEW_ROOT + FIRST_ENTRY + sizes.entry))
+        cache.bring(pool, root)
+        log.note(pool, root, log.append(pool, log.NEW_ROOT + log.FIRST_ENTRY + sizes.entry))
         return
-    counts[READ + BRANCH] += use(pool, root)
-    size = INSERT + NEXT_PAGE + sizes.entry
-    if whole(pool, checkpoints, root):
-        size += image_of(counts, branch_image(sizes, made + 2, True)) - sizes.entry
-    note(pool, root, append(pool, size))
+    counts[log.READ + cache.BRANCH] += cache.use(pool, root)
+    size = log.INSERT + log.NEXT_PAGE + sizes.entry
+    if log.whole(pool, checkpoints, root):
+        size += log.image_of(counts, log.branch_image(sizes, made + 2, True)) - sizes.entry
+    log.note(pool, root, log.append(pool, size))
 
 
 @kernel
@@ -295,24 +267,26 @@ def split_leaf(load: LoadState, goes_to: int, row: int) -> None:
     """A row's entry splits its leaf, which was used already."""
     pool, checkpoints, sizes, counts = load.pool, load.checkpoints, load.sizes, load.counts
     leaves = load.tree.leaves
-    pool.state[CALM] += 1
+    pool.state[cache.CALM] += 1
     page = leaves.made[leaves.state[MADE]]
     own, neighbour = leaves.origins[page], leaves.neighbours[page]
     entries = _split(leaves, page)
-    bring(pool, page)
-    size = SPLIT + sizes.entry * (entries + (neighbour != NONE))
-    if whole(pool, checkpoints, own):
-        size += image_of(counts, leaf_image(sizes, leaves.entries[own], False))
+    cache.bring(pool, page)
+    size = log.SPLIT + sizes.entry * (entries + (neighbour != NONE))
+    if log.whole(pool, checkpoints, own):
+        size += log.image_of(counts, log.leaf_image(sizes, leaves.entries[own], False))
     else:
         size += sizes.entry * (2 if goes_to == own else 1)
     if neighbour != NONE:
-        counts[READ + LEAF] += use(pool, neighbour)
-        size += NEXT_PAGE
-        if whole(pool, checkpoints, neighbour):
-            size += image_of(counts, leaf_image(sizes, leaves.entries[neighbour], neighbour == leaves.state[LAST]))
-    place = append(pool, size)
-    note(pool, own, place)
-    note(pool, page, place)
+        counts[log.READ + cache.LEAF] += cache.use(pool, neighbour)
+        size += log.NEXT_PAGE
+        if log.whole(pool, checkpoints, neighbour):
+            size += log.image_of(
+                counts, log.leaf_image(sizes, leaves.entries[neighbour], neighbour == leaves.state[LAST])
+            )
+    place = log.append(pool, size)
+    log.note(pool, own, place)
+    log.note(pool, page, place)
     if neighbour != NONE:
-        note(pool, neighbour, place)
+        log.note(pool, neighbour, place)
     _to_parent(load, page, row)

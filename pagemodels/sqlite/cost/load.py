@@ -19,45 +19,10 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import prefetch, uncounted
-from keybench.pagemodels.sqlite.cost.cache import (
-    BITS,
-    BRANCH,
-    CHANGED,
-    CLEAN,
-    DIRTY,
-    FEW,
-    HELD,
-    HERE,
-    IDLE,
-    KIND,
-    LEAF,
-    LIMIT,
-    OTHER,
-    PART,
-    PLACES,
-    STATE,
-    TABLE,
-    Pager,
-    begin,
-    change,
-    commit,
-    drop_last,
-    fetch,
-    next_part,
-    put_in,
-    release,
-    take_out,
-)
-from keybench.pagemodels.sqlite.tree import (
-    ALONE,
-    DEEPENED,
-    FIRST,
-    LIFTED,
-    OVERFLOW,
-    ROOT,
-    ROW_END,
-    Ints,
-)
+from keybench.pagemodels.sqlite import tree as trees
+from keybench.pagemodels.sqlite.cost import cache
+from keybench.pagemodels.sqlite.cost.cache import Pager
+from keybench.pagemodels.sqlite.tree import Ints
 
 Integers = NDArray[np.int64]
 
@@ -69,24 +34,24 @@ room for as many long paths."""
 @inlined
 def _is_here(pager: Pager, number: int) -> bool:
     """Whether a page is in the cache."""
-    return bool(pager.pages[number + PLACES, STATE])
+    return bool(pager.pages[number + cache.PLACES, cache.STATE])
 
 
 @inlined
 def _touch(pager: Pager, number: int) -> None:
     """A page that is here, and not pinned, is used for a moment."""
-    place = number + PLACES
-    take_out(pager.pages, place)
-    put_in(pager.pages, DIRTY if pager.pages[place, STATE] & CHANGED else CLEAN, place)
+    place = number + cache.PLACES
+    cache.take_out(pager.pages, place)
+    cache.put_in(pager.pages, cache.DIRTY if pager.pages[place, cache.STATE] & cache.CHANGED else cache.CLEAN, place)
 
 
 @inlined
 def _use_leaf(pager: Pager, number: int) -> None:
     """As `_touch`, and changes the page."""
-    place = number + PLACES
-    if not pager.pages[place, STATE] & CHANGED:
-        pager.pages[place, STATE] |= CHANGED
-        pager.facts[IDLE] -= 1
+    place = number + cache.PLACES
+    if not pager.pages[place, cache.STATE] & cache.CHANGED:
+        pager.pages[place, cache.STATE] |= cache.CHANGED
+        pager.facts[cache.IDLE] -= 1
     _touch(pager, number)
 
 
@@ -94,54 +59,58 @@ def _use_leaf(pager: Pager, number: int) -> None:
 def _just_drops(pager: Pager, number: int) -> bool:
     """Whether so many pages that are pinned together spill none, and each of them that comes in drops one at most."""
     facts = pager.facts
-    return bool(facts[HELD] - facts[IDLE] + number < facts[FEW] and facts[HELD] < facts[LIMIT] and facts[IDLE] > number)
+    return bool(
+        facts[cache.HELD] - facts[cache.IDLE] + number < facts[cache.FEW]
+        and facts[cache.HELD] < facts[cache.LIMIT]
+        and facts[cache.IDLE] > number
+    )
 
 
 @inlined
 def _use_branch(pager: Pager, number: int) -> None:
     """As `_touch`, of a branch page that may have to be read, where `_just_drops` is true."""
-    place = number + PLACES
-    state = pager.pages[place, STATE]
+    place = number + cache.PLACES
+    state = pager.pages[place, cache.STATE]
     if state == 0:
-        _read(pager, BRANCH)
-        pager.facts[IDLE] += 1
-        pager.pages[place, STATE] = HERE | BRANCH * KIND
-        put_in(pager.pages, CLEAN, place)
+        _read(pager, cache.BRANCH)
+        pager.facts[cache.IDLE] += 1
+        pager.pages[place, cache.STATE] = cache.HERE | cache.BRANCH * cache.KIND
+        cache.put_in(pager.pages, cache.CLEAN, place)
     else:
-        pager.pages[place, STATE] = state & BITS | BRANCH * KIND
+        pager.pages[place, cache.STATE] = state & cache.BITS | cache.BRANCH * cache.KIND
         _touch(pager, number)
 
 
 @inlined
 def _read_leaf(pager: Pager, number: int) -> None:
     """As `_use_leaf`, of a leaf that may have to be read, after the pages above it, where `_just_drops` is true."""
-    place = number + PLACES
-    if pager.pages[place, STATE]:
-        pager.pages[place, STATE] &= BITS  # its kind is `LEAF`
+    place = number + cache.PLACES
+    if pager.pages[place, cache.STATE]:
+        pager.pages[place, cache.STATE] &= cache.BITS  # its kind is `LEAF`
         _use_leaf(pager, number)
     else:
-        _read(pager, LEAF)
-        pager.pages[place, STATE] = HERE | CHANGED
-        put_in(pager.pages, DIRTY, place)
+        _read(pager, cache.LEAF)
+        pager.pages[place, cache.STATE] = cache.HERE | cache.CHANGED
+        cache.put_in(pager.pages, cache.DIRTY, place)
 
 
 @inlined
 def _read(pager: Pager, kind: int) -> None:
     facts = pager.facts
-    if facts[HELD] + 1 >= facts[LIMIT]:
-        drop_last(pager)
-    facts[HELD] += 1
-    facts[facts[PART] + kind] += 1
+    if facts[cache.HELD] + 1 >= facts[cache.LIMIT]:
+        cache.drop_last(pager)
+    facts[cache.HELD] += 1
+    facts[facts[cache.PART] + kind] += 1
 
 
 @kernel
 def all_here(pager: Pager, trace: Ints, at: int) -> bool:
     """Whether all pages of a path are in the cache, and the row just fits its leaf."""
-    while trace[at] != ROOT:
+    while trace[at] != trees.ROOT:
         if not _is_here(pager, trace[at]):
             return False
         at += 1
-    return bool(trace[at + 1] == ROW_END)
+    return bool(trace[at + 1] == trees.ROW_END)
 
 
 @inlined
@@ -149,10 +118,10 @@ def short_way(pager: Pager, trace: Ints, at: int) -> int:
     """The fast path for a row that just fits its leaf, where no page has to be spilled for those that are read. Returns
     where the next record begins; 0 if the row is none such."""
     leaf, end, here = trace[at], at + 1, True
-    while trace[end] != ROOT:
+    while trace[end] != trees.ROOT:
         here &= _is_here(pager, trace[end])
         end += 1
-    if trace[end + 1] != ROW_END:
+    if trace[end + 1] != trees.ROW_END:
         return int64(0)
     if here and _is_here(pager, leaf):
         for place in range(end - 1, at, -1):
@@ -164,7 +133,7 @@ def short_way(pager: Pager, trace: Ints, at: int) -> int:
         _read_leaf(pager, leaf)
     else:
         return int64(0)
-    prefetch(pager.pages, trace[end + 2 + _AHEAD * (end + 2 - at)] + PLACES)
+    prefetch(pager.pages, trace[end + 2 + _AHEAD * (end + 2 - at)] + cache.PLACES)
     return end + 2
 
 
@@ -172,7 +141,7 @@ def short_way(pager: Pager, trace: Ints, at: int) -> int:
 def use(pager: Pager, trace: Ints, at: int) -> int:
     """The fast path for such a row. Returns where the next record begins."""
     end = at
-    while trace[end] != ROOT:
+    while trace[end] != trees.ROOT:
         end += 1
     for place in range(end - 1, at, -1):
         _touch(pager, trace[place])
@@ -209,33 +178,33 @@ def rows_of(ends: Integers, writers: NDArray[np.int16], rows_per_tx: int, restar
 
 @inlined
 def _kind(of_table: bool, level: int) -> int:
-    return int(TABLE if of_table else LEAF if level == 0 else BRANCH)
+    return int(cache.TABLE if of_table else cache.LEAF if level == 0 else cache.BRANCH)
 
 
 @inlined
 def _descend(pager: Pager, trace: Ints, at: int, path: Path, of_table: bool) -> tuple[int, int]:
     """Pins the pages from the root to the leaf. Returns where the record goes on, and the number of pages."""
     height = 0
-    while trace[at + height] != ROOT:
+    while trace[at + height] != trees.ROOT:
         height += 1
     for level in range(height - 1, -1, -1):
         number = int64(trace[at + level])
         path[height - 1 - level] = number
-        fetch(pager, number, _kind(of_table, level), False)
+        cache.fetch(pager, number, _kind(of_table, level), False)
     return at + height + 1, height
 
 
 @inlined
 def _release_path(pager: Pager, path: Path, height: int) -> None:
     for i in range(height):
-        release(pager, path[i])
+        cache.release(pager, path[i])
 
 
 @kernel
 def _new_page(pager: Pager, number: int, kind: int) -> None:
-    change(pager, 1)
-    fetch(pager, number, kind, True)
-    change(pager, number)
+    cache.change(pager, 1)
+    cache.fetch(pager, number, kind, True)
+    cache.change(pager, number)
 
 
 @inlined
@@ -252,23 +221,23 @@ def _spread(pager: Pager, trace: Ints, at: int, path: Path, height: int, kind: i
     own, count, number = int64(trace[at]), int64(trace[at + 1]), int64(trace[at + 2])
     old = trace[at + 3 : at + 3 + count]
     now = trace[at + 3 + count : at + 3 + count + number]
-    change(pager, path[height - 2])
+    cache.change(pager, path[height - 2])
     for i in range(count - 1, -1, -1):
-        fetch(pager, int64(old[i]), kind, False)
+        cache.fetch(pager, int64(old[i]), kind, False)
     for i in range(min(count, number)):
-        change(pager, int64(old[i]))
+        cache.change(pager, int64(old[i]))
     for i in range(number):
         if not _among(old, now[i]):
             _new_page(pager, int64(now[i]), kind)
     for i in range(number, count):
-        change(pager, 1)
-        change(pager, int64(old[i]))
+        cache.change(pager, 1)
+        cache.change(pager, int64(old[i]))
         if i != own:
-            release(pager, int64(old[i]))
+            cache.release(pager, int64(old[i]))
     for i in range(number):
         if i != own:
-            release(pager, int64(now[i]))
-    release(pager, int64(now[own] if own < number else old[own]))
+            cache.release(pager, int64(now[i]))
+    cache.release(pager, int64(now[own] if own < number else old[own]))
     return int(at + 3 + count + number)
 
 
@@ -276,29 +245,29 @@ def _spread(pager: Pager, trace: Ints, at: int, path: Path, height: int, kind: i
 def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_table: bool) -> tuple[int, int]:
     """Enters a row whose path is pinned. Returns where the next record begins, and how long the path is now."""
     level, leaf = 0, path[height - 1]
-    while trace[at] == OVERFLOW:
-        _new_page(pager, int64(trace[at + 1]), OTHER)
-        release(pager, int64(trace[at + 1]))
+    while trace[at] == trees.OVERFLOW:
+        _new_page(pager, int64(trace[at + 1]), cache.OTHER)
+        cache.release(pager, int64(trace[at + 1]))
         at += 2
-    if trace[at] == ROW_END:
-        change(pager, leaf)
-    while trace[at] != ROW_END:
+    if trace[at] == trees.ROW_END:
+        cache.change(pager, leaf)
+    while trace[at] != trees.ROW_END:
         what = trace[at]
         at += 1
-        if what == DEEPENED:
-            change(pager, path[0])
+        if what == trees.DEEPENED:
+            cache.change(pager, path[0])
             path[1], height = trace[at], 2
             _new_page(pager, path[1], _kind(of_table, level))
             at += 1
-        elif what == LIFTED:
-            change(pager, 1)
+        elif what == trees.LIFTED:
+            cache.change(pager, 1)
             at += 1
-        elif what == ALONE:
-            change(pager, path[height - 2])
+        elif what == trees.ALONE:
+            cache.change(pager, path[height - 2])
             _new_page(pager, int64(trace[at]), _kind(of_table, level))
-            release(pager, int64(trace[at]))
+            cache.release(pager, int64(trace[at]))
             height -= 1
-            release(pager, path[height])
+            cache.release(pager, path[height])
             at += 1
         else:
             at = _spread(pager, trace, at, path, height, _kind(of_table, level))
@@ -317,18 +286,18 @@ def replay(pager: Pager, rows: SentRows, trace: Ints, table: Ints, first: int, e
     beside, n, state = len(table) > 0, len(rows.writers), rows.state
     path, other = np.empty(_LEVELS, np.int64), np.empty(_LEVELS, np.int64)
     height = above = 0
-    at = of_row = whole = whole_of_row = FIRST
+    at = of_row = whole = whole_of_row = trees.FIRST
     row = first
     while row < end:
         while row >= rows.ends[state[_PART]]:
             state[_PART] += 1
-            next_part(pager)
+            cache.next_part(pager)
         writer = rows.writers[row]
         if state[_IN_TX] == 0:
             another = state[_LAST_WRITER] != NOBODY and state[_LAST_WRITER] != writer
-            begin(pager, another or row == rows.restart)
+            cache.begin(pager, another or row == rows.restart)
             state[_LAST_WRITER] = writer
-        short, table_short = trace[at] == ROW_END, beside and table[of_row] == ROW_END
+        short, table_short = trace[at] == trees.ROW_END, beside and table[of_row] == trees.ROW_END
         again = short and (table_short or not beside) and state[_IN_TX] > 0
         whole = whole if short else at
         whole_of_row = whole_of_row if table_short else of_row
@@ -337,9 +306,9 @@ def replay(pager: Pager, rows: SentRows, trace: Ints, table: Ints, first: int, e
             most = min(end, rows.ends[state[_PART]], row + rows.rows_per_tx - state[_IN_TX])
             most = min(most, rows.restart) if rows.restart > row else most
             begun, at, of_row = row, behind, behind_row
-            while row + 1 < most and rows.writers[row + 1] == writer and trace[at] == ROW_END:
+            while row + 1 < most and rows.writers[row + 1] == writer and trace[at] == trees.ROW_END:
                 if beside:
-                    if table[of_row] != ROW_END:
+                    if table[of_row] != trees.ROW_END:
                         break
                     of_row += 1
                 at += 1
@@ -370,6 +339,6 @@ def replay(pager: Pager, rows: SentRows, trace: Ints, table: Ints, first: int, e
             or row + 1 == rows.restart
             or rows.writers[row + 1] != writer
         ):
-            commit(pager)
+            cache.commit(pager)
             state[_IN_TX] = 0
         row += 1

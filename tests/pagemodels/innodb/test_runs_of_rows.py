@@ -15,8 +15,8 @@ from keybench.pagemodels.innodb.branch_memory import PAGES
 from keybench.pagemodels.innodb.cost.cache import OTHER
 from keybench.pagemodels.innodb.cost.clustered import ClusteredModel, _Simulated
 from keybench.pagemodels.innodb.cost.load import ROWS, _make_branches, advance
-from keybench.pagemodels.innodb.leaf_memory import ROW, grow
-from keybench.pagemodels.innodb.leaf_splits import events_of, load
+from keybench.pagemodels.innodb.leaf_memory import ROW, events_of, grow
+from keybench.pagemodels.innodb.leaf_splits import load
 from keybench.pagemodels.innodb.node_pointers import follow
 
 
