@@ -32,10 +32,7 @@ class PageModel(Protocol):
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1.
-
-        `checkpoints` are ascending numbers of rows, each from 1 to n, after which the leaf level is noted.
-        """
-        ...
+        `checkpoints` are ascending numbers of rows, each from 1 to n, after which the leaf level is noted."""
 
 
 @runtime_checkable
@@ -44,7 +41,6 @@ class BesideTableByDate(Protocol):
 
     def by_date(self, rows: NDArray[np.int64]) -> PageModel | SizedByValue:
         """The model for these rows: their ranks by (created, key), int64 (n,), in order of arrival."""
-        ...
 
 
 @runtime_checkable
@@ -54,7 +50,6 @@ class RepeatsKeys(Protocol):
     def interleaved(self, parents: NDArray[np.int64]) -> PageModel | SizedByValue:
         """The model for entries of different keys that lie between one another: for each entry, in order of arrival,
         the place of its key among the keys, int64 (n · times,)."""
-        ...
 
 
 @runtime_checkable
@@ -63,13 +58,11 @@ class SizedByValue(Protocol):
 
     def sizes(self, keys: Keys) -> NDArray[np.uint16]:
         """Bytes of the entry of each key: (n,)."""
-        ...
 
     def insert(
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
         """As `PageModel.insert`; `sizes` are in order of arrival, like the ranks."""
-        ...
 
 
 @runtime_checkable
@@ -78,7 +71,6 @@ class TakesPayloads(Protocol):
 
     def with_payloads(self, lengths: NDArray[np.int64]) -> PageModel | SizedByValue:
         """The model for rows with so many characters beside the key: int64 (n,), in order of arrival."""
-        ...
 
 
 class IndexState(Protocol):
@@ -86,27 +78,21 @@ class IndexState(Protocol):
 
     def build(self, ranks: NDArray[np.int64], fill: int) -> None:
         """Replaces the index by one that the engine builds from these sorted keys, at a fill factor in %."""
-        ...
 
     def rebuild(self, fill: int) -> None:
         """Replaces the index by one that the engine builds from the keys that are there."""
-        ...
 
     def insert(self, ranks: NDArray[np.int64]) -> None:
         """Inserts keys in order of arrival. UsageError for a key that was there before."""
-        ...
 
     def delete(self, ranks: NDArray[np.int64]) -> None:
         """Deletes keys, in order. UsageError for a key that is not there."""
-        ...
 
     def clean(self) -> None:
         """What the engine does about deleted keys later: vacuum, purge."""
-        ...
 
     def stats(self) -> PageStats:
         """The index as it is now. Splits are those since its beginning."""
-        ...
 
 
 @runtime_checkable
@@ -115,7 +101,6 @@ class DeletesByStatement(Protocol):
 
     def delete_by_statement(self, ranks: NDArray[np.int64], rows: int) -> None:
         """As `IndexState.delete`, for keys that are sent so many a statement."""
-        ...
 
 
 def delete(state: IndexState, ranks: NDArray[np.int64], rows_per_tx: int) -> None:
@@ -132,10 +117,7 @@ class BeginsFromPages(Protocol):
 
     def begin(self, ranks: NDArray[np.int64], pages: ServerPages, borders: NDArray[np.int64] | None = None) -> None:
         """Replaces the index by one of these keys, in any order, with these pages. UsageError if they do not fit.
-
-        `borders`: as of `ServerPages.border_ranks`; the rank of the lowest key that goes there.
-        """
-        ...
+        `borders`: as of `ServerPages.border_ranks`; the rank of the lowest key that goes there."""
 
 
 @runtime_checkable
@@ -144,7 +126,6 @@ class KeepsState(Protocol):
 
     def state(self, keys: int) -> IndexState:
         """An empty index, into which so many keys will come in all."""
-        ...
 
 
 @runtime_checkable
@@ -153,20 +134,16 @@ class KeepsSizedState(Protocol):
 
     def sizes(self, keys: Keys) -> NDArray[np.uint16]:
         """Bytes of the entry of each key: (n,)."""
-        ...
 
     def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
         """An empty index, into which entries of these sizes will come in all, by rank: (keys,)."""
-        ...
 
 
 def empty_index(
     model: object, ranks: NDArray[np.int64], keys: Keys, lengths: NDArray[np.int64] | None = None
 ) -> Callable[[], IndexState] | None:
     """What makes an empty index for all of these keys, which have these ranks; None if the model knows no past.
-
-    `lengths`: int64 (n,), characters of the rows' payloads; None if all are alike.
-    """
+    `lengths`: int64 (n,), characters of the rows' payloads; None if all are alike."""
     if lengths is not None and isinstance(model, TakesPayloads):
         model = model.with_payloads(lengths)
     if isinstance(model, KeepsState):
@@ -191,10 +168,8 @@ P = TypeVar("P")
 
 
 def parameters(kind: type[P], given: Mapping[str, object]) -> P:
-    """The parameters of an engine's page model: a frozen dataclass, its defaults overridden by name.
-
-    UsageError for an unknown name, and for a value whose type is not that of the default.
-    """
+    """The parameters of an engine's page model: a frozen dataclass, its defaults overridden by name. UsageError for an
+    unknown name, and for a value whose type is not that of the default."""
     known = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
     for name, value in given.items():
         if name not in known:

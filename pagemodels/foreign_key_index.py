@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,56 +20,55 @@ from keybench.pagemodels.contract import PageModel, SizedByValue, TakesPayloads
 from keybench.pagemodels.page_stats import PageStats
 
 N = TypeVar("N", bound=np.generic)
+M = TypeVar("M", PageModel, SizedByValue)
 
 
 def repeated(model: PageModel | SizedByValue, times: int) -> PageModel | SizedByValue:
     """The model that inserts `times` successive entries for each key. Checkpoints are in keys."""
-    return SizedRepeated(model, times) if isinstance(model, SizedByValue) else Repeated(model, times)
+    return SizedRepeated(times, model=model) if isinstance(model, SizedByValue) else Repeated(times, model=model)
 
 
 @dataclass(frozen=True)
-class Repeated:
-    """Entries of one size; a PageModel."""
+class _Repeated:
+    """The entries of each key."""
 
-    model: PageModel
     times: int
     parents: NDArray[np.int64] | None = None
     lengths: NDArray[np.int64] | None = None
     """(keys,): characters of the payload that each key's rows have, if they vary."""
 
-    def interleaved(self, parents: NDArray[np.int64]) -> Repeated:
+    def interleaved(self, parents: NDArray[np.int64]) -> Self:
         """The model for this order of entries (`RepeatsKeys`)."""
         return replace(self, parents=parents)
 
-    def with_payloads(self, lengths: NDArray[np.int64]) -> Repeated:
+    def with_payloads(self, lengths: NDArray[np.int64]) -> Self:
         """The model for payloads of those lengths (`TakesPayloads`), one for each key."""
         return replace(self, lengths=lengths)
 
+    def _of_lengths(self, model: M) -> M:
+        """The model for the payloads of the entries."""
+        if self.lengths is None or not isinstance(model, TakesPayloads):
+            return model
+        return cast("M", model.with_payloads(_of_entries(self.lengths, self.times, self.parents)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeated(_Repeated):
+    """Entries of one size; a PageModel."""
+
+    model: PageModel
+
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,)."""
-        entries, model = _entries(ranks, self.times, self.parents), self.model
-        if self.lengths is not None and isinstance(model, TakesPayloads):
-            model = cast("PageModel", model.with_payloads(_of_entries(self.lengths, self.times, self.parents)))
-        return _in_keys(model.insert(entries, _scaled(checkpoints, self.times)), self.times)
+        entries, places = _entries(ranks, self.times, self.parents), _scaled(checkpoints, self.times)
+        return _in_keys(self._of_lengths(self.model).insert(entries, places), self.times)
 
 
-@dataclass(frozen=True)
-class SizedRepeated:
+@dataclass(frozen=True, kw_only=True)
+class SizedRepeated(_Repeated):
     """Entries of the size that the key's value needs; a SizedByValue."""
 
     model: SizedByValue
-    times: int
-    parents: NDArray[np.int64] | None = None
-    lengths: NDArray[np.int64] | None = None
-    """As of `Repeated`."""
-
-    def interleaved(self, parents: NDArray[np.int64]) -> SizedRepeated:
-        """The model for this order of entries (`RepeatsKeys`)."""
-        return replace(self, parents=parents)
-
-    def with_payloads(self, lengths: NDArray[np.int64]) -> SizedRepeated:
-        """As `Repeated.with_payloads`."""
-        return replace(self, lengths=lengths)
 
     def sizes(self, keys: Keys) -> NDArray[np.uint16]:
         """Bytes of an entry of each key: (n,)."""
@@ -80,10 +79,8 @@ class SizedRepeated:
     ) -> PageStats:
         """As `Repeated.insert`; `sizes` are in order of arrival, like the ranks."""
         entries, places = _entries(ranks, self.times, self.parents), _scaled(checkpoints, self.times)
-        own, model = _of_entries(sizes, self.times, self.parents), self.model
-        if self.lengths is not None and isinstance(model, TakesPayloads):
-            model = cast("SizedByValue", model.with_payloads(_of_entries(self.lengths, self.times, self.parents)))
-        return _in_keys(model.insert(entries, places, sizes=own), self.times)
+        of_entries = _of_entries(sizes, self.times, self.parents)
+        return _in_keys(self._of_lengths(self.model).insert(entries, places, sizes=of_entries), self.times)
 
 
 def _entries(ranks: NDArray[np.int64], times: int, parents: NDArray[np.int64] | None) -> NDArray[np.int64]:

@@ -102,11 +102,9 @@ class PageStats:
         among_others: bool = False,
         **more: Any,
     ) -> Self:
-        """From the leaf level after the last row, and the leaves' page numbers and rows in key order.
-
-        `fragmentation`: the engine's own definition, as a share of the leaf pages. `among_others`: whether the pages of
-        other tables lie in between, so that nobody knows which leaves are adjacent. `more`: the remaining fields.
-        """
+        """From the leaf level after the last row, and the leaves' page numbers and rows in key order. `fragmentation`:
+        the engine's own definition, as a share of the leaf pages. `among_others`: whether the pages of other tables lie
+        in between, so that nobody knows which leaves are adjacent. `more`: the remaining fields."""
         order = LeafOrder.from_chain(page_numbers)
         return cls(
             rows=last.rows,
@@ -125,10 +123,8 @@ class PageStats:
 
 
 def readings(stats: PageStats, of: Subject = KEY, note: str = "", *, origin: Origin = "modelled") -> list[Reading]:
-    """The model's figures under the names of the measured ones. Fragmentation there is the common definition.
-
-    `of` is the readings' subject; `note` says what is uncertain about the order of arrival.
-    """
+    """The model's figures under the names of the measured ones. Fragmentation there is the common definition. `of` is
+    the readings' subject; `note` says what is uncertain about the order of arrival."""
     values: dict[Metric, float | None] = {
         Metric.LEAF_PAGES: stats.leaf_pages,
         Metric.BRANCH_PAGES: stats.branch_pages,

@@ -46,10 +46,8 @@ def ranked(words: Words) -> NDArray[np.int64]:
 
 
 def _leading_bits(words: Words, places: int) -> Words:
-    """(n,): the first words less the lowest one, without leading bits that are 0 in all of them.
-
-    If the first words are so near to one another that bits are left, those of the second words fill them.
-    """
+    """(n,): the first words less the lowest one, without leading bits that are 0 in all of them. If the first words are
+    so near to one another that bits are left, those of the second words fill them."""
     firsts, spare = _without_leading_zeros(words[:, 0])
     if words.shape[1] > 1 and spare > places:
         seconds, _ = _without_leading_zeros(words[:, 1])
@@ -66,9 +64,7 @@ def _without_leading_zeros(words: Words) -> tuple[Words, int]:
 
 def require(ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> None:
     """UsageError unless the ranks are a permutation and the checkpoints ascending numbers of rows (`PageModel.insert`).
-
-    Compiled loops use ranks as indices of arrays and do not check bounds.
-    """
+    Compiled loops use ranks as indices of arrays and do not check bounds."""
     n = len(ranks)
     if not is_permutation(ranks):
         raise UsageError(f"ranks of {n:,} rows must be 0 to {n - 1:,}, each once: make them with `ranked`.")

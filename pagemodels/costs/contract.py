@@ -126,11 +126,9 @@ class PredictsCost(Protocol):
     @property
     def page_bytes(self) -> int:
         """Bytes of a page of the cache."""
-        ...
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """The cost of a load into an empty table. UsageError for a cache of fewer than 100 pages."""
-        ...
 
 
 Stored = NDArray[np.uint8] | NDArray[np.int64]
@@ -141,10 +139,8 @@ _MOST_PARTS = 8
 
 def shared_bytes(stored: Stored, ranks: NDArray[np.int64], ends: Sequence[int] | NDArray[np.int64]) -> list[float]:
     """For each part of a load, the mean bytes at its beginning that a key shares with its predecessor when it arrives.
-
     `stored`: the keys as the index has them, (n, width) bytes or (n,) integers, whose high bytes come first; in order
-    of arrival, as `ranks`. It looks at 2,000 rows in the middle of each part, and of many parts at some.
-    """
+    of arrival, as `ranks`. It looks at 2,000 rows in the middle of each part, and of many parts at some."""
     if stored.ndim == 1:
         stored = stored.astype(">i8").view(np.uint8).reshape(len(stored), -1)
     rows = np.empty(len(ranks), np.int64)

@@ -130,10 +130,8 @@ def _use_rows(
     cache: _Cache, leaves: Ancestry, branches: Ancestry, first: int, at: Places, over: Places, ends: Integers,
     restart: int, counts: Integers,
 ) -> None:  # fmt: skip
-    """Some more rows, from row `first` on: the leaf of each after its split, and the branch page above it.
-
-    `restart`: the row before which the cache is emptied. `counts`: (parts, 2, 3), added to.
-    """
+    """Some more rows, from row `first` on: the leaf of each after its split, and the branch page above it. `restart`:
+    the row before which the cache is emptied. `counts`: (parts, 2, 3), added to."""
     facts, part = cache.facts, part_of(ends, first)
     for i in range(len(at)):
         row = first + i

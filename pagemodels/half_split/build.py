@@ -22,10 +22,8 @@ States = NDArray[np.uint8]
 
 @kernel
 def change(states: States, ranks: NDArray[np.int64], before: int, after: int) -> int:
-    """Changes these keys from one state to another, all or none, and returns their number.
-
-    Returns the place of the first rank that is no key, that comes twice or whose key is in another state.
-    """
+    """Changes these keys from one state to another, all or none, and returns their number. Returns the place of the
+    first rank that is no key, that comes twice or whose key is in another state."""
     for i in range(len(ranks)):
         rank = ranks[i]
         if rank < 0 or rank >= len(states) or states[rank] != before:
@@ -111,10 +109,8 @@ def fill(
     lowers: NDArray[np.int64],
     births: NDArray[np.int64],
 ) -> None:
-    """Fills the slots 0, 1, 2 … with the keys that are present, in order, as `SortedBuild` describes.
-
-    Writes the lower border of each page, and how many entries came before the one that made the page.
-    """
+    """Fills the slots 0, 1, 2 … with the keys that are present, in order, as `SortedBuild` describes. Writes the lower
+    border of each page, and how many entries came before the one that made the page."""
     leaves = uncounted(leaves)
     slots, content, sized = leaves.slots, leaves.content, len(sizes) > 0
     page, count, used, entries = 0, 0, 0, 0
@@ -152,11 +148,9 @@ class SortedBuild:
     these entries and the new one."""
 
     def build(self, states: States, present: int, sizes: Sizes, fill_factor: int, branch: Rule) -> list[LevelMemory]:
-        """The levels of an index of the keys that are present, leaves first. Pages are numbered as they are begun.
-
-        A page's entry goes up when the next page begins, the last one's at the end. Of several pages that begin
-        together the lowest has the lowest number.
-        """
+        """The levels of an index of the keys that are present, leaves first. Pages are numbered as they are begun. A
+        page's entry goes up when the next page begins, the last one's at the end. Of several pages that begin together
+        the lowest has the lowest number."""
         room, keys = self.leaf(fill_factor), len(states)
         pages = pages_needed(sizes, states, room) if len(sizes) else self._pages(present, room)
         rule = self.rule(fill_factor)
@@ -205,10 +199,8 @@ class Delete(Protocol):
     def __call__(
         self, lowers: Sequence[Integers], numbers: Sequence[Integers], empty: NDArray[np.bool_]
     ) -> tuple[list[Kept], list[int]]:
-        """(what stays of each level, the numbers of the pages that go).
-
-        `lowers` and `numbers` are of the pages of each level in key order, `empty` says which leaves have no entry.
-        """
+        """(what stays of each level, the numbers of the pages that go). `lowers` and `numbers` are of the pages of each
+        level in key order, `empty` says which leaves have no entry."""
         ...
 
 
@@ -235,10 +227,8 @@ class PageDeletion:
 def drop_empty(
     lowers: Sequence[Integers], numbers: Sequence[Integers], empty: NDArray[np.bool_]
 ) -> tuple[list[Kept], list[int]]:
-    """All empty leaves go but the first of the index. The left neighbour takes over the range of one that goes.
-
-    A branch page goes when the last page below it goes.
-    """
+    """All empty leaves go but the first of the index. The left neighbour takes over the range of one that goes. A
+    branch page goes when the last page below it goes."""
     stay = ~empty
     stay[0] = True
     kept, freed = [(np.flatnonzero(stay), lowers[0][stay])], numbers[0][~stay].tolist()
@@ -250,10 +240,8 @@ def drop_empty(
 
 
 def parents_of(borders: Integers, lowers: Integers) -> Kept:
-    """Those of the pages with these lower borders that have a page below them, which begin at `borders`.
-
-    A page's lower border becomes that of the first page below it.
-    """
+    """Those of the pages with these lower borders that have a page below them, which begin at `borders`. A page's lower
+    border becomes that of the first page below it."""
     places, firsts = np.unique(np.searchsorted(lowers, borders, side="right") - 1, return_index=True)
     return places, borders[firsts]
 

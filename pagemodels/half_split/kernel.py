@@ -114,9 +114,7 @@ class Rule:
 @kernel
 def _kept_at_insertion(items: NDArray[np.int32], n: int, rank: int, previous: int) -> int:
     """How many stay left in a split at the new `rank`, the last of the items; 0 unless it directly follows `previous`.
-
-    The entries above it move to the new page. Where there are none, the new entry goes there alone.
-    """
+    The entries above it move to the new page. Where there are none, the new entry goes there alone."""
     if previous > rank:
         return 0
     above = 0

@@ -110,11 +110,9 @@ class LevelMemory:
             self._grow()
 
     def insert_from(self, row: int, ranks: NDArray[np.int64], sizes: NDArray[np.uint16]) -> None:
-        """Inserts the ranks from `row` on.
-
-        Many rows at a time are sorted by groups of leaves beforehand. The rows of one group follow one another in their
-        order of arrival, so that the group stays in the cache; rows of different groups do not depend on one another.
-        """
+        """Inserts the ranks from `row` on. Many rows at a time are sorted by groups of leaves beforehand. The rows of
+        one group follow one another in their order of arrival, so that the group stays in the cache; rows of different
+        groups do not depend on one another."""
         n = len(ranks)
         if n < _FEW:
             self.insert(ranks[row:], row, sizes)
@@ -132,9 +130,7 @@ class LevelMemory:
 
     def _groups(self) -> NDArray[np.int64]:
         """Upper borders of groups of leaves, of about equal width; one group where a few leaves are most of the range.
-
-        In that case rows go to few places, which stay in the cache by themselves.
-        """
+        In that case rows go to few places, which stay in the cache by themselves."""
         wanted = self.keys // _GROUP_ROWS
         uppers = np.sort(self.used(split_kernel.UPPER)).astype(np.int64)
         if wanted < 2 or len(uppers) < 4 * wanted:
@@ -236,11 +232,9 @@ class TreeLevel:
 
 
 def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, *, noted: bool = False) -> TreeLevel:
-    """One level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival.
-
-    `sizes`: uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `noted`: whether
-    to note where each row goes.
-    """
+    """One level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. `sizes`:
+    uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `noted`: whether to note
+    where each row goes."""
     if (n := len(ranks)) >= 1 << 31:
         raise UsageError(f"a page model takes fewer than {1 << 31:,} rows, not {n:,}: use fewer --rows.")
     level = LevelMemory.empty(n, rule)
@@ -271,10 +265,8 @@ def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
 
 
 def page_numbers(levels: Sequence[TreeLevel]) -> NDArray[np.int64]:
-    """The page numbers of the lowest level, in key order. Each new page gets the next number.
-
-    If one row makes several pages, the lowest level comes first.
-    """
+    """The page numbers of the lowest level, in key order. Each new page gets the next number. If one row makes several
+    pages, the lowest level comes first."""
     births = np.concatenate([level.births for level in levels])
     heights = np.concatenate([np.full(len(level), height) for height, level in enumerate(levels)])
     places = np.empty(len(births), np.int64)

@@ -61,10 +61,8 @@ def levels_of(
     pages: ServerPages,
     borders: Integers | None,
 ) -> list[LevelMemory]:
-    """The levels of an index with these pages; `present`: the ranks of its rows, ascending.
-
-    `borders`: those of all leaves but the first; if None, a leaf's first row counts as its border.
-    """
+    """The levels of an index with these pages; `present`: the ranks of its rows, ascending. `borders`: those of all
+    leaves but the first; if None, a leaf's first row counts as its border."""
     pages.require(len(present))
     levels: list[LevelMemory] = []
     entries, rule = present, leaf
@@ -349,11 +347,9 @@ class SplitModel:
 
 @dataclass(frozen=True)
 class SizedSplitModel:
-    """One index whose entries have the size that the key's value and the row's payload need; a SizedByValue.
-
-    `model` has its room in bytes. UsageError if an entry may be longer than a third of that: after one split, the new
-    entry might still not fit.
-    """
+    """One index whose entries have the size that the key's value and the row's payload need; a SizedByValue. `model`
+    has its room in bytes. UsageError if an entry may be longer than a third of that: after one split, the new entry
+    might still not fit."""
 
     model: SplitModel
     entry_bytes: Callable[[Keys], NDArray[np.uint16]]

@@ -283,10 +283,8 @@ def start(tree: BranchTree, space: Tablespace) -> None:
 
 @kernel
 def enter(tree: BranchTree, space: Tablespace, event: Ints, first: bool) -> int:
-    """Applies an event of a full leaf (`leaf_splits.py`). Returns the length of the list of pending changes.
-
-    `first`: whether it is the row's first event. The next ones of the same row belong to the same attempt.
-    """
+    """Applies an event of a full leaf (`leaf_splits.py`). Returns the length of the list of pending changes. `first`:
+    whether it is the row's first event. The next ones of the same row belong to the same attempt."""
     if first:
         reserve(space, 0)
     facts, numbers, full, other, key = (
@@ -338,10 +336,8 @@ def _allocate(tree: BranchTree, space: Tablespace, level: int, hint: int, direct
 
 @kernel
 def _raise_root(tree: BranchTree, space: Tablespace) -> None:
-    """Copies the root's records to a new page below it.
-
-    Here the old page takes the new page number instead, and a new page takes the root's.
-    """
+    """Copies the root's records to a new page below it. Here the old page takes the new page number instead, and a new
+    page takes the root's."""
     state, page = tree.state, tree.facts[ROOT]
     level, number = state[page, LEVEL], state[page, NUMBER]
     state[page, NUMBER] = _allocate(tree, space, level, 0, 0)

@@ -95,10 +95,8 @@ def new(
     clustered: bool,
     shrinks: bool,
 ) -> LeafPages:
-    """One empty leaf, and room for the leaves that so many rows usually need; `grow` makes room for more.
-
-    `size`: bytes of a record. `sizes`: (rows,) by rank, where records differ; `size` is then that of the smallest.
-    """
+    """One empty leaf, and room for the leaves that so many rows usually need; `grow` makes room for more. `size`: bytes
+    of a record. `sizes`: (rows,) by rank, where records differ; `size` is then that of the smallest."""
     places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
     usual = max(1, room * rows // max(1, int(sizes.sum(dtype=np.int64)))) if len(sizes) else places
     pages = int(rows / (usual * _FILL)) + 64

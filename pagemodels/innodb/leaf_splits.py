@@ -26,11 +26,9 @@ _MARGIN = 8
 
 @kernel
 def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
-    """Inserts a record that `is_full` refused.
-
-    The first split of a page goes by the number of its records. If the new record still does not fit its half, as can
-    be where records differ in size, that is split again, by bytes (btr_page_get_split_rec).
-    """
+    """Inserts a record that `is_full` refused. The first split of a page goes by the number of its records. If the new
+    record still does not fit its half, as can be where records differ in size, that is split again, by bytes
+    (btr_page_get_split_rec)."""
     facts, slots, scratch = leaves.facts, leaves.slots, leaves.scratch
     if facts[leaf.IS_ROOT]:
         leaf.reorganise(leaves, slot)  # the root's records are copied to a page below it
@@ -83,10 +81,8 @@ def _below(leaves: LeafPages, count: int, rank: int) -> int:
 
 @kernel
 def _by_bytes(leaves: LeafPages, count: int, rank: int) -> tuple[int, int]:
-    """(the first record that moves up, its rank or else the new one's) so that both halves have about equal bytes.
-
-    The records in `scratch` are sorted.
-    """
+    """(the first record that moves up, its rank or else the new one's) so that both halves have about equal bytes. The
+    records in `scratch` are sorted."""
     sizes, scratch, at = leaves.sizes, leaves.scratch, _below(leaves, count, rank)
     total = int(sizes[rank])
     for i in range(count):
@@ -113,10 +109,7 @@ def _split_up(
     leaves: LeafPages, slot: int, count: int, first: int, pointer: int, rank: int, row: int, kind: int
 ) -> int:
     """Moves all but the `first` lowest of the records in `scratch` to a new right page. Returns the slot that the new
-    record belongs to.
-
-    `pointer`: the lowest rank of the new page; −1 for that of the first record that moves.
-    """
+    record belongs to. `pointer`: the lowest rank of the new page; −1 for that of the first record that moves."""
     slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, leaf.PAGE]
     if first < count:
         select(scratch, count, first)
@@ -151,10 +144,8 @@ def _split_up(
 
 @kernel
 def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) -> int:
-    """The last insertion was the new record's successor: records below its predecessor move to a new left page.
-
-    Returns the slot that the new one belongs to.
-    """
+    """The last insertion was the new record's successor: records below its predecessor move to a new left page. Returns
+    the slot that the new one belongs to."""
     slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, leaf.PAGE]
     below = leaf.gather(leaves, slot, 0, rank)
     scratch[:below].sort()
@@ -175,11 +166,9 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
 
 @kernel
 def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, at: NDArray[np.int32]) -> int:
-    """Inserts rows from `begin` until `end`, or until memory must grow. Returns the row to go on from.
-
-    Without ranks, keys are in order of arrival. Writes to the end of `at`, if it is not empty, the page of each row;
-    −1 if a page was full: the row's event knows more.
-    """
+    """Inserts rows from `begin` until `end`, or until memory must grow. Returns the row to go on from. Without ranks,
+    keys are in order of arrival. Writes to the end of `at`, if it is not empty, the page of each row; −1 if a page was
+    full: the row's event knows more."""
     leaves = uncounted(leaves)
     slots, cells, facts, one_size = leaves.slots, leaves.cells, leaves.facts, len(leaves.sizes) == 0
     shift, safe, given = facts[leaf.SHIFT], facts[leaf.SAFE], len(ranks) > 0
@@ -251,10 +240,8 @@ def _takes(leaves: LeafPages, slot: int, records: int) -> bool:
 
 @kernel
 def _absorb(leaves: LeafPages, slot: int, other: int) -> None:
-    """A leaf's range goes to its neighbour `other`, and its slot and page are free for later ones.
-
-    The wider of both ranges keeps its slot, so that few cells change.
-    """
+    """A leaf's range goes to its neighbour `other`, and its slot and page are free for later ones. The wider of both
+    ranges keeps its slot, so that few cells change."""
     slots, facts = leaves.slots, leaves.facts
     before = slots[slot, leaf.PREVIOUS] if slots[slot, leaf.PREVIOUS] != other else slots[other, leaf.PREVIOUS]
     after = slots[slot, leaf.NEXT] if slots[slot, leaf.NEXT] != other else slots[other, leaf.NEXT]
@@ -321,10 +308,8 @@ def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, smal
 @kernel
 def purge(leaves: LeafPages, sparse: int, small: bool, ranks: NDArray[np.int64], begin: int, end: int) -> int:
     """Removes records from `begin` until `end`, or until events must be applied. Returns the row to go on from.
-
     `sparse`: bytes of records below which a leaf may be merged. `small`: whether the file is shorter than an extent, so
-    that each attempt may make it longer.
-    """
+    that each attempt may make it longer."""
     leaves = uncounted(leaves)
     slots, cells, facts, events = leaves.slots, leaves.cells, leaves.facts, leaves.events
     shift, size = facts[leaf.SHIFT], facts[leaf.SIZE]

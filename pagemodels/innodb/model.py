@@ -26,7 +26,7 @@ from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGE
 from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages, chain, events_of
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load
 from keybench.pagemodels.innodb.node_pointers import follow_both
-from keybench.pagemodels.innodb.state import ClusteredState, RecordSizes
+from keybench.pagemodels.innodb.state import ClusteredState, InnodbStats, RecordSizes
 from keybench.pagemodels.innodb.tablespace import SIZE, Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import require
@@ -54,37 +54,6 @@ class Parameters:
                 f"MERGE_THRESHOLD is between 1 and {records.MERGE_THRESHOLD}, not {self.merge_threshold}: "
                 f"the default is {records.MERGE_THRESHOLD}."
             )
-
-
-@dataclass(frozen=True)
-class InnodbStats(PageStats):
-    """The figures of InnoDB."""
-
-    split_counter: int | None = 0
-    """`index_page_splits`, with those of its table: MariaDB counts each attempt on any level, MySQL each split."""
-    merges: int = 0
-    """`index_page_merge_successful` of the index."""
-    file_pages: int = 0
-    """Pages of the table's file."""
-
-
-class InnodbState(ClusteredState):
-    """A clustered index with a past, and its figures."""
-
-    def stats(self) -> InnodbStats:
-        """The index as it is now, deleted rows that are not purged yet included. Splits are those since it was made."""
-        level, numbers, rows, unused = self.leaf_level()
-        attempts, neighbours, merges, branch, file_pages = self.counters()
-        return InnodbStats.from_chain(
-            level,
-            numbers,
-            rows,
-            branch_pages=branch,
-            garbage_bytes=unused * self._sizes.leaf,
-            split_counter=attempts - (neighbours if self._sizes.mysql else 0),
-            merges=merges,
-            file_pages=file_pages,
-        )
 
 
 @dataclass(frozen=True)
@@ -189,7 +158,9 @@ class InnodbModel:
                 "on a server."
             )
         sparse = self.page_bytes * self.merge_threshold // 100
-        return InnodbState(RecordSizes(self.leaf_bytes, self.branch_bytes, self.page_bytes, sparse, self.mysql), keys)
+        return ClusteredState(
+            RecordSizes(self.leaf_bytes, self.branch_bytes, self.page_bytes, sparse, self.mysql), keys
+        )
 
     def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
         """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
@@ -250,7 +221,7 @@ def page_model(table: Table, given: Parameters, *, mysql: bool) -> PageModel:
     if table.parent is None:
         return index
     parent = page_model(table.parent, given, mysql=mysql)
-    return WithParent(Repeated(index, table.children), parent)
+    return WithParent(Repeated(table.children, model=index), parent)
 
 
 @dataclass(frozen=True)

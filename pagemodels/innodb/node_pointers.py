@@ -83,10 +83,8 @@ def _delete(tree: BranchTree, page: int, child: int, pending: int, held: int) ->
 
 @kernel
 def _discard(tree: BranchTree, page: int, pending: int, held: int) -> int:
-    """Gives back a page whose only node pointer goes.
-
-    In MariaDB its neighbour goes up if the root then has no other child (btr_discard_page).
-    """
+    """Gives back a page whose only node pointer goes. In MariaDB its neighbour goes up if the root then has no other
+    child (btr_discard_page)."""
     state = tree.state
     level, left, right = state[page, branch.LEVEL], state[page, branch.LEFT], state[page, branch.RIGHT]
     father = branch.find(tree, tree.keys[state[page, branch.BASE]], level + 1)
@@ -274,10 +272,8 @@ _FEWEST = 2
 
 
 def records_of_full_page(size: int, page_bytes: int, room: int, fill: int) -> int:
-    """Records of so many bytes on a page that is full at a fill factor in %. UsageError for one that InnoDB lacks.
-
-    A clustered index keeps a sixteenth of its pages free at 100 %, also of its branch pages.
-    """
+    """Records of so many bytes on a page that is full at a fill factor in %. UsageError for one that InnoDB lacks. A
+    clustered index keeps a sixteenth of its pages free at 100 %, also of its branch pages."""
     require_fill_factor(fill)
     reserved = page_bytes // 16 if fill == max(FILL_FACTORS) else page_bytes * (100 - fill) // 100
     records = _FEWEST
@@ -317,10 +313,8 @@ def _add(
 
 @kernel
 def build(tree: BranchTree, space: Tablespace, lowers: NDArray[np.int64], keep: int) -> None:
-    """Builds the branch pages over leaves with these lowest ranks, (leaves,), and numbers all pages.
-
-    The file and the root, which is leaf 0, are there already; `keep`: node pointers on a full page.
-    """
+    """Builds the branch pages over leaves with these lowest ranks, (leaves,), and numbers all pages. The file and the
+    root, which is leaf 0, are there already; `keep`: node pointers on a full page."""
     facts, state, numbers = tree.facts, tree.state, tree.leaves
     root, filling, level = numbers[0], np.full(_LEVELS, -1), 0
     for i in range(len(lowers)):

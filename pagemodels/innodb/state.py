@@ -25,7 +25,7 @@ from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load, purge
 from keybench.pagemodels.innodb.node_pointers import build, follow, records_of_full_page
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 from keybench.pagemodels.innodb.tablespace import Tablespace
-from keybench.pagemodels.page_stats import Checkpoint
+from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import chosen
 
 
@@ -142,6 +142,18 @@ _ALL_ROWS = 1 << 62
 
 
 @dataclass(frozen=True)
+class InnodbStats(PageStats):
+    """The figures of InnoDB."""
+
+    split_counter: int | None = 0
+    """`index_page_splits`, with those of its table: MariaDB counts each attempt on any level, MySQL each split."""
+    merges: int = 0
+    """`index_page_merge_successful` of the index."""
+    file_pages: int = 0
+    """Pages of the table's file."""
+
+
+@dataclass(frozen=True)
 class RecordSizes:
     """What the rules depend on, in bytes."""
 
@@ -237,25 +249,23 @@ class ClusteredState:
         self._marked[:] = False
         self._deleted = []
 
-    def counters(self) -> tuple[int, int, int, int, int]:
-        """(splits begun, those that used the right neighbour, merges; branch pages; pages of the file)."""
-        facts = self._tree.facts
-        attempts, neighbours, merges = map(int, self._counted + self._own_counters())
-        own = int(facts[branch.PAGES] - facts[branch.GIVEN_BACK])
-        return attempts, neighbours, merges, own, int(self._space.facts[spaces.SIZE])
-
-    def leaf_level(self) -> tuple[Checkpoint, Integers, Integers, int]:
-        """(the figures; the leaves' page numbers and records in key order; places without a record)."""
-        slots = self._leaves.slots[chain(self._leaves)]
-        rows, sizes = slots[:, leaf.RECORDS].astype(np.int64), self._sizes
-        entries = int(rows.sum())
+    def stats(self) -> InnodbStats:
+        """The index as it is now, deleted rows that are not purged yet included. Splits are those since it was made."""
+        slots, facts, sizes = self._leaves.slots[chain(self._leaves)], self._tree.facts, self._sizes
+        rows = slots[:, leaf.RECORDS].astype(np.int64)
+        entries, unused = int(rows.sum()), int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum())
         density = 100 * entries * sizes.leaf / (len(slots) * sizes.room)
         appends, edge, interior = (int(self._splits[kind]) for kind in (leaf.APPEND, leaf.EDGE, leaf.INTERIOR))
-        return (
+        attempts, neighbours, merges = map(int, self._counted + self._own_counters())
+        return InnodbStats.from_chain(
             Checkpoint(entries, len(slots), appends, edge, interior, density),
             self._tree.leaves[slots[:, leaf.PAGE]],
             rows,
-            int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()),
+            branch_pages=int(facts[branch.PAGES] - facts[branch.GIVEN_BACK]),
+            garbage_bytes=unused * sizes.leaf,
+            split_counter=attempts - (neighbours if sizes.mysql else 0),
+            merges=merges,
+            file_pages=int(self._space.facts[spaces.SIZE]),
         )
 
     def _full_pages(self, fill: int) -> tuple[int, int]:

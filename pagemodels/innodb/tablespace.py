@@ -59,10 +59,8 @@ def extent_pages(page_bytes: int) -> int:
 
 
 def new(extents: int, page_bytes: int, *, mysql: bool) -> Tablespace:
-    """A new file with its header, bitmap and inode page used, for segments 1 to 4; room for `extents`.
-
-    MySQL's also has the root of the dictionary's index.
-    """
+    """A new file with its header, bitmap and inode page used, for segments 1 to 4; room for `extents`. MySQL's also has
+    the root of the dictionary's index."""
     pages = extent_pages(page_bytes)
     space = Tablespace(np.zeros((extents, USED + pages // WORD), np.int64), np.zeros(64, np.int64))
     facts, used = space.facts, 4 if mysql else 3
@@ -142,10 +140,8 @@ def _extend(space: Tablespace) -> None:
 
 @kernel
 def reserve(space: Tablespace, held: int) -> None:
-    """Grows the file until enough extents are free: each insertion that may split asks for this first.
-
-    It goes on inside `held` other insertions, one on each level below, which hold what they reserved.
-    """
+    """Grows the file until enough extents are free: each insertion that may split asks for this first. It goes on
+    inside `held` other insertions, one on each level below, which hold what they reserved."""
     _reserve(space, _RESERVED, _RESERVED * held, True)
 
 
@@ -157,10 +153,8 @@ def reserve_one(space: Tablespace, cleaning: bool) -> None:
 
 @kernel
 def _reserve(space: Tablespace, wanted: int, held: int, spares: bool) -> None:
-    """Grows the file until so many extents are free, besides those held, and those spared for other uses.
-
-    A file below one extent grows by pages, so that two are free.
-    """
+    """Grows the file until so many extents are free, besides those held, and those spared for other uses. A file below
+    one extent grows by pages, so that two are free."""
     facts = space.facts
     if facts[SIZE] < facts[EXTENT]:
         facts[SIZE] = max(facts[SIZE], space.extents[0, COUNT] + 2)
@@ -215,11 +209,8 @@ def take(space: Tablespace, hint: int) -> int:
 
 @kernel
 def _assign(space: Tablespace, segment: int, extent: int) -> None:
-    """Gives an extent that is in no list to a segment.
-
-    The source also adds the extents behind it to a large segment, but only if that has no empty extent, which is never
-    so after this.
-    """
+    """Gives an extent that is in no list to a segment. The source also adds the extents behind it to a large segment,
+    but only if that has no empty extent, which is never so after this."""
     space.extents[extent, OWNER] = segment
     append(space, 2 * segment, extent)
 
@@ -283,10 +274,8 @@ def _mark(space: Tablespace, segment: int, page: int) -> int:
 
 @kernel
 def single(space: Tablespace, segment: int, hint: int) -> int:
-    """A single page of a shared extent: the hint's extent if it is shared, else the first, else a new one.
-
-    In a new one, MariaDB takes the page at the hint's place in its extent, and MySQL the first.
-    """
+    """A single page of a shared extent: the hint's extent if it is shared, else the first, else a new one. In a new
+    one, MariaDB takes the page at the hint's place in its extent, and MySQL the first."""
     facts, pages = space.facts, space.facts[EXTENT]
     extent = hint // pages
     if not (hint < facts[LIMIT] and space.extents[extent, OWNER] == SHARED and space.extents[extent, COUNT] < pages):

@@ -95,11 +95,9 @@ def _row(table: Table, given: Parameters, fixed: int, variable: Sequence[int] = 
 
 
 def varying_index(empty: int, more: int, branch: int, given: Parameters) -> SizedByValue:
-    """An index whose leaf rows have a text of varying length as their last column.
-
-    `empty`: bytes of a row whose text is empty, which is then not stored at all. Another row has `more` bytes and those
-    of its text. `branch`: bytes of a row of a non-leaf page.
-    """
+    """An index whose leaf rows have a text of varying length as their last column. `empty`: bytes of a row whose text
+    is empty, which is then not stored at all. Another row has `more` bytes and those of its text. `branch`: bytes of a
+    row of a non-leaf page."""
     smallest = empty + rows.SLOT
     leaf = Rule(
         rows.PAGE_BYTES,
@@ -124,10 +122,8 @@ def varying_index(empty: int, more: int, branch: int, given: Parameters) -> Size
 
 
 def index(leaf: int, branch: int, given: Parameters, table_rows: int | None = None) -> PageModel:
-    """An index with leaf and non-leaf rows of so many bytes.
-
-    `table_rows`: as of `PlainCacheModel`; None if what a load costs is not known.
-    """
+    """An index with leaf and non-leaf rows of so many bytes. `table_rows`: as of `PlainCacheModel`; None if what a load
+    costs is not known."""
     at_insertion = given.split_point == "insertion_point"
     rule = _rule(rows.rows_a_page(leaf), ALONE, at_insertion=at_insertion)
     model = SplitModel(

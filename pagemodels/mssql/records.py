@@ -31,10 +31,8 @@ def data_row(fixed: int, columns: int, variable: Sequence[int] = (), *, versions
 
 def index_row(key: int, locator: int, *, locator_varies: bool = False, versions: bool = False) -> int:
     """Bytes of a nonclustered index's leaf row: status, key, locator (clustering key or RID), null bitmap.
-
     `locator_varies` charges the locator as a column of variable length, as Microsoft's formula does for a RID; a
-    published page count over an int key says otherwise for that, and none is known for a heap.
-    """
+    published page count over an int key says otherwise for that, and none is known for a heap."""
     return 1 + key + locator + 3 + 4 * locator_varies + VERSION_TAG * versions
 
 
@@ -70,10 +68,8 @@ def rows_a_heap_page(row: int) -> int:
 
 
 def space_used(used: int, pages: int) -> float:
-    """avg_page_space_used_in_percent of pages that hold `used` bytes together, slots included.
-
-    The mean of the free bytes is cut to three decimals, and a page counts as 8,094. This formula gives three published
-    values in all their digits (docs/internals/mssql.md §3).
-    """
+    """avg_page_space_used_in_percent of pages that hold `used` bytes together, slots included. The mean of the free
+    bytes is cut to three decimals, and a page counts as 8,094. This formula gives three published values in all their
+    digits (docs/internals/mssql.md §3)."""
     thousandths = 1000 * (PAGE_BYTES * pages - used) // pages
     return 100 * (1 - thousandths / 1000 / (PAGE_BYTES - SLOT))

@@ -57,9 +57,7 @@ def rows_a_heap_block(key: int, payload: int) -> int:
 
 def number_bytes(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """Size of integers as NUMBER, (n,): an exponent, a byte for each pair of digits but trailing 00s; 1 for zero.
-
-    Negative numbers of less than 20 pairs end with one byte more.
-    """
+    Negative numbers of less than 20 pairs end with one byte more."""
     digits = np.where(values < 0, np.uint64(0) - values.astype(np.uint64), values.astype(np.uint64))
     while (even := (digits > 0) & (digits % np.uint64(100) == 0)).any():
         digits[even] //= np.uint64(100)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import kernel
-from keybench.pagemodels.half_split.build import DELETED, PRESENT, States, parents_of, sweep_leaf
+from keybench.pagemodels.half_split.build import DELETED, States, parents_of, sweep_leaf
 from keybench.pagemodels.half_split.kernel import (
     COUNT,
     LAST,
@@ -77,24 +77,6 @@ def sweep_reached(
 
 
 @kernel
-def sweep_awaiting(leaves: Leaves, sizes: NDArray[np.uint16], states: States, deleted: NDArray[np.int32]) -> None:
-    """Removes the deleted entries of all leaves to which keys belong that are present but have no entry yet.
-
-    For many ranks this is faster than `sweep_reached`, as it goes through the keys in order.
-    """
-    slots = leaves.slots
-    for slot in range(leaves.state[USED_SLOTS]):
-        if not deleted[slot]:
-            continue
-        awaited = deleted[slot] - slots[slot, COUNT]
-        for rank in range(slots[slot, LOWER], slots[slot, UPPER]):
-            awaited += states[rank] == PRESENT
-        if awaited:
-            sweep_leaf(leaves, sizes, states, slot)
-            deleted[slot] = 0
-
-
-@kernel
 def insert(
     leaves: Leaves,
     rules: SplitRules,
@@ -144,10 +126,6 @@ def insert(
     return len(ranks)
 
 
-_FEW = 16
-"""To find the leaves of one in so many of all keys is faster than to go through all of them."""
-
-
 class OracleState(SplitState):
     """One index. Only leaves are used again, branch blocks are always new."""
 
@@ -180,11 +158,7 @@ class OracleState(SplitState):
         if len(empty):
             given = self._sizes, self._states, deleted
             done = insert(level.leaves, level.rules, *given, empty, ranks, taken)
-        left = ranks[done:]
-        if len(left) < self._keys // _FEW:
-            sweep_reached(level.leaves, self._sizes, self._states, deleted, left)
-        else:
-            sweep_awaiting(level.leaves, self._sizes, self._states, deleted)
+        sweep_reached(level.leaves, self._sizes, self._states, deleted, ranks[done:])
         self._deleted = int(deleted[: level.leaves.state[USED_SLOTS]].sum())
         level.insert_from(done, ranks, self._sizes)
         return taken[1 : 1 + taken[0, 1]]

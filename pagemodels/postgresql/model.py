@@ -51,11 +51,8 @@ FILLFACTORS = range(10, 101)
 
 
 def sorted_build(item: int, first_of_branch: int, rule: Callable[[int], Rule]) -> SortedBuild:
-    """For items of so many bytes with their line pointers; the first one of a branch page has no key.
-
-    `rule`: how leaves split with a fill factor. It is the index's own, so it holds for later splits at the right edge
-    too.
-    """
+    """For items of so many bytes with their line pointers; the first one of a branch page has no key. `rule`: how
+    leaves split with a fill factor. It is the index's own, so it holds for later splits at the right edge too."""
     branch = _kept(item, first_of_branch, 0, BRANCH_FILLFACTOR)
     return SortedBuild(partial(_kept, item, item, HEAP_TID), lambda _fill: branch, rule, overlap=1)
 
@@ -91,11 +88,9 @@ class Parameters:
 
 
 def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
-    """The model of the key's index; the table is a heap in all key roles.
-
-    UsageError for keys whose size depends on compression, for so many entries of a key that other rules of splitting
-    begin, and for the index on the moment of creation, where moments can be equal.
-    """
+    """The model of the key's index; the table is a heap in all key roles. UsageError for keys whose size depends on
+    compression, for so many entries of a key that other rules of splitting begin, and for the index on the moment of
+    creation, where moments can be equal."""
     if table.measures_rows:
         raise UsageError(
             "there is no page model of PostgreSQL's index on the moment of creation: take the key's index."

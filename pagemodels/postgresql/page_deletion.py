@@ -60,10 +60,8 @@ class _Tree:
 
 def needs_visit(dead: bool, waiting: int, pages: int) -> bool:
     """Whether VACUUM looks at the index: without dead entries only if more than a twentieth of its pages, its metapage
-    among them, wait to be used again (nbtree.c, _bt_vacuum_needs_cleanup).
-
-    They wait until no transaction is left that began before their deletion (nbtpage.h, BTPageIsRecyclable).
-    """
+    among them, wait to be used again (nbtree.c, _bt_vacuum_needs_cleanup). They wait until no transaction is left that
+    began before their deletion (nbtpage.h, BTPageIsRecyclable)."""
     return dead or waiting > (pages + 1) // 20
 
 
@@ -71,9 +69,7 @@ def delete_empty(
     lowers: Sequence[Integers], numbers: Sequence[Integers], empty: NDArray[np.bool_]
 ) -> tuple[list[tuple[Integers, Integers]], list[int]]:
     """(for each level, the places of the pages that stay and their lower borders; the numbers of those that went).
-
-    `lowers` and `numbers` are of the pages of each level in key order, `empty` says which leaves have no entry.
-    """
+    `lowers` and `numbers` are of the pages of each level in key order, `empty` says which leaves have no entry."""
     tree, freed = _Tree(lowers), []
     candidates = np.flatnonzero(empty)
     for leaf in candidates[np.argsort(numbers[0][candidates])].tolist():

@@ -89,11 +89,9 @@ def copy_rows(column: Column, payload: int) -> int:
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-    """Estimated bytes a row of (the key's index filled in order, heap, half-empty index and log together).
-
-    The log counts as two and a half times what the rows themselves add to it: this covers splits, page images, and the
-    segments that a checkpoint keeps for recycling.
-    """
+    """Estimated bytes a row of (the key's index filled in order, heap, half-empty index and log together). The log
+    counts as two and a half times what the rows themselves add to it: this covers splits, page images, and the segments
+    that a checkpoint keeps for recycling."""
     entry = entry_bytes(column) + LINE_POINTER
     index = entry / _FILLFACTOR
     heap = heap_row_bytes(column, payload, dated=key == "by-date")

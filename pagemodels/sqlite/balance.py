@@ -74,10 +74,8 @@ def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> N
 
 @inlined
 def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
-    """Distributes cells of one size: each leaf's new border is some rows away from an old one.
-
-    Returns the number of pages; `pool` says what each gets.
-    """
+    """Distributes cells of one size: each leaf's new border is some rows away from an old one. Returns the number of
+    pages; `pool` says what each gets."""
     pool, kind = tree.pool, min(level, 1)
     size = tree.facts[trees.USUAL if level == 0 else trees.CELL_BYTES + 1]
     if tree.plans[kind, n, 0] == 0:
@@ -123,9 +121,7 @@ def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> in
 @inlined
 def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
     """Balances a page of a level if it overflows or two thirds of it are free, and the pages above it as far as needed.
-
-    Returns the level of the first page above that was left as it is.
-    """
+    Returns the level of the first page above that was left as it is."""
     facts, leaf = tree.facts, page
     while True:
         pages, at = tree.leaves if level == 0 else tree.branches, page >> trees.shift_of(tree, level)
@@ -153,10 +149,8 @@ def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
 
 @kernel
 def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
-    """Moves the root's cells to a new page below it.
-
-    Here the old page takes the new number, and a new page takes the root's.
-    """
+    """Moves the root's cells to a new page below it. Here the old page takes the new number, and a new page takes the
+    root's."""
     pages, branches = tree.leaves if level == 0 else tree.branches, tree.branches
     at = page >> trees.shift_of(tree, level)
     number = int64(pages[at, trees.NUMBER])
@@ -172,11 +166,8 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
 
 @kernel
 def _lift(tree: Tree, file: Ints, root: int, level: int, free: int) -> None:
-    """The root takes the cells of its only child, which is given back.
-
-    Here the child takes the root's number. SQLite gives it back before the siblings that it has replaced, when `free`
-    pages were free.
-    """
+    """The root takes the cells of its only child, which is given back. Here the child takes the root's number. SQLite
+    gives it back before the siblings that it has replaced, when `free` pages were free."""
     child = int64(tree.children[trees.children_of(tree, root)])
     pages, at = tree.leaves if level == 0 else tree.branches, child >> trees.shift_of(tree, level)
     trees.give_back(file, int64(pages[at, trees.NUMBER]), free)

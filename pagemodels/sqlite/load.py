@@ -16,11 +16,9 @@ from keybench.pagemodels.sqlite.tree import Ints, Tree
 
 @kernel
 def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int, splits: bool) -> int:
-    """Inserts rows from `begin` until `end`, or until memory must grow.
-
-    If `splits` is false, it stops before a row that makes a page overflow, or that has overflow pages of its own.
-    Returns the row to go on from. Without ranks, keys are in order of arrival.
-    """
+    """Inserts rows from `begin` until `end`, or until memory must grow. If `splits` is false, it stops before a row
+    that makes a page overflow, or that has overflow pages of its own. Returns the row to go on from. Without ranks,
+    keys are in order of arrival."""
     tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
     given, varied, room, first = len(ranks) > 0, len(sizes) > 1, facts[trees.ROOM], facts[trees.WORDS]
@@ -88,11 +86,9 @@ def load_beside(
     end: int,
     reached: int,
 ) -> tuple[int, int]:
-    """As `load`, for an index beside a table. A row goes into the index first.
-
-    `rows` are the ranks of rows in the table, empty if they arrive in its order. `reached` rows are in the table
-    already. Returns the rows of index and table to go on from.
-    """
+    """As `load`, for an index beside a table. A row goes into the index first. `rows` are the ranks of rows in the
+    table, empty if they arrive in its order. `reached` rows are in the table already. Returns the rows of index and
+    table to go on from."""
     while begin < end or reached < end:
         ahead = load(table, file, rows, reached, end, False)  # nothing that the index could notice
         reached = ahead
@@ -110,10 +106,8 @@ def load_beside(
 
 @kernel
 def erase(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int) -> int:
-    """Deletes rows from `begin` until `end`, or until memory must grow. They are there.
-
-    Returns the row to go on from.
-    """
+    """Deletes rows from `begin` until `end`, or until memory must grow. They are there. Returns the row to go on
+    from."""
     tree = uncounted(tree)
     facts = tree.facts
     facts[trees.KEY] = -1
@@ -163,10 +157,8 @@ def _erase_row(tree: Tree, file: Ints, key: int) -> None:
 
 @kernel
 def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
-    """The row before the divider takes its place. That row is the last of the leaf on the divider's left.
-
-    The leaf is balanced first. If that does not reach the divider's page, this page is balanced too.
-    """
+    """The row before the divider takes its place. That row is the last of the leaf on the divider's left. The leaf is
+    balanced first. If that does not reach the divider's page, this page is balanced too."""
     marks, leaves, branches, facts = tree.marks, tree.leaves, tree.branches, tree.facts
     before = stepped(marks, facts[trees.WORDS], ARRIVED, key, -1)
     remove(marks, facts[trees.WORDS], ARRIVED, key)

@@ -84,11 +84,9 @@ class FixedModel:
 
 @dataclass(frozen=True)
 class CostModel(FixedModel):
-    """The same with the cache of a connection and the log behind it: a `costs.contract.PredictsCost`.
-
-    Rows of an index b-tree with overflow pages have none: to compare a key with such a row, SQLite reads all of it,
-    also from its overflow pages (sqlite3BtreeIndexMoveto), so that reads depend on which rows a search meets.
-    """
+    """The same with the cache of a connection and the log behind it: a `costs.contract.PredictsCost`. Rows of an index
+    b-tree with overflow pages have none: to compare a key with such a row, SQLite reads all of it, also from its
+    overflow pages (sqlite3BtreeIndexMoveto), so that reads depend on which rows a search meets."""
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """Pages read into the cache, pages that checkpoints copy to the file, and the WAL."""
@@ -276,10 +274,8 @@ def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:
 def _trees(
     table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Sizes, payload: Ranks
 ) -> tuple[Tree | None, Tree]:
-    """(the b-tree of a table by rowid or date, if the key has an index beside it; the b-tree of the key).
-
-    `order`: ranks of rows by date; empty if they arrive in that order. `payload`: bytes of the rows' payloads.
-    """
+    """(the b-tree of a table by rowid or date, if the key has an index beside it; the b-tree of the key). `order`:
+    ranks of rows by date; empty if they arrive in that order. `payload`: bytes of the rows' payloads."""
     column, n = table.column, len(ranks)
     if table.key == "clustered":
         row, dividers, pages = _cells(table, page_bytes, sizes, payload)

@@ -78,9 +78,7 @@ def integer_bytes(values: Integers) -> Sizes:
 
 def record(column: Column, *, rowid: bool = False) -> int:
     """Bytes of a record without its payload and the values of its integers: the key's, and a rowid's if it has one.
-
-    `rowid`: whether the record has a rowid.
-    """
+    `rowid`: whether the record has a rowid."""
     key_type = 1 if column.form == "int" else varint((13 if column.form == "text" else 12) + 2 * column.width)
     data = 0 if column.form == "int" else column.width
     return 1 + key_type + data + (1 if rowid else 0)
@@ -106,10 +104,8 @@ class StoredCells(NamedTuple):
 
 
 def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -> StoredCells:
-    """Records of so many bytes in a b-tree.
-
-    `table`: whether it is a rowid table, whose leaves take longer records than the pages of an index.
-    """
+    """Records of so many bytes in a b-tree. `table`: whether it is a rowid table, whose leaves take longer records than
+    the pages of an index."""
     most = page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
     length = 1 + (records >= 1 << 7).astype(np.uint16) + (records >= 1 << 14) + (records >= 1 << 21)
     if int(records.max(initial=0)) <= most:
@@ -123,10 +119,8 @@ def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
     """Bytes a row of the key's b-tree filled in order, and of all b-trees at their emptiest (keys in falling order).
-
     The WAL is not included: checkpoints bound it (some 4 MB, or one transaction), whatever the rows. Integer keys count
-    as large as they get.
-    """
+    as large as they get."""
     data, key_type = _key_bytes(column)
     text_type = varint(13 + 2 * payload) if payload else 0
     if key == "clustered" and column.name == "integer":

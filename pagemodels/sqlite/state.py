@@ -26,11 +26,9 @@ Sizes = NDArray[np.uint16]
 
 
 def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, borders: Integers | None) -> None:
-    """Gives an empty b-tree these pages; `present`: the ranks of its rows, ascending.
-
-    `borders`: of a rowid table, the lowest rank that goes to each leaf but the first. If None, a divider counts as the
-    last row on its left, as it is unless that row was deleted. UsageError for pages that do not belong to these rows.
-    """
+    """Gives an empty b-tree these pages; `present`: the ranks of its rows, ascending. `borders`: of a rowid table, the
+    lowest rank that goes to each leaf but the first. If None, a divider counts as the last row on its left, as it is
+    unless that row was deleted. UsageError for pages that do not belong to these rows."""
     facts, level = tree.facts, pages.levels[0]
     n, rows_in_leaves = len(level.numbers), bool(facts[trees.ROWS_IN_LEAVES])
     pages.require(len(present) - (0 if rows_in_leaves else n - 1))
@@ -115,11 +113,9 @@ def noted(tree: Tree, rows: int) -> Checkpoint:
 
 
 def stats(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_others: bool = False) -> SqliteStats:
-    """The b-tree as it is, with so many rows. `points`: the leaf level at checkpoints, and now.
-
-    `among_others`: whether another table takes pages in between, so that page numbers are not known but their order. A
-    parent table does; how many pages at a time depends on the size of transactions.
-    """
+    """The b-tree as it is, with so many rows. `points`: the leaf level at checkpoints, and now. `among_others`: whether
+    another table takes pages in between, so that page numbers are not known but their order. A parent table does; how
+    many pages at a time depends on the size of transactions."""
     leaves = tree.leaves[trees.chain(tree)].astype(np.int64)
     return SqliteStats.from_chain(
         points[-1],

@@ -279,11 +279,9 @@ def _fewest(room: int, sizes: NDArray[np.uint16]) -> int:
 
 
 def _fewest_left(room: int, sizes: NDArray[np.uint16], page_bytes: int) -> int:
-    """As `_fewest`, where keys are deleted too: then a page is balanced only when two thirds of it are free.
-
-    In a rowid table a leaf between others can have a single row: dividers stay when their rows go, so that a row with a
-    lower rowid than the divider can be appended.
-    """
+    """As `_fewest`, where keys are deleted too: then a page is balanced only when two thirds of it are free. In a rowid
+    table a leaf between others can have a single row: dividers stay when their rows go, so that a row with a lower
+    rowid than the divider can be appended."""
     left = (room - 2 * page_bytes // 3) // (2 + max(4, int(sizes.max(initial=0))))
     return max(1, min(left, _fewest(room, sizes)))
 

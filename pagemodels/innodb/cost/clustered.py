@@ -110,11 +110,9 @@ class ClusteredModel(InnodbModel):
     redo: Redo
 
     def load_cost(self, rows: Load, server: Server) -> LoadCost:
-        """Pages read into the buffer pool and written from it, and redo log, by one writer.
-
-        A sample (`Server.share`) has no undo pages and no allocation maps. Pages that only checkpoints write are not
-        known: then `written` is None.
-        """
+        """Pages read into the buffer pool and written from it, and redo log, by one writer. A sample (`Server.share`)
+        has no undo pages and no allocation maps. Pages that only checkpoints write are not known: then `written` is
+        None."""
         server.pages(self.page_bytes)
         require(rows.ranks)
         n = len(rows.ranks)
@@ -141,10 +139,8 @@ def _undo_pages(model: ClusteredModel, rows: Load) -> int:
 
 def _without_checkpoints(log: Log, written: Pages, frames: int, server: Server) -> bool:
     """Whether pages are written for room in the pool before they must be for the log's sake, which is about when the
-    log since a page's first change takes three quarters of its capacity.
-
-    On average a page that is written was changed so long ago as it takes to write as many pages as the pool has.
-    """
+    log since a page's first change takes three quarters of its capacity. On average a page that is written was changed
+    so long ago as it takes to write as many pages as the pool has."""
     ages = np.minimum(np.cumsum(log.bytes), frames * log.bytes / np.maximum(written.all, 1))
     return bool(ages.max(initial=0) < (server.checkpoint_bytes or CAPACITY) * server.share * 3 / 4)
 

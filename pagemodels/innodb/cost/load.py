@@ -282,10 +282,8 @@ def replay(
     written: Integers,
 ) -> bool:
     """The rows until `end`, whose leaves `at` has, and their events: see `advance`. Returns whether all are done: else
-    tree and space must grow.
-
-    The branch pages are brought up to date before each `_WINDOW` events: a row may use one that much too early.
-    """
+    tree and space must grow. The branch pages are brought up to date before each `_WINDOW` events: a row may use one
+    that much too early."""
     state, begin = plan.state, end - len(at)
     while state[ROWS] < end:
         last = min(state[_EVENTS] + _WINDOW, len(events))

@@ -306,11 +306,9 @@ class Limits(NamedTuple):
 
 
 def limits(server: Server, rows_per_tx: int, heap_rows: int) -> Limits:
-    """Of a server. UsageError for a cache of fewer than 100 pages.
-
-    Transactions of a sample hold as many rows as those of the whole table. So the log is also written in between, and
-    the ring is that of the whole unless a COPY uses all of it.
-    """
+    """Of a server. UsageError for a cache of fewer than 100 pages. Transactions of a sample hold as many rows as those
+    of the whole table. So the log is also written in between, and the ring is that of the whole unless a COPY uses all
+    of it."""
     buffers, share = server.pages(PAGE_BYTES), server.share
     ring = max(1, min(server.cache_bytes // PAGE_BYTES // 8, _RING // PAGE_BYTES))
     if rows_per_tx // heap_rows >= ring:

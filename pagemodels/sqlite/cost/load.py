@@ -278,10 +278,8 @@ def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_tabl
 
 @kernel
 def replay(pager: Pager, rows: SentRows, trace: Ints, table: Ints, first: int, end: int) -> None:
-    """Replays the records of rows `first` … `end` − 1 of the key's b-tree, and of the table beside it.
-
-    `table`: the trace of that table, (0,) if there is none.
-    """
+    """Replays the records of rows `first` … `end` − 1 of the key's b-tree, and of the table beside it. `table`: the
+    trace of that table, (0,) if there is none."""
     pager, rows = uncounted(pager), uncounted(rows)
     beside, n, state = len(table) > 0, len(rows.writers), rows.state
     path, other = np.empty(_LEVELS, np.int64), np.empty(_LEVELS, np.int64)

@@ -25,7 +25,8 @@ from keybench.databases.mysql.probes import data_file, innodb_name, read_index
 from keybench.errors import ServerError, UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
-from keybench.pagemodels.innodb.model import InnodbModel, InnodbState
+from keybench.pagemodels.innodb.model import InnodbModel
+from keybench.pagemodels.innodb.state import ClusteredState
 from keybench.pagemodels.ranking import ranked
 from tests.databases.mysql.conftest import ON_MARIADB, admin_of_page_size, as_url, send
 
@@ -48,7 +49,7 @@ class Exactly(Both):
         """Fails unless all pages, the file's size and the merges are those of the model."""
         admin = self.bench.admin
         assert isinstance(admin, MySqlAdmin)
-        assert isinstance(self.state, InnodbState)
+        assert isinstance(self.state, ClusteredState)
         stats, index = self.state.stats(), read_index(admin, self.table)
         assert index
         assert index.rows.tolist() == stats.page_rows.tolist()

@@ -17,7 +17,8 @@ from keybench.errors import UsageError
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import BeginsFromPages, KeepsState, Level, ServerPages, delete
-from keybench.pagemodels.innodb.model import InnodbModel, InnodbState
+from keybench.pagemodels.innodb.model import InnodbModel
+from keybench.pagemodels.innodb.state import ClusteredState
 from tests.pagemodels.innodb.reference_past import Past
 
 Ranks = NDArray[np.int64]
@@ -54,7 +55,7 @@ def rules_of(model: InnodbModel) -> Past:
     )
 
 
-def assert_same(state: InnodbState, reference: Past, model: InnodbModel) -> None:
+def assert_same(state: ClusteredState, reference: Past, model: InnodbModel) -> None:
     stats, tree = state.stats(), reference.tree
     leaves = tree.level(0)
     assert stats.page_rows.tolist() == [len(page.keys) for page in leaves]
@@ -90,7 +91,7 @@ def test_any_history_has_the_pages_of_the_reference(
     random = np.random.Generator(np.random.PCG64(seed))
     left = np.argsort(np.arange(KEYS) + disorder * random.random(KEYS), kind="stable")
     state, reference, present = model.state(KEYS), rules_of(model), np.empty(0, np.int64)
-    assert isinstance(state, InnodbState)
+    assert isinstance(state, ClusteredState)
     for what, amount in history:
         if what == "insert":
             new, left = left[: amount * 6], left[amount * 6 :]
@@ -146,7 +147,7 @@ def test_purge_follows_the_order_of_the_deletions() -> None:
     for rows in (1, 3000, 30_000):
         state = model_of().state(30_000)
         state.build(np.arange(30_000), 100)
-        assert isinstance(state, InnodbState)
+        assert isinstance(state, ClusteredState)
         delete(state, np.random.default_rng(3).permutation(30_000)[:25_000], rows)
         state.clean()
         shapes.append(state.stats().page_rows.tolist())
