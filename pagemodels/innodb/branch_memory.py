@@ -1,7 +1,8 @@
-"""The branch pages of an index in memory: insertion, deletion and copying inside a page (docs/internals/innodb.md §3).
+"""The branch pages of an index of InnoDB: what is in them, when and where they split (docs/internals/innodb.md §2, §3).
 
 A record's place in the page's heap decides which bytes become garbage. Records that were moved away leave a list of
-free places, the last one freed at its head. Insertions take places from this list before the heap grows.
+free places, the last one freed at its head. Insertions take places from this list before the heap grows. What a split
+asks of the level above is put on a list and done afterwards, last in first out (`node_pointers.py`).
 """
 
 from __future__ import annotations
@@ -71,16 +72,8 @@ def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool,
     room = page_bytes - PAGE_HEADER
     places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
     facts = np.zeros(_FACTS, np.int64)
-    facts[[ROOT, SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS, SPARSE]] = (
-        -1,
-        size,
-        places,
-        room,
-        page_bytes,
-        segment,
-        shrinks,
-        sparse,
-    )
+    facts[[ROOT, SIZE, PLACES, ROOM]] = -1, size, places, room
+    facts[[PAGE_BYTES, SEGMENT, SHRINKS, SPARSE]] = page_bytes, segment, shrinks, sparse
     pages = int(leaves / (places * _FILL)) + 2 * MARGIN
     return BranchTree(
         np.empty(pages * places, np.int64),
@@ -177,8 +170,7 @@ def remove(tree: BranchTree, page: int, at: int, number: int) -> None:
 @kernel
 def reorganise(tree: BranchTree, page: int) -> None:
     """Copies the records into a fresh page: the heap is then in key order, without free places."""
-    state = tree.state
-    base = state[page, BASE]
+    state, base = tree.state, tree.state[page, BASE]
     for i in range(state[page, RECORDS]):
         tree.places[base + i] = i
     state[page, TOP], state[page, FREED], state[page, LAST] = state[page, RECORDS], 0, FORGOTTEN

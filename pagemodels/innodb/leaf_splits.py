@@ -1,7 +1,9 @@
-"""The leaves of an index of InnoDB under insertion: when and where a leaf splits (docs/internals/innodb.md §2).
+"""The leaves of an index of InnoDB: when and where a leaf splits, and how purge removes records and merges leaves.
 
-Nothing that happens above the leaves or in the file changes what happens here. What a row that did not fit asks of both
-is recorded as an event and done afterwards in the same order (`load.py`).
+Rules: docs/internals/innodb.md §2 and §7 (row0purge.cc; btr_cur_optimistic_delete and btr_cur_pessimistic_delete in
+btr0cur.cc; btr_compress and btr_discard_page in btr0btr.cc). Nothing that happens above the leaves or in the file
+changes what happens here. What a row asks of both is recorded as an event and done afterwards in the same order
+(`node_pointers.py`).
 
 The leaf of a rank is looked up as in `half_split/kernel.py`: a directory of equal cells names the leaf of each cell's
 first rank, and a few steps along the chain lead on. When a range of ranks is divided, the narrower part takes the other

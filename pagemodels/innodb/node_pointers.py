@@ -3,6 +3,10 @@
 A branch page that loses the node pointer to a page whose first record changed, and has few records then, is merged with
 a neighbour. A page whose only node pointer goes is given back; in MariaDB, a neighbour that is then the root's only
 child goes up into the root (btr0cur.cc, btr0btr.cc). A leaf that is purged asks for the same (`leave`).
+
+A sorted build, by ALTER TABLE … FORCE or OPTIMIZE TABLE (btr0bulk.cc; btr0load.cc in MySQL; §7), fills one page of each
+level after another. A page that is full adds its node pointer to the level above when the next one has its number; the
+last ones do so in the end. Then the records of the topmost page are copied to the root, and that page is given back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A clustered index of InnoDB with a past: filled, deleted from, purged and rebuilt (docs/internals/innodb.md §7).
 
 Leaves change first, and note what that asks of branch pages and of the file; this is done in the same order afterwards.
-A deletion alone marks records and moves nothing. Purge then removes them, in the order of the deletions.
+A deletion alone marks records and moves nothing. Purge then removes them, in the order of the deletions. An index can
+also begin as it is on a server (`InnodbPages`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
-"""A tablespace of InnoDB: the size of its file, and the lists of its extents (fsp0fsp.cc; docs/internals/innodb.md §4).
+"""A tablespace of InnoDB: its file, the lists of its extents, and the pages that it gives to an index (fsp0fsp.cc).
 
-A file is divided into extents: of 64 pages, but of 1 MiB where pages are small (FSP_EXTENT_SIZE). `segments` gives
-their pages to indexes. Tests compare the file's size with a live MariaDB.
+Rules: docs/internals/innodb.md §4. Tests compare every number with a live MariaDB and MySQL.
+
+A file is divided into extents: of 64 pages, but of 1 MiB where pages are small (FSP_EXTENT_SIZE). An index has two
+segments, one for its leaves and one for its branch pages. Each takes single pages of shared "fragment" extents, up to
+half an extent, and whole extents after that. A request for a page has a hint: the number beside the page that splits.
+MySQL also leases extents to segments: those that hold descriptors, if nothing else is in them.
 """
 
 from __future__ import annotations

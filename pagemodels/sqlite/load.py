@@ -65,14 +65,14 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
 def _open_record(tree: Tree, slot: int) -> None:
     """Begins a row's record: the pages from its leaf to the root."""
     leaves, branches, trace = tree.leaves, tree.branches, tree.trace
-    at, page = trees.next_place(trace), int64(leaves[slot, trees.PARENT])
+    at, page = int64(trace[trees.NEXT_PLACE]), int64(leaves[slot, trees.PARENT])
     trace[at] = leaves[slot, trees.NUMBER]
     while page >= 0:
         at += 1
         trace[at] = branches[page, trees.NUMBER]
         page = int64(branches[page, trees.PARENT])
     trace[at + 1] = trees.ROOT
-    trees.go_on_at(trace, at + 2)
+    trace[trees.NEXT_PLACE] = at + 2
 
 
 @kernel

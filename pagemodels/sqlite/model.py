@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +56,8 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class FixedModel:
-    """The b-tree of a table with keys of one width."""
+class _BTreeModel:
+    """The b-tree that holds a table's key."""
 
     table: Table
     page_bytes: int = cells.PAGE_SIZE
@@ -65,6 +66,19 @@ class FixedModel:
     lengths: Ranks | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival, if they vary."""
 
+    def by_date(self, rows: Ranks) -> Self:
+        """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
+        return replace(self, rows=rows)
+
+    def with_payloads(self, lengths: Ranks) -> Self:
+        """The model for payloads of those lengths (`contract.TakesPayloads`)."""
+        return replace(self, lengths=lengths)
+
+
+@dataclass(frozen=True)
+class FixedModel(_BTreeModel):
+    """The b-tree of a table with keys of one width."""
+
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = ()) -> SqliteStats:
         """Builds the b-tree from keys in order of arrival; see `PageModel.insert`."""
         return _build(self, ranks, checkpoints, np.zeros(1, np.uint16))
@@ -72,14 +86,6 @@ class FixedModel:
     def state(self, keys: int) -> IndexState:
         """The b-tree without rows, into which so many keys will come (`contract.KeepsState`)."""
         return _state(self, keys, np.zeros(1, np.uint16))
-
-    def by_date(self, rows: Ranks) -> FixedModel:
-        """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
-        return replace(self, rows=rows)
-
-    def with_payloads(self, lengths: Ranks) -> FixedModel:
-        """The model for payloads of those lengths (`contract.TakesPayloads`)."""
-        return replace(self, lengths=lengths)
 
 
 @dataclass(frozen=True)
@@ -94,15 +100,8 @@ class CostModel(FixedModel):
 
 
 @dataclass(frozen=True)
-class IntegerModel:
+class IntegerModel(_BTreeModel):
     """The b-tree of a table with integer keys, which take as many bytes as their values need."""
-
-    table: Table
-    page_bytes: int = cells.PAGE_SIZE
-    rows: Ranks | None = field(default=None, compare=False)
-    """As of `FixedModel`."""
-    lengths: Ranks | None = field(default=None, compare=False)
-    """As of `FixedModel`."""
 
     def sizes(self, keys: Keys) -> Sizes:
         """Bytes of each key in its cell: as a varint if it is the rowid, else as a value of a record."""
@@ -117,14 +116,6 @@ class IntegerModel:
     def sized_state(self, sizes: Sizes) -> IndexState:
         """As `FixedModel.state`, for keys of these sizes by rank (`contract.KeepsSizedState`)."""
         return _state(self, len(sizes), sizes)
-
-    def by_date(self, rows: Ranks) -> IntegerModel:
-        """As `FixedModel.by_date`."""
-        return replace(self, rows=rows)
-
-    def with_payloads(self, lengths: Ranks) -> IntegerModel:
-        """As `FixedModel.with_payloads`."""
-        return replace(self, lengths=lengths)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,15 @@ balanced, no tree is descended to find a row's leaf, and a row costs the same fe
 
 The other facts about a leaf lie in a slot that its upper bound names. Every leaf but the rightmost has a minimum of
 cells (`_fewest`), so that several successive ranks can share a slot.
+
+Free pages of the file hang on trunk pages, each of which names up to U / 4 − 8 others, where U is the size of a page.
+Only the first trunk changes: a page that is given back is named there, or becomes the first trunk if that is full
+(freePage2). So one array holds the list: the last trunk and the pages that it names, then the trunk before it, and so
+on.
+
+What rows touch is noted in a trace, for the cost of a load. A row's record is its pages from the leaf up to the root,
+`ROOT`, what happened then (the words below, each with its numbers), and `ROW_END`; `ROW_END` alone if the row just fits
+the leaf of the row before.
 """
 
 from __future__ import annotations
@@ -15,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, int64, kernel
+from keybench.compiled import inlined, kernel
 from keybench.pagemodels.memory import move
 from keybench.pagemodels.sqlite import bitmaps
 from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add, at_least
@@ -88,8 +97,8 @@ for the newest row of a rowid table alone, and its number; siblings over which c
 that has changed, how many they were, how many they are, their old numbers and their new ones."""
 
 NO_TRACE = np.empty(0, np.int32)
-_AT = 0
-"""The element that says where the next number goes."""
+NEXT_PLACE, FIRST = 0, 1
+"""The element that says where the next number goes; where the first record begins."""
 _ROW_NUMBERS = 512
 """More numbers than a row needs: 20 levels, and 12 numbers for each where cells are spread."""
 
@@ -103,36 +112,20 @@ def new_trace(numbers: int) -> Ints:
 
 def clear_trace(trace: Ints) -> None:
     """Forgets all records."""
-    trace[_AT] = FIRST
-
-
-FIRST = 1
-"""Where the first record begins."""
+    trace[NEXT_PLACE] = FIRST
 
 
 @inlined
 def note(trace: Ints, number: int) -> None:
     """Adds a number."""
-    trace[trace[_AT]] = number
-    trace[_AT] += 1
-
-
-@inlined
-def next_place(trace: Ints) -> int:
-    """Where the next number goes."""
-    return int64(trace[_AT])
-
-
-@inlined
-def go_on_at(trace: Ints, place: int) -> None:
-    """Says where the next number goes."""
-    trace[_AT] = place
+    trace[trace[NEXT_PLACE]] = number
+    trace[NEXT_PLACE] += 1
 
 
 @inlined
 def room_for(trace: Ints, overflow: int) -> bool:
     """Whether the record of a row with so many overflow pages fits."""
-    return bool(trace[_AT] + _ROW_NUMBERS + 2 * overflow <= len(trace))
+    return bool(trace[NEXT_PLACE] + _ROW_NUMBERS + 2 * overflow <= len(trace))
 
 
 Ints = NDArray[Any]

@@ -1,7 +1,13 @@
-"""The list of pages of MariaDB's buffer pool (LRU), with a midpoint: buf0lru.cc.
+"""The buffer pool of MariaDB 10.11: its list of pages with a midpoint, and the page cleaner that frees and writes them.
 
-A page that is read enters the list behind the midpoint, a new one at its head (buf_LRU_add_block). The list has no old
-part while it is short.
+A page that is read enters the list (LRU) behind the midpoint, a new one at its head (buf_LRU_add_block). The list has
+no old part while it is short. A use moves a page to the list's head if it is old and was first used a second ago, or if
+it is young and a sixth of the pool was freed since it was there last (buf_page_peek_if_too_old).
+
+When the free list is shorter than half of innodb_lru_scan_depth and the list longer than 256, the cleaner walks the
+list from its end: it frees what is clean and writes what is changed, until the free list has innodb_lru_scan_depth
+pages (buf0flu.cc, need_LRU_eviction, buf_flush_LRU_list_batch). A pool of 24 MB and less never has so many free pages,
+so that each walk goes through the whole list, and only pages changed since the last one stay.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""The page model of MariaDB's clustered index, with the server's buffer pool and redo log behind it."""
+"""The page model of MariaDB's clustered index, with the server's buffer pool and redo log behind it.
+
+The log is in the format of version 10.8 and later (mtr0log.h). A row is two mini-transactions: its undo record
+(UNDO_APPEND), and its insertion (INSERT_HEAP_DYNAMIC), which leaves out the bytes that it shares with the record before
+it (page0cur.cc, mtr_t::page_insert). A split inserts each record that moves once more, on a page that is named only
+once.
+"""
 
 from __future__ import annotations
 
@@ -167,17 +173,8 @@ class _Simulated:
         state = np.zeros(FIELDS, np.int64)
         state[PURGE_AT] = SECOND
         log, unused = np.zeros((transactions, undo), np.int32), np.empty(most, np.int32)
-        self._plan = Plan(
-            self._ranks,
-            rows.rows_per_tx,
-            undo,
-            int(_ROW_TIME / share),
-            log,
-            unused,
-            self._left,
-            self._right,
-            state,
-        )
+        neighbours = self._left, self._right
+        self._plan = Plan(self._ranks, rows.rows_per_tx, undo, int(_ROW_TIME / share), log, unused, *neighbours, state)
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
         self._share, self._restart = share, rows.restart or 0
         cache.create(self._pool, int(self._pool.state[cache.FIRST_LEAF]))

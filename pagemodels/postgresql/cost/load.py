@@ -1,4 +1,10 @@
-"""One row after another through shared buffers, checkpoints and the log."""
+"""What a load by COPY, or by INSERT of one row a transaction, costs PostgreSQL: pages read and written, and log, of an
+index on a heap.
+
+COPY adds up to 1,000 rows or 64 kB of text at a time to the heap (heap_multi_insert), then enters them into the index
+one after another (copyfrom.c). An entry's way to its leaf leads through the branch pages, except to the last leaf if
+the writer's row before went there too (nbtinsert.c, _bt_search_insert).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""PostgreSQL's checkpoints by log volume, and the places of the log (xlog.c, checkpointer.c, bufmgr.c).
+"""PostgreSQL's log: the sizes of its records, its places, and checkpoints by its volume.
+
+A record has a header, one for each page that it names, and its own data (XLogRecordAssemble in xloginsert.c). A page
+that is changed for the first time since a checkpoint's redo point is in the record as a whole, without the hole between
+line pointers and entries; then the record leaves out what it would else say of that page. A page that the record makes
+anew is never there as a whole. Structures: xlogrecord.h, nbtxlog.h, heapam_xlog.h; the code that fills them is
+nbtinsert.c and heapam.c. They are the same in PostgreSQL 13 to 18.
 
 Places count the bytes that records can use (XLogBytePosToRecPtr): every page of the log begins with a header, a
 segment's first page with a longer one.

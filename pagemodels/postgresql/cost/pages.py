@@ -1,4 +1,10 @@
-"""The pages of an index and its heap by number, and what is on them while a load goes on."""
+"""The pages of an index and its heap while a load goes on: how rows go to the heap, and what splits read and log.
+
+Each writer has its own page of the heap that is not full yet (RelationGetBufferForTuple in hio.c, heap_multi_insert and
+heap_insert in heapam.c). A split also changes the right neighbour, whose link leads back, and the branch page above
+(_bt_split, _bt_insert_parent, _bt_newroot in nbtinsert.c). All levels above the lowest branch pages count as one page,
+which is always in the cache.
+"""
 
 from __future__ import annotations
 
