@@ -8,25 +8,29 @@ import pytest
 from keybench.databases.oracle.engine import ENGINE
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import empty_index
+from keybench.pagemodels.contract import IndexState, empty_index
 from keybench.pagemodels.page_stats import PageStats
 
-NUMBER = ENGINE.column("number")
+
+def empty(column: str, keys: int, **given: bool) -> IndexState:
+    """An index of 1 … n, or of keys of 16 bytes, beside a heap."""
+    model = ENGINE.page_model(Table("t", ENGINE.column(column), 0, "nonclustered"), **given)
+    values = Keys(np.arange(1, keys + 1), "int") if column == "number" else Keys(np.zeros((keys, 16), np.uint8), "uuid")
+    make = empty_index(model, np.arange(keys), values)
+    assert make is not None
+    return make()
 
 
-def built(numbers: int, pctfree: int = 10) -> PageStats:
-    """CREATE INDEX on 1 … n, not unique, beside a heap."""
-    model = ENGINE.page_model(Table("t", NUMBER, 0, "nonclustered"), unique=False)
-    empty = empty_index(model, np.arange(numbers), Keys(np.arange(1, numbers + 1), "int"))
-    assert empty is not None
-    state = empty()
-    state.build(np.arange(numbers), 100 - pctfree)
+def built(column: str, keys: int, fill: int, **given: bool) -> PageStats:
+    """CREATE INDEX on them."""
+    state = empty(column, keys, **given)
+    state.build(np.arange(keys), fill)
     return state.stats()
 
 
 def test_thirty_thousand_numbers() -> None:
     """oracledba.co.uk/tips/index_space_reuse.htm (C. McDonald): 66 leaf blocks, 1 branch block, PCT_USED 88."""
-    stats = built(29_999)
+    stats = built("number", 29_999, 90, unique=False)
     assert (stats.leaf_pages, stats.branch_pages) == (66, 1)
     of_branch = 66 * (2 + 4 + 1 + 4)
     used = stats.density / 100 * 66 * 7996 + of_branch
@@ -36,10 +40,7 @@ def test_thirty_thousand_numbers() -> None:
 def test_a_million_numbers_that_ascend() -> None:
     """richardfoote.wordpress.com 2009/01/13: 1,999 leaf blocks after inserts of 1 … 1,000,000, fewer than after a
     rebuild at the default PCTFREE of 10."""
-    model = ENGINE.page_model(Table("t", NUMBER, 0, "nonclustered"), unique=False)
-    empty = empty_index(model, np.arange(1_000_000), Keys(np.arange(1, 1_000_001), "int"))
-    assert empty is not None
-    state = empty()
+    state = empty("number", 1_000_000, unique=False)
     state.insert(np.arange(1_000_000))
     assert state.stats().leaf_pages == 1999
     state.rebuild(90)
@@ -48,18 +49,9 @@ def test_a_million_numbers_that_ascend() -> None:
 
 @pytest.mark.parametrize(("pctfree", "a_leaf"), [(0, 296), (10, 266), (30, 206), (99, 1)])
 def test_entries_a_leaf(pctfree: int, a_leaf: int) -> None:
-    model = ENGINE.page_model(Table("t", ENGINE.column("raw16"), 0, "nonclustered"))
-    empty = empty_index(model, np.arange(3000), Keys(np.zeros((3000, 16), np.uint8), "uuid"))
-    assert empty is not None
-    state = empty()
-    state.build(np.arange(3000), 100 - pctfree)
-    assert state.stats().page_rows[0] == a_leaf
+    assert built("raw16", 3000, 100 - pctfree).page_rows[0] == a_leaf
 
 
 def test_branch_blocks_are_filled() -> None:
-    model = ENGINE.page_model(Table("t", ENGINE.column("raw16"), 0, "nonclustered"))
-    empty = empty_index(model, np.arange(600), Keys(np.zeros((600, 16), np.uint8), "uuid"))
-    assert empty is not None
-    state = empty()
-    state.build(np.arange(600), 1)
-    assert (state.stats().leaf_pages, state.stats().branch_pages) == (600, 3)  # 8,028 bytes hold 349 entries of 23
+    stats = built("raw16", 600, 1)
+    assert (stats.leaf_pages, stats.branch_pages) == (600, 3)  # 8,028 bytes hold 349 entries of 23
