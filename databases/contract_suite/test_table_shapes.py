@@ -21,8 +21,8 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.subject import CLUSTERED, PARENT
 from keybench.model.table import Table
+from keybench.pagemodels.contract import predict
 from keybench.pagemodels.page_stats import readings
-from keybench.pagemodels.predict import predict
 from keybench.runners.measuring.measured import of_other_indexes
 from keybench.runners.trials.after_load import check_keys
 

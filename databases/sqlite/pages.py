@@ -17,7 +17,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.pagemodels.server_pages import Level, ServerPages
+from keybench.pagemodels.contract import Level, ServerPages
 
 _TABLE_BRANCH, _INDEX_BRANCH, _TABLE_LEAF, _INDEX_LEAF = 5, 2, 13, 10
 _BRANCHES: Final = (_TABLE_BRANCH, _INDEX_BRANCH)

@@ -21,7 +21,7 @@ from keybench.model.byteorder import sort_words
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
-from keybench.pagemodels.predict import predict
+from keybench.pagemodels.contract import predict
 from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs, records
 from keybench.results.store.blobs import Blob

@@ -20,9 +20,9 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
+from keybench.pagemodels.contract import predict
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.page_stats import readings
-from keybench.pagemodels.predict import predict
 from tests.databases.mysql.conftest import admin_of_page_size, lengths, measured
 
 EXACT = (
