@@ -1,6 +1,6 @@
 """Statements that users are told to run on tables of their own. keybench never runs them: its tests do.
 
-An engine that has any (`Engine.statements`) writes them in its own folder (`advised.py`).
+An engine that has any (`Engine.statements`) writes them in its own folder (`ddl.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A connection of a DB-API driver, and the session of engines whose drivers bind arrays.
 
-The session sends single-row INSERTs in list order, one transaction a batch. An engine adds its SQL, its driver's calls,
-and its bulk path, which is a load path of its own.
+The session sends single-row INSERTs in list order, one transaction a batch. An engine adds its SQL and driver's calls.
 """
 
 from __future__ import annotations
@@ -115,13 +114,6 @@ class ArrayBatch:
     children: tuple[list[Row], ...] = ()
 
 
-@dataclass(frozen=True)
-class BulkRows:
-    """One transaction's rows for one call of the bulk path."""
-
-    rows: list[Row]
-
-
 class ArraySession(Session):
     """One writer's connection to one table, and to its parent."""
 
@@ -140,19 +132,11 @@ class ArraySession(Session):
         """Makes the connection ready for inserts. Called before each preparation of batches."""
 
     @abstractmethod
-    def ready_for_bulk(self) -> None:
-        """Makes the connection ready for the bulk path. Called before each preparation of batches."""
-
-    @abstractmethod
     def insert(self, statement: str, rows: list[Row]) -> int:
         """Executes the statement once for each row, in order, in one call. Returns the number of rows stored.
 
         If the driver gives no count, that is the number of rows sent: an error in any row raises ServerError.
         """
-
-    @abstractmethod
-    def load_in_bulk(self, rows: list[Row]) -> int:
-        """Loads all rows or none by the bulk path, in a transaction of its own. Returns the number of rows sent."""
 
     @abstractmethod
     def analyse(self) -> None:
@@ -170,17 +154,11 @@ class ArraySession(Session):
         """Batches of rows whose keys the server makes."""
         return self._batches(None, rows, payload, start, rows_per_tx)
 
-    def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[BulkRows]:
-        """Batches of `rows_per_tx` rows for the bulk path."""
-        self.ready_for_bulk()
-        rows = self._rows(self.bound(keys), len(keys), payload, start)
-        return [BulkRows(rows[first : first + rows_per_tx]) for first in range(0, len(rows), rows_per_tx)]
-
     def _batches(
         self, keys: list[object] | None, n: int, payload: Payload, start: int, rows_per_tx: int
     ) -> list[ArrayBatch]:
         self.ready()
-        rows = self._rows(keys, n, payload, start)
+        rows = self.rows_of(keys, n, payload, start)
         children = self._table.children if self._table.parent else 0
         transactions = (rows[first : first + rows_per_tx] for first in range(0, n, rows_per_tx))
         return [
@@ -188,7 +166,7 @@ class ArraySession(Session):
             for parents in transactions
         ]
 
-    def _rows(self, keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
+    def rows_of(self, keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
         """n rows of time of creation, key and text, without the columns that are not sent."""
         text_of_row = payload.row_texts(start, n) if payload.width else None
         moments: list[object] | None = payload.moments(start, n).tolist() if self._table.by_date else None
@@ -196,8 +174,6 @@ class ArraySession(Session):
 
     def send(self, batch: object) -> int:
         """Sends one transaction. Returns the number of rows stored, without children."""
-        if isinstance(batch, BulkRows):
-            return self.load_in_bulk(batch.rows)
         assert isinstance(batch, ArrayBatch)
         with self.undone_on_error():
             stored, *children = (

@@ -68,7 +68,7 @@ class ServerEngine(Engine):
 
     def coordination_table(self, address: Address) -> CoordinationTable:
         """A new connection to the coordination table of writers on many machines."""
-        return cast("CoordinationTable", resolve_name(f"{self.folder}.owned_schema:coordination_table")(address))
+        return cast("CoordinationTable", resolve_name(f"{self.folder}.admin:coordination_table")(address))
 
     def inspects(self, target: str) -> bool:
         """Whether it is the URL of a server of this engine, and the engine has an inspector."""
@@ -84,4 +84,4 @@ class ServerEngine(Engine):
 
     def statements(self) -> WritesStatements:
         """What users are told to run."""
-        return cast("WritesStatements", resolve_name(f"{self.folder}.advised"))
+        return cast("WritesStatements", resolve_name(f"{self.folder}.ddl"))

@@ -1,17 +1,29 @@
-"""The administrative connection: creates, reads back, settles and measures a trial's table."""
+"""Administration: of a trial's table (`MssqlAdmin`), and of the database or schema of trials (`DatabaseOrSchema`).
+
+Where the URL names a database, keybench works there in a schema of its own and changes nothing else. Where it names
+none, keybench creates a database. What keybench made has an extended property that says so, and is removed at the end.
+While a run uses the database it holds an application lock, which the server itself releases when the run dies.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
+from keybench.databases.contract.settings import EngineOptions
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
 from keybench.databases.core.probes import HeapOrderProbe
 from keybench.databases.mssql import connection, ddl, probes
+from keybench.databases.mssql.connection import MssqlConnection, connect, place
+from keybench.databases.mssql.ddl import SCHEMA
 from keybench.databases.mssql.probes import HOLDER
 from keybench.databases.mssql.settings import SETTABLE, options, versioning
+from keybench.errors import ServerError
 from keybench.model.byteorder import stored
 from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Keys
@@ -171,3 +183,211 @@ def _keys(column: Column, text: str) -> EncodedKeys:
         return rows
     # As binary(16) a uniqueidentifier has .NET's bytes, a permutation that is its own inverse.
     return column.encode(Keys(stored(Keys(rows, "uuid"), "net"), "uuid"))
+
+
+MARK = "made by keybench, which removes it"
+PROPERTY = "keybench"
+"""The extended property whose value is `MARK`."""
+_LOCK = "keybench"
+
+_VERSIONING_OFF = (
+    "READ_COMMITTED_SNAPSHOT OFF",
+    "ALLOW_SNAPSHOT_ISOLATION OFF",
+    "ACCELERATED_DATABASE_RECOVERY = OFF",
+)
+_VERSIONING_ON = {
+    "rcsi": "READ_COMMITTED_SNAPSHOT ON",
+    "snapshot": "ALLOW_SNAPSHOT_ISOLATION ON",
+    "adr": "ACCELERATED_DATABASE_RECOVERY = ON",
+}
+
+
+def create_database(master: MssqlConnection, options: EngineOptions, delayed_durability: str = "DISABLED") -> None:
+    """Creates the database, marked as keybench's; `master` is a connection to the database master.
+
+    The statements name no files, so the server uses its default folders. The files are so large that their growth is
+    not measured: a log that grows is filled with zeros while the trial waits. SIMPLE recovery: the log is kept only
+    while a transaction is open; the probe of splits keeps one open.
+    """
+    versioning = _VERSIONING_ON.get(options["row_versioning"])
+    settings = (
+        "RECOVERY SIMPLE",
+        "AUTO_CREATE_STATISTICS ON",
+        "AUTO_UPDATE_STATISTICS OFF",
+        "PAGE_VERIFY CHECKSUM",
+        f"DELAYED_DURABILITY = {delayed_durability}",
+        *_VERSIONING_OFF,
+        *([versioning] if versioning else []),
+    )
+    master.run(f"CREATE DATABASE [{SCHEMA}]")
+    for file, size in ((SCHEMA, "1024MB"), (f"{SCHEMA}_log", "2048MB")):
+        master.run(f"ALTER DATABASE [{SCHEMA}] MODIFY FILE (NAME = [{file}], SIZE = {size}, FILEGROWTH = 512MB)")
+    for setting in settings:
+        master.run(f"ALTER DATABASE [{SCHEMA}] SET {setting}")
+    # The procedure works in the database that it is called in.
+    master.run(f"EXEC [{SCHEMA}].sys.sp_addextendedproperty @name = ?, @value = ?", PROPERTY, MARK)
+
+
+def database_exists(connection: MssqlConnection) -> bool:
+    """Whether there is a database of keybench's name."""
+    return bool(connection.rows("SELECT name FROM sys.databases WHERE name = ?", SCHEMA))
+
+
+def drop_database(master: MssqlConnection, database: str = SCHEMA) -> None:
+    """Drops it, and ends the connections to it."""
+    master.run(f"ALTER DATABASE [{database}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
+    master.run(f"DROP DATABASE [{database}]")
+
+
+def create_schema(connection: MssqlConnection) -> None:
+    """Creates the schema if it does not exist, marked as keybench's; `connection` is to the database."""
+    if connection.rows("SELECT name FROM sys.schemas WHERE name = ?", SCHEMA):
+        return
+    connection.run(f"CREATE SCHEMA [{SCHEMA}]")
+    statement = "EXEC sys.sp_addextendedproperty @name = ?, @value = ?, @level0type = N'SCHEMA', @level0name = ?"
+    connection.run(statement, PROPERTY, MARK, SCHEMA)
+
+
+class DatabaseOrSchema:
+    """The database `keybench` on the server of a URL, or the schema in the database that it names
+    (`contract.OwnedSchema`)."""
+
+    advice = "Let its administrator make a database for you, as its owner, and name it in the URL."
+
+    def __init__(self, address: Address) -> None:
+        """Connects to the database; where keybench has yet to create it, to master.
+
+        EnvironmentMissing where the server, or a database that the URL names, cannot be reached.
+        """
+        named = address.parameters.get("database")
+        self._database = named or SCHEMA
+        self.address = replace(address, parameters={**address.parameters, "database": self._database})
+        self.place = f"SQL Server at {place(address)}"
+        self._connection = connect(self.address, named or "master")
+        self._exists = named is not None
+        if not self._exists:
+            try:
+                self._exists = database_exists(self._connection)
+            except BaseException:
+                self.close()
+                raise
+            if self._exists:
+                self._reconnect()
+
+    def acquire(self) -> bool:
+        """Takes the lock, which is the database's: so it creates the database first where it does not exist."""
+        if not self._exists:
+            create_database(self._connection, options(self.address.parameters))
+            self._exists = True
+            self._reconnect()
+        return self._lock()
+
+    def create(self) -> None:
+        """Creates the schema if it does not exist, marked."""
+        create_schema(self._connection)
+
+    def in_use(self) -> bool:
+        """Whether a run uses it at this moment; if none does, none begins to before `close`."""
+        return self._exists and not self._lock()
+
+    def contents(self) -> Sequence[str]:
+        """What `remove` would remove, one line for each thing."""
+        if not self._exists:
+            return []
+        lines = [f"table {SCHEMA}.{name}, {size >> 10} KiB" for name, size in self._tables()]
+        if self._database_is_marked():
+            return [*lines, f"database {self._database}"]
+        if self._schema_is_marked():
+            lines.append(f"schema {SCHEMA}, unless something else is in it")
+        return lines
+
+    def remove(self) -> Sequence[str]:
+        """Drops the database where keybench made it; else the trials' tables, and the schema where keybench made it and
+        nothing else is in it. Nothing while another run uses it."""
+        if not self._exists or not self._lock():
+            return []
+        removed = []
+        for name, _ in self._tables():
+            self._connection.run(f"DROP TABLE [{SCHEMA}].[{name}]")
+            removed.append(f"table {SCHEMA}.{name}")
+        if self._schema_is_marked():
+            try:
+                self._connection.run(f"DROP SCHEMA [{SCHEMA}]")
+                removed.append(f"schema {SCHEMA}")
+            except ServerError:  # other things are in it
+                pass
+        if self._database_is_marked():
+            self._connection.close()  # nobody may be in a database that is dropped
+            with closing(connect(self.address, "master")) as master:
+                drop_database(master, self._database)
+            removed.append(f"database {self._database}")
+        return removed
+
+    def lost(self) -> bool:
+        """Whether the server has ended the connection."""
+        return self._connection.lost("SELECT 1")
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()
+
+    def _reconnect(self) -> None:
+        self._connection.close()
+        self._connection = connect(self.address)
+
+    def _lock(self) -> bool:
+        """Takes the lock of a run, once more where this connection has it already; False where another has it."""
+        result = self._connection.rows(
+            "SET NOCOUNT ON; DECLARE @taken int; EXEC @taken = sp_getapplock @Resource = ?, @LockMode = N'Exclusive', "
+            "@LockOwner = N'Session', @LockTimeout = 0; SELECT @taken",
+            _LOCK,
+        )
+        return int(result[0][0]) >= 0
+
+    def _database_is_marked(self) -> bool:
+        statement = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0 AND name = ?"
+        return self._connection.rows(statement, PROPERTY) == [(MARK,)]
+
+    def _schema_is_marked(self) -> bool:
+        statement = (
+            "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties "
+            "WHERE class = 3 AND name = ? AND major_id = SCHEMA_ID(?)"
+        )
+        return self._connection.rows(statement, PROPERTY, SCHEMA) == [(MARK,)]
+
+    def _tables(self) -> list[tuple[str, int]]:
+        """The trials' tables in the schema, and their bytes. They are known by their columns: key, and perhaps created,
+        payload and row_id; the coordination table by its name."""
+        rows = self._connection.rows(
+            "SELECT t.name, 8192 * (SELECT SUM(s.reserved_page_count) FROM sys.dm_db_partition_stats s "
+            "WHERE s.object_id = t.object_id) FROM sys.tables t WHERE t.schema_id = SCHEMA_ID(?) "
+            "AND (t.name = ? OR EXISTS "
+            "(SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') "
+            "AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id "
+            "AND c.name NOT IN (N'key', N'payload', N'row_id', N'created'))) ORDER BY t.name",
+            SCHEMA,
+            TABLE,
+        )
+        return [(str(name), int(size or 0)) for name, size in rows]
+
+
+_BOARD = f"[{SCHEMA}].[{TABLE}]"
+_CREATE_BOARD = (
+    f"IF OBJECT_ID(N'{_BOARD}') IS NULL CREATE TABLE {_BOARD} "
+    f"({', '.join(f'{column} bigint NOT NULL' for column in COLUMNS)}, "
+    f"PRIMARY KEY CLUSTERED ({', '.join(COLUMNS[:2])}))"
+)
+"""Its changes are logged. Their commits wait for the disk unless DELAYED_DURABILITY is forced in the database."""
+
+
+def coordination_table(address: Address) -> CoordinationTable:
+    """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
+    connection = connect(address)
+
+    def run(statement: str, values: Values) -> Rows:
+        text, parameters = positional(statement, values, "?")
+        is_query = text.startswith("SELECT")
+        return connection.rows(text, *parameters) if is_query else [(connection.run(text, *parameters),)]
+
+    drop = f"DROP TABLE IF EXISTS {_BOARD}"
+    return CoordinationTable(Dialect(_BOARD, (_CREATE_BOARD,), (drop,), run, connection.close))

@@ -16,9 +16,9 @@ import psutil
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.container import ContainerServer, Recipe
 from keybench.databases.mssql import settings
+from keybench.databases.mssql.admin import create_database, create_schema, database_exists, drop_database
 from keybench.databases.mssql.connection import connect
 from keybench.databases.mssql.ddl import SCHEMA
-from keybench.databases.mssql.owned_schema import create_database, create_schema, database_exists, drop_database
 from keybench.databases.mssql.settings import options
 from keybench.errors import EnvironmentMissing
 

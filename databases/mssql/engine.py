@@ -174,7 +174,7 @@ ENGINE = SqlServer(
     parts={
         "admin": "admin:MssqlAdmin",
         "session": "session:MssqlSession",
-        "owned_schema": "owned_schema:DatabaseOrSchema",
+        "owned_schema": "admin:DatabaseOrSchema",
         "inspector": "inspection:MssqlInspector",
         "container": "container:container_server",
     },

@@ -12,6 +12,7 @@ that all were stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from keybench.databases.contract.roles import Address
@@ -19,6 +20,7 @@ from keybench.databases.core.dbapi import ArraySession, Row, cut
 from keybench.databases.core.ddl import sent_columns
 from keybench.databases.mssql import connection, ddl
 from keybench.model.keys import Keys
+from keybench.model.payload import Payload
 from keybench.model.table import Table
 
 _LIST_KEYS = 2_000
@@ -26,6 +28,13 @@ _LIST_KEYS = 2_000
 
 _WITHOUT_COUNTS, _WITH_COUNTS = "SET NOCOUNT ON", "SET NOCOUNT OFF"
 """For arrays, the server would send a row count for each row, which the client has to fetch; deletions need theirs."""
+
+
+@dataclass(frozen=True)
+class BulkRows:
+    """One transaction's rows for one bulk copy."""
+
+    rows: list[Row]
 
 
 class MssqlSession(ArraySession):
@@ -50,17 +59,21 @@ class MssqlSession(ArraySession):
         self._connection.run(_WITHOUT_COUNTS)
         self._connection.begin()
 
-    def ready_for_bulk(self) -> None:
-        """Nothing: bulk copy has a connection of its own."""
+    def prepare_in_bulk(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[BulkRows]:
+        """Batches of `rows_per_tx` rows for bulk copy."""
+        rows = self.rows_of(self.bound(keys), len(keys), payload, start)
+        return [BulkRows(rows[first : first + rows_per_tx]) for first in range(0, len(rows), rows_per_tx)]
+
+    def send(self, batch: object) -> int:
+        """Sends one transaction, or one bulk copy. Returns the number of rows stored, without children."""
+        if isinstance(batch, BulkRows):
+            return self._connection.copy(self._cursor, ddl.name(self._table), sent_columns(self._table), batch.rows)
+        return super().send(batch)
 
     def insert(self, statement: str, rows: list[Row]) -> int:
         """Executes the statement once a row, in order, in one call; drivers give no count for an array."""
         self._connection.insert(self._cursor, statement, rows, self._sizes)
         return len(rows)
-
-    def load_in_bulk(self, rows: list[Row]) -> int:
-        """One bulk copy."""
-        return self._connection.copy(self._cursor, ddl.name(self._table), sent_columns(self._table), rows)
 
     def analyse(self) -> None:
         """Gathers statistics, back in autocommit and with row counts."""

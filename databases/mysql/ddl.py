@@ -1,10 +1,35 @@
-"""SQL of InnoDB's tables: the statements that create and read them."""
+"""SQL of InnoDB's tables: the statements that create and read trials' tables, and those for users' own (`Advised`).
+
+The tests run the latter on MySQL 9.7 and MariaDB 10.11.
+"""
 
 from __future__ import annotations
 
-from keybench.databases.core.ddl import sql_type
-from keybench.databases.mysql.flavour import OTHER_UUID_ORDER, UUID_TYPE, number
-from keybench.errors import ServerError
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
+from keybench.databases.core.ddl import (
+    FILL_CHILDREN,
+    FILL_OLD_ROWS,
+    NO_FUNCTION,
+    SERVER_MAKES,
+    server_made,
+    sql_type,
+    uuid_version,
+)
+from keybench.databases.mysql.flavour import (
+    MYSQL,
+    OTHER_UUID_ORDER,
+    UUID_FUNCTIONS,
+    UUID_TO_BIN,
+    UUID_TYPE,
+    Flavour,
+    number,
+)
+from keybench.errors import ServerError, UsageError
+from keybench.generators.core.layout import layout
 from keybench.model.table import Table
 
 SCHEMA = "keybench"
@@ -73,3 +98,167 @@ def columns(table: Table) -> str:
 def sent_columns(table: Table) -> str:
     """The columns of an INSERT: all but a key that the server makes."""
     return "payload" if table.server_keys else columns(table)
+
+
+_RANDOM_BYTES = 101_000
+"""MariaDB's first version with RANDOM_BYTES() is 10.10."""
+_NEWEST = {"mysql": "9.7", "mariadb": "11.8"}
+_OLDEST = {"mysql": "5.7", "mariadb": "10.2"}
+_RUN = {"mysql": UUID_TO_BIN, "mariadb": UUID_FUNCTIONS}
+"""From this version on, MySQL's statements are those that were run; up to it, MariaDB's are."""
+_MILLISECONDS = (
+    "RIGHT(LPAD(HEX(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000), 16, '0'), "
+    "12)"
+)
+_VARIANT = "HEX(ORD(RANDOM_BYTES(1)) & 63 | 128)"
+_A_MOMENT = "For a moment: no row is read."
+_ONLINE = (
+    "Reads and writes go on; at its beginning and end it waits for all transactions on the table, and new ones wait "
+    "behind it: set lock_wait_timeout."
+)
+
+
+def _digits(version: int, *, leads: bool, trails: bool = False) -> str:
+    """The 32 hexadecimal digits of a GUID of that version; milliseconds come first or last, or nowhere."""
+    first = _MILLISECONDS if leads else "HEX(RANDOM_BYTES(6))"
+    of_version = f"HEX(ORD(RANDOM_BYTES(1)) & 15 | {16 * version})"
+    rest = f"HEX(RANDOM_BYTES(1)), {_MILLISECONDS}" if trails else "HEX(RANDOM_BYTES(7))"
+    return f"CONCAT({first}, {of_version}, HEX(RANDOM_BYTES(1)), {_VARIANT}, {rest})"
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`" if not re.fullmatch(r"[a-z_][a-z0-9_]*", name) else name
+
+
+@dataclass(frozen=True)
+class Advised:
+    """The statements of one flavour."""
+
+    flavour: Flavour
+
+    def version(self, name: str) -> int:
+        """A version as one number; UsageError for what is none, or too old."""
+        flavour = self.flavour
+        text = name or _NEWEST[flavour.name]
+        version = number(f"{text}.99" if text.count(".") == 1 else text)  # of a series, its newest
+        if not re.match(r"\d+\.\d+(\.|-|$)", text) or version < number(_OLDEST[flavour.name]):
+            raise UsageError(
+                f"{flavour.title} {name!r} is unknown: name a version from {_OLDEST[flavour.name]} on, for example "
+                f"{_NEWEST[flavour.name]}."
+            )
+        return version
+
+    def _confirmed(self, version: int) -> bool:
+        return version >= _RUN["mysql"] if self.flavour is MYSQL else version < _RUN["mariadb"]
+
+    def _page(self, mysql: str, mariadb: str) -> str:
+        of_mysql, of_mariadb = "https://dev.mysql.com/doc/refman/8.4/en/", "https://mariadb.com/kb/en/"
+        return of_mysql + mysql if self.flavour is MYSQL else of_mariadb + mariadb
+
+    def _altering(self, table: KeyedTable, change: str, note: str, locks: str) -> Statement:
+        page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
+        sql = f"ALTER TABLE {_quoted(table.name)} {change}"
+        return Statement(sql, note, self._confirmed(self.version(table.version)), page, locks)
+
+    def _default(self, table: KeyedTable) -> tuple[str, str]:
+        """(the declaration after the column's type, what to know of it)."""
+        version, column = self.version(table.version), table.column
+        if column.sql_type == "uuid" and version < UUID_TYPE:
+            raise UsageError("MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version.")
+        if table.by_clients:
+            return "", BY_CLIENTS
+        server_keys = server_made(self.flavour.server_keys, table.layout, column, version)
+        if server_keys:
+            caveat = (
+                "" if server_keys.replica == table.layout else f" Its keys are of the layout {server_keys.replica}."
+            )
+            numbers_rows = "AUTO" in server_keys.declaration
+            note = "The server numbers the rows." if numbers_rows else f"{SERVER_MAKES}{caveat}"
+            return server_keys.declaration, note
+        if version < (UUID_TO_BIN if self.flavour is MYSQL else _RANDOM_BYTES):
+            return "", "The application makes the keys: this version of the server has no function for them."
+        digits = self._expression(table)
+        if not digits:
+            return "", NO_FUNCTION
+        caveat = "All rows of one statement share one time." if _MILLISECONDS in digits else ""
+        declaration = f"DEFAULT ({digits})" if column.sql_type == "uuid" else f"DEFAULT (UNHEX({digits}))"
+        return declaration, f"{SERVER_MAKES} {caveat} Log rows, not statements (binlog_format = ROW).".replace(
+            "  ", " "
+        )
+
+    def _expression(self, table: KeyedTable) -> str:
+        name, column = table.layout, table.column.name
+        if column not in ("binary16", "uuid"):
+            return ""
+        if name == "uuid-v4":
+            return _digits(4, leads=False)
+        if uuid_version(name) == 7 and layout(name).order == "rfc":
+            return _digits(7, leads=True)
+        if name in ("rt-comb-postgresql", "marten") and column == "binary16":
+            return _digits(4, leads=True)
+        return _digits(4, leads=False, trails=True) if name == "rt-comb-sql" and column == "uuid" else ""
+
+    def creating(self, table: KeyedTable) -> Sequence[Statement]:
+        """The table, clustered by its key."""
+        declaration, note = self._default(table)
+        key = " ".join(filter(None, ["id", sql_type(table.column), "NOT NULL", declaration, "PRIMARY KEY"]))
+        sql = (
+            f"CREATE TABLE {_quoted(table.name)} (\n  {key},\n"
+            "  created_at timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)\n) ENGINE = InnoDB"
+        )
+        clustered = "Rows lie in the order of the key, and every secondary index has the key once more."
+        page = self._page("innodb-index-types.html", "innodb/")
+        return [Statement(sql, f"{note} {clustered}", self._confirmed(self.version(table.version)), page)]
+
+    def switching(self, table: KeyedTable) -> Sequence[Statement]:
+        """A new default; with keys of the application, nothing to run."""
+        declaration, note = self._default(table)
+        if not declaration:
+            return [Statement("", f"Deploy the application that makes {table.layout} keys. {note}")]
+        if "AUTO" in declaration:
+            return [Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")]
+        lock = "For a moment, an exclusive metadata lock; no row is read."
+        return [self._altering(table, f"ALTER COLUMN id SET {declaration}", note, lock)]
+
+    def rebuilding(self, table: KeyedTable) -> Sequence[Statement]:
+        """The table with all its indexes, online."""
+        note = (
+            "Rebuilds the table, because the key's index is the table, and all secondary indexes. Needs room for a "
+            "second table until it ends; OPTIMIZE TABLE does the same."
+        )
+        if layout(table.layout).order == "none":
+            note += " Where random keys stay, pages are full after it and then split all at one time: see fill factors."
+        return [self._altering(table, "ENGINE = InnoDB, ALGORITHM = INPLACE, LOCK = NONE", note, _ONLINE)]
+
+    def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
+        """A new key beside the old one, filled in batches; then the table is built again in its order."""
+        declaration, note = self._default(into)
+        old, new = sql_type(table.column), sql_type(into.column)
+        rebuild = (
+            f"MODIFY id {old} NULL, MODIFY id_new {new} NOT NULL, DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), "
+            "ADD UNIQUE KEY id_old (id), ALGORITHM = INPLACE, LOCK = NONE"
+        )
+        statements = [
+            self._altering(table, f"ADD COLUMN id_new {new}", "", _A_MOMENT),
+            Statement(
+                "",
+                f"{FILL_OLD_ROWS}. {FILL_CHILDREN}. Drop the foreign keys that refer to the old key before the next "
+                "step, and add them again after the last.",
+            ),
+            self._altering(
+                table,
+                rebuild,
+                "Builds the table again in the order of the new key. Rows that come meanwhile need both keys. The old "
+                "key keeps an index, as long as anybody may ask for it.",
+                _ONLINE,
+            ),
+            self._altering(
+                table,
+                "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id",
+                "Together with the application that knows the new keys alone.",
+                _A_MOMENT,
+            ),
+        ]
+        if declaration and "AUTO" not in declaration:
+            statements.append(self._altering(table, f"ALTER COLUMN id SET {declaration}", note, _A_MOMENT))
+        return statements

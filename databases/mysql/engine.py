@@ -69,7 +69,7 @@ class MySqlEngine(ServerEngine):
             parts={
                 "admin": "admin:MySqlAdmin",
                 "session": "session:MySqlSession",
-                "owned_schema": "owned_schema:Database",
+                "owned_schema": "admin:Database",
                 "container": "servers:container_server",
                 "local": "servers:LocalServer",
                 "inspector": "inspection:MySqlInspector",
@@ -119,8 +119,8 @@ class MySqlEngine(ServerEngine):
 
     def owned_schema(self, url: str) -> OwnedSchema:
         """Tables of trials, and the database if keybench made it."""
+        from keybench.databases.mysql.admin import Database
         from keybench.databases.mysql.connection import address_of
-        from keybench.databases.mysql.owned_schema import Database
 
         return self._either_flavour(lambda flavour: Database(address_of(flavour, url)))
 
@@ -152,6 +152,6 @@ class MySqlEngine(ServerEngine):
 
     def statements(self) -> WritesStatements:
         """What users are told to run."""
-        from keybench.databases.mysql.advised import Advised
+        from keybench.databases.mysql.ddl import Advised
 
         return Advised(self.flavour)

@@ -21,7 +21,7 @@ LOGIN_SECONDS = 5.0
 
 
 class OracleConnection(DbApiConnection):
-    """Only `commit` and `load` commit."""
+    """Only `commit` commits."""
 
     title = "Oracle"
     full = ("ora-01653", "ora-01654", "ora-01688", "ora-01536", "ora-12954", "ora-30036")
@@ -55,11 +55,6 @@ class OracleConnection(DbApiConnection):
             cursor.setinputsizes(*sizes)
             cursor.executemany(statement, rows)
             return int(cursor.rowcount)
-
-    def load(self, schema: str, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """Loads the rows by direct path and commits, or loads none. As in SQL, unquoted names become upper case."""
-        with self.errors():
-            self.raw.direct_path_load(schema, table, list(columns), rows)
 
 
 def place(address: Address) -> str:

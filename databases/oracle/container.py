@@ -12,8 +12,8 @@ from dataclasses import replace
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.container import ContainerServer, Recipe
 from keybench.databases.oracle import settings
+from keybench.databases.oracle.admin import GRANTS, USER
 from keybench.databases.oracle.connection import OracleConnection, connect
-from keybench.databases.oracle.owned_schema import GRANTS, USER
 from keybench.databases.oracle.settings import options
 
 IMAGE = "gvenzl/oracle-free:23-slim-faststart"

@@ -41,10 +41,9 @@ def _leaves_add_up(trial: JudgedTrial) -> Verdict | None:
 
 
 _SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity", "server-sys-guid"), 50_000)
-_BULK = QuestionLoad("a bulk load", "bulk-load", ("uuid-v4", "uuid-v7"), 200_000)
 _ROWS = (ONE_WRITER, EVERY_LAYOUT, BESIDE_ROWS)
 QUESTIONS = (
-    ask.rows_are_there(*_ROWS, _SERVER_KEYS, _BULK, REBUILT, WITH_A_PAST),
+    ask.rows_are_there(*_ROWS, _SERVER_KEYS, REBUILT, WITH_A_PAST),
     ask.in_order_of_sending(*_ROWS),
     Question(
         "the leaves are the first and one for each of leaf node splits, appends among them",
@@ -58,7 +57,6 @@ QUESTIONS = (
     ask.server_keys_ascend(
         "SYS_GUID() was seen to ascend within a session on Linux; that is not documented.", _SERVER_KEYS
     ),
-    ask.sorted_in_bulk(_BULK),
     ask.rebuilt(REBUILT),
     ask.with_a_past(WITH_A_PAST),
 )
@@ -114,13 +112,12 @@ ENGINE = Oracle(
     title="Oracle",
     columns=ddl.COLUMNS,
     servers=("container",),
-    paths=("rows", "bulk"),
     page_bytes=8192,
     default_fill=90,
     parts={
         "admin": "admin:OracleAdmin",
         "session": "session:OracleSession",
-        "owned_schema": "owned_schema:TrialTables",
+        "owned_schema": "admin:TrialTables",
         "container": "container:container_server",
     },
     url_schemes=("oracle",),

@@ -81,7 +81,7 @@ KEEP = f"INSERT INTO {STATISTICS} (name, value) VALUES (:name, :value)"  # noqa:
 KEPT = f"SELECT name, SUM(value) FROM {STATISTICS} GROUP BY name"  # noqa: S608
 _NO_STATISTICS = (
     "the writers' sessions may not read their statistics: GRANT SELECT ON v_$mystat and v_$statname as in "
-    "databases/oracle/owned_schema.py."
+    "databases/oracle/admin.py."
 )
 _TWO_INDEXES = "Oracle counts the splits of a session's indexes together, and this trial's rows go into two."
 

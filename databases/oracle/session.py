@@ -2,10 +2,6 @@
 
 The hint APPEND_VALUES is not used: direct path bypasses the buffer cache and merges the index at the end, so that the
 splits that the order of the keys causes would not happen (docs/internals/oracle.md §5).
-
-`direct_path_load` is a load path of its own, `bulk`. Each transaction is one call, which the server commits by itself
-or undoes. It locks the table, and waits while others hold that lock. The server returns no row count: no error means
-that all were stored.
 """
 
 from __future__ import annotations
@@ -15,13 +11,9 @@ from typing import Any
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.dbapi import ArraySession, Row
-from keybench.databases.core.ddl import sent_columns
 from keybench.databases.oracle import connection, ddl, probes
 from keybench.errors import ServerError
 from keybench.model.table import Table
-
-SCHEMA = "SELECT SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA') FROM dual"
-"""As the dictionary spells it, however the user's name was written."""
 
 
 class OracleSession(ArraySession):
@@ -35,7 +27,6 @@ class OracleSession(ArraySession):
         self._cursor: Any = self._connection.raw.cursor()
         self._key_type = self._type()
         self._before: Mapping[str, int] | None = None
-        self._schema = ""
 
     def _type(self) -> object:
         """The type of a key's parameter, or its size where it is text."""
@@ -59,20 +50,9 @@ class OracleSession(ArraySession):
             except ServerError:
                 self._before = {}
 
-    def ready_for_bulk(self) -> None:
-        """As `ready`, and asks for the schema that the driver's call needs."""
-        self.ready()
-        self._schema = str(self._connection.value(SCHEMA))
-
     def insert(self, statement: str, rows: list[Row]) -> int:
         """Executes the statement once a row, in order, in one call; the rows that the server says it stored."""
         return self._connection.many(self._cursor, statement, rows, self._types())
-
-    def load_in_bulk(self, rows: list[Row]) -> int:
-        """One direct path load."""
-        columns = [column.upper() for column in sent_columns(self._table)]  # as the dictionary spells them
-        self._connection.load(self._schema, ddl.name(self._table), columns, rows)
-        return len(rows)
 
     def analyse(self) -> None:
         """Gathers statistics."""

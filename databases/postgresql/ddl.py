@@ -1,12 +1,27 @@
 """The SQL of trials' tables: columns, the statements that create and read them, and keys that the server makes.
 
 Versions are libpq's numbers: 18.4 is 180004. Indexes grow alike from 13 to 18 (docs/internals/versions.md), so the page
-model needs no version.
+model needs no version. The tests run the statements for users' own tables (`creating` …) on PostgreSQL 15 and 18.
 """
 
 from __future__ import annotations
 
-from keybench.errors import ServerError
+import re
+from collections.abc import Sequence
+
+from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
+from keybench.databases.core.ddl import (
+    FILL_CHILDREN,
+    FILL_OLD_ROWS,
+    NO_FUNCTION,
+    SERVER_MAKES,
+    server_made,
+    uuid_version,
+    without_default,
+)
+from keybench.databases.registry import scripts
+from keybench.errors import ServerError, UsageError
+from keybench.generators.core.layout import layout
 from keybench.model.column import Column
 from keybench.model.names import CONTROL, RANDOM
 from keybench.model.table import ServerKeys, Table
@@ -136,3 +151,140 @@ def check(keys: ServerKeys, version: int) -> None:
             f"{keys.name} keys are made by PostgreSQL {keys.min_version // 10_000} and newer, and this server is "
             f"{version // 10_000}: choose a newer --server, or the client's layout of the same kind."
         )
+
+
+_DOCS = "https://www.postgresql.org/docs/18/"
+_COMBS = frozenset({"rt-comb-postgresql", "marten"})
+_NEWEST = SERVER_UUID_V7
+_BRIEF = "ACCESS EXCLUSIVE on the table, for a moment: no row is read. Set lock_timeout, so that it never queues long."
+
+
+def number(version: str) -> int:
+    """A version as libpq numbers it: 18 and 18.4 are 180000 and 180004. UsageError for anything else, or too old."""
+    if not version:
+        return _NEWEST
+    match = re.fullmatch(r"(\d{1,3})(?:\.(\d{1,2}))?(?:\.\d+)?", version)
+    if not match or int(match[1]) < OLDEST:
+        raise UsageError(f"PostgreSQL {version!r} is unknown: name a version from {OLDEST} on, for example 15 or 18.4.")
+    return int(match[1]) * 10_000 + int(match[2] or 0)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if not re.fullmatch(r"[a-z_][a-z0-9_]*", name) else name
+
+
+def _function(name: str, note: str) -> Statement:
+    script = scripts("keybench.databases.postgresql")[name]
+    body = "\n".join(line for line in script.splitlines() if not line.startswith("--")).strip().removesuffix(";")
+    return Statement(body, note, True, f"{_DOCS}sql-createfunction.html")
+
+
+def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
+    """(what has to be created first, the declaration after the column's type, what to know of it)."""
+    version = number(table.version)
+    if table.by_clients:
+        return [], "", BY_CLIENTS
+    if server_keys := server_made(SERVER_KEYS, table.layout, table.column, version):
+        note = SERVER_MAKES
+        if "IDENTITY" in server_keys.declaration:
+            note = "The server numbers the rows."
+        elif server_keys.replica != table.layout:
+            note += f" Its keys are of the layout {server_keys.replica}."
+        return [], server_keys.declaration, note
+    if uuid_version(table.layout) == 7 and table.column.name == "uuid":
+        dear = "It costs a row more time than its index does: keys made by the application are cheaper."
+        first = _function("uuid_v7", f"Before version 18 the server has no uuidv7(). {dear}")
+        return [first], "DEFAULT uuid_v7()", SERVER_MAKES
+    if table.layout in _COMBS and table.column.name == "uuid":
+        first = _function("new_comb", "A random GUID whose first six bytes are milliseconds.")
+        return [first], "DEFAULT new_comb()", SERVER_MAKES
+    return [], "", NO_FUNCTION
+
+
+def creating(table: KeyedTable) -> Sequence[Statement]:
+    """The table with its key, and first the function that makes keys, if the server lacks one."""
+    first, declaration, note = _maker(table)
+    key = " ".join(filter(None, ["id", table.column.sql_type, declaration, "PRIMARY KEY"]))
+    sql = f"CREATE TABLE {_quoted(table.name)} (\n  {key},\n  created_at timestamptz NOT NULL DEFAULT now()\n)"
+    if layout(table.layout).kind == "uuid" and table.column.form == "text":
+        note += " As text, a key takes 37 bytes instead of 16: prefer the type uuid."
+    return [*first, Statement(sql, note, True, f"{_DOCS}datatype-uuid.html")]
+
+
+def switching(table: KeyedTable) -> Sequence[Statement]:
+    """A new default; with keys of the application, nothing to run."""
+    first, declaration, note = _maker(table)
+    name = _quoted(table.name)
+    if step := without_default(table, declaration, note):
+        return [step]
+    sql = f"ALTER TABLE {name} ALTER COLUMN id SET {declaration}"
+    return [*first, Statement(sql, note, True, f"{_DOCS}sql-altertable.html", _BRIEF)]
+
+
+def rebuilding(table: KeyedTable) -> Sequence[Statement]:
+    """The index of the primary key, online, and its statistics."""
+    index = _quoted(f"{table.name}_pkey")
+    docs = f"{_DOCS}sql-reindex.html"
+    weak = "SHARE UPDATE EXCLUSIVE: reads and writes go on. It waits for transactions that began before it."
+    listed = [
+        Statement(
+            f"REINDEX INDEX CONCURRENTLY {index}",
+            "Needs room for a second index until it ends, and no transaction around it. If it fails, drop the invalid "
+            f"index {table.name}_pkey_ccnew and run it again.",
+            True,
+            docs,
+            weak,
+        )
+    ]
+    if layout(table.layout).order == "none":
+        sql = f"ALTER INDEX {index} SET (fillfactor = 80)"
+        note = (
+            "Only where random keys stay: more free room puts the next wave of splits off, and makes the index larger "
+            "at once."
+        )
+        listed.insert(0, Statement(sql, note, True, f"{_DOCS}sql-alterindex.html", "SHARE UPDATE EXCLUSIVE."))
+    return listed
+
+
+def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
+    """A new key beside the old one, filled in batches; then the two change places in one short transaction."""
+    first, declaration, note = _maker(into)
+    name, docs = _quoted(table.name), f"{_DOCS}sql-altertable.html"
+    index, constraint = _quoted(f"{table.name}_id_new"), _quoted(f"{table.name}_pkey")
+    check = _quoted(f"{table.name}_id_new_set")
+    if "IDENTITY" in declaration:
+        note, declaration = f"{note} Fill the new column from a sequence, and make it IDENTITY after the change.", ""
+    weak = "SHARE UPDATE EXCLUSIVE: reads and writes go on."
+    defaults = [(f"ALTER TABLE {name} ALTER COLUMN id_new SET {declaration}", "", docs, _BRIEF)] if declaration else []
+    steps = (
+        (f"ALTER TABLE {name} ADD COLUMN id_new {into.column.sql_type}", note, docs, _BRIEF),
+        *defaults,
+        ("", f"{FILL_OLD_ROWS}; VACUUM between batches: each updated row leaves a dead one. {FILL_CHILDREN}.", "", ""),
+        (
+            f"ALTER TABLE {name} ADD CONSTRAINT {check} CHECK (id_new IS NOT NULL) NOT VALID",
+            "With this check, SET NOT NULL below reads no rows.",
+            docs,
+            _BRIEF,
+        ),
+        (f"ALTER TABLE {name} VALIDATE CONSTRAINT {check}", "Reads the whole table once.", docs, weak),
+        (
+            f"CREATE UNIQUE INDEX CONCURRENTLY {index} ON {name} (id_new)",
+            "Reads the whole table twice. No transaction around it.",
+            f"{_DOCS}sql-createindex.html",
+            weak,
+        ),
+        (
+            f"BEGIN;\nALTER TABLE {name} ALTER COLUMN id_new SET NOT NULL;\n"
+            f"ALTER TABLE {name} DROP CONSTRAINT {constraint}, "
+            f"ADD CONSTRAINT {constraint} PRIMARY KEY USING INDEX {index};\n"
+            f"ALTER TABLE {name} ALTER COLUMN id DROP IDENTITY IF EXISTS;\n"
+            f"ALTER TABLE {name} ALTER COLUMN id DROP DEFAULT, ALTER COLUMN id DROP NOT NULL;\n"
+            f"ALTER TABLE {name} RENAME COLUMN id TO id_old;\nALTER TABLE {name} RENAME COLUMN id_new TO id;\nCOMMIT",
+            "Foreign keys that refer to the old key have to be dropped in the same transaction, and added again as "
+            "NOT VALID on the new one; validate them after it. New rows have no old key. Keep id_old, with an index, "
+            "as long as anybody may ask for one.",
+            docs,
+            "ACCESS EXCLUSIVE, as short as the transaction: nothing is read, because check and index are there.",
+        ),
+    )
+    return [*first, *(Statement(sql, text, bool(sql), page, locks) for sql, text, page, locks in steps)]

@@ -65,7 +65,7 @@ ENGINE = PostgreSQL(
     parts={
         "admin": "admin:PostgresAdmin",
         "session": "session:PostgresSession",
-        "owned_schema": "owned_schema:Schema",
+        "owned_schema": "admin:Schema",
         "inspector": "inspection:PostgresInspector",
         "container": "servers:container_server",
         "local": "servers:LocalServer",

@@ -1,6 +1,6 @@
 """SQLite, embedded through apsw, which contains a current SQLite with dbstat.
 
-SQLite runs inside the process, so its folder has no `servers` and no `owned_schema`.
+SQLite runs inside the process, so it has no schema of its own on a server.
 """
 
 from __future__ import annotations
@@ -97,9 +97,7 @@ class Sqlite(Engine):
 
     def statements(self) -> WritesStatements:
         """What users are told to run."""
-        from keybench.databases.sqlite import advised
-
-        return advised
+        return ddl
 
 
 ENGINE = Sqlite(

@@ -95,8 +95,7 @@ class LoadPath:
 ROWS: Final = LoadPath(
     name="rows", description="one index insertion a row, in order of arrival", transport="rows", in_order=True
 )
-# SQL Server's bulk copy sorts the rows, Oracle's direct path merges them into the index at the end. So the page splits
-# that rows in order of arrival cause do not happen.
+# SQL Server's bulk copy sorts the rows, so the page splits that rows in order of arrival cause do not happen.
 BULK: Final = LoadPath(
     name="bulk",
     description="the server sorts",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from keybench.databases.mssql import connection, owned_schema
+from keybench.databases.mssql import admin, connection
 from keybench.databases.mssql.connection import error_text
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.settings import address_of, options
@@ -174,7 +174,7 @@ def test_without_a_database_one_is_made_and_dropped(answering: Record) -> None:
 def test_in_a_named_database_only_the_schema_is_made_and_dropped(answering: Record) -> None:
     mine = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = "
     answering.answers[f"{mine}0"] = []
-    answering.answers[f"{mine}3"] = [(owned_schema.MARK,)]
+    answering.answers[f"{mine}3"] = [(admin.MARK,)]
     answering.answers["SELECT t.name"] = [("keybench_rows", 8192)]
     server = ENGINE.provision("mssql://bench@db.example/shop", SETTINGS)
     server.start()

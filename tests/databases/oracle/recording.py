@@ -75,15 +75,3 @@ class RecordingCursor:
 
 class RecordingConnection(recording.RecordingConnection):
     kind, cursor_type = oracledb.Connection, RecordingCursor
-
-    def direct_path_load(self, *arguments: object) -> None:
-        check(oracledb.Connection, "direct_path_load", *arguments)
-        schema, table, columns, rows = arguments
-        assert isinstance(schema, str)
-        assert isinstance(table, str)
-        assert isinstance(columns, list)
-        assert isinstance(rows, list)  # the driver takes lists and data frames
-        assert {len(row) for row in rows} == {len(columns)}
-        self._record.calls.append(("direct_path_load", schema, table, columns, list(rows)))
-        if text := self._record.refuse.get("direct_path_load"):
-            raise oracledb.DatabaseError(text)

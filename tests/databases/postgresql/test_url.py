@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.postgresql.admin import PostgresAdmin
+from keybench.databases.postgresql.admin import PostgresAdmin, Schema
 from keybench.databases.postgresql.connection import address_of, connect
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.inspection import PostgresInspector
-from keybench.databases.postgresql.owned_schema import Schema
 from keybench.errors import EnvironmentMissing
 from keybench.model.metric import Metric
 from keybench.model.table import Table
