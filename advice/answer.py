@@ -1,7 +1,5 @@
 """The answer to `keybench advise`: what is recommended, by what figures, and how to do it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The layouts that an answer speaks of, each in the columns that fit, and the needs that each of them misses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property

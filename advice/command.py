@@ -1,7 +1,5 @@
 """The command `keybench advise`: its options."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -41,10 +39,7 @@ def advise(
     children: Annotated[int | None, _option(_TABLE, "Tables that refer to the key.")] = None,
     existing: Annotated[
         str | None,
-        _option(
-            _TABLE,
-            "Keys that the table has: uuid-v4:400M; their column, if it is unusual: uuid-v4:400M:char36.",
-        ),
+        _option(_TABLE, "Keys that the table has: uuid-v4:400M; their column, if it is unusual: uuid-v4:400M:char36."),
     ] = None,
     key_type: Annotated[
         str | None, typer.Option("--type", help="any, uuid, text or integer.", rich_help_panel=_KEYS)
@@ -67,8 +62,7 @@ def advise(
         Path | None, typer.Option("--output", "-o", help="Write to this file.", rich_help_panel=_OUTPUT)
     ] = None,
     results: Annotated[
-        str,
-        typer.Option(envvar="KEYBENCH_RESULTS", help="What was measured here before.", rich_help_panel=_OUTPUT),
+        str, typer.Option(envvar="KEYBENCH_RESULTS", help="What was measured here before.", rich_help_panel=_OUTPUT)
     ] = config.RESULTS,
     as_json: cli.AsJson = False,
 ) -> int:

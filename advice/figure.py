@@ -1,7 +1,5 @@
 """A number of an answer, with its interval and what it rests on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal, Self
 

@@ -12,8 +12,6 @@ All rows go through the page model as they come, none is left out. Which part of
 A row *reaches back* to the first row before it whose key is above its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect_left
 from collections import OrderedDict

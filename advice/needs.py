@@ -1,7 +1,5 @@
 """What a table needs of its key: the form that a person fills in."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Mapping

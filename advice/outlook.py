@@ -1,7 +1,5 @@
 """What becomes of a table that has keys already, in a few sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from keybench.advice.answer import Answer

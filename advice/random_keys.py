@@ -10,8 +10,6 @@ How high an index's own wave is, and when it comes, was decided by chance when i
 from several small indexes, and what it says about each shows how far apart they still are after so many rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import log, sqrt
 

@@ -1,7 +1,5 @@
 """Which layout is best: the one whose rows move the fewest bytes, of those that meet the needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final

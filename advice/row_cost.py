@@ -9,8 +9,6 @@
 Other loads have no figures: what they read at the end is seen only when all rows are there.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,14 +22,7 @@ from keybench.advice.figure import Figure, Kind
 from keybench.advice.load import Growth, Rows
 from keybench.advice.random_keys import random_ranks, student
 from keybench.pagemodels.contract import PageModel, SizedByValue
-from keybench.pagemodels.costs.contract import (
-    FEWEST_PAGES,
-    Load,
-    LoadCost,
-    PredictsCost,
-    Server,
-    shared_bytes,
-)
+from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, LoadCost, PredictsCost, Server, shared_bytes
 
 KNEE = 0.05
 """Page reads a row from which on a table has outgrown memory."""

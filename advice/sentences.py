@@ -1,7 +1,5 @@
 """An answer in plain English. Names of layouts stand in backticks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final

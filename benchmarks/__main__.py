@@ -1,7 +1,5 @@
 """Runs all comparisons and prints each with its target, met or not. A missed target is not a failure."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator

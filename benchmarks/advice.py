@@ -4,8 +4,6 @@ Kendall's τ over the pairs of layouts whose measured times are decided: (pairs 
 ÷ pairs. A pair is decided if the 95 % intervals of its two ratios to the control do not overlap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path

@@ -5,8 +5,6 @@ another, 10 to 5,000 rows a second, 5 to 25 million rows. `python -m benchmarks 
 an hour, and memory of 3 GB.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Time of the modelled cost of a load (cache, checkpoints and log) relative to the page model alone, on one core."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ that `scripts/versions.sh` unpacked, in orders of arrival that tell B-trees apar
 not equal. Its last lines are a table of versions and orders; `--table FILE...` prints that of several earlier outputs.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -4,8 +4,6 @@ A load is equal if every figure of the server, and the place of each leaf, is th
 number of equal loads and of all.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 

@@ -3,8 +3,6 @@
 The client's INSERTs of many rows are compared with our arrays (MariaDB) and our prepared INSERTs (MySQL).
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

@@ -5,8 +5,6 @@ new arrays. Their memory belongs to the process already and was touched before (
 array is shown too.
 """
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Otherwise large arrays come from the system each time and go back to it, and the
 first touched. On a virtual machine that costs many times the work on the page.
 """
 
-from __future__ import annotations
-
 import ctypes
 import platform
 from typing import Final

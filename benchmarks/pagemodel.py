@@ -3,8 +3,6 @@
 Ranks are made beforehand; ranking is timed separately. Memory is the growth of the peak of a separate process.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

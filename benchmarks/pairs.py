@@ -1,7 +1,5 @@
 """Compares two ways of doing one thing, interleaved, so that other load affects both; ratios of medians."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable, Sequence

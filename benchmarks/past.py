@@ -5,8 +5,6 @@ process, by turns, by processor time. Memory is the growth of the peak of a sepa
 ranks.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """PostgreSQL: our session relative to `psql -f` with the same rows, one text COPY a transaction."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from collections.abc import Iterator

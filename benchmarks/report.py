@@ -1,7 +1,5 @@
 """Time to draw the report of a run of 10,000 trials: seconds of processor time of a separate process."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

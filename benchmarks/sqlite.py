@@ -1,7 +1,5 @@
 """SQLite: our session relative to a C program that binds and steps the same rows in the same transactions."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """Orders of arrival that tell B-trees apart, as distinct numbers, and keys of any column in that order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

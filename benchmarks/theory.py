@@ -4,8 +4,6 @@ python -m benchmarks.theory                       # all figures, a minute
 python -m benchmarks.theory --picture waves.svg   # the waves of splits, as a picture
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Many writers: their combined rate relative to one writer, and the cost of planning a trial."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The commands `keybench list databases` and `keybench list sql`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from textwrap import wrap

@@ -4,8 +4,6 @@ An engine is a folder with an `ENGINE` in its `__init__`, which must import with
 users to install in their own databases are scripts in the folder `functions` of an engine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files

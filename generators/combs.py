@@ -43,8 +43,6 @@ The keys have version 4 (random) and the variant digit 8. They take seven bytes 
 in no order.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Final
 

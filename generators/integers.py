@@ -15,8 +15,6 @@ block · size + 1 … block · size + size. SQL Server has one identity cache fo
 restart: `bigint-identity` stands for it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

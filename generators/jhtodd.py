@@ -19,8 +19,6 @@ reverses only Data1 and Data2, so R1 is before R0 in its text. The time wraps at
 millisecond come in no order. Nothing upstream reads the time; `decode` reads the byte map.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
@@ -119,12 +117,7 @@ _WRAP: Final = TICKS_PER_MS << 48
 
 
 def _forms(
-    form: str,
-    summary: str,
-    diagrams: tuple[str, str],
-    time: str,
-    order: Order,
-    *aliases: str,
+    form: str, summary: str, diagrams: tuple[str, str], time: str, order: Order, *aliases: str
 ) -> tuple[Sequential, Sequential]:
     """A form as published, and the same with version and variant."""
 

@@ -48,8 +48,6 @@ random for each row, so that 4,096 places of the table are written; newV8RowGrou
 transaction, is not here.
 """
 
-from __future__ import annotations
-
 import hashlib
 from abc import abstractmethod
 from dataclasses import dataclass

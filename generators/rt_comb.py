@@ -33,8 +33,6 @@ Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
 - The increment becomes ticks as in `DateTime.AddMilliseconds` of .NET 7 and later: 3.34 ms are 33,399 ticks.
 """
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import dataclass
 from datetime import datetime

@@ -13,8 +13,6 @@ The text is Crockford's base 32, upper case, most significant digit first: its b
 in lower case is read, too.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

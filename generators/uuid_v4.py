@@ -11,8 +11,6 @@ The same name gives the same key, so keys are unique only if names are. A stream
 call, so the keys are made one by one, in about a microsecond each.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -33,8 +33,6 @@ server; T is tv / 4000 and C the remainder. A stream stands for a server of its 
 other's tv, as several servers do.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

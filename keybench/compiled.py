@@ -1,7 +1,5 @@
 """Loops compiled by numba, for what numpy cannot say in whole arrays. Importing this imports numba (0.25 s)."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence

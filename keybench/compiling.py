@@ -3,8 +3,6 @@
 Not in `compiled`, because that names the modules with kernels: when one of these changes, all are compiled anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

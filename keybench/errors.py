@@ -8,8 +8,6 @@ KeybenchError            a message that ends with the next step; shown without a
 └── VerificationError    a table does not hold what was acknowledged: that trial's error
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 from traceback import format_exception

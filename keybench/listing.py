@@ -1,7 +1,5 @@
 """The command `keybench list`: what there is to choose from, and small tools for keys and databases."""
 
-from __future__ import annotations
-
 from rich.table import Table
 
 from keybench import cli
@@ -40,8 +38,7 @@ def scenarios(as_json: cli.AsJson = False) -> None:
 
 
 app = cli.application(
-    help="List scenarios, databases and key layouts; make keys, read a key, print SQL functions.",
-    no_args_is_help=True,
+    help="List scenarios, databases and key layouts; make keys, read a key, print SQL functions.", no_args_is_help=True
 )
 
 app.command("layouts", epilog=cli.EXIT_CODES)(layouts.list_layouts)

@@ -6,8 +6,6 @@ library, because a keeper (`databases.hosting.folder_keeper`) must start at once
 nothing is swept.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

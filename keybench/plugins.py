@@ -5,8 +5,6 @@ a new folder (an engine) is found without being listed anywhere. A module is a p
 searched for.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The notebooks as tests: each is run from its first cell to its last, with few rows."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -6,8 +6,6 @@ their parents, so that the entries of a key lie in order of arrival: entry j of 
 r · times + j. With several writers, entries of other keys can arrive between those of one key (`interleaved`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypeVar, cast

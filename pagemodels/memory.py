@@ -1,8 +1,6 @@
 """What numba lacks, for kernels: `memmove`, many times faster than a loop, `prefetch`, arrays whose references are not
 counted, and `select`, which partitions in place (numba's `np.partition` copies)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 

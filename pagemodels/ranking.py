@@ -1,7 +1,5 @@
 """Ranks of keys: a page model works on integers 0 … n − 1 in place of keys, and uses them as indices of arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Writing files atomically."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Changes are exact, or ratios with their intervals and a joint p-value. Samples a
 as slow and half as slow are equally far from 1. Blocks of one run are pairs; blocks of two runs are independent.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The command `keybench export`: tidy data of runs as CSV, JSON or Parquet, or one file of a run to send in."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

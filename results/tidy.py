@@ -1,7 +1,5 @@
 """Tidy data of a run: one row a value, or one row a point of a series."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, TextIO

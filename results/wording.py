@@ -1,7 +1,5 @@
 """Numbers, lists and units as text."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import floor, isfinite, log10
 from typing import Final

@@ -1,7 +1,5 @@
 """The command `keybench clean`: removes what killed runs left behind."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -27,8 +25,7 @@ app = cli.application()
 @app.command(epilog=cli.EXIT_CODES)
 def clean(
     server: Annotated[
-        list[str] | None,
-        typer.Option(metavar="URL", help="Clean this server of yours too; may be repeated."),
+        list[str] | None, typer.Option(metavar="URL", help="Clean this server of yours too; may be repeated.")
     ] = None,
     ask_password: Annotated[
         bool, typer.Option("--ask-password", help="Ask on the terminal for the password if a URL has none.")

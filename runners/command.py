@@ -3,8 +3,6 @@
 The modules that a run needs are imported when it begins, so that `keybench run --help` answers at once.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -3,8 +3,6 @@
 The command line and the environment take precedence over the file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The command `keybench doctor`: what can run on this machine, and how to get the rest."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Estimates what a run will need, before its first insert: disk space, and the time that small pilot trials predict."""
 
-from __future__ import annotations
-
 import shutil
 from bisect import bisect_right
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Executes a run: every planned trial that is not recorded yet. Each trial is recorded when it ends."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence

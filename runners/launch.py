@@ -1,7 +1,5 @@
 """What a run is to measure: from its options, or as it was recorded."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager

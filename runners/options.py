@@ -1,7 +1,5 @@
 """The options of `keybench run`, each declared once: for the command line, keybench.toml and the environment."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -92,8 +90,7 @@ class RunOptions:
         ),
     ] = None
     rows: Annotated[
-        int | None,
-        _option("ROWS", "Rows of each trial; the writers' rates scale with it.", min=1, max=MOST_ROWS),
+        int | None, _option("ROWS", "Rows of each trial; the writers' rates scale with it.", min=1, max=MOST_ROWS)
     ] = None
     writers: Annotated[
         int | None, _option("WRITERS", "Number of equal writers, in place of the scenario's.", min=1, max=64)
@@ -132,16 +129,14 @@ class RunOptions:
     checkpoint: Annotated[
         str,
         _option(
-            "CHECKPOINT",
-            "With --server model: log between two checkpoints, as 4GB, as the engine's setting counts it.",
+            "CHECKPOINT", "With --server model: log between two checkpoints, as 4GB, as the engine's setting counts it."
         ),
     ] = ""
     image: Annotated[
         str, _option("IMAGE", "Container images in place of keybench's choice: DB=NAME:TAG, comma-separated.")
     ] = ""
     memory: Annotated[
-        float,
-        _option("MEMORY", "GiB of memory that each container may use.", min=0.5, max=1e6, callback=cli.finite),
+        float, _option("MEMORY", "GiB of memory that each container may use.", min=0.5, max=1e6, callback=cli.finite)
     ] = ContainerOptions.memory_bytes / GIB
     cpus: Annotated[
         float, _option("CPUS", "Processors that each container may use.", min=0.1, max=1e4, callback=cli.finite)
@@ -177,8 +172,7 @@ class RunOptions:
         bool, _option("DEBUG", "Print the traceback of each unexpected exception in a trial.", "--debug")
     ] = False
     config: Annotated[
-        bool,
-        typer.Option(is_eager=True, callback=load_config, help="Read defaults from keybench.toml in this folder."),
+        bool, typer.Option(is_eager=True, callback=load_config, help="Read defaults from keybench.toml in this folder.")
     ] = True
 
     @property

@@ -1,7 +1,5 @@
 """Shows the progress of a run: bars on a terminal, else one line for each trial."""
 
-from __future__ import annotations
-
 from types import TracebackType
 from typing import Self
 

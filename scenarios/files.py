@@ -1,7 +1,5 @@
 """Reads scenarios from TOML files: keybench's own by name, which are in this folder, and the user's by path."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """The phases of an index's life in a scenario file: `[[phase]]`, each with one thing to do, one after another."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator

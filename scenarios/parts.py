@@ -1,7 +1,5 @@
 """The parts of a scenario file, one class for each table of the file; those about writers are in `writers`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise

@@ -6,8 +6,6 @@ All times are seconds of virtual time since the scenario's start. A writer is on
 from `start` to `stop` and sends rows in its busy spells. A restart is a new process with new generator state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

@@ -3,8 +3,6 @@
 python -m scripts.questions
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import textwrap

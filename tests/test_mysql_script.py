@@ -1,7 +1,5 @@
 """`scripts/mysql.sh` and `scripts/versions.sh` where they cannot work: one line says why, and nothing is left."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

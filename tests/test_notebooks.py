@@ -1,7 +1,5 @@
 """The notebooks as they are shown: run from top to bottom, with pictures, without a trace of the machine."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -25,15 +25,7 @@ def test_the_wheel_holds_keybench_alone_and_everything_that_it_needs(tmp_path: P
     names = zipfile.ZipFile(wheel).namelist()
     top = {name.partition("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {"keybench"}
-    for package in (
-        "generators",
-        "scenarios",
-        "pagemodels",
-        "databases",
-        "runners",
-        "results",
-        "advice",
-    ):
+    for package in ("generators", "scenarios", "pagemodels", "databases", "runners", "results", "advice"):
         packaged = {n for n in names if n.startswith(f"keybench/{package}/")}
         for path in (ROOT / package).rglob("*"):
             if path.suffix in {".py", ".toml", ".jinja", ".css", ".js", ".sql"}:

@@ -1,7 +1,5 @@
 """The workflows and docker-compose.yml start every database as keybench's own containers do; no licence is accepted."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

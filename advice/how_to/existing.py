@@ -6,8 +6,6 @@ age split at one time. Dividing by a power of two keeps the place in that swing,
 table grows; see `_SHRINKS`. The old rows are taken to have come one by one; earlier rebuilds are not known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, exp, log2, sqrt

@@ -3,8 +3,6 @@
 A new language is one file: its name is the language's, and nothing lists it.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cache

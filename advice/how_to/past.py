@@ -1,7 +1,5 @@
 """A table's life in a page model: old rows, perhaps a build of the index, then new rows or deletions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal

@@ -1,7 +1,5 @@
 """The statements for a table with a chosen key, on a chosen engine and version. Nothing here runs them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal

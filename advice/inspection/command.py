@@ -1,7 +1,5 @@
 """The command `keybench inspect`: its options."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from typing import Annotated
 

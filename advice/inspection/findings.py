@@ -1,7 +1,5 @@
 """Looks at a database: which keys it has, how full their indexes are, and what that costs."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

@@ -6,8 +6,6 @@ of them. A random GUID of version 4 is now and then a COMB with a plausible time
 makes such a COMB no more probable than the random GUID; so chance adds no family.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

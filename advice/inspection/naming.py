@@ -1,7 +1,5 @@
 """What the keys of a column are: layouts, the share of each, who made them, and when one took over from another."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

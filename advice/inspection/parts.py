@@ -9,8 +9,6 @@ Where rows are known to have arrived one after another, keys of the same instant
 says that they always do, and half of them if it says that they come in no order.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

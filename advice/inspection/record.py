@@ -1,7 +1,5 @@
 """The findings as plain values for `--json`. docs/data.md describes the fields."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from keybench.advice.inspection import sentences
@@ -60,12 +58,7 @@ def _index(one: IndexFinding) -> dict[str, Any]:
         "layouts": [_group(each) for each in content.groups] if content else [],
         "of_no_layout": content.unknown if content else None,
         "switches": [
-            {
-                "before": each.before,
-                "after": each.after,
-                "time": _iso(each.tick),
-                "clean": each.clean,
-            }
+            {"before": each.before, "after": each.after, "time": _iso(each.tick), "clean": each.clean}
             for each in (content.switches if content else ())
         ],
         "ascending": content.ascending if content else None,

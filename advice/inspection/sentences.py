@@ -1,7 +1,5 @@
 """What was found, in plain English."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Final

@@ -1,7 +1,5 @@
 """An answer as JSON."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

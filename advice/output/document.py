@@ -1,7 +1,5 @@
 """An answer as Markdown, and as one self-contained page that needs no script."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 from typing import Any, Final

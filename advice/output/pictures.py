@@ -1,7 +1,5 @@
 """The three pictures that carry the argument: bytes a row, the size of the index, splits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The tables of an answer as text, and how to do it as lines: the same in each kind of output."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

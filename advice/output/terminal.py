@@ -1,7 +1,5 @@
 """An answer as text for a terminal."""
 
-from __future__ import annotations
-
 from rich.console import Console
 from rich.table import Table
 

@@ -5,8 +5,6 @@ writers' own rows, whose keys they send. The processor time of clients and serve
 the server does not get.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """mariadb-slap, and writers that send its statement."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Native clients, and the processor time that a load takes on both sides."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import time

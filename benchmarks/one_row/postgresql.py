@@ -1,7 +1,5 @@
 """pgbench, and writers that send its statement."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from functools import partial

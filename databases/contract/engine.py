@@ -1,7 +1,5 @@
 """The base class of all engines: what an engine declares, and how it creates each role of the contract."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@
 for that, and reads a bounded number of pages of each table, whatever the table's size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol

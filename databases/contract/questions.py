@@ -5,8 +5,6 @@ one trial. Loads are named, not built, because an engine knows nothing of scenar
 that name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -3,8 +3,6 @@
 This module imports neither a driver nor numpy.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 An engine that has any (`Engine.statements`) writes them in its own folder (`ddl.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol

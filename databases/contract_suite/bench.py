@@ -1,7 +1,5 @@
 """A server, and what a trial does on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass

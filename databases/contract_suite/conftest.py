@@ -1,7 +1,5 @@
 """The parameters of the suite, and its fixtures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import pytest

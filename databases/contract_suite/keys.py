@@ -1,7 +1,5 @@
 """Keys for the columns of all kinds, made from GUIDs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from keybench.model.byteorder import hexadecimal

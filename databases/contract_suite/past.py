@@ -1,7 +1,5 @@
 """An index with a past on a server and in the engine's page model, compared after each step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 

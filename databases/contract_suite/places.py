@@ -5,8 +5,6 @@ whose images may be gigabytes to pull. `KEYBENCH_CONTRACT` (or `make contract DB
 URLs, engine=URL, separated by spaces or commas.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass

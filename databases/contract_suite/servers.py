@@ -1,7 +1,5 @@
 """Servers that live as long as the tests, folders for private servers, and checks that nothing is left in them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

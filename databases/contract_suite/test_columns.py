@@ -1,7 +1,5 @@
 """Columns store, sort and refuse keys as `byteorder` says. The server sorts 10,000 adversarial keys."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import numpy as np

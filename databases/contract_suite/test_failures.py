@@ -1,7 +1,5 @@
 """Every failure is a clear error, nothing is left behind, and the next trial runs on a fresh server."""
 
-from __future__ import annotations
-
 import os
 import random as chance
 import re

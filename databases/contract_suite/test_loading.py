@@ -1,7 +1,5 @@
 """Rows are stored as they are sent, in order and in whole transactions. They can be found and deleted by key."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

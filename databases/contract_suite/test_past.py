@@ -1,7 +1,5 @@
 """An index that was deleted from, cleaned, filled again and rebuilt is that of the page model, page for page."""
 
-from __future__ import annotations
-
 import pytest
 
 from keybench.databases.contract_suite.bench import Bench

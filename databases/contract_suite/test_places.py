@@ -1,7 +1,5 @@
 """Every engine takes part in the suite if one of its servers is available here, and otherwise says why not."""
 
-from __future__ import annotations
-
 import pytest
 
 from keybench.databases.contract.engine import Engine

@@ -1,7 +1,5 @@
 """Readings agree with one another and with the rows, on every engine."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 Their rows are stored as sent, and their indexes are as predicted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import closing
 

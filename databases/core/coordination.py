@@ -7,8 +7,6 @@ row has the number of its load, so a writer that was given up as lost does not f
 An engine says how to create the table and how its driver marks parameters (`Dialect`). Everything else is here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,8 +122,7 @@ class CoordinationTable:
     def active_writers(self, load: int) -> frozenset[int]:
         """Writers that have begun and not finished."""
         rows = self._run(
-            "SELECT writer FROM {} WHERE load_id = :load_id AND writer >= 0 AND stage >= 0 AND gone = 0",
-            load_id=load,
+            "SELECT writer FROM {} WHERE load_id = :load_id AND writer >= 0 AND stage >= 0 AND gone = 0", load_id=load
         )
         return frozenset(int(writer) for (writer,) in rows)
 

@@ -3,8 +3,6 @@
 The session sends single-row INSERTs in list order, one transaction a batch. An engine adds its SQL and driver's calls.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager

@@ -3,8 +3,6 @@
 Also which key of a server stands in for a layout that people choose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """What the probes of all engines share, and the samples of writers' waits."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ Every figure that the server gives is compared with the page model's for the sam
 Figures that were derived from the model say nothing about it, so they are never compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 

@@ -3,8 +3,6 @@
 They are sent again if the server rolls them back in favour of others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final

@@ -3,8 +3,6 @@
 Those modules import the driver, so each is imported when its part is needed.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -65,11 +65,7 @@ class Recipe:
 def limits(options: ContainerOptions) -> Mapping[str, int]:
     """Memory and processors as docker-py's arguments. There is no swap, which would make the database look slow."""
     cpus = min(options.cpus, float(os.cpu_count() or 1))
-    return {
-        "mem_limit": options.memory_bytes,
-        "memswap_limit": options.memory_bytes,
-        "nano_cpus": int(cpus * SECOND),
-    }
+    return {"mem_limit": options.memory_bytes, "memswap_limit": options.memory_bytes, "nano_cpus": int(cpus * SECOND)}
 
 
 def labels_of(recipe: Recipe, options: ContainerOptions) -> dict[str, str]:
@@ -103,11 +99,7 @@ class ContainerServer(Provision):
     """A server of kind `container`. It is removed when the runner ends, unless the user asked to keep it."""
 
     def __init__(
-        self,
-        recipe: Recipe,
-        settings: Settings,
-        prepare: Callable[[Address], Address],
-        timeout: float = START_SECONDS,
+        self, recipe: Recipe, settings: Settings, prepare: Callable[[Address], Address], timeout: float = START_SECONDS
     ) -> None:
         """`prepare` connects and makes keybench's database. It raises ServerError while the server is not ready."""
         self.name = f"keybench-{recipe.engine}-{secrets.token_hex(4)}"

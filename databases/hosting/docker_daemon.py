@@ -8,8 +8,6 @@ The runner starts this module as `python -m … RUNNER NAME` before it makes the
 Windows, where a process does not learn that its parent has ended.
 """
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import io

@@ -12,8 +12,6 @@ stop. The keeper writes one JSON object per line to its standard output: `folder
 after each restart) or `ready`, or `failed`; `ended` comes last.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

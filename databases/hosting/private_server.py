@@ -7,8 +7,6 @@ Windows has no keeper and no private servers. There, `stop` or a normal exit rem
 branch has never been run.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -5,8 +5,6 @@ inherit them: a server that is restarted has a new password, and the fork server
 Commands remove the passwords from the environment when they end (`removed_afterwards`).
 """
 
-from __future__ import annotations
-
 import getpass
 import itertools
 import os

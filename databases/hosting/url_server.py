@@ -3,8 +3,6 @@
 keybench works there in one schema or database that it owns, and removes it at the end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from contextlib import closing

@@ -1,7 +1,5 @@
 """MariaDB: InnoDB's clustered tables, and a `uuid` type of its own. Its modules are those of `mysql`."""
 
-from __future__ import annotations
-
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import MARIADB
 

@@ -5,8 +5,6 @@ none, keybench creates a database. What keybench made has an extended property t
 While a run uses the database it holds an application lock, which the server itself releases when the run dies.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -190,11 +188,7 @@ PROPERTY = "keybench"
 """The extended property whose value is `MARK`."""
 _LOCK = "keybench"
 
-_VERSIONING_OFF = (
-    "READ_COMMITTED_SNAPSHOT OFF",
-    "ALLOW_SNAPSHOT_ISOLATION OFF",
-    "ACCELERATED_DATABASE_RECOVERY = OFF",
-)
+_VERSIONING_OFF = ("READ_COMMITTED_SNAPSHOT OFF", "ALLOW_SNAPSHOT_ISOLATION OFF", "ACCELERATED_DATABASE_RECOVERY = OFF")
 _VERSIONING_ON = {
     "rcsi": "READ_COMMITTED_SNAPSHOT ON",
     "snapshot": "ALLOW_SNAPSHOT_ISOLATION ON",

@@ -5,8 +5,6 @@ bind arrays: a list of rows is one call, which executes the statement once a row
 turns the rows into one set-based statement, which the server could sort. mssql-python can bulk copy, too, which sorts.
 """
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import re

@@ -4,8 +4,6 @@ The licence is accepted by the person who runs it, never by keybench: `--accept-
 `ACCEPT_EULA=Y`, which is what Microsoft's image itself asks for.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 from contextlib import closing

@@ -4,8 +4,6 @@ All columns of trials' tables are NOT NULL. The statements for users' own tables
 documentation: no server has run them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

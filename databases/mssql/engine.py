@@ -5,8 +5,6 @@ questions and reports the answers (`QUESTIONS`). SQL Server's ordering can be me
 `binary16-mssql` of other engines sorts as uniqueidentifier does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict

@@ -5,8 +5,6 @@ Sources: learn.microsoft.com, "FROM clause … TABLESAMPLE", "sys.dm_db_index_ph
 keybench sends nothing but SELECT, without locks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final

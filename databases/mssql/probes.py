@@ -7,8 +7,6 @@ checkpoint would discard it, so a transaction is held open from before the first
 of this happens inside the timed window (docs/internals/mssql.md §3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from keybench.databases.contract.roles import Address

@@ -9,8 +9,6 @@ it by itself as one batch, or undoes it. The driver counts the rows that it sent
 that all were stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID

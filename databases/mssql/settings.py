@@ -4,8 +4,6 @@ All other settings have the server's defaults. An option comes from `--set NAME=
 URL's query, else the environment (KEYBENCH_MSSQL_FILL_FACTOR …). All of them are recorded with a result.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

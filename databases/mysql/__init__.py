@@ -1,7 +1,5 @@
 """MySQL: InnoDB's clustered tables. MariaDB uses the same modules; `flavour` has the differences."""
 
-from __future__ import annotations
-
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import MYSQL
 

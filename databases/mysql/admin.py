@@ -5,8 +5,6 @@ have no comments: one that keybench made holds an empty table whose comment says
 holds a named lock, which the server itself releases when the run dies.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

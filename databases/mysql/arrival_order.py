@@ -7,8 +7,6 @@ model had 0 to 3.5 % more or fewer leaves than the server, equally many with the
 or fewer with the order by the writers' own clocks (docs/internals/arrival-order.md §2).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Connections to a server by its address, and the server's errors as keybench's own."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 import struct

@@ -3,8 +3,6 @@
 The tests run the latter on MySQL 9.7 and MariaDB 10.11.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

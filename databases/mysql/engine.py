@@ -1,7 +1,5 @@
 """The engine of MySQL and MariaDB: its columns, servers and connections."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial

@@ -4,8 +4,6 @@ The facts about MySQL are from its manual (8.4) and source. MySQL 9.7, MariaDB 1
 MySQL 8.0 and 8.4 have not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

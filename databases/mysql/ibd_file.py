@@ -8,8 +8,6 @@ byte 120. A record has its place, 13 bits, four bytes before it, and the way to 
 (rem0rec.h). The file's header and the descriptors of its extents are those of fsp0fsp.h.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -5,8 +5,6 @@ their primary key (`row_sample`). InnoDB's statistics have the leaves of each in
 of rows and the sizes of InnoDB's format.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

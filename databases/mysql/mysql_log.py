@@ -12,8 +12,6 @@ its contents until its turn comes again. So the files together hold the last `in
 that all have the size that suits this setting: others are filled with zeros. See docs/internals/arrival-order.md §3.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ Pages are in the table's file, which only a private server lets keybench read. E
 number of leaves.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress

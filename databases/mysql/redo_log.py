@@ -9,8 +9,6 @@ MariaDB's log, from 10.8 on (log0log.h, mtr0log.h, mtr0types.h), is a header and
 blocks. It holds mini-transactions: records, a byte that ends them, a checksum. See docs/internals/arrival-order.md §2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

@@ -6,8 +6,6 @@ where the optimizer estimates most rows (by two dives into the index), until no 
 proportion to its rows.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

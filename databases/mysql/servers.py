@@ -3,8 +3,6 @@
 Of Docker's official images, only those have been run that `make test-containers` builds to behave as documented.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -4,8 +4,6 @@ MariaDB takes arrays of values for one INSERT. MySQL has no such arrays: it gets
 transaction of one row is a prepared INSERT, on both. `Admin.settings` reports the way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

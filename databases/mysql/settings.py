@@ -4,8 +4,6 @@ All others have the server's defaults. `innodb_fill_factor` is not among the lat
 use it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import psutil

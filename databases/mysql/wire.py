@@ -10,8 +10,6 @@ The server parses no values. Three ways to send them:
 - a single-row INSERT for each transaction: the requests of `core.exchange`.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 
@@ -90,12 +88,7 @@ def insert(table: Table, rows: int) -> bytes:
 
 
 def pack(
-    way: Way,
-    table: Table,
-    keys: Keys | None,
-    payload: Bytes | Varying,
-    moments: Moments,
-    rows_per_tx: int,
+    way: Way, table: Table, keys: Keys | None, payload: Bytes | Varying, moments: Moments, rows_per_tx: int
 ) -> list[Packets]:
     """Batches of rows. `keys` are None where the server makes them; `payload` is (n, characters), `moments` (n,)."""
     kinds, columns = _values(table, keys, payload, moments, _NOT_NULL if way == "arrays" else b"")

@@ -4,8 +4,6 @@ They are in the schema of the URL's user, who is given nothing else. A trial's t
 While a run uses the schema it holds a lock on a table of its own, which the server itself releases when the run dies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any

@@ -3,8 +3,6 @@
 python-oracledb's thin mode needs no client libraries.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future

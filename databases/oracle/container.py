@@ -4,8 +4,6 @@ Oracle Free's images come with redo logs of 10 or 20 MB and data files that grow
 switches and file growth. So the logs are enlarged, and the tablespace of the trials is large from the beginning.
 """
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import replace
 

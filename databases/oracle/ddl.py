@@ -4,8 +4,6 @@ All columns of trials' tables are NOT NULL, but for texts that may be empty. The
 (`creating` …) are written from documentation: no server has run them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Written from documentation and source: no Oracle has run these modules yet. Each
 questions and reports the answers (`QUESTIONS`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib.util import find_spec
 

@@ -5,8 +5,6 @@ therefore reads them before its first row and when it closes, and stores the dif
 up. Neither is inside the timed window.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from keybench.databases.core.ddl import index_name

@@ -4,8 +4,6 @@ The hint APPEND_VALUES is not used: direct path bypasses the buffer cache and me
 splits that the order of the keys causes would not happen (docs/internals/oracle.md §5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

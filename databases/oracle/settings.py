@@ -4,8 +4,6 @@ All other settings have the server's defaults. An option comes from `--set NAME=
 environment (KEYBENCH_ORACLE_UNIQUE). It is recorded with a result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from keybench.databases.contract.roles import Address, Settings

@@ -6,8 +6,6 @@ user owns it. A schema that keybench made has a comment that says so. While a ru
 lock, which the server releases when the run dies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

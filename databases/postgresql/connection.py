@@ -1,7 +1,5 @@
 """The address of a server from its URL, connections to it, and the server's errors as keybench's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property

@@ -4,8 +4,6 @@ Versions are libpq's numbers: 18.4 is 180004. Indexes grow alike from 13 to 18 (
 model needs no version. The tests run the statements for users' own tables (`creating` …) on PostgreSQL 15 and 18.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

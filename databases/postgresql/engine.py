@@ -1,8 +1,6 @@
 """PostgreSQL: heap tables with nbtree indexes. The server is one that keybench starts (in a container, from an
 installation, or from a wheel) or the user's own."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ that they come in the order in which their rows were stored. The fill of an inde
 its pages, else from pgstatindex if the index is small, else from sizes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final

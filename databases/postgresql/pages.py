@@ -8,8 +8,6 @@ The figures follow the definitions of pgstattuple's `pgstatindex` (its documenta
 used space.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -5,8 +5,6 @@ the functions behind the views, which costs less. Asking for predicate locks bri
 (`GetPredicateLockStatusData` in predicate.c), so that is done in each tenth sample only.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -3,8 +3,6 @@
 A private server listens only on a socket that nobody else can open.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

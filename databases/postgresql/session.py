@@ -4,8 +4,6 @@ A transaction of one row is a prepared INSERT, as applications have it: COPY of 
 deletions and these rows are in binary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

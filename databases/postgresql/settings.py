@@ -3,8 +3,6 @@
 All other settings keep the server's defaults.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import psutil

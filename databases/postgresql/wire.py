@@ -7,8 +7,6 @@ A transaction of one row is Bind, Execute and Sync of an INSERT that is prepared
 Formats"), with binary parameters. The server answers with BindComplete, CommandComplete and ReadyForQuery.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

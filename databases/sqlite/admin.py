@@ -1,7 +1,5 @@
 """Creates, reads back and settles a trial's table. Each table has, with its parent, a database file of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """The folder and files of SQLite's tables; connections; SQLite's errors as keybench's, with the next step."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import dataclass
 from pathlib import Path

@@ -9,8 +9,6 @@ equivalent to clustering by date. The key's index then refers to rows by both co
 The statements for users' own tables are `creating`, `switching`, `rebuilding` and `converting`; the tests run them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

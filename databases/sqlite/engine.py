@@ -3,8 +3,6 @@
 SQLite runs inside the process, so it has no schema of its own on a server.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@ time. A file in WAL mode that nobody has open is opened as immutable, because SQ
 shared memory beside it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

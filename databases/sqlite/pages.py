@@ -5,8 +5,6 @@ Sources: sqlite.org/fileformat2.html, "B-tree Pages", "Record Format", "The WAL 
 give what is on their page.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Probes: exact page figures from dbstat, and the counters of the loading connections."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 

@@ -3,8 +3,6 @@
 `executemany` over `zip` binds and steps in C. It was measured to be as fast as a C program that does the same.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

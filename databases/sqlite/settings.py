@@ -6,8 +6,6 @@ can be counted. `fast` (synchronous OFF) differs only in the syncs. A checkpoint
 which few people change. There is no mapped memory, so the page cache is the only cache besides the operating system's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from keybench.databases.contract.roles import Settings

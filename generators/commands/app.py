@@ -1,8 +1,6 @@
 """What `keybench list` and `python -m generators` do with layouts. The work is imported when it is done, so --help is
 quick."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
@@ -46,10 +44,7 @@ def list_layouts(
 
 
 @app.command(epilog=cli.EXIT_CODES)
-def show(
-    name: Annotated[str, typer.Argument(help="A layout's name.")],
-    as_json: cli.AsJson = False,
-) -> None:
+def show(name: Annotated[str, typer.Argument(help="A layout's name.")], as_json: cli.AsJson = False) -> None:
     """Show one layout: its bits, its facts, and its caveats.
 
     Example:
@@ -91,8 +86,7 @@ def decode(
         str, typer.Option("--as", metavar="NAME", help="Read it as this layout, as its original would.")
     ] = "",
     stored: Annotated[
-        str,
-        typer.Option(metavar="ORDER", help="The byte order of the digits: rfc, net, mssql, mysql-swap."),
+        str, typer.Option(metavar="ORDER", help="The byte order of the digits: rfc, net, mssql, mysql-swap.")
     ] = "rfc",
     everything: Annotated[
         bool, typer.Option("--all", help="Also show unlikely and impossible layouts, with the reason.")

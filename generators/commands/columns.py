@@ -4,8 +4,6 @@ A layout declares the one order that it was made for. It ascends in others too, 
 HotGuid's seconds come first in two more of them. The tests make keys of every layout and look.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

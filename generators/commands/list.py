@@ -1,7 +1,5 @@
 """`keybench list layouts`: the layouts to choose from, and in which columns each ascends; or one layout in full."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final

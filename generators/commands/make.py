@@ -1,7 +1,5 @@
 """`keybench list make`: keys, one a line."""
 
-from __future__ import annotations
-
 import sys
 from datetime import datetime
 from typing import Final

@@ -13,8 +13,6 @@ least as recent. All times of the last year count as equally recent. So it is th
   reader takes them or not (`Timestamp.span`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final

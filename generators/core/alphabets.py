@@ -3,8 +3,6 @@
 A number of up to 128 bits is two words: its high and its low 64 bits.
 """
 
-from __future__ import annotations
-
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 

@@ -5,8 +5,6 @@ that a layout refuses to read.
 bytes would cost several times as much.
 """
 
-from __future__ import annotations
-
 import sys
 import uuid
 from typing import Final, Literal

@@ -4,8 +4,6 @@ A tight loop makes a million keys within a few milliseconds; no application does
 times of a scenario, so that there are as many keys per clock tick as in the hours that the scenario stands for.
 """
 
-from __future__ import annotations
-
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field

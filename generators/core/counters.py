@@ -4,8 +4,6 @@ The originals keep state under a lock and loop over keys. Here the same sequence
 return its argument: do not write to the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

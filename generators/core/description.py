@@ -3,8 +3,6 @@
 `list`, `show`, `decode`, `generators.new` and the tests of all layouts use nothing else.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -145,14 +145,7 @@ class Layout(ABC):
         return byteorder.ascend_alike(self.order, column.order, bits, random, steady)
 
     @abstractmethod
-    def stream(
-        self,
-        process: Process,
-        clock: Clock,
-        entropy: Entropy,
-        *,
-        guids: GuidProvider | None = None,
-    ) -> Stream:
+    def stream(self, process: Process, clock: Clock, entropy: Entropy, *, guids: GuidProvider | None = None) -> Stream:
         """A new stream for one writer; `guids` replaces the source of base GUIDs."""
 
     def one_call(self) -> OneCall | None:

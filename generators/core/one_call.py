@@ -12,8 +12,6 @@ The clock is read for its cost. The key holds the reading that it is given, so t
 is compiled when it is first used, which takes about a second and is not timed.
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from functools import cache

@@ -7,8 +7,6 @@ highest reading until the clock has passed it. The operating system gives the ke
 The sources are the only global state of this package.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -84,14 +84,7 @@ class WriterLayout(Layout):
     streams: ClassVar[type[WriterStream[Any]]]
     """The class of its streams."""
 
-    def stream(
-        self,
-        process: Process,
-        clock: Clock,
-        entropy: Entropy,
-        *,
-        guids: GuidProvider | None = None,
-    ) -> Stream:
+    def stream(self, process: Process, clock: Clock, entropy: Entropy, *, guids: GuidProvider | None = None) -> Stream:
         """A new stream for one writer."""
         return self.streams(self, Writer(self, process, clock, entropy, guids))
 

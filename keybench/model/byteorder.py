@@ -19,8 +19,6 @@ mysql-swap  MySQL BINARY(16) filled by UUID_TO_BIN(u, 1)
 mariadb     MariaDB uuid
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
@@ -91,7 +89,7 @@ def accepts(keys: Keys, order: Order) -> NDArray[np.bool_]:
 
 
 REFUSALS: Final[dict[Order, str]] = {
-    "mariadb": "MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth is 0x01 to 0x80",
+    "mariadb": "MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth is 0x01 to 0x80"
 }
 """A message for each order whose columns refuse some GUIDs. It says which GUIDs they refuse; see `accepts`."""
 

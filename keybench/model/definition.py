@@ -1,7 +1,5 @@
 """The parts of a metric's declaration. The declarations themselves are in `metric`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import partial

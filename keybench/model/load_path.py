@@ -4,8 +4,6 @@ A load path says everything in which it differs from the others: what engines mu
 fill, how a session prepares its batches, the notices for users, and which results the trial cannot have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, runtime_checkable

@@ -4,8 +4,6 @@ Probes and timers supply readings by these names. Reports, exports and checks de
 declarations. If a server cannot give a metric, the reading is absent and says why. It is never zero and never missing.
 """
 
-from __future__ import annotations
-
 from keybench.model import definition
 from keybench.model.definition import DEEP_LEAVES, FRONT_ROWS, HIGHEST, P95, REPLACED, WINDOW_ROWS, Declared, Theme
 

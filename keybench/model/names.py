@@ -1,7 +1,5 @@
 """Names of layouts, columns, databases and servers that have a special meaning, and the limits of a run."""
 
-from __future__ import annotations
-
 from typing import Final
 
 CONTROL: Final = "bigint-identity"

@@ -3,8 +3,6 @@
 Python's own also raise RecursionError for values nested some hundred deep, and MemoryError. Both are the input's fault.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Callable

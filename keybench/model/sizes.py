@@ -3,8 +3,6 @@
 As in settings of servers, a kilobyte has 1,024 bytes.
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from typing import Final

@@ -1,7 +1,5 @@
 """How a writer's transactions are isolated from others, and what they read before they insert."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Literal
 

@@ -5,8 +5,6 @@ it, by a strict form of RFC 3986 section 3: one `@`, special characters as %XX. 
 scheme alone is shown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

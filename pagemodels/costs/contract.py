@@ -4,8 +4,6 @@ cost = model.load_cost(Load(ranks, ends=[n // 2, n], rows_per_tx=1000), Server(c
 cost.read.index  # pages of the index that were read, in each half
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

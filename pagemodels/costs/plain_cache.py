@@ -6,8 +6,6 @@ neighbour, whose link back changes, and the branch page. Pages above the lowest 
 changed page is written when it leaves the cache; what checkpoints write is not known, nor is the log.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ which it was split off tell where an entry was at a time: on the final page of i
 on the page from which it came, and so on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What happens to pages besides splits: sorted builds, the removal of deleted entries, and of empty leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol

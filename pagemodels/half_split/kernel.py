@@ -11,8 +11,6 @@ numbers the pages at the end (`levels.page_numbers`). So of many rows those of o
 (`regroup`), which keeps a range in the cache.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 

@@ -53,13 +53,7 @@ from keybench.pagemodels.ranking import is_permutation, require
 
 
 def levels_of(
-    keys: int,
-    leaf: Rule,
-    branch: Rule,
-    present: Integers,
-    sizes: Sizes,
-    pages: ServerPages,
-    borders: Integers | None,
+    keys: int, leaf: Rule, branch: Rule, present: Integers, sizes: Sizes, pages: ServerPages, borders: Integers | None
 ) -> list[LevelMemory]:
     """The levels of an index with these pages; `present`: the ranks of its rows, ascending. `borders`: those of all
     leaves but the first; if None, a leaf's first row counts as its border."""

@@ -5,8 +5,6 @@ free places, the last one freed at its head. Insertions take places from this li
 asks of the level above is put on a list and done afterwards, last in first out (`node_pointers.py`).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ Where records have different sizes, a place keeps its bytes: a shorter record th
 of it unused, which counts as garbage. Where all have one size, nothing is kept about the bytes of single places.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -10,8 +10,6 @@ first rank, and a few steps along the chain lead on. When a range of ranks is di
 slot. A row thus costs the same few memory accesses at any size.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

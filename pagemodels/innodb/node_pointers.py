@@ -9,8 +9,6 @@ level after another. A page that is full adds its node pointer to the level abov
 last ones do so in the end. Then the records of the topmost page are copied to the root, and that page is given back.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

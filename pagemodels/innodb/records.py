@@ -6,8 +6,6 @@ and roll pointer. A leaf of 16,384 bytes has 16,252 for records and directory sl
 each four records. Ascending insertions leave a sixteenth of the page free.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -8,8 +8,6 @@ half an extent, and whole extents after that. A request for a page has a hint: t
 MySQL also leases extents to segments: those that hold descriptors, if nothing else is in them.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -13,8 +13,6 @@ Physical page numbers follow the sequence of allocations, leaf before branch pag
 allocation maps are not modelled, so `fragmentation` is exact only as far as the table is alone in its file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -50,10 +48,7 @@ class Parameters:
     """Whether a rebuild leaves the free space of the fill factor on pages above the leaves too."""
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("split_point", ("midpoint", "insertion_point")),
-            ("beneath", tuple(_LOCATORS)),
-        ):
+        for name, known in (("split_point", ("midpoint", "insertion_point")), ("beneath", tuple(_LOCATORS))):
             if getattr(self, name) not in known:
                 raise unknown_name(name, getattr(self, name), known)
 
@@ -100,11 +95,7 @@ def varying_index(empty: int, more: int, branch: int, given: Parameters) -> Size
     row of a non-leaf page."""
     smallest = empty + rows.SLOT
     leaf = Rule(
-        rows.PAGE_BYTES,
-        rows.PAGE_BYTES,
-        ALONE,
-        at_insertion=given.split_point == "insertion_point",
-        smallest=smallest,
+        rows.PAGE_BYTES, rows.PAGE_BYTES, ALONE, at_insertion=given.split_point == "insertion_point", smallest=smallest
     )
     model = SplitModel(
         build=_build(lambda fill: rows.PAGE_BYTES * fill // 100, branch, leaf, given),

@@ -4,8 +4,6 @@ Sources: Microsoft's "Estimate the size of a clustered index", "… of a nonclus
 extents architecture guide"; what they leave open follows published page counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from keybench.errors import UsageError

@@ -13,8 +13,6 @@ values, and the model keeps them whole. A leaf has the initial transaction slots
 it have more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ They follow from published dumps and statistics of 8 KiB blocks: a row of a leaf
 with a length in front of each, and two bytes in the block's row directory.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

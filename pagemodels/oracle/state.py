@@ -6,8 +6,6 @@ its new block ("Part IV"; T. Kyte, "Expert Oracle Database Architecture"). Which
 here it is the one with the lowest number.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -20,8 +20,6 @@ not fit (nbtsort.c, _bt_buildadd). The item that came last then becomes its high
 page. Branch pages are filled to 70 %.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -6,8 +6,6 @@ The right neighbour takes over the range of a page that goes. If that neighbour 
 tried again: it may have been the last child.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -5,8 +5,6 @@ rounded up to 8, beside a 4-byte line pointer. A varlena datum (bytea, character
 1-byte header and no alignment; a longer one has a 4-byte header and is aligned to 4.
 """
 
-from __future__ import annotations
-
 from keybench.model.column import Column
 from keybench.model.table import KeyRole
 

@@ -5,8 +5,6 @@ and McIlroy's quicksort ("Engineering a sort function", Software: Practice and E
 sorted input (src/include/lib/sort_template.h), not stable, but the same on every machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

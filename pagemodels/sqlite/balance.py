@@ -11,8 +11,6 @@ Old page numbers are used again, new ones come from the list of free pages or th
 ascending order.
 """
 
-from __future__ import annotations
-
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import move
 from keybench.pagemodels.sqlite import tree as trees

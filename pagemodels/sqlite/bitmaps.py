@@ -5,8 +5,6 @@ below are not zero. So the next member is found in at most two steps for each le
 however far away it is. Words are numbered as in a heap with 64 children: below word i are the words from 64 i + 1 on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, cast
 

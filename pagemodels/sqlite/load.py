@@ -1,8 +1,6 @@
 """The loops over the rows of a b-tree, and of the table beside it: insertions and deletions (btree.c,
 sqlite3BtreeInsert and sqlite3BtreeDelete; docs/internals/sqlite.md §7)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

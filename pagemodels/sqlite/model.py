@@ -9,8 +9,6 @@ new key was above all before, as an edge split where it was the rightmost leaf, 
 that gives a leaf back (three sparse siblings that fit two) counts −1. Their sum is leaf pages − 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise

@@ -5,8 +5,6 @@ integer takes as few bytes as hold it: 0 for 0 and 1, else 1, 2, 3, 4, 6 or 8. O
 stays in the cell and the rest lies on overflow pages ("Cell Payload Overflow Pages").
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

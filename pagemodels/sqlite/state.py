@@ -1,7 +1,5 @@
 """A b-tree of SQLite with a past: filled, deleted from, built again by VACUUM (docs/internals/sqlite.md §7)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

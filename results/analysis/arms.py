@@ -1,7 +1,5 @@
 """The unit of every comparison: the trials of one layout in one column, server and payload, one trial per block."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -6,8 +6,6 @@ values or more, the 95 % interval then covers 95 % to 98 %, also for skewed valu
 median can do that, and this one extends from the lowest to the highest.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from math import comb, sqrt
 

@@ -1,7 +1,5 @@
 """What the times of a group show: each layout against the control, and which layouts share the first place."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import nan
 

@@ -1,7 +1,5 @@
 """Groups of a report: arms of one run, database, server, payload and number of rows; their phases and writers."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Both take logarithms in arrays (blocks, arms), with NaN for missing values. `ratios` says why.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import combinations, count
 from math import comb, nan

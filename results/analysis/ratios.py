@@ -6,8 +6,6 @@ slow and half as slow are equally far from 1. Rows, transactions and intervals o
 never used as such. Counts that repeat exactly need no statistics and are compared directly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, isnan, nan

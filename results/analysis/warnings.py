@@ -1,7 +1,5 @@
 """Warnings about what weakens a run's figures. Each is one sentence and names an unused option that helps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from math import ceil, floor, log10
 from statistics import fmean, median

@@ -7,8 +7,6 @@ SQL Server's and Oracle's licences restrict publishing benchmark results. Ratios
 times may not, and neither may what they can be computed from.
 """
 
-from __future__ import annotations
-
 import getpass
 import platform
 import re

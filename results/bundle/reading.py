@@ -1,7 +1,5 @@
 """Reads a bundle and refuses one whose sums or schema do not fit."""
 
-from __future__ import annotations
-
 import csv
 import io
 import zipfile

@@ -6,8 +6,6 @@ values.csv     every value: the columns of `keybench export`, whose times of som
 README.txt     what the file is
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

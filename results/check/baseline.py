@@ -9,8 +9,6 @@ It has two parts. Each consists of groups of trials with the same work (`of` in 
 A missing value is null. `limits` gives for each metric by how many per cent a ratio may grow.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

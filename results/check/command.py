@@ -1,7 +1,5 @@
 """The command `keybench check`, and its outcome in words: lines for a terminal, plain values, Markdown for a CI job."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -35,8 +33,7 @@ def check(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run: an id, a unique prefix of it, or `latest`.")],
     baseline: Annotated[Path, typer.Option("--baseline", help="The file that says what the run must repeat.")],
     update: Annotated[
-        bool,
-        typer.Option("--update-baseline", help="Accept the run: write what it measured to the file. Exit code 0."),
+        bool, typer.Option("--update-baseline", help="Accept the run: write what it measured to the file. Exit code 0.")
     ] = False,
     summary: Annotated[
         Path | None,

@@ -8,8 +8,6 @@ reaches beyond twice the limit, because such a run could not have shown a regres
 the baseline has results of the same work that the run lacks: a run does not pass by measuring less.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb, isnan

@@ -1,7 +1,5 @@
 """The answers of runs to all claims, one row for each question and database that answers it; as text and tables."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace

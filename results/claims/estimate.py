@@ -1,7 +1,5 @@
 """Which trials can answer a question, and their answer: an estimate with an interval over blocks, or a reason."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

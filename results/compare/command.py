@@ -1,7 +1,5 @@
 """The command `keybench compare`, and a comparison as text, Markdown, JSON or CSV."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Sequence

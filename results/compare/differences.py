@@ -1,7 +1,5 @@
 """Compares each metric of each pair of arms of two sides, each a run or the part of a run that a selector names."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence

@@ -4,8 +4,6 @@ Text stays text: it can be searched and selected, and takes the page's font. Col
 so a page can have a dark mode, and a figure taken out of the page still has its colours.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The command `keybench report`."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The first screen of a report: three pictures that carry the argument, and one table of what each layout costs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final

@@ -1,7 +1,5 @@
 """A report: one self-contained HTML page."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from collections.abc import Sequence

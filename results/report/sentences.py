@@ -3,8 +3,6 @@
 All of it is computed from the data. Layouts are written in backquotes in the findings, which the page shows as code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median

@@ -1,7 +1,5 @@
 """The tables of a group: all metrics, the columns of layouts, the phases of an index's life, the writers."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field

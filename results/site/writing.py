@@ -3,8 +3,6 @@
 So a site holds nothing that a bundle does not hold: nothing private, and no times that a licence forbids to publish.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence

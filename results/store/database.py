@@ -90,9 +90,7 @@ class Store:
         """Records a server's environment. It replaces an earlier record of the same database and server."""
         table = tables.environment
         same = and_(
-            table.c.run == run_id,
-            table.c.database == environment.database,
-            table.c.server == environment.server,
+            table.c.run == run_id, table.c.database == environment.database, table.c.server == environment.server
         )
         with self._storage.transaction() as connection:
             connection.execute(table.delete().where(same))

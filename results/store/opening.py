@@ -4,8 +4,6 @@ A file is a SQLite database without a write-ahead log, so that a copy of the fil
 lock on the file itself; readers may come and go. A PostgreSQL database has many writers and needs no lock.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """The records of a results database: runs, their environments, and trials."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass

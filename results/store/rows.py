@@ -3,8 +3,6 @@
 One trial is written at a time; all trials of a run are read at once, which may be a million values.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections import defaultdict
@@ -108,12 +106,7 @@ def load_trials(connection: Connection, run_id: str, where: str, *, blobs: bool)
     readings, series = _readings(connection, run_id, where), _series(connection, run_id, where)
     stored = _blobs(connection, run_id) if blobs else defaultdict(tuple)
     return [
-        Trial(
-            **_plain_values(row),
-            readings=readings[row.id],
-            series=series[row.id],
-            blobs=stored[row.id],
-        )
+        Trial(**_plain_values(row), readings=readings[row.id], series=series[row.id], blobs=stored[row.id])
         for row in rows
     ]
 

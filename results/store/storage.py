@@ -5,8 +5,6 @@ SQLite stores any value in any column, and a file may come from a broken disk or
 is read is checked before it is used.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import sqlite3

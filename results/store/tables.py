@@ -4,8 +4,6 @@ A run has blocks, a block has trials, a trial has values, series and blobs. Noth
 differences are computed when they are needed. Each migration declares the tables as they were at its time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -83,12 +81,7 @@ class _BigNumber(TypeDecorator[int]):
 
 metadata = MetaData()
 
-meta = Table(
-    "meta",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-)
+meta = Table("meta", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
 
 run = Table(
     "run",

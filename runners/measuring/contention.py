@@ -1,7 +1,5 @@
 """What writers do to one another: rollbacks and retries, samples of waits, and how often they meet on a leaf."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ structure for cumulative frequency tables, 1994), so counting the keys below a r
 and at most four words.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -63,11 +61,7 @@ def _below(present: Present, rank: int) -> np.int64:
 
 @kernel
 def _insert(
-    ranks: NDArray[np.int64],
-    windows: Windows,
-    present: Present,
-    above: NDArray[np.int64],
-    fronts: NDArray[np.int64],
+    ranks: NDArray[np.int64], windows: Windows, present: Present, above: NDArray[np.int64], fronts: NDArray[np.int64]
 ) -> None:
     words, tree = present
     size, step = windows.rows, windows.rows * windows.every

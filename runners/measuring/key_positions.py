@@ -3,8 +3,6 @@
 Everything follows from the keys and their order of arrival, planned or recovered. No server is asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -26,12 +24,7 @@ from keybench.runners.measuring.measured import Measurements
 _POINTS = 200
 """Points of the series, and about the largest number of windows in which fronts are counted."""
 
-_METRICS = (
-    Metric.POSITION_MEAN,
-    Metric.POSITION_P95,
-    Metric.EDGE_DISTANCE_PAGES,
-    Metric.DEEP_INSERTS,
-)
+_METRICS = (Metric.POSITION_MEAN, Metric.POSITION_P95, Metric.EDGE_DISTANCE_PAGES, Metric.DEEP_INSERTS)
 """Metrics of all inserts, and of each writer's inserts; beside them `LAG_METRICS`."""
 
 

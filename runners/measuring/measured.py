@@ -4,8 +4,6 @@ Each shard's index is measured and predicted by itself, under a subject of its o
 the trial are those of all shards together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar

@@ -7,8 +7,6 @@ Keys that a server generates carry the time and order in which rows really arriv
 fit scenarios that only load, with equal writers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 from keybench.databases.contract.engine import Engine

@@ -3,8 +3,6 @@
 Everything is computed on whole arrays. This module knows neither layouts nor databases.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate

@@ -4,8 +4,6 @@ The name of a setting stands for every database of the run that has such a setti
 alone. What a server reports is added to the settings of the scenario.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 

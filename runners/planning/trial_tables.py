@@ -4,8 +4,6 @@ An application that routes rows by region does the same: a row goes to the table
 A writer whose rows have different shards appears once for each table (`key_sources`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

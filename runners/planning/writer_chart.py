@@ -1,7 +1,5 @@
 """Draws a scenario as text: one line for each writer, time from left to right, in at most 100 columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final

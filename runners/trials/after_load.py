@@ -3,8 +3,6 @@
 That work is look-ups and ranges, then deletion of the oldest rows, then a refill.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 

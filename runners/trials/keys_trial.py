@@ -5,8 +5,6 @@ counts of duplicates and of keys out of order, and the lead over the clock, are 
 `take` is timed. How one key a call is made is described in `generators.core.one_call`.
 """
 
-from __future__ import annotations
-
 import gc
 import threading
 import time

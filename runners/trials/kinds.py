@@ -1,7 +1,5 @@
 """Chooses the kind of a planned trial."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from keybench.databases.registry import engine

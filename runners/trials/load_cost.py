@@ -1,7 +1,5 @@
 """What the model expects a load to cost the server in page reads, page writes and log: along the load, and in all."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

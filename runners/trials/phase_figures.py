@@ -1,7 +1,5 @@
 """The steps of a trial with phases, the prediction after each one, and the figures under their names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final

@@ -1,7 +1,5 @@
 """Trials whose index has a past: on a server with the page model beside it, and by the page model alone."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial

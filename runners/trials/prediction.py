@@ -3,8 +3,6 @@
 A page model knows pages, not time: it inserts the same keys in the same order by the rules of the engine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version

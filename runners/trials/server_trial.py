@@ -3,8 +3,6 @@
 The client makes the keys, the server makes them, or writers are watched for what they do to one another.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ The kinds of trial are classes of their own (`ServerTrial`, `ServerKeysTrial`, `
 those of the steps load, verify, read and predict that make sense for it; `runners.trials.kinds` chooses the kind.
 """
 
-from __future__ import annotations
-
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

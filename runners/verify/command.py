@@ -3,8 +3,6 @@
 The modules that measure are imported when it begins, so that `keybench verify --help` answers at once.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -54,8 +52,7 @@ def verify(
         ),
     ] = 3600.0,
     resume: Annotated[
-        str,
-        typer.Option(help="Go on with this verification (its id, or `latest`); recorded trials are kept."),
+        str, typer.Option(help="Go on with this verification (its id, or `latest`); recorded trials are kept.")
     ] = "",
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")

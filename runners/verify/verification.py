@@ -1,7 +1,5 @@
 """A verification: a run for each load that an engine's questions name, the verdicts, and the file to send in."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 import zipfile

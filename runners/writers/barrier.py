@@ -4,8 +4,6 @@ Writers on one machine do so in shared memory (here), writers on many machines t
 (`table_barrier`).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

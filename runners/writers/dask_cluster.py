@@ -6,8 +6,6 @@ Each writer is bound to its worker, so that Dask does not move it; a worker that
 Dask runs a task again nevertheless, the task sees in the coordination table that it has begun before.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 import pickle

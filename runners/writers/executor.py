@@ -3,8 +3,6 @@
 The writers wait for one another through a table in the benchmark database (`table_barrier`).
 """
 
-from __future__ import annotations
-
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -3,8 +3,6 @@
 The fork server ends after its runner, however that ended, and then removes the runner's folder.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 

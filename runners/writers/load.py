@@ -1,7 +1,5 @@
 """A load by all its writers: the slices that each of them sends, and their times on one timeline."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil

@@ -4,8 +4,6 @@ A process that hangs or is killed causes an error. No process outlives the runne
 process costs about 20 ms, and threads of the runner (its progress display) are never forked.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

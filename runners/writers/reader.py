@@ -1,7 +1,5 @@
 """Readers that run after a load: they look keys up, read ranges by time, and delete rows as an application does."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

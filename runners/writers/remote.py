@@ -7,8 +7,6 @@ So nothing between runner and worker (a Dask scheduler) needs keybench, and a wo
 import error.
 """
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import socket

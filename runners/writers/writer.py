@@ -1,7 +1,5 @@
 """One writer: it loads its share of a trial's rows with its own session and its own stream of keys."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 One smoke test runs without that variable, where a daemon answers and has the image: nothing is ever pulled.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

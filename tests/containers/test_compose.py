@@ -1,7 +1,5 @@
 """docker-compose.yml with the real Docker Compose: each service that can be had here starts, and is keybench's own."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Docker's disk is full: a message with the next step before a run, in a trial and at the start of a container."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

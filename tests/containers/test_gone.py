@@ -1,7 +1,5 @@
 """Servers that go away in a run: the trial's error says why and what to do, and nothing is left."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 import time
@@ -88,11 +86,7 @@ def test_too_little_memory_in_a_trial(db: str, daemon: Daemon) -> None:
 
 @pytest.mark.parametrize("second", [("1500m", SMOKE_IMAGE)], indirect=True)
 def test_a_daemon_that_stops_in_a_run(
-    second: Second,
-    tmp_path: Path,
-    servers_folder: Path,
-    variables: dict[str, str],
-    run_there: Callable[..., list[str]],
+    second: Second, tmp_path: Path, servers_folder: Path, variables: dict[str, str], run_there: Callable[..., list[str]]
 ) -> None:
     there = {**variables, "DOCKER_HOST": second.host}
     runner = start(tmp_path, there, "--db", "postgresql", "--server", "container", *WORK)

@@ -1,7 +1,5 @@
 """Containers that stay: kept ones, those of killed and of living runs; what `clean` and `doctor` do about them."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Kills at random moments of runs on containers: finished trials stay, the others run later, and nothing is left."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

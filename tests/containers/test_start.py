@@ -1,7 +1,5 @@
 """Containers that do not start: exact messages with the next step, and nothing is left."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -3,8 +3,6 @@
 The tests that use it concern what keybench asks before it needs a daemon. `tests/containers` has real ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -1,7 +1,5 @@
 """The keys that layouts make of a GUID and an instant, for tests of SQL functions that make and read the same."""
 
-from __future__ import annotations
-
 import uuid
 
 import numpy as np

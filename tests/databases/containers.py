@@ -1,7 +1,5 @@
 """The engines that can run in a container."""
 
-from __future__ import annotations
-
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing

@@ -1,7 +1,5 @@
 """Failures to reach a user's own server, whose password no message shows."""
 
-from __future__ import annotations
-
 import traceback
 from urllib.parse import quote
 

@@ -1,7 +1,5 @@
 """Programs and log of a server that keybench started: in its private folder, or in its container."""
 
-from __future__ import annotations
-
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Installed servers with a password, started as their images would be: a user's own, for tests by URL."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from collections.abc import Callable

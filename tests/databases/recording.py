@@ -3,8 +3,6 @@
 It is no database. It answers nothing but what a test puts into `answers`, by the beginning of a statement.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field

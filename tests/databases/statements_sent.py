@@ -1,7 +1,5 @@
 """Every statement of trials and of a coordination table, on a recording connection that answers as a server would."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Open connections tell `generators.for_database` which database they are connected to."""
 
-from __future__ import annotations
-
 from contextlib import closing
 
 import psycopg

@@ -1,7 +1,5 @@
 """The contract of engines: columns by name and by rule, the registry, and an engine from another distribution."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

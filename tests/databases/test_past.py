@@ -1,7 +1,5 @@
 """A million rows with a past on every server that can be started here are those of the page model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The cases of each kind, each made from a seed: kind and number give the same case again."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

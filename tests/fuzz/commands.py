@@ -1,7 +1,5 @@
 """Command lines: every command, with options and arguments that it does not expect."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from random import Random
 
@@ -98,10 +96,7 @@ def options(rng: Random, samples: Samples) -> Case:
     elif kind < 0.975:
         arguments = ["clean", "--dry-run", *_options(rng, ("--server", "--yes", "--kept"))]
     else:
-        arguments = [
-            rng.choice(("run", "list", "generators", "databases", "help", *TEXTS)),
-            *rng.choices(TEXTS, k=1),
-        ]
+        arguments = [rng.choice(("run", "list", "generators", "databases", "help", *TEXTS)), *rng.choices(TEXTS, k=1)]
         arguments += ["--help"] if rng.random() < 0.5 else ["--dry-run"]
     return Case(tuple(arguments), {RESULTS: samples.whole}, environment)
 

@@ -1,8 +1,6 @@
 """One case of the fuzzer: a command with its files and environment, run in this process through keybench's own entry,
 and what must hold whatever it was given."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import gc

@@ -1,7 +1,5 @@
 """Values that break programs, and mutations of bytes, text and trees."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 from typing import Any

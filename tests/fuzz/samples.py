@@ -1,7 +1,5 @@
 """What is mutated: a results file of each kind, a baseline, and the scenarios that come with keybench."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """Whatever keybench is given, it ends in time, with an exit code that DESIGN names, no traceback, no secret shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

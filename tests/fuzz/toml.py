@@ -1,7 +1,5 @@
 """A tree as TOML, also one that TOML does not have: what tomllib refuses must be refused by keybench, too."""
 
-from __future__ import annotations
-
 import json
 import math
 import tomllib

@@ -1,7 +1,5 @@
 """URLs with a password, malformed in every way, for every option that takes one."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 

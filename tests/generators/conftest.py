@@ -1,7 +1,5 @@
 """A fixture that opens streams, for the tests of layouts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """buvinghausen's SequentialGuid: golden vectors in both forms, counters, and the library's own reader."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import datetime
 

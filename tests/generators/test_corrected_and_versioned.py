@@ -1,7 +1,5 @@
 """Unpublished variants: Peter Morris' generator as its comment says, jhtodd's layouts with version and variant."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

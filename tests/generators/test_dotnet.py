@@ -1,7 +1,5 @@
 """Generators for .NET with a base GUID, or random bytes, and one clock reading a key."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import numpy as np

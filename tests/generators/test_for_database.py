@@ -1,7 +1,5 @@
 """Which layout suits a database."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 

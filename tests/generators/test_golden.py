@@ -1,7 +1,5 @@
 """Every golden vector of these layouts, through their streams and `decode`."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import numpy as np

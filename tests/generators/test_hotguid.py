@@ -1,7 +1,5 @@
 """HotGuid's form for SQL Server, and region and key in one shard."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -124,10 +122,7 @@ def test_the_documented_seconds_start_again_in_2106(opened) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: new("uuid-v7", shard=1),
-            f"uuid-v7 keys hold no shard: choose one of {', '.join(sorted(FORMS))}.",
-        ),
+        (lambda: new("uuid-v7", shard=1), f"uuid-v7 keys hold no shard: choose one of {', '.join(sorted(FORMS))}."),
         (lambda: extract_shard(new("uuid-v4"), "uuid-v4"), "uuid-v4 keys hold no shard: choose one of "),
         (lambda: new("hotguid", shard=-1), "shard -1 does not fit 32 bits: choose one from 0 to 4294967295."),
         (lambda: new("hotguid", shard=1 << 32), "shard 4294967296 does not fit 32 bits: choose one from 0 to 4294967"),

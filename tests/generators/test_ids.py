@@ -1,7 +1,5 @@
 """ULID, KSUID, ObjectId, xid, the 64-bit ids, push ID, CUID2, NanoID, and numbers in blocks."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import string

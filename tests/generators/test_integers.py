@@ -1,7 +1,5 @@
 """Row numbers of 64 and of 32 bits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

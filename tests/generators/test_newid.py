@@ -1,7 +1,5 @@
 """NewId: golden vectors, its rule key by key, and the orders in which its forms ascend."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from itertools import pairwise
@@ -58,13 +56,7 @@ def published_sequence(readings: list[int], per_tick: int) -> list[tuple[int, in
     return made
 
 
-@given(
-    jumps=st.lists(
-        st.tuples(st.integers(0, 40_000), st.integers(-2, 3)),
-        min_size=1,
-        max_size=8,
-    )
-)
+@given(jumps=st.lists(st.tuples(st.integers(0, 40_000), st.integers(-2, 3)), min_size=1, max_size=8))
 def test_newid_counts_as_published(jumps, opened) -> None:
     """Runs of equal readings, some longer than the keys of a tick, some stepping back."""
     readings = np.repeat(TICK + np.cumsum([by for _, by in jumps]), [keys for keys, _ in jumps])

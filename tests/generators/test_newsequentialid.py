@@ -1,7 +1,5 @@
 """NEWSEQUENTIALID: golden vectors from given UUIDs and from time and node, and the server's sequence."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from uuid import UUID
 

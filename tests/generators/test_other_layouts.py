@@ -1,7 +1,5 @@
 """Ranges, bits and quirks of the layouts other than RT.Comb's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given

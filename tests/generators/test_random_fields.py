@@ -4,8 +4,6 @@ What is random is what the layout's description says. The bounds are five standa
 fails one of them about once in a million runs, and the seed is fixed.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

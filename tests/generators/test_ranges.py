@@ -1,7 +1,5 @@
 """The instants that a key can hold, from the first to the last, and what happens to all others."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Keys that a layout cannot have made: which one, and why."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import pytest

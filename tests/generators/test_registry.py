@@ -1,7 +1,5 @@
 """How layouts are discovered: here, and in other distributions."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The RFC's versions, the three methods of §6.2 and their limits."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """RT.Comb over its whole range of dates, and the quirks of its arithmetic."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -97,8 +95,7 @@ def test_legacy_truncates_where_sql_server_rounds(opened) -> None:
 
 @pytest.mark.parametrize("name", [*UNIX_NAMES, "rt-comb-legacy"])
 @pytest.mark.parametrize(
-    ("ticks", "shown"),
-    [(-1, "0000-12-31T23:59:59.9999999Z"), (DATETIME_LAST + 1, "10000-01-01T00:00:00.0000000Z")],
+    ("ticks", "shown"), [(-1, "0000-12-31T23:59:59.9999999Z"), (DATETIME_LAST + 1, "10000-01-01T00:00:00.0000000Z")]
 )
 def test_instants_that_datetime_cannot_hold_are_refused(name, ticks, shown, opened) -> None:
     with pytest.raises(UsageError) as refused:

@@ -1,7 +1,5 @@
 """RT.Comb's `Create` and `GetTimestamp` for single GUIDs."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import UTC, datetime, timedelta, timezone
 

@@ -1,7 +1,5 @@
 """RT.Comb's timestamps that never repeat, replaceable providers, and all pairs of provider and strategy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Keys of servers, replicated on the client: PostgreSQL, MariaDB, MySQL, Oracle; sequential-uuids; Percona's."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import uuid

@@ -1,7 +1,5 @@
 """Layouts that spread a load over the ranges of a cluster: against published values, and plain references."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What holds for the streams of all layouts."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

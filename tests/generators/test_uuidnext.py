@@ -1,7 +1,5 @@
 """UUIDNext's UUIDv8 for SQL Server against its monotonicity handler, written out one key at a time."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import numpy as np
@@ -76,8 +74,7 @@ def test_uuidnext_vectors(vectors, opened) -> None:
 
 
 @given(
-    steps=st.lists(st.sampled_from([0, 0, 0, 1, 2, 50, -1, -3, -60]), min_size=1, max_size=80),
-    cut=st.integers(0, 80),
+    steps=st.lists(st.sampled_from([0, 0, 0, 1, 2, 50, -1, -3, -60]), min_size=1, max_size=80), cut=st.integers(0, 80)
 )
 def test_uuidnext_equals_the_handler_whatever_the_clock_does(steps, cut, opened) -> None:
     check(MS + np.cumsum(steps), opened, [min(cut, len(steps))])

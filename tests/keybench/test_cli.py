@@ -1,7 +1,5 @@
 """The command `keybench`: its list of commands, and what it imports before one of them is used."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import os

@@ -1,7 +1,5 @@
 """Temporary folders that no killed process leaves for good."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Indexes that repeat each key equal indexes in which each entry has a key of its own, in order of arrival."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

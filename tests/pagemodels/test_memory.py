@@ -1,7 +1,5 @@
 """Memory operations in kernels."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A run like a real one, made without any server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

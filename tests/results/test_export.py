@@ -1,7 +1,5 @@
 """Tidy data: every reading is a row, also absent and failed ones."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Frames of results, also with several runners writing to one database."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

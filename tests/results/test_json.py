@@ -1,7 +1,5 @@
 """Every command that prints a table prints JSON too: the walk over all commands finds one that does not."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import re
@@ -74,8 +72,7 @@ def test_every_command_that_prints_a_table_has_json() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.long) if name in COMPILING else name for name in TABLES],
+    "name", [pytest.param(name, marks=pytest.mark.long) if name in COMPILING else name for name in TABLES]
 )
 def test_its_json_has_exactly_the_fields_of_the_documents(name, fake_run, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)

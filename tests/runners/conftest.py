@@ -1,7 +1,5 @@
 """Running the command as a user does."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Private servers that are reached as somebody's own: by a URL with a password, over TCP."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What clean removes, and above all what it keeps: running servers, other people's objects, results."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The options of `keybench run`: bad input gives one message with the next step, and no results are lost."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

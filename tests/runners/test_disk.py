@@ -1,7 +1,5 @@
 """A disk that fills up: the message gives the next step, and finished trials are kept."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

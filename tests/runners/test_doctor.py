@@ -1,7 +1,5 @@
 """What the doctor says, as a user runs it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a pilot measures, and what is concluded from it."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest
@@ -66,12 +64,7 @@ def test_the_first_trial_of_each_layout_loads_code_and_is_not_counted(monkeypatc
 
 @pytest.mark.parametrize(
     ("rows", "blocks", "tried"),
-    [
-        (1_000, 8, [1_000]),
-        (1_000, 9, [1_000] * 4),
-        (20_000, 4, [2_000]),
-        (20_000, 5, [2_000] * 4 + [20_000] * 2),
-    ],
+    [(1_000, 8, [1_000]), (1_000, 9, [1_000] * 4), (20_000, 4, [2_000]), (20_000, 5, [2_000] * 4 + [20_000] * 2)],
 )
 def test_trials_with_four_times_the_rows_of_pilots_or_fewer_are_not_predicted(
     rows: int, blocks: int, tried: list[int], monkeypatch: pytest.MonkeyPatch

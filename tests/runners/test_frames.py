@@ -1,7 +1,5 @@
 """How far it is from the command line to the timed send: functions of keybench in the runner, then in the writer."""
 
-from __future__ import annotations
-
 import re
 import traceback
 from pathlib import Path

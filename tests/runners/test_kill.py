@@ -1,7 +1,5 @@
 """Kills at random moments: finished trials are kept, the others run later, and nothing is left over."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Kills of every kind of process that a run has: no trial is lost or doubled, and nothing is left."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import time

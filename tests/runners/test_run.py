@@ -1,7 +1,5 @@
 """The whole command on real servers, small: PostgreSQL, SQLite, MariaDB and MySQL."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

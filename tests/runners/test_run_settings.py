@@ -1,7 +1,5 @@
 """Whole runs with settings that were chosen, or that a user's own server has; containers without a daemon."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

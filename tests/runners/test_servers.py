@@ -1,7 +1,5 @@
 """Servers that die during a run."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

@@ -1,7 +1,5 @@
 """URLs with passwords, well-formed or not: refused before anything is said, stored or reported of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The phases of an index's life in scenario files."""
 
-from __future__ import annotations
-
 import pytest
 
 from keybench.errors import UsageError
@@ -60,18 +58,12 @@ WRITERS = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
             "phase.1: a phase does one of build, insert, delete, clean, rebuild, restart, repeat: this one has clean "
             "and rebuild",
         ),
-        (
-            phases("insert = 1.0", "delete = {}"),
-            "phase.1.delete: give one of oldest, random and all_but_each",
-        ),
+        (phases("insert = 1.0", "delete = {}"), "phase.1.delete: give one of oldest, random and all_but_each"),
         (
             phases("insert = 1.0", "rebuild = { fill = 9 }"),
             "phase.1.rebuild.fill: Input should be greater than or equal to 10",
         ),
-        (
-            phases("insert = 0.5", "build = { share = 0.5 }"),
-            "only the first phase builds the index: use rebuild later",
-        ),
+        (phases("insert = 0.5", "build = { share = 0.5 }"), "only the first phase builds the index: use rebuild later"),
         (
             phases("insert = 1.0", 'clean = true\nlayout = "uuid-v4"'),
             "phase.1: layout and days_ahead are about the keys that a phase inserts: it has no insert or build",
@@ -93,10 +85,7 @@ WRITERS = '[[writer]]\nid = "a"\n[[writer]]\nid = "b"\n'
             phases("insert = 1.0") + WRITERS,
             "a scenario with phases has one writer, and one table with one row for each key",
         ),
-        (
-            phases("insert = 1.0") + "[after]\nreads = 5\n",
-            "a scenario with phases has no after: leave it out",
-        ),
+        (phases("insert = 1.0") + "[after]\nreads = 5\n", "a scenario with phases has no after: leave it out"),
     ],
 )
 def test_what_makes_no_sense_is_refused(text: str, problem: str) -> None:

@@ -1,7 +1,5 @@
 """Scenario files and `--payload`: what they may say, and what is said about those that may not."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -95,14 +93,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         (MINIMAL + "[[writer]]\nid = 'a'\n[[writer]]\nid = 'a'\n", "two writers have the same id: a, a"),
         (MINIMAL + "[[writer]]\nid = 'a'\nrate = 0\n", "writer.0.rate: Input should be greater than 0 (it says 0)"),
         (MINIMAL + "[after]\ndelete_oldest = 1.0\n", "after.delete_oldest: Input should be less than 1 (it says 1.0)"),
-        (
-            MINIMAL + '[load]\npath = "fast"\n',
-            f"load.path: Input should be {PATHS} (it says 'fast')",
-        ),
-        (
-            MINIMAL + "[server]\nrestarts = [0.001, 0.001]\n",
-            "server: the restarts are not in order of time: sort them",
-        ),
+        (MINIMAL + '[load]\npath = "fast"\n', f"load.path: Input should be {PATHS} (it says 'fast')"),
+        (MINIMAL + "[server]\nrestarts = [0.001, 0.001]\n", "server: the restarts are not in order of time: sort them"),
         (
             MINIMAL + "[server]\nhosts = 2\n",
             "server: the next of 2 hosts takes over at each restart, and the list of restarts has 0: give at least 1",

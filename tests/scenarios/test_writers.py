@@ -1,7 +1,5 @@
 """Writers in scenario files: who is busy when, and when a load ends."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import inf
 
@@ -39,15 +37,9 @@ def test_a_writer_of_every_field() -> None:
         (one("start = 5\nstop = 5\n"), "writer.0: writer a stops at 5 s and starts at 5 s: stop it later"),
         (one("start = 5\nstop = 3\n"), "writer.0: writer a stops at 3 s and starts at 5 s: stop it later"),
         (one("rate = 0\n"), "writer.0.rate: Input should be greater than 0 (it says 0)"),
-        (
-            one("shard = 2\nshards = [1]\n"),
-            "writer.0: writer a has a shard and shards: leave one of them out",
-        ),
+        (one("shard = 2\nshards = [1]\n"), "writer.0: writer a has a shard and shards: leave one of them out"),
         (one("shards = [1, 1]\n"), "writer.0: writer a has a shard twice: name each once"),
-        (
-            one("shards = [1, 3]\n[table]\nshards = 2\n"),
-            "no writer sends rows to table 1 of 2: give one the shard 0",
-        ),
+        (one("shards = [1, 3]\n[table]\nshards = 2\n"), "no writer sends rows to table 1 of 2: give one the shard 0"),
         (one("busy = []\n"), "writer.0: writer a is never busy: give it a spell, or leave it out"),
         (one("busy = [[3, 3]]\n"), "writer.0: writer a is busy from 3 s to 3 s: put the earlier first"),
         (
@@ -62,10 +54,7 @@ def test_a_writer_of_every_field() -> None:
             one("start = 2\nrestarts = [2]\n"),
             "writer.0: writer a is there from 2 s on, and restarts at 2 s: restart it within that",
         ),
-        (
-            one("restarts = [0.002, 0.001]\n"),
-            "writer.0: the restarts of writer a are not in order of time: sort them",
-        ),
+        (one("restarts = [0.002, 0.001]\n"), "writer.0: the restarts of writer a are not in order of time: sort them"),
         (one("clock = { tick = 0 }\n"), "writer.0.clock.tick: Input should be greater than 0 (it says 0)"),
         (
             one("clock = { tick = 1e-8 }\n"),

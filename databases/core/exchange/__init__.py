@@ -4,8 +4,6 @@ A session that `ExchangesRequests` gives the loop its socket, and the bytes with
 stored a row. The loop compares. What is not these bytes, a failure for example, the session reads.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -4,8 +4,6 @@ It makes two or three system calls a request, `send`, perhaps `poll`, and `recv`
 library's functions by name, so the machine code can be cached.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

@@ -10,8 +10,6 @@ pages (buf0flu.cc, need_LRU_eviction, buf_flush_LRU_list_batch). A pool of 24 MB
 so that each walk goes through the whole list, and only pages changed since the last one stay.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

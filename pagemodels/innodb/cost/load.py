@@ -6,8 +6,6 @@ file's first pages. Transactions take one of 128 rollback segments after the oth
 committed since, and visits the headers of all segments (trx0purge.cc, purge_sys_t::iterator::free_history).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

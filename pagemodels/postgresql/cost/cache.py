@@ -13,8 +13,6 @@ of calm ends when a count falls, a checkpoint writes a page or begins, or the in
 highest count stay where they are, and another use of them does nothing.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ one after another (copyfrom.c). An entry's way to its leaf leads through the bra
 the writer's row before went there too (nbtinsert.c, _bt_search_insert).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -18,8 +18,6 @@ somebody else has written in the meantime is left out.
 Held still: checkpoints by time (`checkpoint_timeout`), and the time that a checkpoint takes to begin and to end.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

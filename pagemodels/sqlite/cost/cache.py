@@ -10,8 +10,6 @@ A cache of N KiB has N · 1024 / (page size + 136) pages, less one: `numberOfCac
 `MemPage` with each page, and a page is recycled when the cache would be full with the new one.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

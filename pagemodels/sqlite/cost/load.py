@@ -10,8 +10,6 @@ row would take those on its path out of their lists and put them back in front, 
 between, each can be put in front at once.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A module declares its `GroupFigure`s and `RunFigure`s in the tuple FIGURES and i
 are ordered by their `place`.
 """
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Sequence
 from functools import cache

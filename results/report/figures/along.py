@@ -1,7 +1,5 @@
 """Figures along the load or the phases of an index's life: cost of a row, density, splits, pages read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final

@@ -1,7 +1,5 @@
 """Figures of stacked bars, one for each arm: splits, log, sizes, waits."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -155,11 +153,7 @@ def _part(name: str, shares: list[dict[str, float]], kinds: list[str], colour: s
 
 FIGURES = (
     GroupFigure(
-        "splits",
-        50,
-        "Page splits by kind",
-        "leaf pages added per 1,000 rows; only appends are harmless",
-        _splits,
+        "splits", 50, "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless", _splits
     ),
     GroupFigure("log", 70, "Log written", unit_of("bytes a row", "lower"), _log_written),
     GroupFigure("size", 75, "Size on disk", unit_of("bytes a row", "lower"), _sizes),

@@ -4,8 +4,6 @@ The remedies are the layouts that have been proposed in place of EF Core's seque
 project set out to test: the lag of unevenly busy processes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -295,11 +293,7 @@ FIGURES = (
     ),
     GroupFigure("latency", 40, "Transaction time", "ms, lower is better", _transactions),
     GroupFigure(
-        "order",
-        20,
-        "Density and fragmentation of the leaf pages",
-        "% of the leaf pages of the key's index",
-        _density,
+        "order", 20, "Density and fragmentation of the leaf pages", "% of the leaf pages of the key's index", _density
     ),
     RunFigure("remedies", 20, _remedies),
 )

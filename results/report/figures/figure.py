@@ -1,7 +1,5 @@
 """What a figure of a report is, how a module declares one, and the parts that figures share."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Figures of places: of rows in the index, of pages in the file; and density by processes and keys per clock tick."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

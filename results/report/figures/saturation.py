@@ -1,7 +1,5 @@
 """Rows a second, the slowest transactions and rollbacks against the number of writers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby

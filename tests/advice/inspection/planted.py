@@ -1,7 +1,5 @@
 """Databases with known keys: twelve tables, each with a layout or mixture of layouts that `inspect` must name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

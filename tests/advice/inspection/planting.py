@@ -1,7 +1,5 @@
 """Puts planted tables into databases, and judges what `inspect` says of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

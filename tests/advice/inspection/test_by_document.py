@@ -1,7 +1,5 @@
 """SQL Server, where it was never run: what its inspector makes of answers that documents describe."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID

@@ -1,7 +1,5 @@
 """MariaDB and MySQL: what is in a database is named, also for a user who may only SELECT, and nothing is written."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

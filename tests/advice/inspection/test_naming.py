@@ -1,7 +1,5 @@
 """Samples of keys: every layout is named, alone or with those that nothing tells apart."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

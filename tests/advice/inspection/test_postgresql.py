@@ -1,7 +1,5 @@
 """PostgreSQL: what is in a database is named, also for a role that may only SELECT, and nothing is written."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -83,9 +81,7 @@ def truth(owner: psycopg.Connection[Any]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize(
-    ("shop", "rows"),
-    [("local", 2_000), pytest.param("local", 50_000, marks=pytest.mark.long)],
-    indirect=["shop"],
+    ("shop", "rows"), [("local", 2_000), pytest.param("local", 50_000, marks=pytest.mark.long)], indirect=["shop"]
 )
 def test_planted_layouts_are_named_with_the_density_of_pgstatindex(shop: Shop, rows, capsys) -> None:
     if not shop.extensions:

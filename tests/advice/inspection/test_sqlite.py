@@ -1,7 +1,5 @@
 """SQLite files: what is in them is named, and nothing is written to them or beside them."""
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Containers without a daemon: configuration and messages. `tests/containers` has the rest, on a real daemon."""
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -1,7 +1,5 @@
 """The check for a Docker daemon, on real sockets: one that answers, one that never does, and none at all."""
 
-from __future__ import annotations
-
 import json
 import socket
 import tempfile

@@ -1,7 +1,5 @@
 """Passwords by reference."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import pty

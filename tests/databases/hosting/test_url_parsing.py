@@ -1,7 +1,5 @@
 """URLs of users' own servers, and the error for a server that cannot be reached."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Bulk copy: one call a transaction, on a connection of its own, by the only driver that has it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """A trial's verdicts on the adapter: from readings that confirm each assumption, and from readings that do not."""
 
-from __future__ import annotations
-
 import pytest
 
 from keybench.databases.contract.questions import JudgedTrial, Verdict

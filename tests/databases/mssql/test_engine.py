@@ -1,7 +1,5 @@
 """SQL Server's declaration, its options, and why it cannot be started."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -3,8 +3,6 @@
 No server has run them. The translation below is of the expressions that the scripts hold, which is asserted.
 """
 
-from __future__ import annotations
-
 import uuid
 from datetime import UTC, datetime, timedelta
 
@@ -124,10 +122,7 @@ def test_published_combs_are_read_as_published() -> None:
             "NewCombLegacy",
             ["SUBSTRING(CAST(GETUTCDATE() AS binary(8)), 3, 6)", "CAST(@base + @time AS uniqueidentifier)"],
         ),
-        (
-            "DateFromComb",
-            ["CAST(SUBSTRING(CAST(@comb AS binary(16)), 11, 6) AS bigint)", "IF @ms < 253402300800000"],
-        ),
+        ("DateFromComb", ["CAST(SUBSTRING(CAST(@comb AS binary(16)), 11, 6) AS bigint)", "IF @ms < 253402300800000"]),
         (
             "DateFromCombLegacy",
             [

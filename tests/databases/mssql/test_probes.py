@@ -1,7 +1,5 @@
 """The readings made of the server's answers: each test gives a documented answer and the readings expected."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a writer sends: single-row inserts bound as arrays, in order, one transaction a batch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from uuid import UUID
 

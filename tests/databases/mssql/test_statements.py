@@ -1,7 +1,5 @@
 """Every statement that is sent to a server, parsed where the parser can."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

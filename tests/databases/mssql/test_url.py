@@ -1,7 +1,5 @@
 """Users' own servers: how they are reached, the message where they are not, and that no password is shown."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Iterator
@@ -27,14 +25,7 @@ def test_urls_become_addresses() -> None:
     assert address.secret.reveal() == PASSWORD
     assert {
         name: address.parameters[name] for name in ("user", "host", "port", "database", "driver", "fill_factor")
-    } == {
-        "user": "a@b",
-        "host": "h",
-        "port": "77",
-        "database": "shop",
-        "driver": "pyodbc",
-        "fill_factor": "80",
-    }
+    } == {"user": "a@b", "host": "h", "port": "77", "database": "shop", "driver": "pyodbc", "fill_factor": "80"}
     assert hidden(repr(address), address, vars(ENGINE.provision(f"mssql://a:{QUOTED}@h", SETTINGS)))
     plain = address_of("sqlserver://h")
     assert (plain.secret, plain.parameters["port"], "database" in plain.parameters) == (None, "1433", False)

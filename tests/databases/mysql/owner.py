@@ -1,7 +1,5 @@
 """A user's own server of MariaDB or MySQL: other people's tables, and a guest who must give a password."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from keybench.databases.contract.roles import Address

@@ -1,7 +1,5 @@
 """Pages that MariaDB with a small buffer pool reads and writes, and its redo log, are those that the model expects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace

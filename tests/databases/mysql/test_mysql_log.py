@@ -1,7 +1,5 @@
 """MySQL's redo log: synthetic logs byte by byte, and a live server's."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Iterator

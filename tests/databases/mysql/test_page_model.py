@@ -1,7 +1,5 @@
 """The index on live servers equals that of the page model, page for page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

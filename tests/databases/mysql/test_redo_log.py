@@ -1,7 +1,5 @@
 """MariaDB's redo log: synthetic logs byte by byte, and a live server's."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 
@@ -162,11 +160,7 @@ def test_windows_end_between_mini_transactions(tmp_path, monkeypatch) -> None:
     [
         ({"form": b"\0\0\0\1"}, 100, "it is not in the format of MariaDB 10.8 and later."),
         ({"encrypted": b"\1"}, 100, "it is encrypted."),
-        (
-            {},
-            12_001,
-            "of 12,001 bytes it keeps 12,000: take fewer rows or a larger innodb_log_file_size.",
-        ),
+        ({}, 12_001, "of 12,001 bytes it keeps 12,000: take fewer rows or a larger innodb_log_file_size."),
         ({}, 61, "keybench does not know its records."),
         ({}, 62, "it shows 2 insertions of 3 rows."),
     ],

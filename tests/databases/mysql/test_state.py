@@ -3,8 +3,6 @@
 The contract's suite compares order and rows of the leaves alone, on more rows (databases/contract_suite/test_past.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial

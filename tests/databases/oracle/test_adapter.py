@@ -1,7 +1,5 @@
 """The statements sent to Oracle, and the readings made of its documented answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

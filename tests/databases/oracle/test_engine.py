@@ -1,7 +1,5 @@
 """Oracle's declaration, and how a user's own server is reached."""
 
-from __future__ import annotations
-
 import gc
 import socket
 import sys

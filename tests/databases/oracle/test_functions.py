@@ -3,8 +3,6 @@
 No server has run them. The translation below is of the expressions that the scripts hold, which is asserted.
 """
 
-from __future__ import annotations
-
 import uuid
 
 from hypothesis import assume, given, settings

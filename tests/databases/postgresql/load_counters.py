@@ -1,7 +1,5 @@
 """What loads into small servers cost by the servers' own counters, and by the model."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import time

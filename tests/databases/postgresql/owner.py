@@ -1,7 +1,5 @@
 """A user's own PostgreSQL server: other people's tables, and a guest who must give a password."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """Pages that a server with a small cache reads and writes, and its log, are those that the model expects."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

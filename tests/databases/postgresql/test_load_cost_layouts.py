@@ -1,8 +1,6 @@
 """The cost of layouts whose rows come from one process and from four, on servers with small caches and several
 checkpoints, is that which the model expects."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The index on live servers equals that of the page model, page for page."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """An embedded server with tables that are loaded as in a trial."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -48,11 +46,7 @@ class Bench:
     )
 
     def table(
-        self,
-        column: str,
-        payload: int | PayloadLengths = 0,
-        key: KeyRole = "clustered",
-        name: str = "rows",
+        self, column: str, payload: int | PayloadLengths = 0, key: KeyRole = "clustered", name: str = "rows"
     ) -> Table:
         lengths = payload if isinstance(payload, PayloadLengths) else None
         width = payload.most if isinstance(payload, PayloadLengths) else payload

@@ -1,7 +1,5 @@
 """A b-tree with a past equals that of the page model after each step: page numbers, rows, and free pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

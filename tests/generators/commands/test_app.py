@@ -1,7 +1,5 @@
 """The commands list, show, make and decode."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """In which columns layouts ascend: as they declare, and as is known of the originals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

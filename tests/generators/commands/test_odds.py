@@ -1,7 +1,5 @@
 """The share of random values that fit a layout as well as a key does, and the order of layouts that follows from it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

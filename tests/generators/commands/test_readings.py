@@ -1,7 +1,5 @@
 """Which layouts a key can be, and why."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

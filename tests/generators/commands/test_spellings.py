@@ -1,7 +1,5 @@
 """The keys that a text can stand for."""
 
-from __future__ import annotations
-
 import uuid
 
 import numpy as np

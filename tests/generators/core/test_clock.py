@@ -1,7 +1,5 @@
 """Clocks: one reading a key, and the current tick, which uses up no reading."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counters in bulk, against the loops over keys that they replace."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -9,11 +7,7 @@ from hypothesis import strategies as st
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import UNIX_EPOCH
-from keybench.generators.core.counters import (
-    NEVER,
-    count_runs,
-    require_room,
-)
+from keybench.generators.core.counters import NEVER, count_runs, require_room
 
 QUANTA = st.lists(st.integers(0, 40), max_size=60)
 

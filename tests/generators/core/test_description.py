@@ -1,7 +1,5 @@
 """The description of every layout is true of its keys."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -132,10 +130,7 @@ def test_a_diagram_is_read_part_by_part() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda: Description("T48 80R"),
-            "'80R' in 'T48 80R' is no letter and number of bits, such as T48 or V4:7",
-        ),
+        (lambda: Description("T48 80R"), "'80R' in 'T48 80R' is no letter and number of bits, such as T48 or V4:7"),
         (lambda: Description("V4:1f"), "'V4:1f' in 'V4:1f': the value needs more than 4 bits"),
         (lambda: Description("T48 R80"), "the diagram 'T48 R80' and the legend of [] do not match"),
         (lambda: Description("R80", {"T": "time"}), "the diagram 'R80' and the legend of ['T'] do not match"),

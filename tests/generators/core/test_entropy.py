@@ -1,7 +1,5 @@
 """Entropy: the keystream, positions, seeds, partitions."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One key a call in compiled code: the bytes that the layout's stream makes of the same readings and random bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

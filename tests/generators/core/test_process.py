@@ -1,7 +1,5 @@
 """The process of a writer, and which rows of the plan it writes."""
 
-from __future__ import annotations
-
 import os
 import socket
 

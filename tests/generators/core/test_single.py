@@ -1,7 +1,5 @@
 """One key at a time: no duplicates, whatever threads, processes and the clock do."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Byte orders, compared with the golden lists and with Python's own comparison of bytes."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import numpy as np

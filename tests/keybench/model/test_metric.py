@@ -1,7 +1,5 @@
 """Metrics, the subjects of readings, and sizes as people write them."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """The text beside the key."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Tables and the indexes measured besides the key's; load paths; columns."""
 
-from __future__ import annotations
-
 import uuid
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """URLs: what is understood, and what is shown of the rest."""
 
-from __future__ import annotations
-
 import pytest
 
 from keybench.model.url import argument_without_password, hidden, parse, shown, without_password

@@ -1,7 +1,5 @@
 """The plain cache reads and writes what a tree and a list of pages, written down plainly, read and write."""
 
-from __future__ import annotations
-
 from bisect import insort
 from collections import OrderedDict
 from collections.abc import Iterator

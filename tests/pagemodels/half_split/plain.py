@@ -4,8 +4,6 @@ Where a page splits, and how many entries a build leaves on a page, are the mode
 pages is written here again, from docs/internals.
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field

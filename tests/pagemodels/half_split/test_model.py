@@ -1,7 +1,5 @@
 """Compares the kernel with a simple simulator of the same rules, page for page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

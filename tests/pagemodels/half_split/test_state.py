@@ -1,7 +1,5 @@
 """Indexes of PostgreSQL, SQL Server and Oracle with a past: the compiled states do what plain Python does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """An index of InnoDB with a past in plain Python: purge, merges of leaves, and the sorted build."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """MariaDB's buffer pool, plainly: one Python list of pages, the most recently used first."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 

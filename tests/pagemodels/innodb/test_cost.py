@@ -1,7 +1,5 @@
 """What a load costs MariaDB: the pool's kernel against a plain one, and what follows where all pages fit."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

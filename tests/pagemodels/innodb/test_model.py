@@ -1,7 +1,5 @@
 """Compares the kernel of InnoDB's model with the rules in plain Python."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -180,7 +178,6 @@ def test_tables_that_cannot_be_modelled_are_refused() -> None:
             ENGINE.page_model(table(), merge_threshold=threshold)
         assert str(refused.value) == f"MERGE_THRESHOLD is between 1 and 50, not {threshold}: the default is 50."
     with pytest.raises(
-        UsageError,
-        match=r"^the column binary is as wide as its keys: give it their width with `sized` first\.$",
+        UsageError, match=r"^the column binary is as wide as its keys: give it their width with `sized` first\.$"
     ):
         ENGINE.page_model(table("binary"))

@@ -1,7 +1,5 @@
 """Rows that do nothing but let time pass are done at once in InnoDB's cost: the same comes out as one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -3,8 +3,6 @@
 The rules themselves are checked against live servers (tests/databases/mysql/test_state.py, databases/contract_suite).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings

@@ -1,7 +1,5 @@
 """Rows of different lengths in InnoDB's model. Live servers: tests/databases/mysql/test_page_model.py."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a rebuild leaves on SQL Server's pages, by Microsoft's estimates (docs/internals/mssql.md §6)."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

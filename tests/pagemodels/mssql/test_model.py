@@ -1,7 +1,5 @@
 """Compares the model of SQL Server with published figures: page counts, and densities in all digits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -181,12 +179,7 @@ def test_rows_a_page_of_keybenchs_tables(column: str, payload: int, given: dict,
 
 @pytest.mark.parametrize(
     ("given", "row"),
-    [
-        ({"beneath": "int"}, 24),
-        ({"beneath": "int", "row_versions": True}, 38),
-        ({"beneath": "bigint"}, 28),
-        ({}, 28),
-    ],
+    [({"beneath": "int"}, 24), ({"beneath": "int", "row_versions": True}, 38), ({"beneath": "bigint"}, 28), ({}, 28)],
 )
 def test_rows_a_page_of_nonclustered_indexes(given: dict, row: int) -> None:
     model = ENGINE.page_model(Table("t", GUID, 100, "nonclustered"), **given)
@@ -236,11 +229,7 @@ def test_ascending_pages_are_interrupted_by_branch_pages_only() -> None:
 @pytest.mark.parametrize(
     ("table", "given", "message"),
     [
-        (
-            Table("t", GUID, 8100),
-            {},
-            "SQL Server's rows have 8,060 bytes at most, not 8,123: use a smaller payload.",
-        ),
+        (Table("t", GUID, 8100), {}, "SQL Server's rows have 8,060 bytes at most, not 8,123: use a smaller payload."),
         (
             Table("t", GUID, 0),
             {"split_point": "midpont"},

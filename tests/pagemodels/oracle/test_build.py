@@ -1,7 +1,5 @@
 """What CREATE INDEX and REBUILD leave in Oracle's leaves, beside published figures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

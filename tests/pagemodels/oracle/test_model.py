@@ -1,7 +1,5 @@
 """Compares the model of Oracle with published figures, and checks its arithmetic."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -66,10 +64,7 @@ def test_sizes_by_value_decide_how_many_fit_a_leaf() -> None:
     assert (used[:-1] > 7996 - 16).all()
 
 
-@pytest.mark.parametrize(
-    ("parameters", "a_leaf"),
-    [({}, 296), ({"unique": False}, 285)],
-)
+@pytest.mark.parametrize(("parameters", "a_leaf"), [({}, 296), ({"unique": False}, 285)])
 def test_entries_a_leaf_of_raw_16(parameters: dict, a_leaf: int) -> None:
     model = ENGINE.page_model(Table("t", RAW, 100, "nonclustered"), **parameters)
     assert model.insert(np.arange(3 * a_leaf + 1)).page_rows.tolist() == [a_leaf] * 3 + [1]

@@ -3,8 +3,6 @@
 Where a page splits is the model's own rule; what else happens to pages is written here again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from keybench.pagemodels.half_split.model import SplitModel

@@ -1,7 +1,5 @@
 """The model of nbtree: its constants, and what it refuses."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import streams
@@ -80,11 +78,7 @@ def test_the_index_on_the_moment_of_creation_has_no_model() -> None:
             "PostgreSQL compresses keys of 507 bytes, each by its content, so their index cannot be modelled: "
             "take keys of less than 507 bytes.",
         ),
-        (
-            sized("uuid"),
-            {"fillfactor": 5},
-            "an index's fillfactor is between 10 and 100, not 5: the default is 90.",
-        ),
+        (sized("uuid"), {"fillfactor": 5}, "an index's fillfactor is between 10 and 100, not 5: the default is 90."),
         (
             sized("uuid"),
             {"fill_factor": 90},

@@ -1,7 +1,5 @@
 """An nbtree with a past: the compiled state does what the plain reference does, and refuses what it cannot do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Compares the kernel of SQLite's model with the rules in plain Python, and with published page counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -297,7 +295,6 @@ def test_tables_that_cannot_be_modelled_are_refused() -> None:
     ):
         modelled(varying, streams.keys(np.arange(3), on.column))
     with pytest.raises(
-        UsageError,
-        match=r"^the column blob is as wide as its keys: give it their width with `sized` first\.$",
+        UsageError, match=r"^the column blob is as wide as its keys: give it their width with `sized` first\.$"
     ):
         ENGINE.page_model(Table("trial", ENGINE.column("blob"), 0))

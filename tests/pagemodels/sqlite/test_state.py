@@ -1,7 +1,5 @@
 """A b-tree with a past: the compiled state does what the plain reference does, and refuses what it cannot do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The interval of a median: the exact bootstrap distribution, and what it covers."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The joint tests, by what they promise: simulations, small cases by hand, properties."""
 
-from __future__ import annotations
-
 from math import isnan, log, nan
 
 import numpy as np

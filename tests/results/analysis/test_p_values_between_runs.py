@@ -1,7 +1,5 @@
 """The joint test of two runs: their blocks dealt in all ways."""
 
-from __future__ import annotations
-
 from math import isnan, log, nan
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Phases of a group's trials."""
 
-from __future__ import annotations
-
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject, SubjectKind

@@ -1,7 +1,5 @@
 """Ratios to the control in the same block."""
 
-from __future__ import annotations
-
 from math import exp, nan
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Trials that differ in their number of writers are compared with those of the same number alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from keybench.results.analysis.arms import arms_of

@@ -1,7 +1,5 @@
 """From an estimate and its p-value to a verdict."""
 
-from __future__ import annotations
-
 from math import inf, isnan, nan
 
 import pytest

@@ -1,7 +1,5 @@
 """What weakens a run's figures is said with what helps."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -38,16 +36,8 @@ def test_a_quiet_run_of_enough_blocks_needs_no_warning() -> None:
     ("asked", "blocks", "text"),
     [
         (1, 1, "One block is too few to compare times at 5\u00a0%: measure with --blocks 6."),
-        (
-            3,
-            3,
-            "3 blocks are too few to compare times at 5\u00a0%: measure with --blocks 6.",
-        ),
-        (
-            6,
-            5,
-            "5 blocks are too few to compare times at 5\u00a0%: continue with --resume 5ca1ab1e00.",
-        ),
+        (3, 3, "3 blocks are too few to compare times at 5\u00a0%: measure with --blocks 6."),
+        (6, 5, "5 blocks are too few to compare times at 5\u00a0%: continue with --resume 5ca1ab1e00."),
     ],
 )
 def test_too_few_blocks(asked: int, blocks: int, text: str) -> None:

@@ -1,7 +1,5 @@
 """One file of a run: it holds the values, nothing private, and no absolute times where a licence forbids them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

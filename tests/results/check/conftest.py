@@ -1,7 +1,5 @@
 """Running the gate as a user does, and runs made through the page models in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

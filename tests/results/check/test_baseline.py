@@ -1,7 +1,5 @@
 """The baseline file: it is read back as written, and other files are refused."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The gate, end to end: the same run, a planted change, too few blocks, and what is no baseline at all."""
 
-from __future__ import annotations
-
 import json
 import random
 import sqlite3

@@ -1,7 +1,5 @@
 """Ratios: which are regressions, which are not, which stay open, and how often each verdict is wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

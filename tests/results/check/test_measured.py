@@ -1,7 +1,5 @@
 """Which values of a run are exact counts, which are ratios, and which conditions belong to each."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Results databases with runs whose values a test chooses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which trials answer a claim, with which interval, and the reason if none does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The claims as data: complete, restated, and asking only for what keybench has."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from datetime import date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Verdicts: fair to small effects, to opposite ones, to wide intervals and to too few blocks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

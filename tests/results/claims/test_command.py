@@ -1,7 +1,5 @@
 """The command: text for people, tables for documents and programs, one message for bad input."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Comparing two runs, or two parts of one run: which arms are paired, and the verdicts."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

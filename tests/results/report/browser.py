@@ -1,7 +1,5 @@
 """Headless Chromium: facts about a page in it, and screenshots."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

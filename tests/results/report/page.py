@@ -1,7 +1,5 @@
 """A page as a browser reads it: ids, links, tables, and whether its tags are balanced."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

@@ -1,7 +1,5 @@
 """The first screen: the finding in words, three pictures, one table. Times are given, so every sentence is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 

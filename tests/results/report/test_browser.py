@@ -1,7 +1,5 @@
 """The page in a real browser: it fits a phone, loads nothing and runs no script but its own."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

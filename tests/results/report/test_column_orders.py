@@ -1,7 +1,5 @@
 """Which layouts are in columns that suit them: sentence, table, and the group of default and suiting columns."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 
 from keybench.model.column import Pairing

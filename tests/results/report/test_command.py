@@ -1,7 +1,5 @@
 """The command: its output file, and its errors for missing runs and files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Figures of many writers: rows a second against their number, and what they wait for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

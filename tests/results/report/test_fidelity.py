@@ -1,7 +1,5 @@
 """The page model beside the server, in a report."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from keybench.model.metric import Metric

@@ -1,7 +1,5 @@
 """Figures: found without being listed, drawn from what trials store, with the origin of their values."""
 
-from __future__ import annotations
-
 import csv
 import io
 import sys

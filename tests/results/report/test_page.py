@@ -1,7 +1,5 @@
 """The page: self-contained, escaped, with everything that failed or is absent."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """The judgement of a group's times, and the sentences on its pages."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A site of many runs: whole without a network and without a script, and without what a licence forbids to publish."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What pictures are drawn from comes back as it was, and stays small."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,9 +10,7 @@ from keybench.results.store.blobs import Blob
 
 
 @given(
-    st.lists(st.integers(0, 2**40), max_size=30),
-    st.sampled_from(["<i8", ">i8", "<f4", "<u2"]),
-    st.text(max_size=20),
+    st.lists(st.integers(0, 2**40), max_size=30), st.sampled_from(["<i8", ">i8", "<f4", "<u2"]), st.text(max_size=20)
 )
 def test_arrays_and_facts_come_back(values: list[int], form: str, note: str) -> None:
     array = np.array(values, np.int64).astype(form)

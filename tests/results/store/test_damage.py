@@ -1,7 +1,5 @@
 """Damaged results files: what is said of them, and what can still be read."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3

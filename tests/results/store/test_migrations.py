@@ -1,7 +1,5 @@
 """A file of each older version, as that version wrote it, lies in `data`."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from dataclasses import replace

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -98,9 +96,7 @@ def test_times_of_any_zone_become_utc(store: Store) -> None:
 
 
 @given(
-    error=st.text(st.characters(codec=None)),
-    value=st.one_of(st.none(), st.floats()),
-    position=st.integers(0, 10**6),
+    error=st.text(st.characters(codec=None)), value=st.one_of(st.none(), st.floats()), position=st.integers(0, 10**6)
 )
 @settings(max_examples=40, deadline=None)
 def test_any_text_and_number_is_recordable(

@@ -1,7 +1,5 @@
 """Where keys go and how far writers lag, on scenarios whose figures are known beforehand."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, insort
 from dataclasses import replace

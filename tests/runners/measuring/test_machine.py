@@ -1,7 +1,5 @@
 """The machine around a trial: who else uses it, how fast it is, and how much memory is left."""
 
-from __future__ import annotations
-
 import multiprocessing
 import time
 from pathlib import Path

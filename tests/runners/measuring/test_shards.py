@@ -1,7 +1,5 @@
 """Rows in several tables, measured apart and together; orders of arrival; what writers do to one another."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The columns in which layouts are measured, and the layouts whose keys servers make."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -225,10 +223,7 @@ ALL_AND_MODEL = ("--db", "postgresql,mssql", "--server", "postgresql=embedded", 
             "server-identity, server-uuid-v4, server-uuidv7, server-newid, server-newsequentialid. Add those you want: "
             "--layout all,server-identity,server-uuid-v4,server-uuidv7",
         ),
-        (
-            ("--db", "sqlite", "--server", "model", "--layout", "all"),
-            "server-identity. Page models cannot take them.",
-        ),
+        (("--db", "sqlite", "--server", "model", "--layout", "all"), "server-identity. Page models cannot take them."),
         (
             ("--db", "sqlite", "--server", "embedded", "--layout", "all", "--scenario", "refill"),
             "server-identity. They do not fit this scenario: it deletes the oldest rows by their keys, which only the "

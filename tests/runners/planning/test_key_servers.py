@@ -1,7 +1,5 @@
 """Keys that database servers make from a counter of their own, over restarts and on several servers."""
 
-from __future__ import annotations
-
 import pickle
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Keys of writers that come, go and are restarted, on clocks of their own."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

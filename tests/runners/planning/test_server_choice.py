@@ -1,7 +1,5 @@
 """Which server each database of a run uses, its settings, and what is said where one cannot be had."""
 
-from __future__ import annotations
-
 import pytest
 
 from keybench.databases.registry import engine, engines

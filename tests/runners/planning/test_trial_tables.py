@@ -1,7 +1,5 @@
 """The tables of a trial and their writers, and when each writer's rows arrive."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Writers drawn as text."""
 
-from __future__ import annotations
-
 import pytest
 
 from keybench.runners.planning.writer_chart import lines, span

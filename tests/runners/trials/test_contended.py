@@ -1,7 +1,5 @@
 """Trials about what writers do to one another: what they measure, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

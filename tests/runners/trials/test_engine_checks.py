@@ -1,7 +1,5 @@
 """What a trial says of its own adapter reaches the run's warnings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Trials that only make keys: what is counted is exact, and the whole command stores and reports them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime

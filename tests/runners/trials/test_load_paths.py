@@ -1,7 +1,5 @@
 """Load paths: who can take them, what is recorded of them, and what is left out of their results."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from datetime import UTC, datetime

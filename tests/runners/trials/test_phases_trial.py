@@ -1,7 +1,5 @@
 """Runs whose index has a past: on servers, by the page model alone, and in the report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whatever happens in a trial is recorded, unexpected exceptions with their traceback."""
 
-from __future__ import annotations
-
 import signal
 
 import numpy as np

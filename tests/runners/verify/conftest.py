@@ -1,7 +1,5 @@
 """`keybench verify` in this process, in an empty folder, on SQLite with questions of two small loads."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What judges say of readings, and whether the loads of engines that nobody could run here would show an answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """`keybench verify --quick` on every server that can be started here, and after `kill -9`."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A verification on a real server, and what is said before one starts."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """A Dask cluster of processes on this machine. It runs in a separate process, so that its warnings fail no test."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

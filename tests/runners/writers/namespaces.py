@@ -1,7 +1,5 @@
 """Network namespaces: processes in them have their own network, as other machines have."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

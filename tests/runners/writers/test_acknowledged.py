@@ -3,8 +3,6 @@
 Each writer notes on the disk which rows the server has acknowledged.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import time

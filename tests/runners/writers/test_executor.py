@@ -1,7 +1,5 @@
 """Writers on an executor, which wait for one another through a table in the database: real servers, reached by URLs."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

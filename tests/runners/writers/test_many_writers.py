@@ -1,7 +1,5 @@
 """Many writers on real servers: phases, exact counts, and the loss of one writer."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

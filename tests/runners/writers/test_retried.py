@@ -1,7 +1,5 @@
 """Writers' transactions with several statements: what a server rolls back is tried again, and counted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

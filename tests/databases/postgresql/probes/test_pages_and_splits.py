@@ -17,15 +17,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from tests.databases.postgresql.conftest import (
-    as_url,
-    descending,
-    increasing,
-    lagging,
-    measured,
-    random,
-    send,
-)
+from tests.databases.postgresql.conftest import as_url, descending, increasing, lagging, measured, random, send
 
 ROWS = 100_000
 OLDER = "PostgreSQL distinguishes pages written from pages added to a file from version 16 on."

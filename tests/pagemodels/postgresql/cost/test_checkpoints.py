@@ -1,7 +1,5 @@
 """Checkpoints by log volume, and the places of the log."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """A load's cost, beside the same rules in plain Python, and the log's records beside those of servers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
