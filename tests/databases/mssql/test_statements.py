@@ -7,8 +7,8 @@ import sqlglot
 from sqlglot import exp
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.mssql import admin, connection, container, ddl, settings
-from keybench.databases.mssql.admin import MssqlAdmin
+from keybench.databases.mssql import connection, container, ddl, settings
+from keybench.databases.mssql.admin import MARK, MssqlAdmin, create_database
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.databases.mssql.settings import options
@@ -40,7 +40,7 @@ ANSWERS = {
     "SELECT index_id, SUM": [(1, 8192)],
     "SELECT SUM(ghost_record_count)": [(0,)],
     "SET NOCOUNT ON": [(0,)],
-    "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0": [(admin.MARK,)],
+    "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0": [(MARK,)],
 }
 """Not figures of a server: answers that let the code continue to its next statement."""
 
@@ -69,7 +69,7 @@ def everything(record: Record, address: Address) -> list[str]:
     left.contents(), left.remove(), left.close()
     master = connection.connect(address, "master")
     for versioning in ("rcsi", "snapshot", "adr"):
-        admin.create_database(master, options({"row_versioning": versioning}), "FORCED")
+        create_database(master, options({"row_versioning": versioning}), "FORCED")
     for statement in settings.statements(ENGINE.settings("durable", "small")):
         master.run(statement.replace(ENGINE.settings("durable", "small").values["max_server_memory_mb"], "1024"))
     return list(dict.fromkeys(record.statements()))
