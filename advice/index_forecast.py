@@ -297,15 +297,17 @@ class _Index:
         cost: RowCost,
         rows: float | None = None,
     ) -> IndexForecast:
-        """`rows`: those of the load, or as many of the simulated size as take the same bytes."""
-        used = float(np.mean([one.density * one.leaf_pages / one.rows for one in simulated])) * (
-            rows or self.growth.rows
-        )
+        """Puts the forecast together from leaf pages, splits, lag and cost. What a row takes on a leaf, and how many
+        branch pages a leaf has, are those of the `simulated` indexes. `rows`: those of the load, or as many of the
+        simulated size as take the same bytes."""
+        filled = float(np.mean([one.density * one.leaf_pages / one.rows for one in simulated]))
+        filled *= rows or self.growth.rows  # in % of a page, over all rows
         branches = float(np.mean([one.branch_pages / one.leaf_pages for one in simulated]))
         page_bytes = int(getattr(self.model, "page_bytes", 0)) or self.question.on.page_bytes
         all_pages = pages.times(1 + branches)
-        doubt = 0.0 if pages.exact else 0.1 * branches * pages.value
-        density, low, high = (min(100.0, used / max(1.0, each)) for each in (pages.value, pages.high, pages.low))
+        doubt = 0.0 if pages.exact else 0.1 * branches * pages.value  # branch pages of a small index differ by as much
+        # The more pages, the less is on each: the highest number of pages gives the lowest density.
+        density, low, high = (min(100.0, filled / max(1.0, each)) for each in (pages.value, pages.high, pages.low))
         return IndexForecast(
             leaf_pages=pages,
             index_bytes=Figure.around(all_pages.value * page_bytes, (all_pages.half + doubt) * page_bytes, pages.kind),

@@ -58,18 +58,22 @@ def _by_rule(model: SplitModel, rows: int) -> tuple[float, float, list[PageStats
 
 
 def _around_mean(model: PageModel, rows: int) -> tuple[float, float, list[PageStats]]:
-    """The mean of a doubling of small indexes, and around it the wave of leaves that split in half; if the small
-    indexes show no such wave, it is in the interval."""
+    """(Leaf pages, half of their interval, the simulated indexes) of random keys, from a few small indexes.
+
+    While an index doubles, leaves a row go up and down in a wave, since leaves fill and split at about the same time.
+    Where the small indexes show the wave that `_wave` computes for leaves that split in half, it is put around their
+    mean; else it widens the interval.
+    """
     count, each = _OTHERS
     each = min(each, rows)
     noted = [int(place) for place in np.geomspace(each / 2, each, _POINTS + 1)[:-1]]
-    small, means, explained = [], [], 0.0
+    small, means, explained = [], [], 0.0  # `explained`: by how much the wave lowers the squared distances
     for seed in range(count):
         ranks = random_ranks(each, seed)
         stats = model.insert(ranks, noted)
         shares = np.array([one.leaf_pages / one.rows for one in stats.checkpoints])
-        earlier = model.insert(np.argsort(np.argsort(ranks[: each // 4])))
-        wave = _wave([earlier.page_rows], noted)[:, 0]
+        earlier = model.insert(np.argsort(np.argsort(ranks[: each // 4])))  # the same index at a quarter of its rows
+        wave = _wave([earlier.page_rows], noted)[:, 0]  # what it lets expect for the doubling at the end
         explained += float(((shares / shares.mean() - 1) ** 2).sum() - ((shares / shares.mean() - wave) ** 2).sum())
         small.append(stats)
         means.append(float(shares.mean()))

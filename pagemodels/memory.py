@@ -11,16 +11,20 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 
+# numba asks each function below with the types of the arguments; it answers with its signature and a function
+# `generate`, which writes the LLVM code for the values.
+
 
 def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
     if not (isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"):
         raise TypingError("move takes an array of one dimension without gaps")
 
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        struct = context.make_array(signature.args[0])(context, builder, given[0])
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        array_value, *places = values
+        struct = context.make_array(signature.args[0])(context, builder, array_value)
         target, source, number = (
             context.cast(builder, value, kind, types.intp)
-            for value, kind in zip(given[1:], signature.args[1:], strict=True)
+            for value, kind in zip(places, signature.args[1:], strict=True)
         )
         size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
         data = struct.data
@@ -39,9 +43,9 @@ def _prefetch(_context: Any, array: Any, place: Any) -> Any:
     if not (isinstance(array, types.Array) and array.layout == "C"):
         raise TypingError("prefetch takes an array without gaps")
 
-    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        struct = context.make_array(array)(context, builder, given[0])
-        at = context.cast(builder, given[1], signature.args[1], types.intp)
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        struct = context.make_array(array)(context, builder, values[0])
+        at = context.cast(builder, values[1], signature.args[1], types.intp)
         if array.ndim == 2:
             at = builder.mul(at, builder.extract_value(struct.shape, 1))
         tools: Any = cgutils

@@ -79,9 +79,9 @@ class InsertionRecorder:
             return numbers, (space(pages), np.concatenate(index.levels))
 
     def _insertions(self, table: Table, index_pages: tuple[int, NDArray[np.int64]], rows: int) -> NDArray[np.int64]:
-        """Positions of the rows by primary key, in the order in which the log shows their insertions: int64 (rows,).
+        """The place of each row in the order of the primary key; row i is the i-th that the log shows: int64 (rows,).
 
-        UnreadableLogError where it cannot be used.
+        UnreadableLogError where the log cannot be used.
         """
         server = self._server
         end = flushed_log(server)
@@ -90,8 +90,11 @@ class InsertionRecorder:
             assert path is not None, "the table's file has been read"
             windows = log.windows(path, self._begin, end)
             if table.key in ("clustered", "by-date"):
-                widths = (primary_bytes(table) - table.column.width, table.column.width)[not table.by_date :]
+                key = table.column.width
+                widths = (primary_bytes(table) - key, key) if table.by_date else (key,)
+                # The log's records hold the primary key itself.
                 return rank(Keys(inserted(windows, table_id(server, table), widths, rows), "bytes"), "rfc")
+            # Else they hold `row_id`, which counts rows: its rank is the place.
             last = int(server.value(f"SELECT max(row_id) FROM {ddl.name(table)}"))  # noqa: S608  # our own names
             return np.argsort(np.argsort(entered(windows, index_pages, last, rows)))
 

@@ -220,7 +220,7 @@ class SqliteInspector:
         )
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
-        """The leaves of the index's b-tree."""
+        """How full the leaves of the index's b-tree are, from all of them or a weighted sample."""
         if not index.name:
             return PagesHere(missing="no index begins with this foreign key.")
         root = self._shape(table.name).root if index.is_table else self._schema[index.name][2]
@@ -228,9 +228,9 @@ class SqliteInspector:
         tree = self._tree(root)
         room = self._file.usable - _INTERIOR_HEADER
         used = np.array([100 * (1 - page.free() / room) for page in tree.leaves])
-        weights = np.array(tree.weights)
+        weights = np.array(tree.weights)  # how many leaves of the tree each one stands for
         mean = float((used * weights).sum() / weights.sum())
-        spread = float(np.sqrt((weights**2 * (used - mean) ** 2).sum()) / weights.sum())
+        standard_error = float(np.sqrt((weights**2 * (used - mean) ** 2).sum()) / weights.sum())
         return PagesHere(
             bytes=round(tree.total * self._file.page_bytes),
             leaf_pages=tree.total,
@@ -238,7 +238,7 @@ class SqliteInspector:
             backward=None if tree.backward is None else 100 * tree.backward,
             full=100.0 if tree.leaves[0].of_rowids else records.ASCENDING_FILL * 100,
             origin="measured" if tree.whole else "sampled",
-            error=0.0 if tree.whole else 1.96 * spread,
+            error=0.0 if tree.whole else 1.96 * standard_error,
             pages_read=max(self._file.pages_read - before, len(tree.leaves)),
         )
 

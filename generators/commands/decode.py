@@ -85,29 +85,33 @@ def _has_width(layout: Layout, keys: Keys) -> bool:
 
 def read(one: Fit, keys: Keys) -> KeyReading:
     """One layout's reading of one key, by how it fits: possible, unlikely or no."""
-    layout, description = one.layout, one.layout.description
-    if not one.fits[0]:
+    layout = one.layout
+    if not one.fits[0]:  # the arrays of `one` have one element, for this key
         return KeyReading(layout, "no", _why_not(layout, keys))
     try:
         decoded = layout.decode(keys)
     except NothingToRead:
         decoded = Decoded()
     verdict: Verdict = "possible" if one.plausible[0] else "unlikely"
+    return KeyReading(layout, verdict, _reason(one, verdict, decoded, keys), float(one.chance[0])).with_fields(decoded)
+
+
+def _reason(one: Fit, verdict: Verdict, decoded: Decoded, keys: Keys) -> str:
+    """Why a key is a possible or an unlikely one of a layout that it fits: by its time, else by its number."""
+    layout, description = one.layout, one.layout.description
     if one.times is not None and verdict == "unlikely":
         near = int(one.times[0])
         where = iso_text(near) if 0 <= near <= DATETIME_LAST else "outside the years 1 to 9999"
-        reason = f"its time would be {where}"
-    elif one.times is not None:
+        return f"its time would be {where}"
+    if one.times is not None:
         since = "1990" if earliest(description) == EARLIEST else "its epoch"
         counter = f"its {description.counts_from_clock} is near a clock's ticks"
-        reason = _joined(_what_fits(layout), counter if decoded.ticks is None else f"its time is after {since}")
-    elif verdict == "unlikely":
+        return _joined(_what_fits(layout), counter if decoded.ticks is None else f"its time is after {since}")
+    if verdict == "unlikely":
         low = int(keys.data[0]) < 1
-        reason = "its keys count from 1" + ("" if low else f" and seldom come to more than {description.counts_to:,}")
-    else:
-        low_number = "its number is low" if description.counts_to else ""
-        reason = _joined(_what_fits(layout), low_number) or "any value can be one"
-    return KeyReading(layout, verdict, reason, float(one.chance[0])).with_fields(decoded)
+        return "its keys count from 1" + ("" if low else f" and seldom come to more than {description.counts_to:,}")
+    low_number = "its number is low" if description.counts_to else ""
+    return _joined(_what_fits(layout), low_number) or "any value can be one"
 
 
 def _joined(*reasons: str) -> str:

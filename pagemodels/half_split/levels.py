@@ -193,6 +193,7 @@ def level_of(keys: int, rule: Rule, pages: LevelPages) -> LevelMemory:
     n = len(pages.lowers)
     new = LevelMemory(keys, rule, n + n // 4 + 16)
     leaves, counts = new.leaves, np.diff(pages.ends, prepend=0)
+    # Entries are counted, not weighed, so that a page's used room is their number; all were there before this call.
     for field in (split_kernel.USED, split_kernel.COUNT, split_kernel.SETTLED):
         leaves.slots[:n, field] = counts
     leaves.births[:n], leaves.kinds[:n] = pages.births, pages.kinds

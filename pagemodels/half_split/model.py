@@ -237,17 +237,18 @@ class SplitState:
         for height, level in enumerate(self._levels):  # a level that is appended comes next
             slots = int(level.leaves.state[USED_SLOTS])
             births, lowers = level.leaves.births[:slots], level.used(split_kernel.LOWER)
-            new = np.flatnonzero((births >= 0) & (lowers > 0))  # a new root has the border 0 from the beginning
+            # Pages of this call have a birth; the first page of a level needs no entry, a new root has its border 0.
+            new = np.flatnonzero((births >= 0) & (lowers > 0))
             if not len(new):
                 return
             new = new[np.argsort(births[new], kind="stable")]
             if height + 1 == len(self._levels):
                 root = LevelPages(
-                    np.zeros(1, np.int64),
-                    births[new[:1]].copy(),
-                    np.full(1, FIRST, np.int8),
-                    np.ones(1, np.int64),
-                    np.zeros(1, np.int32),
+                    lowers=np.zeros(1, np.int64),
+                    births=births[new[:1]].copy(),
+                    kinds=np.full(1, FIRST, np.int8),
+                    ends=np.ones(1, np.int64),
+                    entries=np.zeros(1, np.int32),
                 )
                 self._levels.append(level_of(self._keys, self._model.branch, root))
             self._levels[height + 1].insert(lowers[new].copy(), 0, NO_SIZES, births[new].astype(np.int32))

@@ -89,11 +89,11 @@ def _row(table: Table, given: Parameters, fixed: int, variable: Sequence[int] = 
     return rows.data_row(fixed, 1 + bool(table.payload), variable, versions=given.row_versions)
 
 
-def varying_index(empty: int, more: int, branch: int, given: Parameters) -> SizedByValue:
-    """An index whose leaf rows have a text of varying length as their last column. `empty`: bytes of a row whose text
-    is empty, which is then not stored at all. Another row has `more` bytes and those of its text. `branch`: bytes of a
-    row of a non-leaf page."""
-    smallest = empty + rows.SLOT
+def varying_index(empty_row: int, text_overhead: int, branch: int, given: Parameters) -> SizedByValue:
+    """An index whose leaf rows have a text of varying length as their last column. `empty_row`: bytes of a row whose
+    text is empty, which is then not stored at all. Another row has `text_overhead` bytes more, and those of its text.
+    `branch`: bytes of a row of a non-leaf page."""
+    smallest = empty_row + rows.SLOT
     leaf = Rule(
         rows.PAGE_BYTES, rows.PAGE_BYTES, ALONE, at_insertion=given.split_point == "insertion_point", smallest=smallest
     )
@@ -108,7 +108,7 @@ def varying_index(empty: int, more: int, branch: int, given: Parameters) -> Size
     return SizedSplitModel(
         model,
         lambda keys: np.full(len(keys), smallest, np.uint16),
-        lambda lengths: np.where(lengths > 0, lengths + more, 0),
+        lambda lengths: np.where(lengths > 0, lengths + text_overhead, 0),
     )
 
 

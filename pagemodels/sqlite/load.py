@@ -139,9 +139,10 @@ def erase_beside(
 
 @inlined
 def _erase_row(tree: Tree, file: Ints, key: int) -> None:
+    """Deletes a row. Its leaf is balanced where more than two thirds of the page are free (sqlite3BtreeDelete)."""
     marks, leaves, facts = tree.marks, tree.leaves, tree.facts
     leaf = at_least(marks, facts[trees.WORDS], BORDERS, key)
-    if leaf == key and not facts[trees.ROWS_IN_LEAVES]:
+    if leaf == key and not facts[trees.ROWS_IN_LEAVES]:  # a leaf is named by its upper bound: the row is a divider
         _erase_divider(tree, file, key)
         return
     remove(marks, facts[trees.WORDS], ARRIVED, key)

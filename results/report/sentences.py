@@ -135,10 +135,17 @@ def _keys(group: Group, subject: str) -> str:
     if not known:
         return f"{subject}: no trial gave a value."
     (fast, least), (slow, most) = (pick(known, key=lambda one: one[1].median) for pick in (min, max))
-    return (
+    sentence = (
         f"{subject}: `{_name(group, fast)}` is the fastest to make, {number(least.median)} ns a key; "
         f"`{_name(group, slow)}` the slowest, {number(most.median)} ns."
     )
+    for metric, what in (
+        (Metric.DUPLICATE_KEYS, "Duplicate keys"),
+        (Metric.ORDER_BREAKS, "Keys lower than the one before"),
+    ):
+        names = [f"`{_name(group, arm)}`" for arm, summary in group.values(metric) if summary.high > 0]
+        sentence += f" {what}: {listed(names) if names else 'none'}."
+    return sentence
 
 
 _MOST_PLACES: Final = 3

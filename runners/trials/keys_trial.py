@@ -82,14 +82,15 @@ class KeysTrial(TrialRunner):
 
 
 def _stream(chosen: Layout, process: Process, ticks: NDArray[np.int64], entropy: Entropy, way: Way) -> Stream:
-    """One thread's keys, which have these clock readings."""
+    """One thread's keys, which have these clock readings: made in batches, or one a call."""
     of_thread = entropy.partition(process.index, of=process.of)
     stream = chosen.stream(process, VirtualClock(ticks), of_thread)
     if way.calls == "batch":
         return stream
     from keybench.generators.core.one_call import OneByOne  # imports numba
 
-    # Compiled code does not check the readings, so the layout looks at the first and the last.
+    # Compiled code does not check the readings. A stream that is thrown away looks at the first and the last, with
+    # random bytes of its own, so that the real one is still at its beginning.
     chosen.stream(process, VirtualClock(ticks[[0, -1]]), entropy.partition(process.index, of=process.of)).take(2)
     return OneByOne(chosen, stream, ticks, of_thread, _SINGLE[way.entropy])
 

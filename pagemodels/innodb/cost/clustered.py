@@ -78,23 +78,25 @@ class Redo:
     key_bytes: int
 
     def log(self, load: Load, events: Integers) -> Log:
-        """Of a load whose leaves had these events."""
+        """Bytes of log that a load writes in each part, by what happened to its leaves: rows, undo records, splits,
+        rows that move to the right neighbour, and commits."""
         total = np.zeros(len(load.ends), np.int64)
         begin, leaves = 0, 1
         for part, end in enumerate(load.ends):
-            own = events[(events[:, ROW] >= begin) & (events[:, ROW] < end)]
-            splits = own[(own[:, WHAT] == UP) | (own[:, WHAT] == DOWN)]
+            of_part = events[(events[:, ROW] >= begin) & (events[:, ROW] < end)]
+            splits = of_part[(of_part[:, WHAT] == UP) | (of_part[:, WHAT] == DOWN)]
+            # Page numbers take more bytes as the index grows: those in the middle of the part stand for all.
             pages = leaves + len(splits) / 2 if load.index_pages is None else float(load.index_pages[part])
             shared = shared_by_chance((begin + end) / 2) if load.shared is None else float(load.shared[part])
             body = 6 + self.record_bytes - self.header_bytes - min(shared, self.key_bytes)
             undo = _record(1 + undo_record(self.key_bytes, load.rows_per_tx) - UNDO_FRAME, 1 << 10) + _END
-            bytes_ = (end - begin) * (undo + _record(body, pages) + _END)
-            bytes_ += len(splits) * _SPLIT + int(splits[:, MOVED].sum()) * _record(body, -1)
-            bytes_ += int((own[:, WHAT] == NEIGHBOUR).sum()) * _SPLIT / 2
-            total[part] = round(bytes_ + (end - begin) / load.rows_per_tx * _COMMIT)
+            row_bytes = (end - begin) * (undo + _record(body, pages) + _END)
+            split_bytes = len(splits) * _SPLIT + int(splits[:, MOVED].sum()) * _record(body, -1)
+            neighbour_bytes = int((of_part[:, WHAT] == NEIGHBOUR).sum()) * _SPLIT / 2  # no page is allocated
+            commit_bytes = (end - begin) / load.rows_per_tx * _COMMIT
+            total[part] = round(row_bytes + split_bytes + neighbour_bytes + commit_bytes)
             begin, leaves = end, leaves + len(splits)
-        none = np.zeros(len(load.ends), np.int64)
-        return Log(total, None, None, none)
+        return Log(bytes=total, images=None, image_bytes=None, checkpoints=np.zeros(len(load.ends), np.int64))
 
 
 Integers = NDArray[np.int64]

@@ -200,7 +200,7 @@ def _sort(queue: NDArray[np.int32], files: NDArray[np.int64], pages: NDArray[np.
 
 @kernel
 def begin(checkpoints: Checkpoints, pool: SharedBuffers) -> None:
-    """Begins a checkpoint."""
+    """Begins a checkpoint: the buffers that are dirty now are queued in the order of their pages, to be written."""
     state, n = checkpoints.state, 0
     at = pool.state[INSERTED]
     for buffer in range(len(pool.dirty)):
@@ -210,7 +210,8 @@ def begin(checkpoints: Checkpoints, pool: SharedBuffers) -> None:
             n += 1
     _sort(checkpoints.queue[:n], checkpoints.files, pool.pages)
     if checkpoints.images:
-        state[REDO] = at
+        state[REDO] = at  # from here on, a page's first change logs the whole page
+    # The next one begins with the segment that lies so many segments further on.
     state[TRIGGER] = (at // checkpoints.usable + checkpoints.segments) * checkpoints.usable
     state[QUEUED], state[DONE], state[STARTED], state[DUE] = n, 0, at, at if n else NEVER
     state[BEGUN] += 1

@@ -66,7 +66,8 @@ def _just_drops(pager: Pager, number: int) -> bool:
 
 @inlined
 def _use_branch(pager: Pager, number: int) -> None:
-    """As `_touch`, of a branch page that may have to be read, where `_just_drops` is true."""
+    """Uses a branch page: reads it if it is absent, else moves it to the newest. No changed page is written for it, so
+    `_just_drops` must be true."""
     place = number + cache.PLACES
     state = pager.pages[place, cache.STATE]
     if state == 0:
@@ -74,7 +75,7 @@ def _use_branch(pager: Pager, number: int) -> None:
         pager.facts[cache.IDLE] += 1
         pager.pages[place, cache.STATE] = cache.HERE | cache.BRANCH * cache.KIND
         cache.put_in(pager.pages, cache.CLEAN, place)
-    else:
+    else:  # a root that was a leaf when it came is a branch page now
         pager.pages[place, cache.STATE] = state & cache.BITS | cache.BRANCH * cache.KIND
         _touch(pager, number)
 
@@ -241,7 +242,8 @@ def _spread(pager: Pager, trace: Ints, at: int, path: Path, height: int, kind: i
 
 @kernel
 def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_table: bool) -> tuple[int, int]:
-    """Enters a row whose path is pinned. Returns where the next record begins, and how long the path is now."""
+    """Enters a row whose path is pinned, by the rest of its record in the trace (`trees`' docstring says what that is).
+    Returns where the next record begins, and how long the path is now."""
     level, leaf = 0, path[height - 1]
     while trace[at] == trees.OVERFLOW:
         _new_page(pager, int64(trace[at + 1]), cache.OTHER)
@@ -252,22 +254,22 @@ def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_tabl
     while trace[at] != trees.ROW_END:
         what = trace[at]
         at += 1
-        if what == trees.DEEPENED:
+        if what == trees.DEEPENED:  # the root's cells go to a new child
             cache.change(pager, path[0])
             path[1], height = trace[at], 2
             _new_page(pager, path[1], _kind(of_table, level))
             at += 1
-        elif what == trees.LIFTED:
+        elif what == trees.LIFTED:  # the only child's cells go to the root
             cache.change(pager, 1)
             at += 1
-        elif what == trees.ALONE:
+        elif what == trees.ALONE:  # balance_quick: the row goes alone to a new leaf, its parent gets an entry
             cache.change(pager, path[height - 2])
             _new_page(pager, int64(trace[at]), _kind(of_table, level))
             cache.release(pager, int64(trace[at]))
             height -= 1
             cache.release(pager, path[height])
             at += 1
-        else:
+        else:  # SPREAD: siblings are balanced, and the parent is what may be balanced next
             at = _spread(pager, trace, at, path, height, _kind(of_table, level))
             height -= 1
             level += 1
