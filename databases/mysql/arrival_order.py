@@ -90,8 +90,8 @@ class InsertionRecorder:
             assert path is not None, "the table's file has been read"
             windows = log.windows(path, self._begin, end)
             if table.key in ("clustered", "by-date"):
-                key = table.column.width
-                widths = (primary_bytes(table) - key, key) if table.by_date else (key,)
+                width = table.column.width
+                widths = (primary_bytes(table) - width, width) if table.by_date else (width,)
                 # The log's records hold the primary key itself.
                 return rank(Keys(inserted(windows, table_id(server, table), widths, rows), "bytes"), "rfc")
             # Else they hold `row_id`, which counts rows: its rank is the place.

@@ -92,7 +92,7 @@ class Redo:
             undo = _record(1 + undo_record(self.key_bytes, load.rows_per_tx) - UNDO_FRAME, 1 << 10) + _END
             row_bytes = (end - begin) * (undo + _record(body, pages) + _END)
             split_bytes = len(splits) * _SPLIT + int(splits[:, MOVED].sum()) * _record(body, -1)
-            neighbour_bytes = int((of_part[:, WHAT] == NEIGHBOUR).sum()) * _SPLIT / 2  # no page is allocated
+            neighbour_bytes = int((of_part[:, WHAT] == NEIGHBOUR).sum()) * _SPLIT / 2  # about half: no page is new
             commit_bytes = (end - begin) / load.rows_per_tx * _COMMIT
             total[part] = round(row_bytes + split_bytes + neighbour_bytes + commit_bytes)
             begin, leaves = end, leaves + len(splits)
