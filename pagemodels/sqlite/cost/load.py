@@ -75,7 +75,7 @@ def _use_branch(pager: Pager, number: int) -> None:
         pager.facts[cache.IDLE] += 1
         pager.pages[place, cache.STATE] = cache.HERE | cache.BRANCH * cache.KIND
         cache.put_in(pager.pages, cache.CLEAN, place)
-    else:  # it may have come as a leaf: a root that has got a child since
+    else:  # it may have come as a leaf
         pager.pages[place, cache.STATE] = state & cache.BITS | cache.BRANCH * cache.KIND
         _touch(pager, number)
 
