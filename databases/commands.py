@@ -79,21 +79,19 @@ def _record(on: Engine) -> dict[str, Any]:
 
 
 def _lines(on: Engine, width: int) -> Iterator[str]:
+    """What the list says of an engine beside its columns, for people: its name, then indented paragraphs."""
     yield f"{on.title} ({on.name})"
-    if on.caveat:
-        yield from wrap(on.caveat, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    for kind in on.servers:
-        text = f"{kind}: {on.missing(kind) or 'can be started here'}"
-        yield from wrap(text, width, initial_indent="  server ", subsequent_indent="    ", break_on_hyphens=False)
+    paragraphs = [on.caveat] if on.caveat else []
+    paragraphs += [f"server {kind}: {on.missing(kind) or 'can be started here'}" for kind in on.servers]
     if on.url_schemes:
-        yield f"  URLs of your own servers: {on.url_schemes[0]}://…"
+        paragraphs.append(f"URLs of your own servers: {on.url_schemes[0]}://…")
     if makes := ", ".join(made.name for made in on.server_keys):
-        yield from wrap(f"keys of its own: {makes}", width, initial_indent="  ", subsequent_indent="    ")
+        paragraphs.append(f"keys of its own: {makes}")
     if names := ", ".join(on.functions()):
-        text = f"functions: {names} (keybench list sql {on.name})"
-        yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+        paragraphs.append(f"functions: {names} (keybench list sql {on.name})")
     for setting in on.settable:
-        text = f"--set {setting.name}={setting.default}: {setting.meaning}; {setting.choices}"
+        paragraphs.append(f"--set {setting.name}={setting.default}: {setting.meaning}; {setting.choices}")
+    for text in paragraphs:
         yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 

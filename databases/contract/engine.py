@@ -75,7 +75,11 @@ class Engine(ABC):
 
     def configured(self, settings: Settings, chosen: Mapping[str, str]) -> Settings:
         """The settings with the values of `settable` that the user chose, for servers that keybench starts."""
-        return replace(settings, chosen=dict(chosen))
+        return replace(settings, chosen=dict(chosen), values=self.values_with(settings, chosen))
+
+    def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG002
+        """The server's own settings (`Settings.values`) with those that the user chose."""
+        return settings.values
 
     @abstractmethod
     def missing(self, server: str) -> str:

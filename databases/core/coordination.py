@@ -8,11 +8,11 @@ An engine says how to create the table and how its driver marks parameters (`Dia
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.dbapi import DbApiConnection
 
 TABLE = "keybench_board"
 """The table's name, in the schema or database of the trials."""
@@ -25,9 +25,6 @@ _RUNNER = -1
 _UNCLAIMED = -1
 _NAME = re.compile(r":(\w+)")
 
-Values = Mapping[str, int]
-Rows = Sequence[tuple[Any, ...]]
-
 
 @dataclass(frozen=True)
 class Dialect:
@@ -35,14 +32,14 @@ class Dialect:
 
     table: str
     """The qualified, quoted name."""
-    create: Sequence[str]
-    """Statements that create the table, empty, if it does not exist."""
-    drop: Sequence[str]
-    """Statements that drop the table if it exists."""
-    run: Callable[[str, Values], Rows]
-    """Runs a statement with parameters written `:name` and commits it. Returns its rows, or [(number,)] for a statement
-    that changes that number of rows."""
-    close: Callable[[], None]
+    create: str
+    """The statement that creates the table, empty, if it does not exist."""
+    drop: str
+    """The statement that drops the table if it exists."""
+    mark: str
+    """What the driver takes for a parameter; empty where it takes `:name`."""
+    commit: str = ""
+    """The statement that commits a change; empty where the connection does so by itself."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +59,13 @@ class WritersState:
 class CoordinationTable:
     """The connection of the runner or of one writer to the table. All methods raise ServerError if the server fails."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
+    def __init__(self, server: DbApiConnection, dialect: Dialect) -> None:
+        self._server, self._dialect = server, dialect
 
     def create(self, load: int, writers: int) -> None:
         """Creates the table anew, with one row for each of the load's writers. No writer has begun."""
-        for statement in (*self._dialect.drop, *self._dialect.create):
-            self._dialect.run(statement, {})
+        self.drop()
+        self._run(self._dialect.create)
         for writer in range(_RUNNER, writers):
             self._run(
                 "INSERT INTO {} (load_id, writer, stage, ahead, sent, gone) "
@@ -128,20 +125,24 @@ class CoordinationTable:
 
     def drop(self) -> None:
         """Drops the table."""
-        for statement in self._dialect.drop:
-            self._dialect.run(statement, {})
+        self._run(self._dialect.drop)
 
     def close(self) -> None:
         """Closes the connection."""
-        self._dialect.close()
+        self._server.close()
 
     def _run(self, statement: str, **values: int) -> list[tuple[Any, ...]]:
-        return list(self._dialect.run(statement.format(self._dialect.table), values))
-
-
-def positional(statement: str, values: Values, mark: str) -> tuple[str, list[int]]:
-    """For drivers without named parameters: the statement with `mark` for each parameter, and the values in order."""
-    return _NAME.sub(mark, statement), [values[name] for name in _NAME.findall(statement)]
+        """Runs a statement with parameters written `:name`, and commits it. Its rows, or [(the rows changed,)]."""
+        text, parameters = statement.format(self._dialect.table), list[object]([values])
+        if self._dialect.mark:
+            parameters = [values[name] for name in _NAME.findall(text)]
+            text = _NAME.sub(self._dialect.mark, text)
+        if text.startswith("SELECT"):
+            return self._server.rows(text, *parameters)
+        changed = self._server.run(text, *parameters)
+        if self._dialect.commit:
+            self._server.run(self._dialect.commit)
+        return [(changed,)]
 
 
 @runtime_checkable

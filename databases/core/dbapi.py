@@ -26,6 +26,8 @@ class DbApiConnection:
     """Texts in messages that say that a disk, a file or a quota is full."""
     when_full: str
     """The next step then."""
+    ping = "SELECT 1"
+    """A query that the server always answers."""
 
     def __init__(self, raw: Any, *errors: type[Exception]) -> None:
         """`errors` are the driver's."""
@@ -40,10 +42,14 @@ class DbApiConnection:
         """A new cursor of the driver."""
         return self.raw.cursor()
 
+    def execute(self, cursor: Any, statement: str, values: tuple[object, ...]) -> None:
+        """Executes a statement with the values of its parameters."""
+        cursor.execute(statement, *values)
+
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a query; ServerError with the server's message where it refuses."""
         with self.errors(), closing(self.cursor()) as cursor:
-            cursor.execute(statement, *values)
+            self.execute(cursor, statement, values)
             return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
 
     def value(self, statement: str, *values: object) -> Any:
@@ -53,13 +59,13 @@ class DbApiConnection:
     def run(self, statement: str, *values: object) -> int:
         """Runs a statement; the rows that it changed."""
         with self.errors(), closing(self.cursor()) as cursor:
-            cursor.execute(statement, *values)
+            self.execute(cursor, statement, values)
             return int(cursor.rowcount)
 
-    def lost(self, query: str) -> bool:
-        """Whether the server has ended the connection, which a query shows that it always answers."""
+    def lost(self) -> bool:
+        """Whether the server has ended the connection."""
         try:
-            self.rows(query)
+            self.rows(self.ping)
         except ServerError:
             return True
         return False
@@ -89,9 +95,13 @@ class DbApiConnection:
         try:
             yield
         except self._errors as error:
-            reason = self.error_text(error)
-            is_full = any(text in reason.lower() for text in self.full)
-            raise ServerError(f"{self.title}: {reason}{f' {self.when_full}' if is_full else ''}") from None
+            raise self.failure(error) from None
+
+    def failure(self, error: Any) -> ServerError:
+        """A driver's error as keybench's, with the next step if something is full."""
+        reason = self.error_text(error)
+        is_full = any(text in reason.lower() for text in self.full)
+        return ServerError(f"{self.title}: {reason}{f' {self.when_full}' if is_full else ''}")
 
 
 ARRAY_ROWS = 10_000

@@ -3,6 +3,7 @@
 Also which key of a server stands in for a layout that people choose.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -31,6 +32,16 @@ def sent_columns(table: Table) -> tuple[str, ...]:
     """The columns in the order in which rows are sent, without a key that the server makes."""
     key = () if table.server_keys else ("created", "key") if table.by_date else ("key",)
     return (*key, "payload") if table.payload else key
+
+
+def quoted(name: str, marks: str = '""') -> str:
+    """A name between quotation marks, with each closing mark in it doubled."""
+    return marks[0] + name.replace(marks[1], 2 * marks[1]) + marks[1]
+
+
+def identifier(name: str, marks: str = '""') -> str:
+    """A name as people write it: between quotation marks only if it needs them."""
+    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else quoted(name, marks)
 
 
 SERVER_MAKES: Final = "The server makes a key where a row brings none."

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,16 @@ from keybench.model.table import Table
 
 Server = TypeVar("Server")
 """What a probe asks: an engine's own connection."""
+
+PAGE_STRUCTURE: Final = (
+    Metric.LEAF_PAGES,
+    Metric.BRANCH_PAGES,
+    Metric.LEAF_DENSITY,
+    Metric.LEAF_FRAGMENTATION,
+    Metric.LEAF_NONADJACENT,
+)
+SIZES: Final = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
+"""Metrics of the key's index, and of the table with all its indexes."""
 
 NO_HEAP = "the table is its key's b-tree: there is no heap beside it."
 NO_ORDER = "fewer than two rows have no order."

@@ -3,7 +3,6 @@
 Those modules import the driver, so each is imported when its part is needed.
 """
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +20,7 @@ from keybench.databases.registry import scripts
 from keybench.model.table import Table
 from keybench.model.url import is_url
 
-Part = Literal["admin", "session", "owned_schema", "inspector", "container", "local"]
+Part = Literal["address_of", "admin", "session", "owned_schema", "inspector", "container", "local"]
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,9 @@ class ServerEngine(Engine):
     parts: Mapping[Part, str] = field(default_factory=dict, kw_only=True)
     """Where each part is in the engine's folder, as `module:class`."""
 
-    @abstractmethod
     def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:
         """The address of a URL's server; `chosen` are settings of `settable`. UsageError if it cannot be understood."""
+        return cast("Address", self.part("address_of")(url, chosen))
 
     @property
     def folder(self) -> str:

@@ -67,12 +67,6 @@ class SetupError(Exception):
     """The server cannot be set up; the message is for the user."""
 
 
-def adopt_orphans() -> None:
-    """Makes this process the parent of its children's orphans, so that `Spawner.end` can end them."""
-    if LINUX:
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
 class Spawner:
     """The folder of one private server, and the processes in it."""
 
@@ -114,17 +108,14 @@ class Spawner:
         child = os.fork()
         if child == 0:
             try:
-                self._become()
+                if self._account:
+                    os.setgroups([])
+                    os.setgid(self._account.pw_gid)
+                    os.setuid(self._account.pw_uid)
                 os._exit(0 if holds() else 1)
             finally:
                 os._exit(2)
         return os.waitpid(child, 0)[1] == 0
-
-    def _become(self) -> None:
-        if self._account:
-            os.setgroups([])
-            os.setgid(self._account.pw_gid)
-            os.setuid(self._account.pw_uid)
 
     def fill(self, text: str) -> str:
         """The text with `{folder}` and `{installation}` replaced by the paths."""
@@ -375,7 +366,8 @@ def main() -> None:
         with suppress(BrokenPipeError):  # the runner is gone
             os.write(1, json.dumps(message).encode() + b"\n")
 
-    adopt_orphans()
+    if LINUX:  # this process becomes the parent of its children's orphans, so that `Spawner.end` can end them
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         Keeper(spec, RunnerWatch(spec.runner, bool(more)), tell).run()
     except SetupError as error:

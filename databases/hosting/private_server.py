@@ -20,6 +20,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -328,6 +329,15 @@ def not_there(engine: str, title: str, programs: str) -> str:
         f"{variable(engine)} is {chosen(engine)}, which has no programs of a {title} server ({programs}): name the "
         "folder of its programs, or unset the variable."
     )
+
+
+@cache
+def version_text(program: Path) -> str:
+    """What a server's program says of its version; empty if it cannot be run."""
+    try:
+        return subprocess.run([program, "--version"], capture_output=True, text=True, timeout=2, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 def unpacked(engine: str) -> list[Path]:

@@ -14,7 +14,8 @@ import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.contract.settings import EngineOptions
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
+from keybench.databases.core.owned_tables import OwnedTables
 from keybench.databases.core.probes import HeapOrderProbe
 from keybench.databases.mssql import connection, ddl, probes
 from keybench.databases.mssql.connection import MssqlConnection, connect, place
@@ -242,11 +243,12 @@ def create_schema(connection: MssqlConnection) -> None:
     connection.run(statement, PROPERTY, MARK, SCHEMA)
 
 
-class DatabaseOrSchema:
+class DatabaseOrSchema(OwnedTables[MssqlConnection]):
     """The database `keybench` on the server of a URL, or the schema in the database that it names
     (`contract.OwnedSchema`)."""
 
     advice = "Let its administrator make a database for you, as its owner, and name it in the URL."
+    around = f"schema {SCHEMA}"
 
     def __init__(self, address: Address) -> None:
         """Connects to the database; where keybench has yet to create it, to master.
@@ -255,13 +257,12 @@ class DatabaseOrSchema:
         """
         named = address.parameters.get("database")
         self._database = named or SCHEMA
-        self.address = replace(address, parameters={**address.parameters, "database": self._database})
-        self.place = f"SQL Server at {place(address)}"
-        self._connection = connect(self.address, named or "master")
+        within = replace(address, parameters={**address.parameters, "database": self._database})
+        super().__init__(within, f"SQL Server at {place(address)}", connect(within, named or "master"))
         self._exists = named is not None
         if not self._exists:
             try:
-                self._exists = database_exists(self._connection)
+                self._exists = database_exists(self._server)
             except BaseException:
                 self.close()
                 raise
@@ -271,14 +272,14 @@ class DatabaseOrSchema:
     def acquire(self) -> bool:
         """Takes the lock, which is the database's: so it creates the database first where it does not exist."""
         if not self._exists:
-            create_database(self._connection, options(self.address.parameters))
+            create_database(self._server, options(self.address.parameters))
             self._exists = True
             self._reconnect()
         return self._lock()
 
     def create(self) -> None:
         """Creates the schema if it does not exist, marked."""
-        create_schema(self._connection)
+        create_schema(self._server)
 
     def in_use(self) -> bool:
         """Whether a run uses it at this moment; if none does, none begins to before `close`."""
@@ -288,12 +289,9 @@ class DatabaseOrSchema:
         """What `remove` would remove, one line for each thing."""
         if not self._exists:
             return []
-        lines = [f"table {SCHEMA}.{name}, {size >> 10} KiB" for name, size in self._tables()]
         if self._database_is_marked():
-            return [*lines, f"database {self._database}"]
-        if self._schema_is_marked():
-            lines.append(f"schema {SCHEMA}, unless something else is in it")
-        return lines
+            return [*self.table_lines(), f"database {self._database}"]
+        return super().contents()
 
     def remove(self) -> Sequence[str]:
         """Drops the database where keybench made it; else the trials' tables, and the schema where keybench made it and
@@ -301,37 +299,29 @@ class DatabaseOrSchema:
         if not self._exists or not self._lock():
             return []
         removed = []
-        for name, _ in self._tables():
-            self._connection.run(f"DROP TABLE [{SCHEMA}].[{name}]")
+        for name in self.tables():
+            self._server.run(f"DROP TABLE [{SCHEMA}].[{name}]")
             removed.append(f"table {SCHEMA}.{name}")
-        if self._schema_is_marked():
+        if self.is_marked():
             try:
-                self._connection.run(f"DROP SCHEMA [{SCHEMA}]")
+                self._server.run(f"DROP SCHEMA [{SCHEMA}]")
                 removed.append(f"schema {SCHEMA}")
             except ServerError:  # other things are in it
                 pass
         if self._database_is_marked():
-            self._connection.close()  # nobody may be in a database that is dropped
+            self._server.close()  # nobody may be in a database that is dropped
             with closing(connect(self.address, "master")) as master:
                 drop_database(master, self._database)
             removed.append(f"database {self._database}")
         return removed
 
-    def lost(self) -> bool:
-        """Whether the server has ended the connection."""
-        return self._connection.lost("SELECT 1")
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._connection.close()
-
     def _reconnect(self) -> None:
-        self._connection.close()
-        self._connection = connect(self.address)
+        self._server.close()
+        self._server = connect(self.address)
 
     def _lock(self) -> bool:
         """Takes the lock of a run, once more where this connection has it already; False where another has it."""
-        result = self._connection.rows(
+        result = self._server.rows(
             "SET NOCOUNT ON; DECLARE @taken int; EXEC @taken = sp_getapplock @Resource = ?, @LockMode = N'Exclusive', "
             "@LockOwner = N'Session', @LockTimeout = 0; SELECT @taken",
             _LOCK,
@@ -340,19 +330,20 @@ class DatabaseOrSchema:
 
     def _database_is_marked(self) -> bool:
         statement = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0 AND name = ?"
-        return self._connection.rows(statement, PROPERTY) == [(MARK,)]
+        return self._server.rows(statement, PROPERTY) == [(MARK,)]
 
-    def _schema_is_marked(self) -> bool:
+    def is_marked(self) -> bool:
+        """Whether keybench made the schema."""
         statement = (
             "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties "
             "WHERE class = 3 AND name = ? AND major_id = SCHEMA_ID(?)"
         )
-        return self._connection.rows(statement, PROPERTY, SCHEMA) == [(MARK,)]
+        return self._server.rows(statement, PROPERTY, SCHEMA) == [(MARK,)]
 
-    def _tables(self) -> list[tuple[str, int]]:
-        """The trials' tables in the schema, and their bytes. They are known by their columns: key, and perhaps created,
+    def tables(self) -> Mapping[str, str]:
+        """The trials' tables in the schema. They are known by their columns: key, and perhaps created,
         payload and row_id; the coordination table by its name."""
-        rows = self._connection.rows(
+        rows = self._server.rows(
             "SELECT t.name, 8192 * (SELECT SUM(s.reserved_page_count) FROM sys.dm_db_partition_stats s "
             "WHERE s.object_id = t.object_id) FROM sys.tables t WHERE t.schema_id = SCHEMA_ID(?) "
             "AND (t.name = ? OR EXISTS "
@@ -362,7 +353,7 @@ class DatabaseOrSchema:
             SCHEMA,
             TABLE,
         )
-        return [(str(name), int(size or 0)) for name, size in rows]
+        return {str(name): f"{int(size or 0) >> 10} KiB" for name, size in rows}
 
 
 _BOARD = f"[{SCHEMA}].[{TABLE}]"
@@ -376,12 +367,6 @@ _CREATE_BOARD = (
 
 def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
-    connection = connect(address)
-
-    def run(statement: str, values: Values) -> Rows:
-        text, parameters = positional(statement, values, "?")
-        is_query = text.startswith("SELECT")
-        return connection.rows(text, *parameters) if is_query else [(connection.run(text, *parameters),)]
-
-    drop = f"DROP TABLE IF EXISTS {_BOARD}"
-    return CoordinationTable(Dialect(_BOARD, (_CREATE_BOARD,), (drop,), run, connection.close))
+    return CoordinationTable(
+        connect(address), Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE IF EXISTS {_BOARD}", mark="?")
+    )

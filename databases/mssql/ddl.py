@@ -6,6 +6,7 @@ documentation: no server has run them.
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
@@ -17,6 +18,7 @@ from keybench.databases.core.ddl import (
     SERVER_MAKES,
     WIDEST_KEY,
     index_name,
+    quoted,
     sent_columns,
     server_made,
     sql_type,
@@ -182,6 +184,7 @@ _COMB = (
     "AS uniqueidentifier)"
 )
 """RT.Comb's NewComb."""
+_quoted = partial(quoted, marks="[]")
 _ALTER_INDEX = f"{_DOCS}statements/alter-index-transact-sql"
 _ALTER_TABLE = f"{_DOCS}statements/alter-table-transact-sql"
 _RENAME = "https://learn.microsoft.com/sql/relational-databases/system-stored-procedures/sp-rename-transact-sql"
@@ -196,10 +199,6 @@ def number(version: str) -> int:
     if major not in _YEARS.values():
         raise UsageError(f"SQL Server {version!r} is unknown: name one of {', '.join(map(str, _YEARS))}.")
     return major
-
-
-def _quoted(name: str) -> str:
-    return f"[{name.replace(']', ']]')}]"
 
 
 def _default(table: KeyedTable) -> tuple[str, str]:

@@ -5,10 +5,8 @@ questions and reports the answers (`QUESTIONS`). SQL Server's ordering can be me
 `binary16-mssql` of other engines sorts as uniqueidentifier does.
 """
 
-from collections.abc import Mapping
-
 from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict
-from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.contract.roles import Settings
 from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
 from keybench.databases.core.questions import EVERY_LAYOUT, ONE_WRITER, REBUILT, WITH_A_PAST
@@ -141,12 +139,6 @@ class SqlServer(ServerEngine):
 
         return connection.without_bulk(options_of(server) if "://" in server else settings.options({}))
 
-    def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:
-        """The address of a mssql:// URL."""
-        from keybench.databases.mssql.settings import address_of
-
-        return address_of(url, chosen)
-
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return ddl.bytes_per_row(column, payload, key, settings.options({}))
@@ -170,6 +162,7 @@ ENGINE = SqlServer(
     paths=("rows", "bulk"),
     page_bytes=ddl.PAGE_BYTES,
     parts={
+        "address_of": "settings:address_of",
         "admin": "admin:MssqlAdmin",
         "session": "session:MssqlSession",
         "owned_schema": "admin:DatabaseOrSchema",

@@ -24,6 +24,7 @@ from keybench.databases.contract.existing import (
     key_roles,
 )
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.ddl import quoted
 from keybench.databases.mssql.connection import MssqlConnection, connect
 from keybench.databases.mssql.probes import DENIED
 from keybench.errors import ServerError
@@ -146,7 +147,7 @@ class MssqlInspector:
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys of random pages; the server says nothing of the order in which they came."""
-        column = _bracketed(index.columns[0])
+        column = quoted(index.columns[0], "[]")
         chosen = {"uuid": f"CONVERT(char(36), {column})", "int": f"CONVERT(bigint, {column})"}.get(
             str(index.form), column
         )
@@ -186,9 +187,5 @@ class MssqlInspector:
         self._server.close()
 
 
-def _bracketed(name: str) -> str:
-    return "[" + name.replace("]", "]]") + "]"
-
-
 def _quoted(table: TableHere) -> str:
-    return f"{_bracketed(table.schema)}.{_bracketed(table.name)}"
+    return f"{quoted(table.schema, '[]')}.{quoted(table.name, '[]')}"

@@ -182,11 +182,6 @@ class LogHolder:
         self.release()
 
 
-def last_record(connection: MssqlConnection) -> str:
-    """The number of the last log record."""
-    return str(connection.value(LAST))
-
-
 def leaf_splits(connection: MssqlConnection, since: str, table: Table) -> int:
     """Leaf splits of the key's index that moved rows, in what was logged after record `since`."""
     index = f".{table.name}.{index_name(table)}"
@@ -211,7 +206,7 @@ class SplitsProbe(ServerProbe[MssqlConnection]):
     def before(self, _table: Table) -> None:
         """Notes the log's end, and keeps the log from there on until `after`."""
         try:
-            self._begin = last_record(self._server)
+            self._begin = str(self._server.value(LAST))
             self._log_holder.hold()
         except ServerError as error:
             self._why_not = _UNLOGGED.format(error)

@@ -102,7 +102,7 @@ _SYSTEM_DATABASES = "master", "model", "msdb", "tempdb"
 """Databases of the server's own. In tempdb, pages and log are handled differently."""
 
 
-def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:
+def address_of(url: str, preferred: Mapping[str, str]) -> Address:
     """The address of a mssql:// URL, its password replaced by a reference, with the options of query and environment.
 
     EngineOptions in `preferred` come before both.
@@ -119,10 +119,9 @@ def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:
             f"SQL Server URL: row_versioning is a setting of the whole database {parts.path}, which is not changed: "
             "name no database, and keybench makes one."
         )
-    preferred = dict(preferred or {})
-    if parts.path:  # its row versioning is read, and compared with what was asked for
-        preferred.pop("row_versioning", None)
-    parameters = {**options({**parts.options, **preferred}), "host": parts.host, "port": parts.port or _PORT}
+    # The row versioning of a database that is there is read, and compared with what was asked for.
+    taken = {name: value for name, value in preferred.items() if not (parts.path and name == "row_versioning")}
+    parameters = {**options({**parts.options, **taken}), "host": parts.host, "port": parts.port or _PORT}
     parameters |= {name: value for name, value in (("database", parts.path), ("user", parts.user)) if value}
     return Address("mssql", "url", parameters, secret=from_url(parts.password))
 

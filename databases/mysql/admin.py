@@ -7,13 +7,14 @@ holds a named lock, which the server itself releases when the run dies.
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pymysql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
+from keybench.databases.core.ddl import quoted
+from keybench.databases.core.owned_tables import OwnedTables
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.mysql import ddl, flavour, probes, settings
 from keybench.databases.mysql.arrival_order import InsertionRecorder
@@ -65,7 +66,7 @@ class MySqlAdmin(Queries, Admin):
         of_database = self.rows(
             "SELECT maxlen FROM information_schema.schemata JOIN information_schema.character_sets "
             "ON character_set_name = default_character_set_name WHERE schema_name = %s",
-            [ddl.SCHEMA],
+            ddl.SCHEMA,
         )
         return settings.page_settings(variables, int(of_database[0][0]) if of_database else 0)
 
@@ -103,7 +104,7 @@ class MySqlAdmin(Queries, Admin):
             if not count:
                 return
             yield _keys(table.column, joined, count)
-            after = f"WHERE {place} > " + self.connection.escape(greatest)  # bytes, text or a number
+            after = f"WHERE {place} > " + self.raw.escape(greatest)  # bytes, text or a number
 
     def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by the server."""
@@ -147,8 +148,9 @@ class MySqlAdmin(Queries, Admin):
             time.sleep(0.05)
 
     def probes(self) -> Sequence[Probe]:
-        """All probes; a probe that cannot read something here says so in its readings."""
-        return probes.probes(self)
+        """All probes. The counters come first, because the queries of the others add to them."""
+        kinds = probes.StatusProbe, probes.SplitsProbe, probes.PagesProbe, probes.SizesProbe, probes.OrderProbe
+        return tuple(probe(self) for probe in kinds)
 
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's index; None where the server's files are out of reach or cannot be read."""
@@ -267,16 +269,16 @@ _CONTENTS = (
 )
 
 
-class Database:
+class Database(OwnedTables[Queries]):
     """The database `keybench` on the server of a URL (`contract.OwnedSchema`)."""
 
     advice = f"Let its administrator run: CREATE DATABASE {SCHEMA}; GRANT ALL ON {SCHEMA}.* TO your_user;"
+    around = f"database {SCHEMA}"
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing where the server cannot be reached or is the other flavour."""
-        self._server = Queries(address)
-        self.address = address
-        self.place = f"{self._server.flavour.title} at {place(address)}"
+        server = Queries(address)
+        super().__init__(address, f"{server.flavour.title} at {place(address)}", server)
 
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it."""
@@ -289,7 +291,7 @@ class Database:
             self._server.rows(f"CREATE DATABASE {SCHEMA}")
             self._server.rows(f"CREATE TABLE {SCHEMA}.{MARK} (nothing int) COMMENT = '{MARK_COMMENT}'")
         with server_errors(self._server.flavour.title):
-            self._server.connection.select_db(SCHEMA)
+            self._server.raw.select_db(SCHEMA)
 
     def in_use(self) -> bool:
         """Whether another connection's run uses it at this moment."""
@@ -298,12 +300,13 @@ class Database:
         self._unlock()
         return False
 
-    def contents(self) -> Sequence[str]:
-        """What `remove` would remove, one line for each thing."""
-        lines = [f"table {SCHEMA}.{name}, {int(size) / 1e6:.1f} MB" for name, size in self._tables(COMMENT)]
-        if self._tables(MARK_COMMENT):
-            lines.append(f"database {SCHEMA}, unless something else is in it")
-        return lines
+    def tables(self) -> Mapping[str, str]:
+        """The trials' tables, by their comment."""
+        return {str(name): f"{int(size) / 1e6:.1f} MB" for name, size in self._server.rows(_TABLES, SCHEMA, COMMENT)}
+
+    def is_marked(self) -> bool:
+        """Whether keybench made the database."""
+        return bool(self._server.rows(_TABLES, SCHEMA, MARK_COMMENT))
 
     def remove(self) -> Sequence[str]:
         """Drops the trials' tables and, where keybench made it and nothing else is in it, the database.
@@ -314,12 +317,10 @@ class Database:
             return []
         removed = []
         try:
-            for name, _ in self._tables(COMMENT):
-                self._server.rows(f"DROP TABLE {SCHEMA}.{_quoted(name)}")
+            for name in self.tables():
+                self._server.rows(f"DROP TABLE {SCHEMA}.{quoted(name, ddl.BACKQUOTES)}")
                 removed.append(f"table {SCHEMA}.{name}")
-            if self._tables(MARK_COMMENT) and [name for (name,) in self._server.rows(_CONTENTS, [SCHEMA] * 3)] == [
-                MARK
-            ]:
+            if self.is_marked() and self._server.rows(_CONTENTS, SCHEMA, SCHEMA, SCHEMA) == [(MARK,)]:
                 self._server.rows(f"DROP DATABASE {SCHEMA}")
                 removed.append(f"database {SCHEMA}")
         except ServerError as error:
@@ -329,41 +330,17 @@ class Database:
             self._unlock()
         return removed
 
-    def lost(self) -> bool:
-        """Whether the server has ended the connection."""
-        try:
-            self._server.connection.ping(reconnect=False)
-        except (pymysql.Error, OSError):
-            return True
-        return False
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._server.close()
-
-    def _tables(self, comment: str) -> list[tuple[Any, ...]]:
-        return self._server.rows(_TABLES, [SCHEMA, comment])
-
     def _lock(self, seconds: int) -> bool:
         """Takes the lock, again where this connection holds it already; False where another holds it."""
-        return self._server.rows("SELECT GET_LOCK(%s, %s)", [LOCK, seconds]) == [(1,)]
+        return self._server.rows("SELECT GET_LOCK(%s, %s)", LOCK, seconds) == [(1,)]
 
     def _unlock(self) -> None:
-        if self._server.connection.open:
-            self._server.rows("SELECT RELEASE_LOCK(%s)", [LOCK])
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+        if self._server.raw.open:
+            self._server.rows("SELECT RELEASE_LOCK(%s)", LOCK)
 
 
 def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
-    server = Queries(address)
-
-    def run(statement: str, values: Values) -> Rows:
-        text, parameters = positional(statement, values, "%s")
-        rows, count = server.run(text, parameters)
-        return rows if text.startswith("SELECT") else [(count,)]
-
-    return CoordinationTable(Dialect(_BOARD, (_CREATE_BOARD,), (f"DROP TABLE IF EXISTS {_BOARD}",), run, server.close))
+    return CoordinationTable(
+        Queries(address), Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE IF EXISTS {_BOARD}", mark="%s")
+    )

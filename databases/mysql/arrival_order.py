@@ -17,7 +17,7 @@ from keybench.databases.contract.roles import Arrivals
 from keybench.databases.mysql import ddl, mysql_log, redo_log
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MYSQL
-from keybench.databases.mysql.ibd_file import UnreadablePagesError, leaves, space, summarise
+from keybench.databases.mysql.ibd_file import UnreadablePagesError, leaves, records_of, space, summarise
 from keybench.databases.mysql.probes import data_file, flushed, index_id, log_positions, table_id
 from keybench.databases.mysql.redo_log import UnreadableLogError, entered, inserted
 from keybench.errors import ServerError
@@ -29,8 +29,6 @@ from keybench.pagemodels.innodb.records import primary_bytes
 
 ReadKeys = Callable[[Table], EncodedKeys]
 
-_INFIMUM, _SUPREMUM = 99, 112
-"""Offsets of the two system records in a page of row format DYNAMIC."""
 _TRX_ID_BYTES = 6
 _FLUSH_SECONDS = 10.0
 """With the profile `fast` the server writes the log to its file once a second."""
@@ -118,25 +116,10 @@ def flushed_log(server: Queries) -> int:
 def transactions(pages: NDArray[np.uint8], key_bytes: int) -> NDArray[np.int64]:
     """DB_TRX_ID of each record in key order, from the leaves of a clustered index in key order: uint8 (n, page bytes).
 
-    A record's origin is its primary key. The two bytes before it are the offset of the next record, relative to it.
+    A record begins with its primary key, behind which is the number.
     """
-    page = np.arange(len(pages))
-    at = np.full(len(pages), _INFIMUM)
-    places, numbers = [], []
-    step = 0
-    while True:
-        links = pages[page, at - 2].astype(np.int64) << 8 | pages[page, at - 1]
-        at = (at + links) % (1 << 16)
-        more = at != _SUPREMUM
-        page, at = page[more], at[more]
-        if not len(page):
-            break
-        if step > pages.shape[1] or (at + key_bytes + _TRX_ID_BYTES > pages.shape[1]).any():
-            raise UnreadablePagesError("the records of a leaf do not form a chain.")
-        number = np.zeros(len(page), np.int64)
-        for i in range(_TRX_ID_BYTES):
-            number = number << 8 | pages[page, at + key_bytes + i]
-        places.append(page * pages.shape[1] + step)
-        numbers.append(number)
-        step += 1
-    return np.concatenate(numbers)[np.argsort(np.concatenate(places))]
+    page, _, at = records_of(pages, key_bytes + _TRX_ID_BYTES)
+    numbers = np.zeros(len(page), np.int64)
+    for i in range(_TRX_ID_BYTES):
+        numbers = numbers << 8 | pages[page, at + key_bytes + i]
+    return numbers

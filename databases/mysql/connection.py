@@ -3,7 +3,7 @@
 import socket
 import ssl
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ import pymysql
 from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.contract.roles import Aborted, Address, DeadlockVictim
+from keybench.databases.core.dbapi import DbApiConnection
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_server import UrlForm, unreachable, with_next_step
 from keybench.databases.mysql.ddl import SCHEMA
@@ -106,45 +107,34 @@ def with_array_support(handshake: bytes) -> bytes:
     return struct.pack("<I", flags & ~1) + handshake[4:28] + struct.pack("<I", arrays) + handshake[32:]
 
 
-class Queries:
+class Queries(DbApiConnection):
     """One connection in autocommit for queries, with the server's errors as ServerError."""
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing where a URL's server cannot be reached or is the other flavour, else ServerError."""
+        super().__init__(connect(address), pymysql.Error, OSError)
         self.address = address
         self.flavour = flavour_named(address.engine)
-        self.connection = connect(address)
 
     @property
     def private(self) -> bool:
         """Whether keybench started the server, so that nobody else works on it."""
         return self.address.server != "url"
 
-    def rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query; ServerError with the server's message where it refuses."""
-        return self.run(statement, values)[0]
+    def execute(self, cursor: Any, statement: str, values: tuple[object, ...]) -> None:
+        """Without values, the driver leaves `%` in a statement alone."""
+        cursor.execute(statement, values or None)
 
-    def run(self, statement: str, values: Sequence[object] = ()) -> tuple[list[tuple[Any, ...]], int]:
-        """(The rows of a query, none for any other statement; the number of rows read or changed)."""
-        with server_errors(self.flavour.title), self.connection.cursor() as cursor:
-            count = cursor.execute(statement, tuple(values) or None)
-            return list(cursor.fetchall()), int(count)
-
-    def value(self, statement: str, *values: object) -> Any:
-        """The one value of a query."""
-        return self.rows(statement, values)[0][0]
+    def failure(self, error: Any) -> ServerError:
+        """A driver's error as keybench's."""
+        return server_error(self.flavour.title, error)
 
     def status(self, name: str) -> int:
         """A counter of SHOW GLOBAL STATUS; ServerError where the server has none of that name."""
-        counters = self.rows("SHOW GLOBAL STATUS LIKE %s", [name])
+        counters = self.rows("SHOW GLOBAL STATUS LIKE %s", name)
         if not counters:
             raise ServerError(f"{self.flavour.title}: this server counts no {name}.")
         return int(counters[0][1])
-
-    def close(self) -> None:
-        """Closes the connection; harmless where the server has ended it."""
-        if self.connection.open:
-            self.connection.close()
 
 
 def place(address: Address) -> str:
@@ -163,22 +153,20 @@ _ABORTS: Final = {1213: DeadlockVictim} | dict.fromkeys((1205, 1020), Aborted)
 row has changed since the transaction's snapshot (reference of server error codes)."""
 
 
-def refusal(error: Exception) -> type[ServerError]:
-    """The kind of error that a driver's error is."""
+def server_error(title: str, error: Exception) -> ServerError:
+    """A driver's error with the server's message; `Aborted` if the transaction may be tried again."""
     number = error.args[0] if isinstance(error, pymysql.Error) and error.args else None
-    return _ABORTS.get(number, ServerError) if isinstance(number, int) else ServerError
+    kind = _ABORTS.get(number, ServerError) if isinstance(number, int) else ServerError
+    return kind(f"{title}: {with_next_step(error_text(error))}")
 
 
 @contextmanager
 def server_errors(title: str) -> Iterator[None]:
-    """Turns the driver's errors into ServerError with the server's message; `Aborted` if it may be tried again."""
+    """Turns the driver's errors into those of `server_error`."""
     try:
         yield
     except (pymysql.Error, OSError) as error:
-        kind, reason = refusal(error), error_text(error)
-    else:
-        return
-    raise kind(f"{title}: {with_next_step(reason)}")
+        raise server_error(title, error) from None
 
 
 def connect(address: Address) -> Connection:
@@ -222,8 +210,8 @@ _PORT = "3306"
 _OPTIONS = frozenset({"unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verify_cert", "ssl_verify_identity"})
 
 
-def address_of(flavour: Flavour, url: str) -> Address:
-    """The address of a mysql:// or mariadb:// URL, its password replaced by a reference.
+def address_of(flavour: Flavour, url: str, _chosen: Mapping[str, str]) -> Address:
+    """The address of a mysql:// or mariadb:// URL, its password replaced by a reference; nobody chooses settings of it.
 
     UsageError, without the URL, where it cannot be understood or names a database or an unknown option.
     """

@@ -13,6 +13,7 @@ from keybench.databases.core.ddl import (
     FILL_OLD_ROWS,
     NO_FUNCTION,
     SERVER_MAKES,
+    identifier,
     server_made,
     sql_type,
     uuid_version,
@@ -36,6 +37,8 @@ SCHEMA = "keybench"
 COMMENT = "a trial of keybench, which removes it"
 """The comment of a trial's table, by which `keybench clean` recognises it."""
 
+BACKQUOTES = "``"
+"""What stands around names."""
 CLUSTERED_INDEX = "PRIMARY"
 """The server's name for the index that is the table itself."""
 
@@ -124,10 +127,6 @@ def _digits(version: int, *, leads: bool, trails: bool = False) -> str:
     return f"CONCAT({first}, {of_version}, HEX(RANDOM_BYTES(1)), {_VARIANT}, {rest})"
 
 
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`" if not re.fullmatch(r"[a-z_][a-z0-9_]*", name) else name
-
-
 @dataclass(frozen=True)
 class Advised:
     """The statements of one flavour."""
@@ -155,7 +154,7 @@ class Advised:
 
     def _altering(self, table: KeyedTable, change: str, note: str, locks: str) -> Statement:
         page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
-        sql = f"ALTER TABLE {_quoted(table.name)} {change}"
+        sql = f"ALTER TABLE {identifier(table.name, BACKQUOTES)} {change}"
         return Statement(sql, note, self._confirmed(self.version(table.version)), page, locks)
 
     def _default(self, table: KeyedTable) -> tuple[str, str]:
@@ -201,7 +200,7 @@ class Advised:
         declaration, note = self._default(table)
         key = " ".join(filter(None, ["id", sql_type(table.column), "NOT NULL", declaration, "PRIMARY KEY"]))
         sql = (
-            f"CREATE TABLE {_quoted(table.name)} (\n  {key},\n"
+            f"CREATE TABLE {identifier(table.name, BACKQUOTES)} (\n  {key},\n"
             "  created_at timestamp(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)\n) ENGINE = InnoDB"
         )
         clustered = "Rows lie in the order of the key, and every secondary index has the key once more."

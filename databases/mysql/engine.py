@@ -1,13 +1,13 @@
 """The engine of MySQL and MariaDB: its columns, servers and connections."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self, TypeVar
 
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.questions import QuestionLoad
-from keybench.databases.contract.roles import Address, OwnedSchema, Settings
+from keybench.databases.contract.roles import OwnedSchema, Settings
 from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import questions as ask
@@ -65,6 +65,7 @@ class MySqlEngine(ServerEngine):
             columns=flavour.columns,
             servers=("container", "local"),
             parts={
+                "address_of": "connection:address_of",
                 "admin": "admin:MySqlAdmin",
                 "session": "session:MySqlSession",
                 "owned_schema": "admin:Database",
@@ -89,9 +90,9 @@ class MySqlEngine(ServerEngine):
         """The server settings of a profile and cache size."""
         return settings.for_profile(self.flavour, profile, cache)
 
-    def configured(self, settings: Settings, chosen: Mapping[str, str]) -> Settings:
-        """The settings with those that the user chose."""
-        return replace(settings, chosen=dict(chosen), values=configured(settings, chosen))
+    def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
+        """The server's own settings with those that the user chose."""
+        return configured(settings, chosen)
 
     def missing(self, server: str) -> str:
         """Why this kind of private server cannot be started here; empty where it can."""
@@ -100,13 +101,7 @@ class MySqlEngine(ServerEngine):
     def part(self, part: Part) -> Any:
         """The class, or function, that makes the part; it knows the flavour."""
         factory = super().part(part)
-        return partial(factory, self.flavour) if part in ("container", "local") else factory
-
-    def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:  # noqa: ARG002 (none is a user's to choose)
-        """The address of a mysql:// or mariadb:// URL."""
-        from keybench.databases.mysql.connection import address_of
-
-        return address_of(self.flavour, url)
+        return partial(factory, self.flavour) if part in ("address_of", "container", "local") else factory
 
     def inspector(self, target: str) -> Inspector:
         """A read-only connection to the server of a URL."""
@@ -120,7 +115,7 @@ class MySqlEngine(ServerEngine):
         from keybench.databases.mysql.admin import Database
         from keybench.databases.mysql.connection import address_of
 
-        return self._either_flavour(lambda flavour: Database(address_of(flavour, url)))
+        return self._either_flavour(lambda flavour: Database(address_of(flavour, url, {})))
 
     def _either_flavour(self, connect: Callable[[Flavour], Connected]) -> Connected:
         """Connects to a server of this flavour, or of the other: both have mysql:// URLs."""

@@ -163,6 +163,7 @@ Pages = NDArray[np.uint8]
 Integers = NDArray[np.int64]
 
 _INFIMUM, _SUPREMUM = 99, 112
+"""Offsets of the two system records in a page of row format DYNAMIC."""
 _SEGMENTS = {1: 84, 2: 74}
 """Where the root names the segment of branch pages, and that of leaves."""
 _FREE, _FRAGMENTS = 62, 78
@@ -199,20 +200,30 @@ def _words(pages: Pages, page: Integers, at: Integers) -> Integers:
     return pages[page, at].astype(np.int64) << 8 | pages[page, at + 1]
 
 
-def _heaps(pages: Pages) -> tuple[Heaps, Integers, Integers]:
-    """(the heaps of these pages, the records of each, where each record begins in its page)."""
-    n, page = len(pages), np.arange(len(pages))
-    at, steps, records = np.full(n, _INFIMUM), 0, []
+def records_of(pages: Pages, most_bytes: int) -> tuple[Integers, Integers, Integers]:
+    """Of each record in the order of pages and keys: its page, its place in the order of keys there, where it begins.
+
+    Two bytes before a record are the offset of the next one, relative to it. UnreadablePagesError where a page has no
+    chain of records that leaves room for `most_bytes` in each.
+    """
+    page, at, steps = np.arange(len(pages)), np.full(len(pages), _INFIMUM), 0
+    records = []
     while len(page):
         at = (at + _words(pages, page, at - 2)) % (1 << 16)
         page, at = page[at != _SUPREMUM], at[at != _SUPREMUM]
-        if steps > pages.shape[1] or (at >= pages.shape[1]).any():
+        if steps > pages.shape[1] or (at + most_bytes > pages.shape[1]).any():
             raise UnreadablePagesError("the records of a page do not form a chain.")
         records.append((page, np.full(len(page), steps), at))
         steps += 1
     owner, step, where = (np.concatenate(part) for part in zip(*records, strict=True))
     order = np.lexsort((step, owner))
-    owner, step, where = owner[order], step[order], where[order]
+    return owner[order], step[order], where[order]
+
+
+def _heaps(pages: Pages) -> tuple[Heaps, Integers, Integers]:
+    """(the heaps of these pages, the records of each, where each record begins in its page)."""
+    n = len(pages)
+    owner, step, where = records_of(pages, 1)
     every = np.arange(n)
     newest, last = _words(pages, every, np.full(n, 48)), np.full(n, -1)
     is_last = where == newest[owner]

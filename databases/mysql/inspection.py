@@ -105,8 +105,42 @@ class MySqlInspector:
         )
 
     def tables(self) -> Sequence[TableHere]:
-        """All tables and views of the URL's database, or of all."""
-        listed, self._facts = tables(self._server, self._database)
+        """All tables and views of the URL's database, or of all, the largest first, with their partitions."""
+        condition = "table_schema = %s" if self._database else f"table_schema NOT IN {_SYSTEM}"
+        values = [self._database] if self._database else []
+        listed = []
+        parts: dict[tuple[str, str], list[tuple[str, float, int, int]]] = {}
+        for schema, name, part, rows, data, index in self._server.rows(
+            "SELECT table_schema, table_name, partition_name, table_rows, data_length, index_length "  # noqa: S608 (constants)
+            f"FROM information_schema.partitions WHERE {condition} AND partition_name IS NOT NULL "
+            "ORDER BY partition_ordinal_position",
+            *values,
+        ):
+            parts.setdefault((schema, name), []).append((str(part), float(rows or 0), int(data or 0), int(index or 0)))
+        for schema, name, kind, engine, rows, data, index in self._server.rows(
+            "SELECT table_schema, table_name, table_type, engine, table_rows, data_length, index_length "  # noqa: S608
+            f"FROM information_schema.tables WHERE {condition} ORDER BY data_length + index_length DESC, 1, 2",
+            *values,
+        ):
+            divided = parts.get((schema, name), [])
+            is_view, refused = "VIEW" in kind, ""
+            if is_view:
+                refused = "a view has no keys of its own: name its tables."
+            elif engine != "InnoDB":
+                refused = f"its storage engine is {engine}, and keybench knows InnoDB's tables alone."
+            table = TableHere(
+                str(schema), str(name), "view" if is_view else "partitioned table" if divided else "table",
+                rows=None if rows is None else float(rows), bytes=int(data or 0) + int(index or 0), refused=refused,
+            )  # fmt: skip
+            listed.append(table)
+            self._facts[table.full_name] = Facts(str(schema), str(name), "", int(data or 0))
+            for part, part_rows, part_data, part_index in divided:
+                partition_here = TableHere(
+                    str(schema), f"{name} PARTITION ({part})", "table", table.full_name, rows=part_rows,
+                    bytes=part_data + part_index, refused=refused,
+                )  # fmt: skip
+                listed.append(partition_here)
+                self._facts[partition_here.full_name] = Facts(str(schema), str(name), part, part_data)
         return listed
 
     def details(self, table: TableHere) -> TableHere:
@@ -121,7 +155,7 @@ class MySqlInspector:
             counted = self._server.rows(
                 "SELECT count_insert FROM performance_schema.table_io_waits_summary_by_table "
                 "WHERE object_schema = %s AND object_name = %s",
-                [at.schema, at.table],
+                *at.place,
             )
             inserted = int(counted[0][0]) if counted else None
         widths = " + ".join(column.bytes_sql for column in known.values())
@@ -134,8 +168,37 @@ class MySqlInspector:
         )  # fmt: skip
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
-        """By the information schema."""
-        return indexes(self._server, self._facts[table.full_name], self._columns[table.full_name])
+        """By the information schema; a foreign key always has an index in InnoDB."""
+        at, known = self._facts[table.full_name], self._columns[table.full_name]
+        foreign = grouped(
+            self._server.rows(
+                "SELECT constraint_name, column_name FROM information_schema.key_column_usage WHERE table_schema = %s "
+                "AND table_name = %s AND referenced_table_name IS NOT NULL ORDER BY constraint_name, ordinal_position",
+                *at.place,
+            ),
+            name=0,
+            column=1,
+        )
+        listed = grouped(
+            self._server.rows(
+                "SELECT index_name, non_unique, column_name, index_type FROM information_schema.statistics "
+                "WHERE table_schema = %s AND table_name = %s "
+                "ORDER BY index_name = 'PRIMARY' DESC, non_unique, index_name, seq_in_index",
+                *at.place,
+            ),
+            name=0,
+            column=2,
+        )
+        result = []
+        for name, ((_, repeats, _, method), columns) in listed.items():
+            is_table, column = name == "PRIMARY", known.get(columns[0])
+            foreign_keys = [of_foreign for _, of_foreign in foreign.values()]
+            roles = key_roles(columns, foreign_keys, primary=is_table, unique=not int(repeats))
+            if roles and method == "BTREE" and column:
+                order: Order = "mariadb" if column.kind == "uuid" else "rfc"
+                form = _FORMS.get(column.kind)
+                result.append(IndexHere(name, columns, roles, column.sql_type, form, order, is_table))
+        return result
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys of rows that are met by the primary key."""
@@ -160,7 +223,10 @@ class MySqlInspector:
             stated = self._server.rows(
                 "SELECT stat_name, stat_value FROM mysql.innodb_index_stats WHERE database_name = %s "
                 "AND table_name IN (%s, %s) AND index_name = %s AND stat_name IN ('size', 'n_leaf_pages')",
-                [at.schema, names[0], names[-1], index.name],
+                at.schema,
+                names[0],
+                names[-1],
+                index.name,
             )
             numbers = {str(name): int(value) for name, value in stated}
             leaves, size = numbers.get("n_leaf_pages"), numbers.get("size")
@@ -205,46 +271,6 @@ _DIGITS: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
 _SHORT: Final = 255
 
 
-def tables(server: Queries, database: str) -> tuple[list[TableHere], dict[str, Facts]]:
-    """All tables of one database, or of all, the largest first, with their partitions."""
-    condition = "table_schema = %s" if database else f"table_schema NOT IN {_SYSTEM}"
-    values = [database] if database else []
-    listed, facts = [], {}
-    parts: dict[tuple[str, str], list[tuple[str, float, int, int]]] = {}
-    for schema, name, part, rows, data, index in server.rows(
-        "SELECT table_schema, table_name, partition_name, table_rows, data_length, index_length "  # noqa: S608 (constants)
-        f"FROM information_schema.partitions WHERE {condition} AND partition_name IS NOT NULL "
-        "ORDER BY partition_ordinal_position",
-        values,
-    ):
-        parts.setdefault((schema, name), []).append((str(part), float(rows or 0), int(data or 0), int(index or 0)))
-    for schema, name, kind, engine, rows, data, index in server.rows(
-        "SELECT table_schema, table_name, table_type, engine, table_rows, data_length, index_length "  # noqa: S608
-        f"FROM information_schema.tables WHERE {condition} ORDER BY data_length + index_length DESC, 1, 2",
-        values,
-    ):
-        divided = parts.get((schema, name), [])
-        is_view, refused = "VIEW" in kind, ""
-        if is_view:
-            refused = "a view has no keys of its own: name its tables."
-        elif engine != "InnoDB":
-            refused = f"its storage engine is {engine}, and keybench knows InnoDB's tables alone."
-        table = TableHere(
-            str(schema), str(name), "view" if is_view else "partitioned table" if divided else "table",
-            rows=None if rows is None else float(rows), bytes=int(data or 0) + int(index or 0), refused=refused,
-        )  # fmt: skip
-        listed.append(table)
-        facts[table.full_name] = Facts(str(schema), str(name), "", int(data or 0))
-        for part, part_rows, part_data, part_index in divided:
-            partition_here = TableHere(
-                str(schema), f"{name} PARTITION ({part})", "table", table.full_name, rows=part_rows,
-                bytes=part_data + part_index, refused=refused,
-            )  # fmt: skip
-            listed.append(partition_here)
-            facts[partition_here.full_name] = Facts(str(schema), str(name), part, part_data)
-    return listed, facts
-
-
 def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
     """The columns of a table by name, in its order."""
     by_name = {}
@@ -252,7 +278,7 @@ def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
         "SELECT c.column_name, c.data_type, c.column_type, c.is_nullable, c.extra, c.character_octet_length, "
         "c.character_set_name, c.numeric_precision, c.numeric_scale, c.datetime_precision "
         "FROM information_schema.columns c WHERE c.table_schema = %s AND c.table_name = %s ORDER BY c.ordinal_position",
-        [at.schema, at.table],
+        *at.place,
     ):
         if "VIRTUAL GENERATED" in str(extra).upper():
             continue
@@ -276,36 +302,3 @@ def _width(
     if kind == "binary" or (kind == "char" and charset in {"ascii", "latin1"}):
         return int(most or 0)
     return None
-
-
-def indexes(server: Queries, at: Facts, known: dict[str, ColumnFacts]) -> list[IndexHere]:
-    """Primary key, unique indexes and foreign keys; a foreign key has an index in InnoDB."""
-    foreign = grouped(
-        server.rows(
-            "SELECT constraint_name, column_name FROM information_schema.key_column_usage WHERE table_schema = %s "
-            "AND table_name = %s AND referenced_table_name IS NOT NULL ORDER BY constraint_name, ordinal_position",
-            [at.schema, at.table],
-        ),
-        name=0,
-        column=1,
-    )
-    listed = grouped(
-        server.rows(
-            "SELECT index_name, non_unique, column_name, index_type FROM information_schema.statistics "
-            "WHERE table_schema = %s AND table_name = %s "
-            "ORDER BY index_name = 'PRIMARY' DESC, non_unique, index_name, seq_in_index",
-            [at.schema, at.table],
-        ),
-        name=0,
-        column=2,
-    )
-    result = []
-    for name, ((_, repeats, _, method), columns) in listed.items():
-        is_table, column = name == "PRIMARY", known.get(columns[0])
-        foreign_keys = [of_foreign for _, of_foreign in foreign.values()]
-        roles = key_roles(columns, foreign_keys, primary=is_table, unique=not int(repeats))
-        if roles and method == "BTREE" and column:
-            order: Order = "mariadb" if column.kind == "uuid" else "rfc"
-            form = _FORMS.get(column.kind)
-            result.append(IndexHere(name, columns, roles, column.sql_type, form, order, is_table))
-    return result

@@ -13,8 +13,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.databases.contract.roles import Probe
-from keybench.databases.core.probes import NO_HEAP, NO_ORDER, CounterProbe, ServerProbe, WaitSamples, measured
+from keybench.databases.core.probes import (
+    NO_HEAP,
+    NO_ORDER,
+    PAGE_STRUCTURE,
+    SIZES,
+    CounterProbe,
+    ServerProbe,
+    WaitSamples,
+    measured,
+)
 from keybench.databases.hosting import docker_daemon
 from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import ddl, settings
@@ -39,12 +47,6 @@ _NO_COUNT: Final = (
     "GRANT SELECT ON mysql.innodb_index_stats"
 )
 _LOG_POSITIONS: Final = "Log sequence number", "Log flushed up to"
-
-
-def probes(server: Queries) -> tuple[Probe, ...]:
-    """All probes. The counters come first, because the queries of the others add to them."""
-    kinds = StatusProbe, SplitsProbe, PagesProbe, SizesProbe, OrderProbe
-    return tuple(probe(server) for probe in kinds)
 
 
 class StatusProbe(CounterProbe[Queries]):
@@ -128,14 +130,7 @@ class SplitsProbe(CounterProbe[Queries]):
 class PagesProbe(ServerProbe[Queries]):
     """Page structure of the key's index after the inserts: from the table's file, or leaves alone from statistics."""
 
-    supplies: Sequence[Metric] = (
-        Metric.LEAF_PAGES,
-        Metric.BRANCH_PAGES,
-        Metric.LEAF_DENSITY,
-        Metric.LEAF_FRAGMENTATION,
-        Metric.LEAF_NONADJACENT,
-        Metric.BRANCH_SPLITS,
-    )
+    supplies: Sequence[Metric] = (*PAGE_STRUCTURE, Metric.BRANCH_SPLITS)
 
     def after(self, table: Table) -> Iterable[Reading]:
         """All of them, or why the pages cannot be read.
@@ -171,7 +166,7 @@ class PagesProbe(ServerProbe[Queries]):
 class SizesProbe(ServerProbe[Queries]):
     """Bytes of the key's index, and of the table with all of its indexes."""
 
-    supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
+    supplies: Sequence[Metric] = SIZES
 
     def after(self, table: Table) -> Iterable[Reading]:
         """Both sizes."""
@@ -313,7 +308,7 @@ def table_id(server: Queries, table: Table) -> int:
 
 def _ids(server: Queries, table: Table, name: str) -> tuple[int, int]:
     """InnoDB's ids of an index and of its table."""
-    for index, index_name, number in server.rows(server.flavour.indexes, [innodb_name(table)]):
+    for index, index_name, number in server.rows(server.flavour.indexes, innodb_name(table)):
         if index_name == name:
             return int(index), int(number)
     raise _no_table(server, table)
@@ -328,7 +323,8 @@ def _sizes(server: Queries, table: Table) -> tuple[int, int]:
     server.rows(f"ANALYZE TABLE {ddl.name(table)}")
     lengths = server.rows(
         "SELECT data_length, index_length FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
-        [ddl.SCHEMA, table.name],
+        ddl.SCHEMA,
+        table.name,
     )
     if not lengths:
         raise _no_table(server, table)
@@ -351,7 +347,9 @@ def leaf_pages(server: Queries, table: Table) -> int | None:
     counted = server.rows(
         "SELECT stat_value FROM mysql.innodb_index_stats WHERE database_name = %s AND table_name = %s "
         "AND index_name = %s AND stat_name = 'n_leaf_pages'",
-        [ddl.SCHEMA, table.name, ddl.index_name(table)],
+        ddl.SCHEMA,
+        table.name,
+        ddl.index_name(table),
     )
     return int(counted[0][0]) if counted else None
 

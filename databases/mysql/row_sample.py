@@ -66,6 +66,11 @@ class Facts:
     data_bytes: int
 
     @property
+    def place(self) -> tuple[str, str]:
+        """Schema and table, as the information schema has them."""
+        return self.schema, self.table
+
+    @property
     def from_sql(self) -> str:
         """For the FROM of a query."""
         name = f"{quoted(self.schema)}.{quoted(self.table)}"
@@ -138,7 +143,7 @@ class RowSampler:
         rows: dict[int, Row] = {}
         for start in np.linspace(int(low), max(int(low), int(high) - _NEIGHBOURS), DIVES // _NEIGHBOURS * 4):
             for row in self.server.rows(
-                f"{query} WHERE {first} >= %s ORDER BY {first} LIMIT {_NEIGHBOURS}", [int(start)]
+                f"{query} WHERE {first} >= %s ORDER BY {first} LIMIT {_NEIGHBOURS}", int(start)
             ):
                 rows[int(row[0])] = row
         return list(rows.values())
@@ -160,7 +165,8 @@ class RowSampler:
         def estimate(begin: int, end: int) -> float:
             plan = self.server.rows(
                 f"{explain} SELECT 1 FROM {at.from_sql} {force} WHERE {first} >= %s AND {first} < %s",  # noqa: S608
-                [numbers.value(begin), numbers.value(end)],
+                numbers.value(begin),
+                numbers.value(end),
             )
             return float(plan[0][place] or 0) if plan else 0.0
 
@@ -176,7 +182,7 @@ class RowSampler:
             for start in starts:
                 beyond = int(rng.integers(_NEIGHBOURS))
                 for row in self.server.rows(
-                    f"{query} WHERE {first} >= %s ORDER BY {first} LIMIT 1 OFFSET {beyond}", [numbers.value(start)]
+                    f"{query} WHERE {first} >= %s ORDER BY {first} LIMIT 1 OFFSET {beyond}", numbers.value(start)
                 ):
                     by_key[str(row[0])] = row
             rows += by_key.values()

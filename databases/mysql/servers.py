@@ -7,11 +7,9 @@ import os
 import pwd
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import keybench
@@ -48,14 +46,6 @@ _WITHOUT_KEYS = (
 """Nobody reaches the server by TCP, and keys for that take seconds to make. Some versions lack some of them."""
 
 
-@cache
-def _version(program: Path) -> str:
-    try:
-        return subprocess.run([program, "--version"], capture_output=True, text=True, timeout=2, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return ""
-
-
 def _paths(names: Iterable[str], folders: Sequence[str | None]) -> Iterator[Path]:
     """Where programs of these names are; the folder None stands for those of PATH."""
     paths = (shutil.which(name, path=folder) for name in names for folder in folders)
@@ -66,7 +56,9 @@ def program(flavour: Flavour) -> Path | None:
     """The server program of that flavour, by the version that it reports: a `mysqld` may be MariaDB's."""
     chosen = private_server.chosen(flavour.name)
     paths = _paths(flavour.programs, (str(chosen),) if chosen else (None, *_FOLDERS))
-    return next((path for path in paths if (text := _version(path)) and flavour_of(text) is flavour), None)
+    return next(
+        (path for path in paths if (text := private_server.version_text(path)) and flavour_of(text) is flavour), None
+    )
 
 
 def installer() -> Path | None:

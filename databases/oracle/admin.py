@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
 from keybench.databases.core.ddl import index_name
+from keybench.databases.core.owned_tables import OwnedTables
 from keybench.databases.core.probes import HeapOrderProbe
 from keybench.databases.oracle import connection, ddl, probes
+from keybench.databases.oracle.connection import OracleConnection
 from keybench.databases.oracle.ddl import STATISTICS
 from keybench.databases.oracle.settings import BLOCK_SIZE, options
 from keybench.errors import ServerError
@@ -147,24 +149,23 @@ _TABLES = (
 _BUSY = "ORA-00054"
 
 
-class TrialTables:
+class TrialTables(OwnedTables[OracleConnection]):
     """Keybench's tables in the schema of the URL's user (`contract.OwnedSchema`)."""
 
     advice = f"Let its administrator run: {'; '.join(GRANTS)};"
+    prefix = ""
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing where the server cannot be reached."""
-        self.address = address
-        self.place = f"Oracle at {connection.place(address)}"
-        self._connection = connection.connect(address)
+        super().__init__(address, f"Oracle at {connection.place(address)}", connection.connect(address))
         self._locked = False
 
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it; this connection holds it as long as it commits nothing."""
         if not self._locked:
-            self._connection.run(f"CREATE TABLE IF NOT EXISTS {_LOCK} (held NUMBER)")
+            self._server.run(f"CREATE TABLE IF NOT EXISTS {_LOCK} (held NUMBER)")
             try:
-                self._connection.run(f"LOCK TABLE {_LOCK} IN EXCLUSIVE MODE NOWAIT")
+                self._server.run(f"LOCK TABLE {_LOCK} IN EXCLUSIVE MODE NOWAIT")
             except ServerError as error:
                 if _BUSY not in str(error):
                     raise
@@ -179,31 +180,20 @@ class TrialTables:
         """Whether a run uses it at this moment; if none does, none begins to before `remove`."""
         return not self.acquire()
 
-    def contents(self) -> Sequence[str]:
-        """The trials' tables, one line for each."""
-        return [f"table {name}" for name in self._tables()]
-
     def remove(self) -> Sequence[str]:
         """Drops the trials' tables, and releases the lock with its table. Nothing while another run uses them."""
         if not self.acquire():
             return []
-        names = self._tables()
+        names = self.tables()
         for name in names:
-            self._connection.run(f'DROP TABLE "{name}" PURGE')
+            self._server.run(f'DROP TABLE "{name}" PURGE')
         for name in (STATISTICS, _BOARD, _LOCK):
-            self._connection.run(f"DROP TABLE IF EXISTS {name} PURGE")
+            self._server.run(f"DROP TABLE IF EXISTS {name} PURGE")
         return [f"table {name}" for name in names]
 
-    def lost(self) -> bool:
-        """Whether the server has ended the connection."""
-        return self._connection.lost("SELECT 1 FROM dual")
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._connection.close()
-
-    def _tables(self) -> list[str]:
-        return [str(name) for (name,) in self._connection.rows(_TABLES)]
+    def tables(self) -> Mapping[str, str]:
+        """The trials' tables, of unknown size."""
+        return {str(name): "" for (name,) in self._server.rows(_TABLES)}
 
 
 _CREATE_BOARD = (
@@ -218,14 +208,11 @@ def coordination_table(address: Address) -> CoordinationTable:
     Its commits do not wait for the disk. The redo of the writers' sessions, which is measured, does not contain its
     changes: they have a session of their own.
     """
-    server = connection.connect(address)
-
-    def run(statement: str, values: Values) -> Rows:
-        if statement.startswith("SELECT"):
-            return server.rows(statement, values)
-        changed = server.run(statement, values)
-        server.run("COMMIT WRITE BATCH NOWAIT")
-        return [(changed,)]
-
-    drop = f"DROP TABLE IF EXISTS {_BOARD} PURGE"
-    return CoordinationTable(Dialect(_BOARD, (_CREATE_BOARD,), (drop,), run, server.close))
+    dialect = Dialect(
+        _BOARD,
+        create=_CREATE_BOARD,
+        drop=f"DROP TABLE IF EXISTS {_BOARD} PURGE",
+        mark="",
+        commit="COMMIT WRITE BATCH NOWAIT",
+    )
+    return CoordinationTable(connection.connect(address), dialect)

@@ -22,6 +22,7 @@ class OracleConnection(DbApiConnection):
     """Only `commit` commits."""
 
     title = "Oracle"
+    ping = "SELECT 1 FROM dual"
     full = ("ora-01653", "ora-01654", "ora-01688", "ora-01536", "ora-12954", "ora-30036")
     """No extent for a table or an index, quota, the 12 GB of Oracle Free, undo."""
     when_full = "Make room on the server's disk, or let the tablespace grow, or use fewer --rows."

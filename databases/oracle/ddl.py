@@ -128,30 +128,15 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
 
 _IDENTITY = "GENERATED ALWAYS AS IDENTITY"
 
+_CACHES = (
+    ("", "an identity column, sequence cache of 20", "CACHE 20"),
+    ("-cache-1000", "the same, cache of 1,000", "CACHE 1000"),
+    ("-no-cache", "the same, without a cache", "NOCACHE"),
+)
 SERVER_KEYS = (
-    ServerKeys(
-        "server-identity",
-        "an identity column, sequence cache of 20",
-        "number",
-        "rfc",
-        f"{_IDENTITY} (CACHE 20)",
-        replica=CONTROL,
-    ),
-    ServerKeys(
-        "server-identity-cache-1000",
-        "the same, cache of 1,000",
-        "number",
-        "rfc",
-        f"{_IDENTITY} (CACHE 1000)",
-        replica=CONTROL,
-    ),
-    ServerKeys(
-        "server-identity-no-cache",
-        "the same, without a cache",
-        "number",
-        "rfc",
-        f"{_IDENTITY} (NOCACHE)",
-        replica=CONTROL,
+    *(
+        ServerKeys(f"server-identity{name}", meaning, "number", "rfc", f"{_IDENTITY} ({cache})", replica=CONTROL)
+        for name, meaning, cache in _CACHES
     ),
     ServerKeys(
         "server-sys-guid",

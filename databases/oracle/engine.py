@@ -4,11 +4,10 @@ Written from documentation and source: no Oracle has run these modules yet. Each
 questions and reports the answers (`QUESTIONS`).
 """
 
-from collections.abc import Mapping
 from importlib.util import find_spec
 
 from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict
-from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.contract.roles import Settings
 from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
 from keybench.databases.core.questions import BESIDE_ROWS, EVERY_LAYOUT, ONE_WRITER, REBUILT, WITH_A_PAST
@@ -86,12 +85,6 @@ class Oracle(ServerEngine):
             return f"Oracle has no server kind {server}: {_alternatives()}"
         return without_containers("Oracle", _alternatives()) or ("" if find_spec("oracledb") else connection.missing())
 
-    def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:
-        """The address of an oracle:// URL."""
-        from keybench.databases.oracle.settings import address_of
-
-        return address_of(url, chosen)
-
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes a row: the key's index filled in order, and all of it with redo and undo."""
         return ddl.bytes_per_row(column, payload, key)
@@ -113,6 +106,7 @@ ENGINE = Oracle(
     page_bytes=8192,
     default_fill=90,
     parts={
+        "address_of": "settings:address_of",
         "admin": "admin:OracleAdmin",
         "session": "session:OracleSession",
         "owned_schema": "admin:TrialTables",

@@ -96,11 +96,6 @@ def keep(connection: OracleConnection, begin: Mapping[str, int]) -> None:
     connection.commit()
 
 
-def of_all_sessions(connection: OracleConnection) -> Mapping[str, int]:
-    """The stored differences of all sessions, added up; empty where none stored any."""
-    return {str(name): int(value) for name, value in connection.rows(KEPT)}
-
-
 class SessionsProbe(ServerProbe[OracleConnection]):
     """Splits and redo of the sessions that wrote, for all their indexes together."""
 
@@ -116,7 +111,7 @@ class SessionsProbe(ServerProbe[OracleConnection]):
     def after(self, table: Table) -> Iterable[Reading]:
         """The writers' statistics; splits only where the key's index is the only one. Leaf splits include appends."""
         try:
-            total = of_all_sessions(self._server)
+            total = {str(name): int(value) for name, value in self._server.rows(KEPT)}
         except ServerError as error:
             return Reading.absent(self.supplies, f"the writers' statistics cannot be read ({error}).")
         if not set(NAMES) <= set(total):

@@ -23,22 +23,14 @@ class OracleSession(ArraySession):
         self._connection = connection.connect(address)
         super().__init__(table, self._connection, [ddl.insert(each) for each in table.family])
         self._cursor: Any = self._connection.raw.cursor()
-        self._key_type = self._type()
+        column, module = table.column, self._connection.module
+        binary = column.width if column.form == "text" else module.DB_TYPE_RAW  # of a text, the driver takes its size
+        self._key_type: object = module.DB_TYPE_NUMBER if column.form == "int" else binary
+        text = [table.payload if table.payload <= 4000 else module.DB_TYPE_CLOB] * bool(table.payload)
+        created = [module.DB_TYPE_NUMBER] * table.by_date
+        self._types: list[object] = text if table.server_keys else [*created, self._key_type, *text]
+        """Of an INSERT's parameters. Without them the driver inspects each value and resizes buffers."""
         self._before: Mapping[str, int] | None = None
-
-    def _type(self) -> object:
-        """The type of a key's parameter, or its size where it is text."""
-        column, module = self._table.column, self._connection.module
-        if column.form == "int":
-            return module.DB_TYPE_NUMBER
-        return column.width if column.form == "text" else module.DB_TYPE_RAW
-
-    def _types(self) -> list[object]:
-        """Types or sizes of an INSERT's parameters. Without them the driver inspects each value and resizes buffers."""
-        module, payload = self._connection.module, self._table.payload
-        text = [] if not payload else [payload if payload <= 4000 else module.DB_TYPE_CLOB]
-        created = [module.DB_TYPE_NUMBER] if self._table.by_date else []
-        return text if self._table.server_keys else [*created, self._key_type, *text]
 
     def ready(self) -> None:
         """Notes the session's statistics before its first row; none where it may not read them, as the probe says."""
@@ -50,7 +42,7 @@ class OracleSession(ArraySession):
 
     def insert(self, statement: str, rows: list[Row]) -> int:
         """Executes the statement once a row, in order, in one call; the rows that the server says it stored."""
-        return self._connection.many(self._cursor, statement, rows, self._types())
+        return self._connection.many(self._cursor, statement, rows, self._types)
 
     def analyse(self) -> None:
         """Gathers statistics."""

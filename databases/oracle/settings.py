@@ -58,7 +58,7 @@ _FORM = UrlForm("Oracle", "oracle://user@host:1521/service", NAMES)
 _PORT = "1521"
 
 
-def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:
+def address_of(url: str, preferred: Mapping[str, str]) -> Address:
     """The address of an oracle:// URL, its password replaced by a reference. `preferred`: options before its own.
 
     UsageError, without the URL, where it cannot be understood, has an unknown option or names no user or service.
@@ -67,5 +67,5 @@ def address_of(url: str, preferred: Mapping[str, str] | None = None) -> Address:
     if not parts.path or not parts.user:
         raise _FORM.misunderstood()
     where = {"host": parts.host, "port": parts.port or _PORT, "service": parts.path, "user": parts.user}
-    chosen = options({**parts.options, **(preferred or {})})
+    chosen = options({**parts.options, **preferred})
     return Address("oracle", "url", {**chosen, **where}, secret=from_url(parts.password))

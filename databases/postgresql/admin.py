@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from psycopg import pq, sql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, Rows, Values, positional
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
+from keybench.databases.core.owned_tables import OwnedTables
 from keybench.databases.core.probes import HeapOrderProbe
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection, ddl, pages, settings
@@ -53,7 +54,7 @@ class PostgresAdmin(AdminConnection, Admin):
             "   - count(*) FILTER (WHERE usename = current_user)"
             " FROM pg_stat_activity, (SELECT usesuper FROM pg_user WHERE usename = current_user) AS me"
             " GROUP BY usesuper",
-            [list(reserved)],
+            list(reserved),
         )[0]
         return max(0, min(int(limit) for limit in (server, database, user) if limit is not None))
 
@@ -70,7 +71,7 @@ class PostgresAdmin(AdminConnection, Admin):
         """The settings of `settings.RECORDED`, and the collation of the database."""
         listed = self.rows(
             "SELECT lower(name), current_setting(name) FROM pg_settings WHERE lower(name) = ANY(%s) ORDER BY 1",
-            [list(settings.RECORDED)],
+            list(settings.RECORDED),
         )
         return {**dict(listed), "database_collation": str(self.value(_COLLATION))}
 
@@ -106,18 +107,19 @@ class PostgresAdmin(AdminConnection, Admin):
 
         If each key were a row of its own, the client would make one call per row.
         """
-        for data in self._joined(table, self._sent_key(table)):
+        for data in self._joined(table, self._sent_key(table), key_bytes(table.column)):
             yield key_array(table, data)
 
     def stored_transactions(self, table: Table) -> tuple[EncodedKeys, NDArray[np.int64]]:
         """(all keys in heap order, the transaction that inserted each). The table holds at least one row."""
-        both = np.concatenate(list(self._joined(table, f"int8send(xmin::text::bigint) || {self._sent_key(table)}")))
+        transaction_and_key = f"int8send(xmin::text::bigint) || {self._sent_key(table)}"
+        both = np.concatenate(list(self._joined(table, transaction_and_key, 8 + key_bytes(table.column))))
         return key_array(table, both[:, 8:]), np.ascontiguousarray(both[:, :8]).view(">i8").ravel().astype(np.int64)
 
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's index; None if this user may not read its pages."""
         try:
-            return pages.read_order(self, table)
+            return pages.read(self, table, pages.in_order)
         except UnreadableError:
             return None
 
@@ -135,7 +137,7 @@ class PostgresAdmin(AdminConnection, Admin):
     def _sent_key(self, table: Table) -> str:
         return f"{ddl.sender(table.column)}(key)"
 
-    def _joined(self, table: Table, expression: str) -> Iterator[NDArray[np.uint8]]:
+    def _joined(self, table: Table, expression: str, width: int) -> Iterator[NDArray[np.uint8]]:
         """The bytes of an expression for every row in heap order, a range of heap pages at a time: uint8 (rows, width).
 
         A plain scan may give rows in another order (parallel and synchronised scans).
@@ -143,20 +145,18 @@ class PostgresAdmin(AdminConnection, Admin):
         name = ddl.name(table)
         pages = self.value("SELECT pg_relation_size(%s::regclass)", name) // self.page_bytes
         for first in range(0, pages, _SLICE_PAGES):
-            ((count, joined),) = self.rows(
-                f"SELECT count(*), string_agg({expression}, ''::bytea ORDER BY ctid) FROM {name} "  # noqa: S608  # our own names
-                f"WHERE ctid >= '({first},0)' AND ctid < '({first + _SLICE_PAGES},0)'",
-                binary=True,
+            joined = self.binary(
+                f"SELECT string_agg({expression}, ''::bytea ORDER BY ctid) FROM {name} "  # noqa: S608  # our own names
+                f"WHERE ctid >= '({first},0)' AND ctid < '({first + _SLICE_PAGES},0)'"
             )
-            if count:
-                yield np.frombuffer(joined, np.uint8).reshape(count, -1)
+            if joined:
+                yield np.frombuffer(joined, np.uint8).reshape(-1, width)
 
     def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by the server."""
         key = self._sent_key(table)
         statement = f"SELECT string_agg({key}, ''::bytea ORDER BY key) FROM {ddl.name(table)}"  # noqa: S608  # our own
-        ((joined,),) = self.rows(statement, binary=True)
-        return key_array(table, np.frombuffer(joined or b"", np.uint8).reshape(-1, key_bytes(table.column)))
+        return key_array(table, np.frombuffer(self.binary(statement), np.uint8).reshape(-1, key_bytes(table.column)))
 
     def arrived_keys(self, table: Table) -> EncodedKeys:
         """All keys in heap order."""
@@ -196,56 +196,53 @@ WHERE nspname = %s AND obj_description(oid, 'pg_namespace') = %s AND pg_has_role
 """
 
 
-class Schema:
+class Schema(OwnedTables[AdminConnection]):
     """The schema `keybench` in the database of a URL (`contract.OwnedSchema`)."""
 
     advice = f"Let its administrator run: CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
+    around = f"schema {SCHEMA}"
 
     def __init__(self, address: Address) -> None:
         """Raises EnvironmentMissing if the server cannot be reached, or is no PostgreSQL."""
-        self.address = address
-        self.place = f"PostgreSQL at {connection.place(address)}"
-        self._connection = connection.connect(address)
+        super().__init__(address, f"PostgreSQL at {connection.place(address)}", AdminConnection(address))
         try:
-            with connection.server_errors():
-                ((version,),) = self._connection.execute("SELECT version()").fetchall()
-            require_postgresql(version)
+            require_postgresql(str(self._server.value("SELECT version()")))
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it."""
-        with connection.server_errors():
-            if self._connection.info.server_version >= ddl.IDLE_SESSION_TIMEOUT:
-                self._connection.execute("SET idle_session_timeout = 0")  # the connection is idle while the run works
+        if self._server.version >= ddl.IDLE_SESSION_TIMEOUT:
+            self._server.rows("SET idle_session_timeout = 0")  # the connection is idle while the run works
+        with self._server.errors():
             try:
-                with self._connection.transaction():
-                    self._connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-                    self._connection.execute("SELECT pg_advisory_lock(%s)", [LOCK])  # the session holds it
+                with self._server.raw.transaction():
+                    self._server.raw.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+                    self._server.raw.execute("SELECT pg_advisory_lock(%s)", [LOCK])  # the session holds it
             except psycopg.errors.LockNotAvailable:
                 return False
         return True
 
     def create(self) -> None:
         """Creates the schema if it does not exist, with a comment that says that keybench made it."""
-        with connection.server_errors(), self._connection.transaction():
-            if self._connection.execute("SELECT to_regnamespace(%s) IS NULL", [SCHEMA]).fetchone() == (True,):
-                self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
-                self._connection.execute(f"COMMENT ON SCHEMA {SCHEMA} IS '{COMMENT}'")
+        with self._server.errors(), self._server.raw.transaction():
+            if self._server.value("SELECT to_regnamespace(%s) IS NULL", SCHEMA):
+                self._server.rows(f"CREATE SCHEMA {SCHEMA}")
+                self._server.rows(f"COMMENT ON SCHEMA {SCHEMA} IS '{COMMENT}'")
 
     def in_use(self) -> bool:
         """Whether a run with another connection uses it at this moment."""
-        with connection.server_errors(), self._connection.transaction():
+        with self._server.errors(), self._server.raw.transaction():
             return self._locked_out()
 
-    def contents(self) -> Sequence[str]:
-        """What `remove` would remove, as text for people."""
-        with connection.server_errors():
-            lines = [f"table {SCHEMA}.{name}, {size}" for name, size in self._tables()]
-            if self._is_marked():
-                lines.append(f"schema {SCHEMA}, unless something else is in it")
-        return lines
+    def tables(self) -> Mapping[str, str]:
+        """The trials' tables, by their shape."""
+        return {str(name): str(size) for name, size in self._server.rows(_TABLES, SCHEMA, list(COLUMNS))}
+
+    def is_marked(self) -> bool:
+        """Whether keybench made the schema."""
+        return bool(self._server.value(_IS_MARKED, SCHEMA, COMMENT))
 
     def remove(self) -> Sequence[str]:
         """Drops the trials' tables. Also drops the schema if keybench made it and nothing else is in it.
@@ -254,47 +251,27 @@ class Schema:
         depends on a table.
         """
         try:
-            with connection.server_errors(), self._connection.transaction():
+            with self._server.errors(), self._server.raw.transaction():
                 return [] if self._locked_out() else self._drop_all()
         except ServerError as error:
             raise ServerError(
                 f"{error}\nNothing was changed on {self.place}: see to that object, then clean again."
             ) from None
 
-    def lost(self) -> bool:
-        """Whether the server has ended the connection."""
-        try:
-            self._connection.execute("SELECT 1")
-        except psycopg.Error:
-            return True
-        return False
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._connection.close()
-
     def _locked_out(self) -> bool:
         """Whether a run uses the server. If none does, no run can start before this transaction ends."""
-        return self._connection.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK]).fetchone() != (True,)
-
-    def _tables(self) -> list[tuple[str, str]]:
-        """Name and size of the trials' tables."""
-        return [(str(name), str(size)) for name, size in self._connection.execute(_TABLES, [SCHEMA, list(COLUMNS)])]
-
-    def _is_marked(self) -> bool:
-        """Whether keybench made the schema."""
-        return self._connection.execute(_IS_MARKED, [SCHEMA, COMMENT]).fetchone() == (True,)
+        return not self._server.value("SELECT pg_try_advisory_xact_lock(%s)", LOCK)
 
     def _drop_all(self) -> list[str]:
         removed = []
-        self._connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-        for name, _ in self._tables():
-            self._connection.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(SCHEMA, name)))
+        self._server.rows(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+        for name in self.tables():
+            self._server.raw.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(SCHEMA, name)))
             removed.append(f"table {SCHEMA}.{name}")
-        if self._is_marked():
+        if self.is_marked():
             try:
-                with self._connection.transaction():  # a savepoint: the schema stays where something else is in it
-                    self._connection.execute(f"DROP SCHEMA {SCHEMA}")
+                with self._server.raw.transaction():  # a savepoint: the schema stays where something else is in it
+                    self._server.raw.execute(f"DROP SCHEMA {SCHEMA}")
                 removed.append(f"schema {SCHEMA}")
             except psycopg.errors.DependentObjectsStillExist:
                 pass
@@ -314,14 +291,8 @@ def coordination_table(address: Address) -> CoordinationTable:
 
     Raises EnvironmentMissing if a URL's server cannot be reached, and ServerError for other servers.
     """
-    server = connection.connect(address)
-    with connection.server_errors():
-        server.execute("SET synchronous_commit = off; SET client_min_messages = warning")
-
-    def run(statement: str, values: Values) -> Rows:
-        text, parameters = positional(statement, values, "%s")
-        with connection.server_errors():
-            cursor = server.execute(sql.SQL(text), parameters or None)
-            return cursor.fetchall() if cursor.description else [(cursor.rowcount,)]
-
-    return CoordinationTable(Dialect(_BOARD, (_CREATE_BOARD,), (f"DROP TABLE IF EXISTS {_BOARD}",), run, server.close))
+    server = AdminConnection(address)
+    server.rows("SET synchronous_commit = off; SET client_min_messages = warning")
+    return CoordinationTable(
+        server, Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE IF EXISTS {_BOARD}", mark="%s")
+    )

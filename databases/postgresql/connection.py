@@ -1,6 +1,6 @@
 """The address of a server from its URL, connections to it, and the server's errors as keybench's own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.dbapi import DbApiConnection
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_server import unreachable, with_next_step
 from keybench.databases.postgresql import ddl
@@ -60,9 +61,13 @@ def server_errors() -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        parts = [error.diag.message_primary, error.diag.message_detail, error.diag.message_hint]
-        message = ". ".join(part for part in parts if part) or " ".join(str(error).split()) or type(error).__name__
-        raise ServerError(f"PostgreSQL: {with_next_step(message)}") from None
+        raise _server_error(error) from None
+
+
+def _server_error(error: psycopg.Error) -> ServerError:
+    parts = [error.diag.message_primary, error.diag.message_detail, error.diag.message_hint]
+    message = ". ".join(part for part in parts if part) or " ".join(str(error).split()) or type(error).__name__
+    return ServerError(f"PostgreSQL: {with_next_step(message)}")
 
 
 def connect(address: Address) -> psycopg.Connection:
@@ -109,13 +114,13 @@ def key_array(table: Table, data: NDArray[np.uint8]) -> EncodedKeys:
     return data
 
 
-class AdminConnection:
+class AdminConnection(DbApiConnection):
     """One administrative connection, in autocommit, which administration and probes share."""
 
     def __init__(self, address: Address) -> None:
+        super().__init__(connect(address), psycopg.Error)
         self.address = address
-        self._connection = connect(address)
-        self.version = self._connection.info.server_version
+        self.version: int = self.raw.info.server_version
         """The server's version as libpq numbers it: 180004."""
 
     @cached_property
@@ -134,15 +139,18 @@ class AdminConnection:
         data = self.address.parameters.get("data")
         return Path(data) if data else None
 
-    def rows(self, statement: str, values: Sequence[object] = (), *, binary: bool = False) -> list[tuple[Any, ...]]:
-        """The rows of a query. Raises ServerError with the server's message if the server refuses it."""
-        with server_errors():
-            cursor = self._connection.execute(statement, values or None, binary=binary)
-            return cursor.fetchall() if cursor.description else []
+    def execute(self, cursor: Any, statement: str, values: tuple[object, ...]) -> None:
+        """Without values, the driver leaves `%` in a statement alone."""
+        cursor.execute(statement, values or None)
 
-    def value(self, statement: str, *values: object) -> Any:
-        """The one value of a query."""
-        return self.rows(statement, values)[0][0]
+    def failure(self, error: Any) -> ServerError:
+        """A driver's error as keybench's."""
+        return _server_error(error)
+
+    def binary(self, statement: str, *values: object) -> bytes:
+        """The one value of a query, sent as bytes; empty if it is null."""
+        with server_errors():
+            return self.raw.execute(statement, values or None, binary=True).fetchone()[0] or b""
 
     def checkpoint(self) -> bool:
         """Makes a checkpoint, which writes everything to the files. Returns False if this user may not."""
@@ -157,7 +165,7 @@ class AdminConnection:
     def index_oid(self, table: Table) -> int:
         """Object id of the measured index. Raises ServerError if there is no such table."""
         statement = "SELECT indexrelid FROM pg_index WHERE indrelid = to_regclass(%s) AND indisprimary = %s"
-        if not (oids := self.rows(statement, [ddl.name(table), ddl.is_primary(table)])):
+        if not (oids := self.rows(statement, ddl.name(table), ddl.is_primary(table))):
             raise ServerError(f"PostgreSQL: there is no table {ddl.name(table)}.")
         return int(oids[0][0])
 
@@ -170,13 +178,9 @@ class AdminConnection:
         schemas = self.rows(
             "SELECT quote_ident(nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
             "WHERE extname = %s",
-            [name],
+            name,
         )
         return str(schemas[0][0]) if schemas else ""
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._connection.close()
 
 
 _KEYS: Final = frozenset({"scram_client_key", "scram_server_key"})
@@ -197,8 +201,8 @@ def require_postgresql(version: str) -> None:
             )
 
 
-def address_of(text: str) -> Address:
-    """The address of a postgresql:// URL, with a reference in place of its password.
+def address_of(text: str, _chosen: Mapping[str, str]) -> Address:
+    """The address of a postgresql:// URL, with a reference in place of its password. Users choose no settings of it.
 
     Raises UsageError, which does not show the URL, if it cannot be understood or holds another kind of secret.
     """

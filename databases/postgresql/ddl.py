@@ -13,6 +13,7 @@ from keybench.databases.core.ddl import (
     FILL_OLD_ROWS,
     NO_FUNCTION,
     SERVER_MAKES,
+    identifier,
     server_made,
     uuid_version,
     without_default,
@@ -167,10 +168,6 @@ def number(version: str) -> int:
     return int(match[1]) * 10_000 + int(match[2] or 0)
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if not re.fullmatch(r"[a-z_][a-z0-9_]*", name) else name
-
-
 def _function(name: str, note: str) -> Statement:
     script = scripts("keybench.databases.postgresql")[name]
     body = "\n".join(line for line in script.splitlines() if not line.startswith("--")).strip().removesuffix(";")
@@ -203,7 +200,7 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
     """The table with its key, and first the function that makes keys, if the server lacks one."""
     first, declaration, note = _maker(table)
     key = " ".join(filter(None, ["id", table.column.sql_type, declaration, "PRIMARY KEY"]))
-    sql = f"CREATE TABLE {_quoted(table.name)} (\n  {key},\n  created_at timestamptz NOT NULL DEFAULT now()\n)"
+    sql = f"CREATE TABLE {identifier(table.name)} (\n  {key},\n  created_at timestamptz NOT NULL DEFAULT now()\n)"
     if layout(table.layout).kind == "uuid" and table.column.form == "text":
         note += " As text, a key takes 37 bytes instead of 16: prefer the type uuid."
     return [*first, Statement(sql, note, True, f"{_DOCS}datatype-uuid.html")]
@@ -212,7 +209,7 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 def switching(table: KeyedTable) -> Sequence[Statement]:
     """A new default; with keys of the application, nothing to run."""
     first, declaration, note = _maker(table)
-    name = _quoted(table.name)
+    name = identifier(table.name)
     if step := without_default(table, declaration, note):
         return [step]
     sql = f"ALTER TABLE {name} ALTER COLUMN id SET {declaration}"
@@ -221,7 +218,7 @@ def switching(table: KeyedTable) -> Sequence[Statement]:
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     """The index of the primary key, online, and its statistics."""
-    index = _quoted(f"{table.name}_pkey")
+    index = identifier(f"{table.name}_pkey")
     docs = f"{_DOCS}sql-reindex.html"
     weak = "SHARE UPDATE EXCLUSIVE: reads and writes go on. It waits for transactions that began before it."
     listed = [
@@ -247,9 +244,9 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
 def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
     """A new key beside the old one, filled in batches; then the two change places in one short transaction."""
     first, declaration, note = _maker(into)
-    name, docs = _quoted(table.name), f"{_DOCS}sql-altertable.html"
-    index, constraint = _quoted(f"{table.name}_id_new"), _quoted(f"{table.name}_pkey")
-    check = _quoted(f"{table.name}_id_new_set")
+    name, docs = identifier(table.name), f"{_DOCS}sql-altertable.html"
+    index, constraint = identifier(f"{table.name}_id_new"), identifier(f"{table.name}_pkey")
+    check = identifier(f"{table.name}_id_new_set")
     if "IDENTITY" in declaration:
         note, declaration = f"{note} Fill the new column from a sequence, and make it IDENTITY after the change.", ""
     weak = "SHARE UPDATE EXCLUSIVE: reads and writes go on."

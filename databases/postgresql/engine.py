@@ -2,10 +2,10 @@
 installation, or from a wheel) or the user's own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from keybench.databases.contract.questions import QuestionLoad
-from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.contract.roles import Settings
 from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
 from keybench.databases.core.server_engine import ServerEngine
@@ -30,19 +30,13 @@ class PostgreSQL(ServerEngine):
         """The server settings of a profile and cache size."""
         return settings.settings_for(profile, cache)
 
-    def configured(self, settings: Settings, chosen: Mapping[str, str]) -> Settings:
-        """The settings with those that the user chose."""
-        return replace(settings, chosen=dict(chosen), values=configured(settings, chosen))
+    def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
+        """The server's own settings with those that the user chose."""
+        return configured(settings, chosen)
 
     def missing(self, server: str) -> str:
         """Why this kind of server cannot be started here; empty if it can."""
         return servers.missing(server)
-
-    def address_of(self, url: str, chosen: Mapping[str, str]) -> Address:  # noqa: ARG002 (none is a user's to choose)
-        """The address of a postgresql:// URL."""
-        from keybench.databases.postgresql.connection import address_of
-
-        return address_of(url)
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index when filled in order, everything including log and head room)."""
@@ -61,6 +55,7 @@ ENGINE = PostgreSQL(
     columns=ddl.COLUMNS,
     servers=("container", "local", "embedded"),
     parts={
+        "address_of": "connection:address_of",
         "admin": "admin:PostgresAdmin",
         "session": "session:PostgresSession",
         "owned_schema": "admin:Schema",

@@ -26,6 +26,7 @@ from keybench.databases.contract.existing import (
     key_roles,
 )
 from keybench.databases.contract.roles import Address
+from keybench.databases.core.ddl import quoted
 from keybench.databases.postgresql.connection import AdminConnection, require_postgresql
 from keybench.errors import ServerError
 
@@ -146,7 +147,7 @@ class PostgresInspector:
 
     def _usable(self, extension: str, function: str) -> str:
         """The quoted schema of an extension's function that this user may call; empty if there is none."""
-        schemas = self._server.rows(_USABLE, [extension, function])
+        schemas = self._server.rows(_USABLE, extension, function)
         return str(schemas[0][0]) if schemas else ""
 
     def about(self) -> About:
@@ -205,7 +206,8 @@ class PostgresInspector:
             origin = "estimated from a sample"
         width = self._server.rows(
             "SELECT sum(avg_width)::float8 FROM pg_stats WHERE schemaname = %s AND tablename = %s",
-            [table.schema, table.name],
+            table.schema,
+            table.name,
         )[0][0]
         notes = "; ".join(filter(None, (origin, table.rows_from)))
         return replace(
@@ -215,10 +217,10 @@ class PostgresInspector:
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """Primary keys, unique indexes and foreign keys, by the catalogue."""
         oid = self._heaps[table.full_name].oid
-        columns = {str(row[0]): row for row in self._server.rows(_COLUMNS, [oid])}
-        foreign = [tuple(row[0]) for row in self._server.rows(_FOREIGN, [oid])]
+        columns = {str(row[0]): row for row in self._server.rows(_COLUMNS, oid)}
+        foreign = [tuple(row[0]) for row in self._server.rows(_FOREIGN, oid)]
         indexes, covered = [], set()
-        listed = self._server.rows(_INDEXES, [oid])
+        listed = self._server.rows(_INDEXES, oid)
         for name, number, primary, unique, partial, keys, width, method, options, names in listed:
             if 0 in keys[:width] or not names:
                 continue  # an expression
@@ -239,14 +241,14 @@ class PostgresInspector:
         """Keys from pages of the table."""
         total = self._heaps[table.full_name].blocks
         blocks = _spread(total, PAGES)
-        column = _name(index.columns[0])
+        column = quoted(index.columns[0])
         cast = {"text": "::text", "int": "::int8", "bytes": "::bytea", "uuid": "::uuid"}[str(index.form)]
         rows: list[tuple[str, object]] = []
         for part in np.array_split(np.array(blocks, np.int64), max(1, len(blocks) // 50)):
             rows += self._server.rows(
                 f"SELECT ctid::text, {column}{cast} FROM {_quoted(table)} "  # noqa: S608 (quoted names)
                 f"WHERE ctid = ANY(%s::tid[]) AND {column} IS NOT NULL",
-                [_places(part.tolist())],
+                _places(part.tolist()),
             )
         step = max(1, -(-len(rows) // _KEYS))
         rows = [row for i, row in enumerate(rows) if i // 50 % step == 0]  # runs of 50, which show who came after whom
@@ -291,7 +293,8 @@ class PostgresInspector:
         rows = self._server.rows(
             f"SELECT s.free_size, s.btpo_next, s.blkno FROM unnest(%s::int4[]) b, "  # noqa: S608
             f"LATERAL {self._pageinspect}.bt_page_stats(%s, b) s WHERE s.type IN ('l', 'r') AND s.{level} = 0",
-            [[block + (not whole) for block in blocks], relation],
+            [block + (not whole) for block in blocks],
+            relation,
         )
         room = self._server.page_bytes - _HEADER - _SPECIAL
         free, following, number = np.array(rows, np.int64).reshape(-1, 3).T
@@ -310,7 +313,7 @@ class PostgresInspector:
     def _by_pgstattuple(self, known: PagesHere, relation: str, total: int) -> PagesHere:
         ((leaves, density, order),) = self._server.rows(
             f"SELECT leaf_pages, avg_leaf_density, leaf_fragmentation FROM {self._pgstattuple}.pgstatindex(%s)",  # noqa: S608
-            [relation],
+            relation,
         )
         return replace(
             known, leaf_pages=float(leaves), density=float(density), backward=float(order), origin="measured",
@@ -371,9 +374,5 @@ def _places(blocks: Sequence[int]) -> list[str]:
     return [f"({block},{place})" for block in blocks for place in range(1, _POINTERS + 1)]
 
 
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _quoted(table: TableHere) -> str:
-    return f"ONLY {_name(table.schema)}.{_name(table.name)}"
+    return f"ONLY {quoted(table.schema)}.{quoted(table.name)}"

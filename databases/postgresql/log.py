@@ -53,7 +53,7 @@ def keep_log(server: AdminConnection, purpose: str, table: Table) -> None:
     """
     if server.is_private:
         release_log(server, purpose, table)
-        server.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", [_slot(purpose, table)])
+        server.rows("SELECT pg_create_physical_replication_slot(%s, true, true)", _slot(purpose, table))
 
 
 def release_log(server: AdminConnection, purpose: str, table: Table) -> None:
@@ -61,7 +61,7 @@ def release_log(server: AdminConnection, purpose: str, table: Table) -> None:
     if server.is_private:
         server.rows(
             "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s",
-            [_slot(purpose, table)],
+            _slot(purpose, table),
         )
 
 
@@ -101,7 +101,7 @@ def insertion_records(server: AdminConnection, begin: str, end: str) -> Iterable
     private = _private_log(server)
     if private is None:
         raise UnreadableError("every insertion is in the log, which keybench reads only on its own local servers.")
-    return private.btree_records(begin, end)
+    return private.dump(begin, end, "--rmgr", "Btree")
 
 
 def page_image_bytes(server: AdminConnection, begin: str, end: str) -> int:
@@ -124,7 +124,7 @@ def _inspected(server: AdminConnection, query: str, begin: str, end: str) -> lis
     if server.is_private:
         server.checkpoint()  # writes the log to disk: without synchronous commits its end would be missing
     try:
-        return server.rows("SELECT " + query.replace("{schema}", schema), [begin, end])
+        return server.rows("SELECT " + query.replace("{schema}", schema), begin, end)
     except ServerError as error:
         raise UnreadableError(f"the log of this server cannot be read ({error}).") from error
 
@@ -142,13 +142,9 @@ class PrivateLog:
         self.programs, self.directory = Path(server.address.parameters["programs"]), directory
         self.segment_bytes = int(server.value("SELECT pg_size_bytes(current_setting('wal_segment_size'))"))
 
-    def btree_records(self, begin: str, end: str) -> Iterator[bytes]:
-        """The Btree records between two positions as text, in chunks."""
-        return self._dump(begin, end, "--rmgr", "Btree")
-
     def page_image_bytes(self, begin: str, end: str) -> int:
         """Bytes of full-page images between two positions."""
-        total = _TOTAL.search(b"".join(self._dump(begin, end, "--stats")))
+        total = _TOTAL.search(b"".join(self.dump(begin, end, "--stats")))
         if not total:
             raise UnreadableError("pg_waldump --stats gave no total")
         return int(total[1])
@@ -167,7 +163,8 @@ class PrivateLog:
         header = 40 if place % self.segment_bytes < _PAGE_BYTES else 24
         return place - header if place % _PAGE_BYTES == header else place
 
-    def _dump(self, begin: str, end: str, *options: str) -> Iterator[bytes]:
+    def dump(self, begin: str, end: str, *options: str) -> Iterator[bytes]:
+        """What pg_waldump says with these options of the log between two positions, in chunks of its text."""
         first, last = _number(begin), self._before_header(_number(end))
         if first >= last:
             return
@@ -238,16 +235,20 @@ def transactions(chunks: Iterable[bytes], relations: Sequence[str]) -> list[NDAr
 
     `chunks` are the text of log records, one record per line.
     """
-    rest = b""
     parts = {relation.encode(): [np.empty(0, np.int64)] for relation in relations}
-    for chunk in itertools.chain(chunks, [b"\n"]):
-        text = rest + chunk
-        cut = text.rfind(b"\n") + 1
-        rest = text[cut:]
-        records = _INSERTION.findall(text, 0, cut)
+    for lines in _whole_lines(chunks):
+        records = _INSERTION.findall(lines)
         for wanted, numbers in parts.items():
             numbers.append(np.array([number for number, index in records if index == wanted], np.int64))
     return [np.concatenate(numbers) for numbers in parts.values()]
+
+
+def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same text in chunks that end where a line ends."""
+    rest = b""
+    for chunk in itertools.chain(chunks, [b"\n"]):
+        lines, newline, rest = (rest + chunk).rpartition(b"\n")
+        yield lines + newline
 
 
 _SPLITS_SLOT = "keybench"
@@ -277,27 +278,17 @@ def count(chunks: Iterable[bytes], relation: str, capacity: int) -> Splits:
     """
     wanted = relation.encode()
     kinds = {"appends": 0, "edge": 0, "interior": 0, "branch": 0}
-    rest = b""
-    for chunk in itertools.chain(chunks, [b"\n"]):
-        text = rest + chunk
-        cut = text.rfind(b"\n") + 1
-        rest = text[cut:]
-        for record in _SPLIT.findall(text, 0, cut):
+    for lines in _whole_lines(chunks):
+        for record in _SPLIT.findall(lines):
             parts = _PARTS.search(record)
             if not parts:
                 raise UnreadableError(f"a split record of unknown form: {record[:120].decode('ascii', 'replace')}")
             level, place, index = parts.groups()
             if index == wanted:
-                kinds[_kind(int(level), int(place), b"blkref #2" in record, capacity)] += 1
+                on_rightmost_leaf = "appends" if int(place) > capacity else "edge"
+                on_leaf = "interior" if b"blkref #2" in record else on_rightmost_leaf
+                kinds["branch" if int(level) else on_leaf] += 1
     return Splits(**kinds)
-
-
-def _kind(level: int, place: int, has_right_sibling: bool, capacity: int) -> str:
-    if level:
-        return "branch"
-    if has_right_sibling:
-        return "interior"
-    return "appends" if place > capacity else "edge"
 
 
 class SplitsProbe(ServerProbe[AdminConnection]):

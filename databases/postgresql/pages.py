@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import PageOrder
-from keybench.databases.core.probes import ServerProbe, measured
+from keybench.databases.core.probes import PAGE_STRUCTURE, SIZES, ServerProbe, measured
 from keybench.databases.postgresql import ddl
 from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
 from keybench.errors import ServerError
@@ -141,51 +141,40 @@ def of_file(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:
         part += 1
 
 
-def of_chunks(chunks: Iterable[bytes], page_bytes: int) -> Iterator[NDArray[np.uint8]]:
-    """The same from chunks of whole pages that were read through the server."""
-    for chunk in chunks:
-        yield np.frombuffer(chunk, np.uint8).reshape(-1, page_bytes)
-
-
-def slices(pages: int) -> Iterator[tuple[int, int]]:
-    """(first page, number of pages) of each range in which an index is read through the server."""
-    for first in range(0, pages, _SLICE_PAGES):
-        yield first, min(_SLICE_PAGES, pages - first)
-
-
 T = TypeVar("T")
 
 _FILE_BYTES = 1 << 30  # the server splits relations into files of this size
 
 
 def read_index(server: AdminConnection, table: Table) -> IndexSummary:
-    """Reads the key's index from a private server's file, else by pageinspect, else by pg_read_binary_file."""
-    return _read(server, table, summarise)
-
-
-def read_order(server: AdminConnection, table: Table) -> PageOrder:
-    """The leaves of the key's index in key order, read in the same way."""
-    return _read(server, table, in_order)
+    """Summarises the pages of the key's index."""
+    return read(server, table, summarise)
 
 
 def read_pages(server: AdminConnection, table: Table) -> ServerPages:
-    """All pages of the key's index, read in the same way."""
+    """All pages of the key's index."""
     column = table.column
-    key = entry_key(column)
-    pages = _read(server, table, partial(by_level, key=key))
+    pages = read(server, table, partial(by_level, key=entry_key(column)))
     if column.form == "int" and pages.borders is not None:
         return replace(pages, borders=pages.borders.view(f"<i{column.width}").ravel().astype(np.int64))
     return pages
 
 
-def _read(server: AdminConnection, table: Table, read: Callable[[Iterable[NDArray[np.uint8]]], T]) -> T:
+def read(server: AdminConnection, table: Table, of_pages: Callable[[Iterable[NDArray[np.uint8]]], T]) -> T:
+    """What `of_pages` makes of all pages of the key's index, in slices of uint8 (n, page bytes).
+
+    They are read from a private server's file, else by pageinspect, else by pg_read_binary_file. UnreadableError if
+    none of these is possible.
+    """
     index, page_bytes = server.index_oid(table), server.page_bytes
     if server.data_folder:
         server.checkpoint()
-        return read(of_file(server.data_folder / _path(server, index), page_bytes))
+        return of_pages(of_file(server.data_folder / _path(server, index), page_bytes))
     try:
         total = int(server.value("SELECT pg_relation_size(%s::oid)", index)) // page_bytes
-        return read(of_chunks(_chunks(server, index, total), page_bytes))
+        chunk = _chunk_reader(server, index)
+        slices = ((first, min(_SLICE_PAGES, total - first)) for first in range(0, total, _SLICE_PAGES))
+        return of_pages(np.frombuffer(chunk(*each), np.uint8).reshape(-1, page_bytes) for each in slices)
     except ServerError as error:
         raise UnreadableError(f"the index cannot be read on this server ({error}).") from error
 
@@ -194,52 +183,37 @@ def _path(server: AdminConnection, index: int) -> str:
     return str(server.value("SELECT pg_relation_filepath(%s::oid)", index))
 
 
-def _chunks(server: AdminConnection, index: int, total: int) -> Iterator[bytes]:
+def _chunk_reader(server: AdminConnection, index: int) -> Callable[[int, int], bytes]:
+    """A function that reads pages of the index through the server, from (the first page, the number of pages)."""
     superuser = server.value("SELECT current_setting('is_superuser') = 'on'")
     if superuser and (schema := server.extension("pageinspect")):
-        return _by_pageinspect(server, schema, index, total)
+        relation = server.value("SELECT %s::oid::regclass::text", index)
+        statement = (
+            f"SELECT string_agg({schema}.get_raw_page(%s, b), ''::bytea ORDER BY b) "  # noqa: S608  # from quote_ident
+            "FROM generate_series(%s::int, %s::int) b"
+        )
+        return lambda first, pages: server.binary(statement, relation, first, first + pages - 1)
     permitted = server.value("SELECT has_function_privilege('pg_read_binary_file(text,bigint,bigint)', 'EXECUTE')")
     if permitted and server.checkpoint():
-        return _by_file_function(server, index, total)
+        return partial(_by_file_function, server, _path(server, index))
     raise UnreadableError(
         "this user may read neither index pages nor the server's files: "
         "connect as a superuser to have page counts, density and fragmentation."
     )
 
 
-def _by_pageinspect(server: AdminConnection, schema: str, index: int, total: int) -> Iterator[bytes]:
-    relation = server.value("SELECT %s::oid::regclass::text", index)
-    statement = (
-        f"SELECT string_agg({schema}.get_raw_page(%s, b), ''::bytea ORDER BY b) "  # noqa: S608  # from quote_ident
-        "FROM generate_series(%s::int, %s::int) b"
-    )
-    for first, number in slices(total):
-        ((chunk,),) = server.rows(statement, [relation, first, first + number - 1], binary=True)
-        yield chunk
-
-
-def _by_file_function(server: AdminConnection, index: int, total: int) -> Iterator[bytes]:
-    path, per_file = _path(server, index), _FILE_BYTES // server.page_bytes
-    for first, number in slices(total):  # no slice crosses two files: a file holds a whole number of slices
-        part, page = divmod(first, per_file)
-        ((chunk,),) = server.rows(
-            "SELECT pg_read_binary_file(%s, %s::bigint, %s::bigint)",
-            [f"{path}.{part}" if part else path, page * server.page_bytes, number * server.page_bytes],
-            binary=True,
-        )
-        yield chunk
+def _by_file_function(server: AdminConnection, path: str, first: int, pages: int) -> bytes:
+    """A slice of pages. It does not cross two files, because a file holds a whole number of slices."""
+    part, page = divmod(first, _FILE_BYTES // server.page_bytes)
+    file, begin = f"{path}.{part}" if part else path, page * server.page_bytes
+    statement = "SELECT pg_read_binary_file(%s, %s::bigint, %s::bigint)"
+    return server.binary(statement, file, begin, pages * server.page_bytes)
 
 
 class PagesProbe(ServerProbe[AdminConnection]):
     """Page structure of the key's index after the inserts."""
 
-    supplies: Sequence[Metric] = (
-        Metric.LEAF_PAGES,
-        Metric.BRANCH_PAGES,
-        Metric.LEAF_DENSITY,
-        Metric.LEAF_FRAGMENTATION,
-        Metric.LEAF_NONADJACENT,
-    )
+    supplies: Sequence[Metric] = PAGE_STRUCTURE
 
     def after(self, table: Table) -> Iterable[Reading]:
         """All five readings, or the reason why the index cannot be read."""
@@ -255,7 +229,7 @@ class PagesProbe(ServerProbe[AdminConnection]):
 class SizesProbe(ServerProbe[AdminConnection]):
     """Sizes of the key's index, and of the table with everything that belongs to it."""
 
-    supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
+    supplies: Sequence[Metric] = SIZES
 
     def after(self, table: Table) -> Iterable[Reading]:
         """Both sizes in bytes."""

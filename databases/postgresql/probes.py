@@ -107,7 +107,7 @@ def connected(server: AdminConnection) -> frozenset[int]:
     processes = server.rows(
         "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND datname = current_database() "
         "AND pid <> pg_backend_pid()",
-        [connection.APPLICATION],
+        connection.APPLICATION,
     )
     return frozenset(pid for (pid,) in processes)
 
@@ -152,7 +152,7 @@ class ActivitySampler:
             )
             standing = self._server.rows(
                 "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()",
-                [connection.APPLICATION],
+                connection.APPLICATION,
             )
         except BaseException:
             self._server.close()
@@ -161,10 +161,10 @@ class ActivitySampler:
 
     def sample(self) -> None:
         """Counts the writers' connections by what they wait for."""
-        waits = self._server.rows(_WAITS, [connection.APPLICATION, self._database, self._standing])
+        waits = self._server.rows(_WAITS, connection.APPLICATION, self._database, self._standing)
         self._samples.add((name, number) for name, number in waits)
         if self._samples.count % _LOCKS_EACH == 1 and waits:
-            (locks,) = self._server.rows(_LOCKS, [self._index])
+            (locks,) = self._server.rows(_LOCKS, self._index)
             self._locks.append((int(locks[0]), int(locks[1])))
 
     def readings(self) -> Iterable[Reading]:

@@ -8,10 +8,8 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from keybench.databases.contract.roles import Address, Settings
@@ -58,13 +56,9 @@ def _embedded() -> Path | None:
     return None
 
 
-@cache
 def _version(program: Path) -> tuple[int, ...]:
-    try:
-        output = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=2, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return ()
-    numbers = re.search(r"(\d+)(?:\.(\d+))?", output)
+    """(18, 4); nothing if the program cannot be run."""
+    numbers = re.search(r"(\d+)(?:\.(\d+))?", private_server.version_text(program))
     return tuple(int(part) for part in numbers.groups("0")) if numbers else ()
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import apsw
 
-from keybench.databases.contract.roles import Address, Provision, Settings
-from keybench.databases.hosting.private_server import PrivateFolder
+from keybench.databases.contract.roles import Address, Settings
+from keybench.databases.hosting.private_server import PrivateFolder, PrivateServer
 from keybench.errors import ServerError
 
 _NO_ROOM = 1 << 18
@@ -102,28 +102,16 @@ def _is_full(folder: Path) -> bool:
         return False
 
 
-_START_SECONDS = 10.0
-
-
-class EmbeddedServer(Provision):
-    """A private folder, which is removed when the runner ends."""
+class EmbeddedServer(PrivateServer):
+    """A private folder, which is removed when the runner ends. No process runs in it."""
 
     def __init__(self, settings: Settings) -> None:
+        super().__init__("SQLite", PrivateFolder(engine="sqlite"), timeout=10.0)
         self._settings = settings
-        self._kept = PrivateFolder(engine="sqlite")
 
-    def start(self) -> Address:
-        """Makes the folder."""
-        self._kept.start(timeout=_START_SECONDS)
+    def prepare(self) -> Address:
+        """The address of the folder."""
         return Address("sqlite", "embedded", {"folder": str(self._kept.folder)}, self._settings)
 
     def restart(self) -> None:
         """Nothing: each connection has a cache of its own, which is empty at first."""
-
-    def stop(self) -> None:
-        """Removes the folder."""
-        self._kept.stop()
-
-    def alive(self) -> bool:
-        """Whether the folder is still kept."""
-        return self._kept.alive()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from keybench.databases.contract.statements import KeyedTable, Statement
+from keybench.databases.core.ddl import identifier
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
@@ -122,15 +123,11 @@ def _checked(version: str) -> None:
         raise UsageError(f"SQLite {version!r} is unknown: name a version 3, for example 3.50.")
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if not re.fullmatch(r"[a-z_][a-z0-9_]*", name) else name
-
-
 def _create(table: KeyedTable, name: str) -> Statement:
     integer = table.column.form == "int"
     key = "id INTEGER PRIMARY KEY" if integer else f"id {table.column.sql_type} NOT NULL PRIMARY KEY"
     ending = "" if integer else " WITHOUT ROWID"
-    sql = f"CREATE TABLE {_quoted(name)} (\n  {key},\n  created_at INTEGER NOT NULL DEFAULT (unixepoch())\n){ending}"
+    sql = f"CREATE TABLE {identifier(name)} (\n  {key},\n  created_at INTEGER NOT NULL DEFAULT (unixepoch())\n){ending}"
     if table.layout == CONTROL:
         note = "The key is the rowid, and SQLite makes it where a row brings none."
     elif integer:
@@ -171,7 +168,7 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
 def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
     """A new table, filled by the application, which takes the old one's place."""
     _checked(table.version)
-    name, new, old = (_quoted(table.name + ending) for ending in ("", "_new", "_old"))
+    name, new, old = (identifier(table.name + ending) for ending in ("", "_new", "_old"))
     return [
         _create(into, f"{table.name}_new"),
         Statement(

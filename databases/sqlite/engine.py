@@ -5,7 +5,6 @@ SQLite runs inside the process, so it has no schema of its own on a server.
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -41,9 +40,9 @@ class Sqlite(Engine):
         """The pragmas of `settings.py`."""
         return settings_for(profile, cache)
 
-    def configured(self, settings: Settings, chosen: Mapping[str, str]) -> Settings:
-        """The pragmas with those that the user chose."""
-        return replace(settings, chosen=dict(chosen), values=configured(settings, chosen))
+    def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
+        """The server's own settings with those that the user chose."""
+        return configured(settings, chosen)
 
     def missing(self, server: str) -> str:
         """Why SQLite cannot run here: its driver is missing, or it has no such server kind. Empty if it can run."""

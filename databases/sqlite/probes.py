@@ -7,7 +7,7 @@ import apsw
 import numpy as np
 
 from keybench.databases.contract.roles import PageOrder, Probe
-from keybench.databases.core.probes import NO_HEAP, NO_ORDER, measured
+from keybench.databases.core.probes import NO_HEAP, NO_ORDER, PAGE_STRUCTURE, SIZES, measured
 from keybench.databases.sqlite.connection import TableFiles
 from keybench.databases.sqlite.ddl import Statements
 from keybench.model.metric import Metric
@@ -28,16 +28,7 @@ class PagesProbe(Probe):
     Path order in dbstat is the order of a depth-first walk, which is key order for the leaves.
     """
 
-    supplies: Sequence[Metric] = (
-        Metric.LEAF_PAGES,
-        Metric.BRANCH_PAGES,
-        Metric.LEAF_DENSITY,
-        Metric.LEAF_FRAGMENTATION,
-        Metric.LEAF_NONADJACENT,
-        Metric.INDEX_BYTES,
-        Metric.TABLE_BYTES,
-        Metric.HEAP_CORRELATION,
-    )
+    supplies: Sequence[Metric] = (*PAGE_STRUCTURE, *SIZES, Metric.HEAP_CORRELATION)
 
     def __init__(self, connection: Open) -> None:
         self._connection = connection
@@ -53,16 +44,10 @@ class PagesProbe(Probe):
             "SELECT count(*) FROM dbstat WHERE name = ? AND pagetype = 'internal'", (sql.tree,)
         ).get
         order, room = LeafOrder.from_chain(numbers), int(connection.pragma("page_size")) - _LEAF_HEADER
-        values = {
-            Metric.LEAF_PAGES: len(numbers),
-            Metric.BRANCH_PAGES: branches,
-            Metric.LEAF_DENSITY: 100 * (1 - unused.sum() / (len(numbers) * room)),
-            Metric.LEAF_FRAGMENTATION: order.back_links,
-            Metric.LEAF_NONADJACENT: order.nonadjacent,
-            Metric.INDEX_BYTES: tree_bytes(connection, sql.tree),
-            Metric.TABLE_BYTES: sum(tree_bytes(connection, name) for name in sql.trees),
-        }
-        yield from measured(list(values), values.values())
+        density = 100 * (1 - unused.sum() / (len(numbers) * room))
+        yield from measured(PAGE_STRUCTURE, (len(numbers), branches, density, order.back_links, order.nonadjacent))
+        sizes = tree_bytes(connection, sql.tree), sum(tree_bytes(connection, name) for name in sql.trees)
+        yield from measured(SIZES, sizes)
         yield _heap_order(connection, sql)
 
 

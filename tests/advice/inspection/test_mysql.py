@@ -42,8 +42,7 @@ class Shop:
     def density(self, table: str, index: str) -> float:
         """From the pages of the table's file."""
         ids = {
-            str(name): int(number)
-            for number, name, _ in self.owner.rows(self.owner.flavour.indexes, [f"{SHOP}/{table}"])
+            str(name): int(number) for number, name, _ in self.owner.rows(self.owner.flavour.indexes, f"{SHOP}/{table}")
         }
         self.owner.rows(f"FLUSH TABLES {SHOP}.{table} FOR EXPORT")
         try:

@@ -20,14 +20,14 @@ pytestmark = pytest.mark.usefixtures("environment")
 
 
 def test_urls_become_addresses() -> None:
-    address = address_of(f"mssql://a%40b:{QUOTED}@h:77/shop?driver=pyodbc&fill_factor=80")
+    address = address_of(f"mssql://a%40b:{QUOTED}@h:77/shop?driver=pyodbc&fill_factor=80", {})
     assert address.secret
     assert address.secret.reveal() == PASSWORD
     assert {
         name: address.parameters[name] for name in ("user", "host", "port", "database", "driver", "fill_factor")
     } == {"user": "a@b", "host": "h", "port": "77", "database": "shop", "driver": "pyodbc", "fill_factor": "80"}
     assert hidden(repr(address), address, vars(ENGINE.provision(f"mssql://a:{QUOTED}@h", SETTINGS)))
-    plain = address_of("sqlserver://h")
+    plain = address_of("sqlserver://h", {})
     assert (plain.secret, plain.parameters["port"], "database" in plain.parameters) == (None, "1433", False)
     assert "Trusted_Connection={yes}" in connection.connection_string(plain, "master")
 

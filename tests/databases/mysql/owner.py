@@ -50,7 +50,7 @@ class Owner:
         ):
             self.admin.rows(statement)
         for user in ("guest", "stranger"):
-            self.admin.rows(f"CREATE USER {user}@%s IDENTIFIED BY %s", [self._from, password])
+            self.admin.rows(f"CREATE USER {user}@%s IDENTIFIED BY %s", self._from, password)
         self.admin.rows(f"GRANT ALL ON keybench.* TO guest@'{self._from}'")
 
     def url(self, password: str, user: str = "guest") -> str:
@@ -82,7 +82,7 @@ class Owner:
 
     def table_is_there(self) -> bool:
         listed = "SELECT 1 FROM information_schema.tables WHERE concat_ws('.', table_schema, table_name) = %s"
-        return bool(self.admin.rows(listed, [self.table]))
+        return bool(self.admin.rows(listed, self.table))
 
     def idle(self) -> bool:
         """Whether no connection of keybench's is left."""

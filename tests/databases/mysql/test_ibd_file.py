@@ -40,7 +40,9 @@ def statistics(admin: MySqlAdmin, on: Table) -> dict[str, int]:
         admin.rows(
             "SELECT stat_name, stat_value FROM mysql.innodb_index_stats WHERE database_name = %s AND table_name = %s "
             "AND index_name = %s AND stat_name IN ('n_leaf_pages', 'size')",
-            [ddl.SCHEMA, on.name, ddl.index_name(on)],
+            ddl.SCHEMA,
+            on.name,
+            ddl.index_name(on),
         )
     )
 

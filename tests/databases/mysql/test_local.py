@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from keybench.databases.hosting import private_server
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import servers, settings
@@ -119,7 +120,7 @@ def test_mariadbs_mysqld_is_not_taken_for_mysql(tmp_path, monkeypatch) -> None:
         monkeypatch.delenv(f"KEYBENCH_{engine}_BIN", raising=False)
     monkeypatch.setattr(servers, "_FOLDERS", ())
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
-    servers._version.cache_clear()
+    private_server.version_text.cache_clear()
     server = install("mysqld", "mysqld  Ver 10.11.19-MariaDB for debian-linux-gnu on x86_64 (Debian 12)")
     assert servers.program(MARIADB) == server
     assert servers.program(MYSQL_FLAVOUR) is None
@@ -127,11 +128,11 @@ def test_mariadbs_mysqld_is_not_taken_for_mysql(tmp_path, monkeypatch) -> None:
         "no MySQL server is installed: see https://dev.mysql.com/downloads/mysql/ (Debian's mysqld is MariaDB's: "
         "--db mariadb), or run `sh scripts/mysql.sh` in a checkout on Debian."
     )
-    servers._version.cache_clear()
+    private_server.version_text.cache_clear()
     install("mysqld", "/usr/sbin/mysqld  Ver 8.4.6 for Linux on x86_64 (MySQL Community Server - GPL)")
     assert servers.program(MARIADB) is None
     assert servers.program(MYSQL_FLAVOUR) == server
-    servers._version.cache_clear()
+    private_server.version_text.cache_clear()
 
 
 def test_a_server_is_recorded_under_its_own_name_only() -> None:

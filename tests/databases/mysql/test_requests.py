@@ -90,7 +90,7 @@ def test_a_connection_that_is_killed_is_an_error_and_no_acknowledged_row_is_lost
         with pytest.raises(ServerError, match=rf"^{engine.title}: \S"):
             session.send(batches[-1])
     acknowledged = int(times[2].sum())
-    while admin.rows("SELECT id FROM information_schema.processlist WHERE id = %s", [number]):
+    while admin.rows("SELECT id FROM information_schema.processlist WHERE id = %s", number):
         time.sleep(0.01)
     there = {key.tobytes() for part in admin.stored_keys(on) for key in part}
     assert times[2, :acknowledged].all()

@@ -25,18 +25,18 @@ pytestmark = pytest.mark.usefixtures("environment")
 
 
 def test_urls_become_addresses() -> None:
-    one, two = address_of(MARIADB, "mariadb://a:first@h"), address_of(MARIADB, "mysql://a@h?password=second")
+    one, two = address_of(MARIADB, "mariadb://a:first@h", {}), address_of(MARIADB, "mysql://a@h?password=second", {})
     assert one.secret
     assert two.secret
     assert (one.secret.reveal(), two.secret.reveal()) == ("first", "second")
-    assert address_of(MARIADB, "mysql://a@h:77").secret is None
-    assert dict(address_of(MARIADB, "mysql://a%40b@h:77/keybench?ssl_ca=/ca").parameters) == {
+    assert address_of(MARIADB, "mysql://a@h:77", {}).secret is None
+    assert dict(address_of(MARIADB, "mysql://a%40b@h:77/keybench?ssl_ca=/ca", {}).parameters) == {
         "user": "a@b",
         "host": "h",
         "port": "77",
         "ssl_ca": "/ca",
     }
-    assert dict(address_of(MARIADB, "mysql://h").parameters) == {"host": "h", "port": "3306"}
+    assert dict(address_of(MARIADB, "mysql://h", {}).parameters) == {"host": "h", "port": "3306"}
 
 
 def test_a_silent_server_is_given_up(monkeypatch) -> None:

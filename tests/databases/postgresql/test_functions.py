@@ -176,7 +176,7 @@ def test_rt_combs_keys_for_postgresql_are_uuidv7_but_for_the_version(embedded: A
     admin = PostgresAdmin(embedded)
     try:
         query = "SELECT uuid_extract_version(%s::uuid), uuid_extract_timestamp(%s::uuid)"
-        found = [admin.rows(query, [str(key), str(key)]) for key in (comb, uuid.UUID(bytes=bytes(as_7)))]
+        found = [admin.rows(query, str(key), str(key)) for key in (comb, uuid.UUID(bytes=bytes(as_7)))]
     finally:
         admin.close()
     assert found == [[(4, None)], [(7, when)]]

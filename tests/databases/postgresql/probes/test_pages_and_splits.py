@@ -78,7 +78,7 @@ def test_figures_from_the_index_file_equal_pgstatindexs(inspector: PostgresAdmin
     figures = read_index(inspector, on)
     ((leaf, internal, density, fragmentation),) = inspector.rows(
         "SELECT leaf_pages, internal_pages, avg_leaf_density, leaf_fragmentation FROM pgstatindex(%s::oid::regclass)",
-        [inspector.index_oid(on)],
+        inspector.index_oid(on),
     )
     assert (figures.leaf, figures.branch) == (leaf, internal)
     assert (round(figures.density, 2), round(figures.fragmentation, 2)) == (density, fragmentation)
@@ -86,7 +86,7 @@ def test_figures_from_the_index_file_equal_pgstatindexs(inspector: PostgresAdmin
         "SELECT sum((btpo_next < blkno)::int), sum((btpo_next <> blkno + 1)::int), count(*) "
         "FROM (SELECT s.* FROM generate_series(1, pg_relation_size(%s::oid) / 8192 - 1) b, "
         "LATERAL bt_page_stats(%s::oid::regclass::text, b) s) p WHERE btpo_level = 0 AND btpo_next <> 0",
-        [inspector.index_oid(on)] * 2,
+        *[inspector.index_oid(on)] * 2,
     )
     assert figures.fragmentation == 100 * (back or 0) / leaf
     assert figures.nonadjacent == (100 * apart / links if links else 0)

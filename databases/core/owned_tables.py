@@ -1,0 +1,50 @@
+"""What the owned schemas of all engines have in common: what they list, how they drop tables, and their connection."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeVar
+
+from keybench.databases.contract.roles import Address
+from keybench.databases.core.dbapi import DbApiConnection
+
+Server = TypeVar("Server", bound=DbApiConnection)
+
+
+class OwnedTables(ABC, Generic[Server]):
+    """The trials' tables on a user's server, and the schema or database around them (`contract.OwnedSchema`)."""
+
+    around = ""
+    """The schema or database that keybench may have made for them: `schema keybench`; empty if it makes none."""
+    prefix = "keybench."
+    """What comes before a table's name in messages."""
+
+    def __init__(self, address: Address, place: str, server: Server) -> None:
+        """`place` is where the server is, for messages."""
+        self.address = address
+        self.place = place
+        self._server = server
+
+    @abstractmethod
+    def tables(self) -> Mapping[str, str]:
+        """The size of each of the trials' tables by name, for people; empty where nobody knows it."""
+
+    def is_marked(self) -> bool:
+        """Whether keybench made the schema or database."""
+        return False
+
+    def contents(self) -> Sequence[str]:
+        """What `remove` would remove, one line for each thing."""
+        lines = self.table_lines()
+        return [*lines, f"{self.around}, unless something else is in it"] if self.is_marked() else lines
+
+    def table_lines(self) -> list[str]:
+        """The tables in messages, with their sizes."""
+        return [f"table {self.prefix}{', '.join(filter(None, table))}" for table in self.tables().items()]
+
+    def lost(self) -> bool:
+        """Whether the server has ended the connection."""
+        return self._server.lost()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._server.close()
