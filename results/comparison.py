@@ -4,19 +4,17 @@ Changes are exact, or ratios with their intervals and a joint p-value. Samples a
 as slow and half as slow are equally far from 1. Blocks of one run are pairs; blocks of two runs are independent.
 """
 
-import csv
-import io
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isclose, log, nan
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from keybench.model.names import COMPUTED
+from keybench.model.metric import Metric
 from keybench.results.analysis.bootstrap import Floats
+from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import shuffle_max, sign_flip_max
 from keybench.results.analysis.ratios import RatioEstimate, estimate, estimate_between
 from keybench.results.store.records import Environment, Run, Trial
@@ -28,8 +26,9 @@ _GIB = 1 << 30
 _WORK = ("rows", "writers", "rows_per_tx", "payload")
 
 
-def work_of(run: Run, trial: Trial) -> Conditions:
-    """The work of the trial, as a baseline records it."""
+def work_of(group: Group) -> Conditions:
+    """The work of the group's trials, as a baseline records it."""
+    run, trial = group.run, group.trials[0]
     payload = run.payload_range(trial.payload)
     return {
         "database": trial.database,
@@ -44,27 +43,29 @@ def work_of(run: Run, trial: Trial) -> Conditions:
     }
 
 
-def server_of(run: Run, trial: Trial, on: Environment | None) -> Conditions:
+def server_of(group: Group) -> Conditions:
     """The server's version and settings. A page model has only the settings that the user chose; empty without any."""
-    if on is None:
+    server = group.environment
+    if server is None:
         return {}
-    settings = dict(sorted(on.settings.items()))
-    if trial.server in COMPUTED:
+    settings = dict(sorted(server.settings.items()))
+    if group.modelled:
         return {"settings": settings} if settings else {}
-    named = {name.lower(): text for name, text in on.versions.items()}
-    version = named.get(trial.database) or "; ".join(f"{name} {text}" for name, text in sorted(on.versions.items()))
-    return {"version": version, "profile": run.profile, "settings": settings}
+    named = {name.lower(): text for name, text in server.versions.items()}
+    version = named.get(group.database) or "; ".join(f"{name} {text}" for name, text in sorted(server.versions.items()))
+    return {"version": version, "profile": group.run.profile, "settings": settings}
 
 
-def machine_of(run: Run, on: Environment | None) -> Conditions:
+def machine_of(group: Group) -> Conditions:
     """The kind of machine; a new kernel or Python version does not change it."""
-    cores = run.machine.get("cores")
+    machine = group.run.machine
+    cores = machine.get("cores")
     return {
-        "cpu": str(run.machine.get("cpu", "")),
+        "cpu": str(machine.get("cpu", "")),
         "cores": cores if isinstance(cores, int) else 0,
-        "memory_gib": _memory(run),
-        "system": str(run.machine.get("system", "")).partition(" ")[0],
-        "cache_bytes": on.cache_bytes if on else 0,
+        "memory_gib": _memory(group.run),
+        "system": str(machine.get("system", "")).partition(" ")[0],
+        "cache_bytes": group.environment.cache_bytes if group.environment else 0,
     }
 
 
@@ -128,15 +129,25 @@ class Change:
     p: float
 
 
-def exact_changes(
-    old: ByBlock, new: Mapping[int, float | None], tolerance: float
-) -> list[tuple[int, float, float | None]]:
-    """(block, old value, new value) of each block of both whose value differs by more than the relative tolerance."""
+ExactChange = tuple[int, float, float | None]
+"""Block, old value, new value."""
+
+
+def exact_changes(old: ByBlock, new: Mapping[int, float | None], tolerance: float) -> list[ExactChange]:
+    """The blocks of both whose value differs by more than the relative tolerance."""
     return [
         (block, old[block], now)
         for block in sorted({*old} & {*new})
         if (now := new[block]) is None or not isclose(now, old[block], rel_tol=tolerance, abs_tol=tolerance)
     ]
+
+
+def effect(metric: Metric, *, rises: bool) -> Literal["", "better", "worse"]:
+    """Whether a higher or a lower value is `better` or `worse`; empty if the metric has no good direction."""
+    direction = metric.definition.better
+    if direction == "neither":
+        return ""
+    return "better" if rises == (direction == "higher") else "worse"
 
 
 def changes_in_blocks(old: Sequence[ByBlock], new: Sequence[ByBlock]) -> list[Change]:
@@ -185,21 +196,6 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
     JSON = "json"
     CSV = "csv"
-
-
-def json_text(content: object) -> str:
-    """Plain values as JSON, with a final newline."""
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-
-
-def csv_text(records: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> str:
-    """Records with a header line; absent values are empty. `names` of columns are needed if there may be no record."""
-    out = io.StringIO()
-    if header := names or (list(records[0]) if records else ()):
-        table = csv.DictWriter(out, header, lineterminator="\n")
-        table.writeheader()
-        table.writerows(records)
-    return out.getvalue()
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from keybench.errors import UsageError
 from keybench.results import tidy
 from keybench.results.atomic_file import atomic_file
 from keybench.results.store.database import Store
+from keybench.results.wording import csv_text
 
 app = cli.application()
 
@@ -69,14 +70,16 @@ def export(
         runs = {one.id: one for one in map(store.run, run)}.values()
         rows = [row for one in runs for row in tidy.rows_of(store, one, points=along)]
     if output is None:
-        _write_text(rows, form, sys.stdout)
+        sys.stdout.write(_text(rows, form))
         return
     try:
-        if form == FileFormat.PARQUET:
-            _write_parquet(rows, output, points=along)
-        else:
-            with atomic_file(output) as part, part.open("w", encoding="utf-8", newline="") as out:
-                _write_text(rows, form, out)
+        with atomic_file(output) as part:
+            if form == FileFormat.PARQUET:
+                from keybench.results.frames import typed  # pandas is optional and takes a while to load
+
+                typed(rows, points=along).to_parquet(part, index=False)
+            else:
+                part.write_text(_text(rows, form), encoding="utf-8", newline="")
     except OSError as error:
         raise UsageError(f"{output} cannot be written ({error.strerror}): give -o another file.") from None
 
@@ -90,21 +93,9 @@ def _write_bundle(runs: Sequence[str], output: Path | None, results: str) -> Pat
         return write_bundle(store, runs[0], output or Path(f"keybench-{store.run(runs[0]).id}.zip"))
 
 
-def _write_text(rows: list[dict[str, Any]], form: FileFormat, out: TextIO) -> None:
+def _text(rows: list[dict[str, Any]], form: FileFormat) -> str:
     """Absent values are empty in CSV and null in JSON."""
-    if form == FileFormat.JSON:
-        json.dump(rows, out, indent=1)
-        out.write("\n")
-    else:
-        tidy.write_csv(rows, out)
-
-
-def _write_parquet(rows: list[dict[str, Any]], output: Path, *, points: bool) -> None:
-    from keybench.results.frames import typed  # pandas is optional and takes a while to load
-
-    table = typed(rows, points=points)
-    with atomic_file(output) as part:
-        table.to_parquet(part, index=False)
+    return json.dumps(rows, indent=1) + "\n" if form == FileFormat.JSON else csv_text(rows)
 
 
 if __name__ == "__main__":

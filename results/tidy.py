@@ -1,8 +1,7 @@
 """Tidy data of a run: one row a value, or one row a point of a series."""
 
-import csv
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from keybench.model.load_path import LOAD_PATHS
 from keybench.results.store.database import Store
@@ -76,35 +75,12 @@ def series(run_id: str, trials: Sequence[Trial], load_path: str = "rows") -> Ite
 
 
 def _trial(run_id: str, trial: Trial, load_path: str) -> dict[str, Any]:
-    return {
-        "run": run_id,
-        "block": trial.block,
-        "position": trial.position,
-        "database": trial.database,
-        "server": trial.server,
-        "layout": trial.layout,
-        "column": trial.column,
-        "scenario": trial.scenario,
-        "payload": trial.payload,
-        "rows": trial.rows,
-        "writers": trial.writers,
-        "rows_per_tx": trial.rows_per_tx,
-        "load_path": load_path,
-        "started": trial.started.isoformat(),
-        "seconds": trial.seconds,
-        "status": trial.status,
-        "error": trial.error,
-    }
+    """The columns `TRIAL`."""
+    of_run = {"run": run_id, "load_path": load_path}
+    row = {name: of_run[name] if name in of_run else getattr(trial, name) for name in TRIAL}
+    return row | {"started": trial.started.isoformat()}
 
 
 def rows_of(store: Store, run: Run, *, points: bool = False) -> list[dict[str, Any]]:
     """The rows of a run: its values, or the points of its series."""
     return list((series if points else values)(run.id, store.trials(run.id), run.load_path))
-
-
-def write_csv(rows: Sequence[dict[str, Any]], out: TextIO) -> None:
-    """Writes the rows with a header line; an absent value is an empty cell."""
-    if rows:
-        table = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)

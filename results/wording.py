@@ -1,8 +1,11 @@
-"""Numbers, lists and units as text."""
+"""Numbers, lists, units and records as text."""
 
-from collections.abc import Sequence
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
 from math import floor, isfinite, log10
-from typing import Final
+from typing import Any, Final
 
 from keybench.model.definition import Direction
 from keybench.model.metric import Metric
@@ -79,3 +82,18 @@ def why_absent(arm: Arm, metric: Metric) -> str:
     if arm.trials and not arm.good:
         return "Every trial failed; the errors are listed above."
     return "Nothing was recorded."
+
+
+def json_text(content: object) -> str:
+    """Plain values as JSON, with a final newline."""
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def csv_text(records: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> str:
+    """Records with a header line; absent values are empty. `names` of columns are needed if there may be no record."""
+    out = io.StringIO()
+    if header := names or (list(records[0]) if records else ()):
+        table = csv.DictWriter(out, header, lineterminator="\n")
+        table.writeheader()
+        table.writerows(records)
+    return out.getvalue()

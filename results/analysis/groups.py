@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
@@ -82,6 +82,16 @@ class Group:
         return self.arms[0].trials[0].writers
 
     @property
+    def scenario(self) -> str:
+        """The scenario of its trials."""
+        return self.arms[0].trials[0].scenario
+
+    @property
+    def work(self) -> tuple[str, str, int, int, int]:
+        """What tells it apart from other groups of its run, columns aside; groups are sorted by it."""
+        return self.database, self.server, self.payload, self.rows, self.writers
+
+    @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials of all arms."""
         return tuple(trial for arm in self.arms for trial in arm.trials)
@@ -118,23 +128,33 @@ def harmful_splits(group: Group, arm: Arm) -> tuple[dict[int, float], bool]:
     return {}, True
 
 
+def groups_of(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[Group]:
+    """The trials of a run that did the same work on the same server are a group.
+
+    Groups are in the order of their first trials, and the arms of a group in the order of layout and column.
+    """
+    servers = {(one.database, one.server): one for one in environments}
+    parts: dict[tuple[str, str, int, int, int], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        parts[trial.database, trial.server, trial.payload, trial.rows, trial.writers].append(trial)
+    groups = []
+    for (database, server, payload, rows, _), part in parts.items():
+        arms = tuple(sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column)))
+        groups.append(Group(run, database, server, payload, rows, "", arms, servers.get((database, server))))
+    return groups
+
+
 def group_trials(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[Group]:
-    """All trials of a run in groups, by database, server, rows, payload and number of writers.
+    """The groups of a report, sorted by their work.
 
     If layouts were measured in several columns, each of these columns is a separate group, with the control. If
     `suited` was asked for, a layout's default column and the one that suits it are in one group, which compares them.
     """
-    servers = {(one.database, one.server): one for one in environments}
-    parts: dict[tuple[str, str, int, int, int], list[Trial]] = defaultdict(list)
-    for trial in with_known_servers(trials):
-        parts[trial.database, trial.server, trial.payload, trial.rows, trial.writers].append(trial)
-    groups = []
-    for (database, server, payload, rows, _), part in sorted(parts.items()):
-        arms_here = sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column))
-        for column, arms in _by_column(arms_here, _pairs(run, arms_here)):
-            group = Group(run, database, server, payload, rows, column, arms, servers.get((database, server)))
-            groups.append(_in_order(group))
-    return groups
+    return [
+        _in_order(replace(group, column=column, arms=arms))
+        for group in sorted(groups_of(run, with_known_servers(trials), environments), key=lambda group: group.work)
+        for column, arms in _by_column(group.arms, _pairs(run, group.arms))
+    ]
 
 
 def incomplete(run: Run, trials: Sequence[Trial]) -> str:
@@ -159,7 +179,7 @@ def _pairs(run: Run, arms: Sequence[Arm]) -> list[Arm]:
     return [arm for arm, pair in pairs if pair and arm.column in (pair.default, pair.suited)]
 
 
-def _by_column(arms: list[Arm], pairs: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
+def _by_column(arms: tuple[Arm, ...], pairs: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
     """(column, its arms and the control) for each column if layouts are in several; else all arms, without a column.
 
     `pairs` are one part, whatever their columns are.
@@ -174,7 +194,7 @@ def _by_column(arms: list[Arm], pairs: list[Arm]) -> list[tuple[str, tuple[Arm, 
         parts = [(column, part) for column, part in parts if part]
     if len(parts) > 1 or split:
         return [(column, tuple(controls + part)) for column, part in parts]
-    return [("", tuple(arms))]
+    return [("", arms)]
 
 
 def _in_order(group: Group) -> Group:

@@ -6,13 +6,11 @@ values.csv     every value: the columns of `keybench export`, whose times of som
 README.txt     what the file is
 """
 
-import io
-import json
 import zipfile
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import keybench
 from keybench.errors import UsageError
@@ -30,6 +28,7 @@ from keybench.results.bundle.private import (
 from keybench.results.store.database import Store
 from keybench.results.store.records import Run, Trial
 from keybench.results.tidy import TRIAL, VALUE
+from keybench.results.wording import csv_text, json_text
 
 # Schema history:
 # 1 - the first.
@@ -74,7 +73,7 @@ def write_bundle(store: Store, name: str, path: Path) -> Path:
     shown_trials = [public_trial(trial) for trial in publishable(run, trials)]
     warnings = publishable_texts(trials, store.warnings(run.id))
     files = {
-        RUN: _json(
+        RUN: json_text(
             {
                 **asdict(shown),
                 "started": shown.started.isoformat(),
@@ -95,7 +94,7 @@ def write_bundle(store: Store, name: str, path: Path) -> Path:
     }
     try:
         with atomic_file(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in {MANIFEST: _json(manifest).encode(), **packed}.items():
+            for name, data in {MANIFEST: json_text(manifest).encode(), **packed}.items():
                 entry = zipfile.ZipInfo(name, _DATE)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(entry, data)
@@ -112,10 +111,4 @@ def _values(run: Run, trials: list[Trial]) -> str:
         for row, reading in zip(of_trial, trial.readings, strict=False):
             row["unit"] = unit(trial.database, reading)
         rows += of_trial
-    out = io.StringIO()
-    tidy.write_csv(rows, out)
-    return out.getvalue()
-
-
-def _json(content: Any) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    return csv_text(rows)

@@ -10,12 +10,10 @@ A missing value is null. `limits` gives for each metric by how many per cent a r
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from math import isnan, log
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
@@ -28,11 +26,11 @@ from keybench.model.metric import Metric
 from keybench.model.names import COMPUTED
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
-from keybench.results.analysis.arms import Arm, arms_of, repeats
+from keybench.results.analysis.arms import Arm, repeats
+from keybench.results.analysis.groups import Group
 from keybench.results.analysis.ratios import by_block_ratios, estimate
 from keybench.results.atomic_file import atomic_file
 from keybench.results.comparison import Conditions, machine_of, server_of, work_of
-from keybench.results.store.records import Environment, Run, Trial
 
 # History:
 # 1 - the first.
@@ -96,26 +94,19 @@ class TimeArm(_Part):
         return {block: ratio for block, ratio in enumerate(self.blocks, 1) if ratio is not None}
 
 
-class _Group(_Part):
-    """Trials with the same work under the same conditions."""
+AnyArm = TypeVar("AnyArm", CountArm, TimeArm)
+
+
+class BaselineGroup(_Part, Generic[AnyArm]):
+    """The counts or the ratios of trials with the same work under the same conditions."""
 
     work: Conditions = Field(validation_alias="of", serialization_alias="of")
     conditions: Conditions = Field(validation_alias="under", serialization_alias="under")
+    arms: list[AnyArm]
 
 
-class CountGroup(_Group):
-    """The counts of trials with the same work under the same conditions."""
-
-    arms: list[CountArm]
-
-
-class TimeGroup(_Group):
-    """The ratios of trials with the same work under the same conditions."""
-
-    arms: list[TimeArm]
-
-
-Group = TypeVar("Group", CountGroup, TimeGroup)
+CountGroup = BaselineGroup[CountArm]
+TimeGroup = BaselineGroup[TimeArm]
 
 
 class Baseline(_Part):
@@ -133,7 +124,7 @@ def merged(old: Baseline, new: Baseline) -> Baseline:
     return Baseline(limits=new.limits, counts=counts, times=times)
 
 
-def _merged(old: Iterable[Group], new: Iterable[Group]) -> list[Group]:
+def _merged(old: Iterable[BaselineGroup[AnyArm]], new: Iterable[BaselineGroup[AnyArm]]) -> list[BaselineGroup[AnyArm]]:
     groups = list(old)
     for group in new:
         same = [other for other in groups if (other.work, other.conditions) == (group.work, group.conditions)]
@@ -236,59 +227,23 @@ LIMITS: Mapping[Metric, float] = {Metric.INSERT_SECONDS: 10, Metric.LOG_BYTES: 5
 """The limits of a new baseline: per cent by which a ratio may grow."""
 
 
-@dataclass(frozen=True)
-class FailedTrial:
-    """A failed trial, with the work that it was to do."""
-
-    work: Conditions
-    layout: str
-    column: str
-    block: int
-    error: str
-
-
-@dataclass(frozen=True)
-class RunMeasurements:
-    """All counts and ratios of a run, its failed trials, and how many trials it has."""
-
-    counts: list[CountGroup]
-    times: list[TimeGroup]
-    failures: list[FailedTrial]
-    trials: int
-
-    def baseline(self, limits: Mapping[Metric, float]) -> Baseline:
-        """A baseline made from these measurements alone."""
-        return Baseline(limits=dict(limits), counts=self.counts, times=self.times)
-
-
-def measure(
-    run: Run, trials: Sequence[Trial], environments: Iterable[Environment], limits: Mapping[Metric, float]
-) -> RunMeasurements:
+def measure(groups: Iterable[Group], limits: Mapping[Metric, float]) -> Baseline:
     """What a run can be compared by: exact counts as they are, and metrics with a limit as ratios to the control."""
-    servers = {(server.database, server.server): server for server in environments}
-    parts: dict[tuple[object, ...], list[Trial]] = defaultdict(list)
-    for trial in trials:
-        size = trial.rows, trial.payload, trial.writers, trial.rows_per_tx
-        parts[trial.database, trial.server, trial.scenario, *size].append(trial)
-    counts, times, failures = [], [], []
-    for part in parts.values():
-        first = part[0]
-        on = servers.get((first.database, first.server))
-        work, conditions = work_of(run, first), server_of(run, first, on)
-        failures += [FailedTrial(work, t.layout, t.column, t.block, t.error) for t in part if t.status == "error"]
-        arms = sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column))
-        if repeats(run, first) and (counted := _count_arms(arms)):
-            counts.append(CountGroup(work=work, conditions=conditions | {"seed": run.seed}, arms=counted))
-        wanted = [metric for metric in limits if not (metric.definition.exact and repeats(run, first))]
-        if first.server not in COMPUTED and (ratios := _time_arms(arms, wanted)):
-            times.append(TimeGroup(work=work, conditions=conditions | machine_of(run, on), arms=ratios))
-    return RunMeasurements(counts, times, failures, len(trials))
+    now = Baseline(limits=dict(limits))
+    for group in groups:
+        work, server, repeating = work_of(group), server_of(group), repeats(group.run, group.trials[0])
+        if repeating and (counts := _count_arms(group)):
+            now.counts.append(CountGroup(work=work, conditions=server | {"seed": group.run.seed}, arms=counts))
+        wanted = [metric for metric in limits if not (metric.definition.exact and repeating)]
+        if not group.modelled and (ratios := _time_arms(group, wanted)):
+            now.times.append(TimeGroup(work=work, conditions=server | machine_of(group), arms=ratios))
+    return now
 
 
-def _count_arms(arms: Iterable[Arm]) -> list[CountArm]:
+def _count_arms(group: Group) -> list[CountArm]:
     """The counts of each arm and subject."""
     counted = []
-    for arm in arms:
+    for arm in group.arms:
         for subject, readings in sorted(arm.readings.items()):
             counts = {}
             for metric, by_block in sorted(readings.items()):
@@ -318,11 +273,13 @@ def _in_blocks(values: Mapping[int, float]) -> list[Value]:
     return [values.get(block) for block in range(1, max(values) + 1)]
 
 
-def _time_arms(arms: Sequence[Arm], metrics: Iterable[Metric]) -> list[TimeArm]:
-    """The ratios to the control of each arm that shares a block with it."""
+def _time_arms(group: Group, metrics: Iterable[Metric]) -> list[TimeArm]:
+    """The ratios of each arm to the control, in the arm's own column if the control was measured there too."""
+    controls = [arm for arm in group.arms if arm.is_control and arm.good]
+    if not controls:
+        return []
     timed = []
-    controls = [arm for arm in arms if arm.is_control and arm.good]
-    for arm in (arm for arm in arms if controls and not arm.is_control):
+    for arm in group.treatments:
         control = next((other for other in controls if other.column == arm.column), controls[0])
         ratios = {metric: by_block_ratios(arm.values(metric), control.values(metric)) for metric in metrics}
         timed += [_time_arm(arm, metric, known) for metric, known in ratios.items() if known]

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -14,9 +15,10 @@ from keybench import cli
 from keybench.errors import KeybenchError, UsageError, unknown_name
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY
+from keybench.results.analysis.groups import groups_of
 from keybench.results.analysis.warnings import warnings
 from keybench.results.check.baseline import LIMITS, Baseline, load, measure, merged, save
-from keybench.results.check.gate import REGRESSIONS, CheckFinding, Kind, Outcome, decide
+from keybench.results.check.gate import REGRESSIONS, CheckFinding, Kind, Outcome, decide, failures
 from keybench.results.comparison import Conditions, markdown_table
 from keybench.results.store.database import Store
 
@@ -74,8 +76,9 @@ def check(
                 f"run {checked.id} holds no trials, so there is nothing to check: go on with `keybench run --resume "
                 f"{checked.id}`, or name another run."
             )
-        now = measure(checked, trials, store.environments(checked.id), limits)
-    outcome = decide(now, old, limits)
+        groups = groups_of(checked, trials, store.environments(checked.id))
+    now, failed = measure(groups, limits), failures(groups)
+    outcome = decide(now, old, limits, failed)
     doubts = warnings(checked, trials, ()) if outcome.of_kind("slower", "unclear") else []
     lines = [] if creating else [*finding_lines(outcome), *(f"warning: {doubt}" for doubt in doubts)]
     lines += [] if update else [verdict(outcome)]
@@ -87,9 +90,9 @@ def check(
         _append(summary, markdown(outcome, checked.id, str(baseline), doubts))
     if not update:
         return outcome.exit_code
-    if now.failures:
+    if failed:
         raise KeybenchError(
-            f"{len(now.failures)} of {now.trials} trials of run {checked.id} have failed, and a baseline is made of "
+            f"{len(failed)} of {len(trials)} trials of run {checked.id} have failed, and a baseline is made of "
             f"good ones; {baseline} was left as it is: fix what failed, and run again."
         )
     if not now.counts and not now.times:
@@ -97,7 +100,7 @@ def check(
             f"run {checked.id} has neither exact page counts nor ratios to the control; {baseline} was left as it is: "
             "measure with one writer, with --server model, or with the control bigint-identity."
         )
-    changed = save(baseline, merged(old, now.baseline(limits)))
+    changed = save(baseline, merged(old, now))
     if not as_json:
         sys.stdout.write(f"{baseline}: {'written' if changed else 'says so already'}\n")
     return 0
@@ -202,22 +205,21 @@ def verdict(outcome: Outcome) -> str:
             "inconclusive: the run and the baseline have nothing in common that was measured under the same "
             "conditions. Repeat the run that the baseline was made from, or add this run to it with --update-baseline."
         )
-    changed, slower = len(outcome.of_kind("changed")), len(outcome.of_kind("slower"))
-    parts = [
-        f"{outcome.counts:,} page counts compared, {changed:,} metrics changed",
-        f"{outcome.ratios:,} ratios compared, {slower:,} worse" if outcome.ratios else "",
-        f"{len(outcome.of_kind('unclear')):,} open" if outcome.of_kind("unclear") else "",
-        f"{len(outcome.of_kind('not measured')):,} not measured" if outcome.of_kind("not measured") else "",
-        f"{len(outcome.of_kind('failed')):,} trials failed" if outcome.of_kind("failed") else "",
-    ]
+    count = Counter[str](finding.kind for finding in outcome.findings)
+    parts = [f"{outcome.counts:,} page counts compared, {count['changed']:,} metrics changed"]
+    if outcome.ratios:
+        parts.append(f"{outcome.ratios:,} ratios compared, {count['slower']:,} worse")
+    for kind, words in (("unclear", "open"), ("not measured", "not measured"), ("failed", "trials failed")):
+        if count[kind]:
+            parts.append(f"{count[kind]:,} {words}")
     step = ""
-    if outcome.of_kind("changed", "slower"):
+    if count["changed"] or count["slower"]:
         step = " If that is intended, accept it with --update-baseline."
-    elif outcome.of_kind("unclear"):
+    elif count["unclear"]:
         step = " Run more blocks (--blocks)."
-    elif outcome.of_kind("not measured"):
+    elif count["not measured"]:
         step = " Measure it too, or take it out of the baseline."
-    return f"{_VERDICTS[outcome.exit_code]}: {'; '.join(part for part in parts if part)}.{step}"
+    return f"{_VERDICTS[outcome.exit_code]}: {'; '.join(parts)}.{step}"
 
 
 def record(outcome: Outcome, run_id: str, doubts: Iterable[str] = ()) -> dict[str, Any]:

@@ -15,18 +15,20 @@ from typing import Final, Literal
 
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, Subject
+from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ALPHA
-from keybench.results.check.baseline import (
-    Baseline,
-    CountArm,
-    CountGroup,
-    Group,
-    RunMeasurements,
-    TimeArm,
-    TimeGroup,
-    Value,
+from keybench.results.check.baseline import AnyArm, Baseline, BaselineGroup, CountArm, CountGroup, TimeArm, TimeGroup
+from keybench.results.comparison import (
+    Change,
+    Conditions,
+    ExactChange,
+    changes_between_runs,
+    differences,
+    effect,
+    exact_changes,
+    logs,
+    work_of,
 )
-from keybench.results.comparison import Change, Conditions, changes_between_runs, differences, exact_changes, logs
 
 Kind = Literal["failed", "changed", "slower", "unclear", "faster", "kept", "not comparable", "new", "not measured"]
 
@@ -73,29 +75,42 @@ class Outcome:
         return 3 if self.of_kind("unclear", "not measured") or not self.counts + self.ratios else 0
 
 
-def decide(run: RunMeasurements, baseline: Baseline, limits: Mapping[Metric, float]) -> Outcome:
-    """Compares what a run measured with its baseline; `limits` are per cent by metric."""
-    findings = [
-        CheckFinding("failed", trial.work, trial.layout, trial.column, note=f"block {trial.block}: {trial.error}")
-        for trial in run.failures
+def failures(groups: Iterable[Group]) -> list[CheckFinding]:
+    """A finding for each failed trial of a run."""
+    return [
+        CheckFinding("failed", work, trial.layout, trial.column, note=f"block {trial.block}: {trial.error}")
+        for group in groups
+        for work in [work_of(group)]
+        for trial in sorted(group.trials, key=lambda trial: (trial.block, trial.position))
+        if trial.status == "error"
     ]
+
+
+def decide(
+    run: Baseline, baseline: Baseline, limits: Mapping[Metric, float], failed: Sequence[CheckFinding] = ()
+) -> Outcome:
+    """Compares what a run measured with its baseline; `limits` are per cent by metric."""
+    findings = list(failed)
     counts = ratios = 0
     for group, before in _matched(run.counts, baseline.counts, "page counts", findings):
-        findings += _of_one_side(run, group, before, "page counts")
+        findings += _of_one_side(group, before, "page counts", failed)
         counts += _compare_counts(group, before, findings)
     for timed, earlier in _matched(run.times, baseline.times, "times", findings):
         now, then = (
             one.model_copy(update={"arms": [arm for arm in one.arms if arm.metric in limits]})
             for one in (timed, earlier)
         )
-        findings += _of_one_side(run, now, then, "times")
+        findings += _of_one_side(now, then, "times", failed)
         ratios += _compare_times(now, then, limits, findings)
     return Outcome(tuple(findings), counts, ratios)
 
 
 def _matched(
-    groups: Iterable[Group], earlier: Sequence[Group], what: str, findings: list[CheckFinding]
-) -> Iterable[tuple[Group, Group]]:
+    groups: Iterable[BaselineGroup[AnyArm]],
+    earlier: Sequence[BaselineGroup[AnyArm]],
+    what: str,
+    findings: list[CheckFinding],
+) -> Iterable[tuple[BaselineGroup[AnyArm], BaselineGroup[AnyArm]]]:
     """Each group with the baseline's of the same work and conditions; a finding for each group without one."""
     for group in groups:
         same_work = [other for other in earlier if other.work == group.work]
@@ -104,29 +119,32 @@ def _matched(
             yield group, before
         elif same_work:
             # The conditions that differ from the most similar group.
-            differing = min((_differing(group.conditions, other.conditions) for other in same_work), key=len)
-            findings.append(CheckFinding("not comparable", group.work, note=f"{what}: {'; '.join(differing)}"))
+            differing = min(
+                (list(differences(group.conditions, other.conditions, ".")) for other in same_work), key=len
+            )
+            texts = [f"{name} {_shown(new)}, in the baseline {_shown(old)}" for name, new, old in differing]
+            findings.append(CheckFinding("not comparable", group.work, note=f"{what}: {'; '.join(texts)}"))
         else:
             findings.append(CheckFinding("new", group.work, note=f"{what}: the baseline has none of this work"))
-
-
-def _differing(now: Conditions, then: Conditions) -> list[str]:
-    return [f"{name} {_shown(new)}, in the baseline {_shown(old)}" for name, new, old in differences(now, then, ".")]
 
 
 def _shown(value: object) -> str:
     return "none" if value is None else "others" if isinstance(value, dict) else str(value)
 
 
-def _of_one_side(run: RunMeasurements, group: Group, before: Group, what: str) -> list[CheckFinding]:
+def _of_one_side(
+    group: BaselineGroup[AnyArm], before: BaselineGroup[AnyArm], what: str, failed: Iterable[CheckFinding]
+) -> list[CheckFinding]:
     """A finding for each arm that only the run or only the baseline has. Failed arms already have findings."""
-    failed = {(trial.layout, trial.column) for trial in run.failures if trial.work == group.work}
-    now, then = ({arm.key: arm for arm in one.arms} for one in (group, before))
-    new = dict.fromkeys((arm.layout, arm.column) for key, arm in now.items() if key not in then)
-    gone = dict.fromkeys((arm.layout, arm.column) for key, arm in then.items() if key not in now)
+    now, then = ({arm.key: (arm.layout, arm.column) for arm in one.arms} for one in (group, before))
+    new = dict.fromkeys(arm for key, arm in now.items() if key not in then)
+    gone = dict.fromkeys(arm for key, arm in then.items() if key not in now)
+    for finding in failed:
+        if finding.work == group.work:
+            gone.pop((finding.layout, finding.column), None)
     sides: tuple[tuple[Kind, Iterable[tuple[str, str]], str], ...] = (
         ("new", new, "not in the baseline"),
-        ("not measured", (arm for arm in gone if arm not in failed), "in the baseline alone"),
+        ("not measured", gone, "in the baseline alone"),
     )
     return [
         CheckFinding(kind, group.work, layout, column, note=f"{what}: {note}")
@@ -150,22 +168,16 @@ def _compare_counts(group: CountGroup, before: CountGroup, findings: list[CheckF
 
 
 def _changed(
-    work: Conditions, arm: CountArm, metric: Metric, changed: Sequence[tuple[int, float, Value]], blocks: int
+    work: Conditions, arm: CountArm, metric: Metric, changed: Sequence[ExactChange], blocks: int
 ) -> CheckFinding:
     block, was, now = changed[0]
-    better = metric.definition.better
-    if now is None:
-        note = "no longer measured"
-    elif better == "neither":
-        note = "changed"
-    else:
-        note = "better" if (now < was) == (better == "lower") else "worse"
+    note = "no longer measured" if now is None else effect(metric, rises=now > was) or "changed"
     where = f"; block {block}, {len(changed)} of {blocks} blocks differ" if blocks > 1 else ""
     texts = (_number(was), _number(now), note + where)
     return CheckFinding("changed", work, arm.layout, arm.column, arm.subject, metric, *texts)
 
 
-def _number(value: Value) -> str:
+def _number(value: float | None) -> str:
     """A count with thousands separators; a fraction with up to six significant digits."""
     if value is None:
         return "none"

@@ -9,12 +9,21 @@ from textwrap import TextWrapper
 from typing import Literal, get_args
 
 from keybench.model.names import NO_DATABASE
+from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.claims.claim import ARITHMETIC, Claim, ClaimQuestion, claims
-from keybench.results.claims.estimate import ClaimAnswer, NoAnswer, TrialGroup, estimate, shown, trial_groups
-from keybench.results.comparison import Format, csv_text, json_text, markdown_table
+from keybench.results.claims.estimate import (
+    ClaimAnswer,
+    NoAnswer,
+    answering_groups,
+    arm_of,
+    can_answer,
+    estimate,
+    shown,
+)
+from keybench.results.comparison import Format, markdown_table
 from keybench.results.store.database import Store
-from keybench.results.wording import plural
+from keybench.results.wording import csv_text, json_text, plural
 
 Verdict = Literal["reproduced", "not reproduced", "contradicted", "undecided", "not measured", "not testable"]
 """`contradicted`: the effect goes the other way, and the interval excludes "no effect". `undecided`: the interval
@@ -85,6 +94,44 @@ class ClaimRow:
         return self.origin == "modelled"
 
 
+def _row(
+    claim: Claim, verdict: Verdict, reason: str, question: ClaimQuestion | None = None, group: Group | None = None,
+    answer: ClaimAnswer | None = None,
+) -> ClaimRow:  # fmt: skip
+    """The row of a claim. With a group, of what its trials say; with an answer alone, of arithmetic."""
+    source = claim.source
+    author = f"{source.author} {source.year}" if source.year else source.author
+    differs = [source.differs, claim.differs]
+    row = ClaimRow(claim.id, f"{author}, {source.where}", claim.statement, verdict=verdict, reason=reason)
+    if question:
+        low, high = question.region
+        row = replace(
+            row,
+            published=question.published,
+            published_low=low if isfinite(low) else None,
+            published_high=high if isfinite(high) else None,
+            unit=question.unit,
+            no_effect=question.no_effect,
+            question=question.phrase(group.scenario if group else ""),
+            command=question.command,
+        )
+    if question and answer:
+        row = replace(
+            row,
+            estimate=answer.value,
+            low=answer.low,
+            high=answer.high,
+            ours=answer.text(question.unit) if group else question.result,
+            blocks=answer.blocks,
+            origin=answer.origin,
+        )
+    if group:
+        row = replace(row, database=group.database, server=group.server, rows=group.rows, run=group.run.id)
+        if group.run.profile != DURABLE and not group.modelled:
+            differs.append(f"Measured with --profile {group.run.profile}.")
+    return replace(row, differs=" ".join(filter(None, differs)))
+
+
 def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
     """What these runs (ids, unique prefixes, `latest`) say about every claim, in the order of the claims.
 
@@ -97,106 +144,62 @@ def rows(store: Store, run_ids: Sequence[str]) -> list[ClaimRow]:
         [
             group
             for run in sorted(runs.values(), key=lambda run: run.started)
-            for group in trial_groups(run, store.trials(run.id), store.environments(run.id))
+            for group in answering_groups(run, store.trials(run.id), store.environments(run.id))
         ]
     )
 
 
-def answers(groups: Sequence[TrialGroup]) -> list[ClaimRow]:
+def answers(groups: Sequence[Group]) -> list[ClaimRow]:
     """What these trials say about every claim; a claim without any answer has a row that says why."""
-    return [row for claim in claims() for row in _answer_claim(claim, groups)]
+    rows = []
+    for claim in claims():
+        if claim.reason:
+            rows.append(_row(claim, "not testable", claim.reason))
+        for question in claim.question:
+            rows += _answer_question(claim, question, groups)
+    return rows
 
 
-def _answer_claim(claim: Claim, groups: Sequence[TrialGroup]) -> list[ClaimRow]:
-    source = claim.source
-    year = f" {source.year}" if source.year else ""
-    row = ClaimRow(
-        claim.id,
-        f"{source.author}{year}, {source.where}",
-        claim.statement,
-        differs=" ".join(filter(None, (source.differs, claim.differs))),
-    )
-    if claim.reason:
-        return [replace(row, verdict="not testable", reason=claim.reason)]
-    return [answer for question in claim.question for answer in _answer_question(row, question, groups)]
-
-
-def _answer_question(row: ClaimRow, question: ClaimQuestion, groups: Sequence[TrialGroup]) -> list[ClaimRow]:
-    low, high = question.region
-    row = replace(
-        row,
-        published=question.published,
-        published_low=low if isfinite(low) else None,
-        published_high=high if isfinite(high) else None,
-        unit=question.unit,
-        no_effect=question.no_effect,
-        question=question.phrase(),
-        command=question.command,
-    )
+def _answer_question(claim: Claim, question: ClaimQuestion, groups: Sequence[Group]) -> list[ClaimRow]:
+    """A row for each database that answers the question; if none does, one that says why."""
     if question.ours is not None:
         exact = ClaimAnswer(question.ours, question.ours, question.ours, 0, True, "computed")
         verdict, reason = judge(question, exact)
-        return [_answered(row, exact, question.result, verdict, f"{reason} {question.how}".strip())]
+        return [_row(claim, verdict, f"{reason} {question.how}".strip(), question, answer=exact)]
     answered, problems = [], []
     for database in question.databases:
-        asked = [group for group in groups if group.database == database and group.can_answer(question)]
+        asked = [group for group in groups if group.database == database and can_answer(group, question)]
         tried = [(group, estimate(group, question)) for group in asked]
         good = [(group, answer) for group, answer in tried if isinstance(answer, ClaimAnswer)]
         problems += [f"{_place(group)}: {answer.reason}" for group, answer in tried if isinstance(answer, NoAnswer)]
         if good:
             # Of several that are equally good, the last one: runs are in order of time.
             group, answer = max(reversed(good), key=lambda one: _rank(question, *one))
-            answered.append(_row(row, question, group, answer))
-    return answered or [replace(row, reason=" ".join(dict.fromkeys(problems)) or _NO_TRIAL)]
+            verdict, reason = _judge_group(question, group, answer)
+            answered.append(_row(claim, verdict, reason, question, group, answer))
+    return answered or [_row(claim, "not measured", " ".join(dict.fromkeys(problems)) or _NO_TRIAL, question)]
 
 
-def _rank(question: ClaimQuestion, group: TrialGroup, answer: ClaimAnswer) -> tuple[bool, bool, bool, int, int]:
+def _rank(question: ClaimQuestion, group: Group, answer: ClaimAnswer) -> tuple[bool, bool, bool, int, int]:
     as_asked = group.scenario == question.scenario
     return not group.modelled, as_asked, group.rows == question.rows, group.rows, answer.blocks
 
 
-def _row(row: ClaimRow, question: ClaimQuestion, group: TrialGroup, answer: ClaimAnswer) -> ClaimRow:
-    """The row of a question that the group answers."""
+def _judge_group(question: ClaimQuestion, group: Group, answer: ClaimAnswer) -> tuple[Verdict, str]:
+    """The verdict on the group's answer; `undecided` if a variant of its page model would turn the verdict."""
     verdict, reason = judge(question, answer)
-    # Variants of a page model contain a rule that no live server has confirmed.
-    arms = [arm for side in question.sides if (arm := group.arm(side))]
+    arms = [arm for side in question.sides if (arm := arm_of(group, side))]
     variants = {model for arm in arms for model in arm.predicted if model.name}
     for variant in sorted(variants) if group.modelled else ():
         other = estimate(group, question, variant)
         if isinstance(other, ClaimAnswer) and judge(question, other)[0] != verdict:
             value = shown(other.value, question.unit)
             rule = "a rule of the page model that no live server has confirmed"
-            reason = f"It depends on {rule}: with {variant.name} it gives {value}."
-            verdict = "undecided"
-            break
-    if group.run.profile != DURABLE and not group.modelled:
-        row = replace(row, differs=f"{row.differs} Measured with --profile {group.run.profile}.")
-    row = replace(
-        row,
-        question=question.phrase(group.scenario),
-        database=group.database,
-        server=group.server,
-        rows=group.rows,
-        run=group.run.id,
-    )
-    return _answered(row, answer, answer.text(question.unit), verdict, reason)
+            return "undecided", f"It depends on {rule}: with {variant.name} it gives {value}."
+    return verdict, reason
 
 
-def _answered(row: ClaimRow, answer: ClaimAnswer, ours: str, verdict: Verdict, reason: str) -> ClaimRow:
-    return replace(
-        row,
-        estimate=answer.value,
-        low=answer.low,
-        high=answer.high,
-        ours=ours,
-        blocks=answer.blocks,
-        origin=answer.origin,
-        verdict=verdict,
-        reason=reason,
-    )
-
-
-def _place(group: TrialGroup) -> str:
+def _place(group: Group) -> str:
     where = group.scenario if group.database == NO_DATABASE else f"{group.scenario} on {group.database}"
     return f"{where} ({'page model' if group.modelled else f'run {group.run.id}'})"
 
@@ -271,27 +274,6 @@ def write(rows: Sequence[ClaimRow], form: Format, *, everything: bool) -> str:
     if left and not everything:
         parts.append(f"--all lists the other {len(left)} too, with the reasons and the commands that measure them.\n")
     return "\n".join(part for part in parts if part)
-
-
-def catalogue() -> str:
-    """All claims and their questions, as Markdown lists grouped by source."""
-    lines: list[str] = []
-    for source, group in groupby(claims(), key=lambda claim: claim.source):
-        year = f", {source.year}" if source.year else ""
-        lines += ["", f"**{source.author}{year}: {source.where}.** {source.differs}", ""]
-        for claim in group:
-            lines.append(f"- `{claim.id}`: {' '.join(part for part in (claim.statement, claim.differs) if part)}")
-            if claim.reason:
-                lines.append(f"  - Not testable: {claim.reason}")
-            lines += [f"  - {_asked(question)}" for question in claim.question]
-    return "\n".join(lines[1:]) + "\n"
-
-
-def _asked(question: ClaimQuestion) -> str:
-    if question.compare == "computed":
-        return f"{question.published}; arithmetic: {question.result}. {question.how}"
-    live = "" if question.modellable else "; on a server" if NO_DATABASE not in question.databases else ""
-    return f"{question.published}: {question.phrase()}{live}"
 
 
 def _text(rows: Sequence[ClaimRow]) -> str:

@@ -1,18 +1,18 @@
 """Which trials can answer a question, and their answer: an estimate with an interval over blocks, or a reason."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
 
 from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
-from keybench.model.names import COMPUTED, NO_DATABASE
+from keybench.model.names import NO_DATABASE
 from keybench.model.subject import KEY, Subject
 from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
+from keybench.results.analysis.groups import Group, groups_of
+from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import ratio_to_control
 from keybench.results.claims.claim import ClaimQuestion, ClaimSide
 from keybench.results.store.records import Environment, Run, Trial
@@ -22,70 +22,41 @@ _OTHER_ORDER = "binary16-mssql"
 """The column in SQL Server's order. A claim that names only a layout never means this column."""
 
 
-@dataclass(frozen=True)
-class TrialGroup:
-    """Trials of one run on one server that differ only in layout and column."""
-
-    run: Run
-    database: str
-    server: str
-    scenario: str
-    payload: int
-    rows: int
-    writers: int
-    environment: Environment | None
-    arms: Mapping[tuple[str, str], Arm] = field(repr=False)
-
-    @property
-    def modelled(self) -> bool:
-        """Whether no server took part."""
-        return self.server in COMPUTED
-
-    def arm(self, side: ClaimSide) -> Arm | None:
-        """The arm that a side of a comparison names; None if the group has none.
-
-        A side without a column means the layout's default column, where the run recorded it.
-        """
-        pair = self.run.pairing(self.database, side.layout)
-        column = side.column or (pair.default if pair else "")
-        if side.column or (side.layout, column) in self.arms:
-            return self.arms.get((side.layout, column))
-        arms = [arm for (layout, _), arm in sorted(self.arms.items()) if layout == side.layout]
-        return next((arm for arm in arms if arm.column != _OTHER_ORDER), arms[0] if arms else None)
-
-    def can_answer(self, question: ClaimQuestion) -> bool:
-        """Whether its trials did the work that the question asks about, on a server if only a server can tell."""
-        return (
-            (question.modellable or not self.modelled)
-            and self.scenario in (question.scenario, *question.also)
-            and question.payload in (None, self.payload)
-            and question.writers in (None, self.writers)
-        )
-
-
-def trial_groups(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[TrialGroup]:
-    """The trials of a run in groups.
+def answering_groups(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[Group]:
+    """The trials of a run in groups, sorted by their work.
 
     In trials without a database, the arm's column says how the keys were made, so that the ways can be compared.
     """
-    servers = {(one.database, one.server): one for one in environments}
-    parts: dict[tuple[str, str, str, int, int, int], dict[tuple[str, str], list[Trial]]] = defaultdict(
-        lambda: defaultdict(list)
+    named = (
+        replace(trial, server="", column=trial.server, writers=0) if trial.database == NO_DATABASE else trial
+        for trial in trials
     )
-    for trial in trials:
-        alone = trial.database == NO_DATABASE
-        server, column, writers = ("", trial.server, 0) if alone else (trial.server, trial.column, trial.writers)
-        place = (trial.database, server, trial.scenario, trial.payload, trial.rows, writers)
-        parts[place][trial.layout, column].append(trial)
-    result = []
-    for place, trials_by_arm in sorted(parts.items()):
-        database, server, _, payload, _, _ = place
-        arms = {
-            (layout, column): Arm(database, server, column, layout, payload, tuple(part))
-            for (layout, column), part in trials_by_arm.items()
-        }
-        result.append(TrialGroup(run, *place, servers.get((database, server)), arms))
-    return result
+    return sorted(groups_of(run, named, environments), key=lambda group: group.work)
+
+
+def can_answer(group: Group, question: ClaimQuestion) -> bool:
+    """Whether its trials did the work that the question asks about, on a server if only a server can tell."""
+    return (
+        (question.modellable or not group.modelled)
+        and group.scenario in (question.scenario, *question.also)
+        and question.payload in (None, group.payload)
+        and question.writers in (None, group.writers)
+    )
+
+
+def arm_of(group: Group, side: ClaimSide) -> Arm | None:
+    """The arm that a side of a comparison names; None if the group has none.
+
+    A side without a column means the layout's default column, where the run recorded it.
+    """
+    arms = {arm.column: arm for arm in group.arms if arm.layout == side.layout}
+    if side.column:
+        return arms.get(side.column)
+    pair = group.run.pairing(group.database, side.layout)
+    if pair and pair.default in arms:
+        return arms[pair.default]
+    plain = [arm for column, arm in arms.items() if column != _OTHER_ORDER]
+    return next(iter([*plain, *arms.values()]), None)
 
 
 @dataclass(frozen=True)
@@ -121,7 +92,7 @@ def shown(value: float, unit: str) -> str:
     return ratio(value) if unit == "×" else f"{number(value)} {unit}".strip()
 
 
-def estimate(group: TrialGroup, question: ClaimQuestion, of: Subject = KEY) -> ClaimAnswer | NoAnswer:
+def estimate(group: Group, question: ClaimQuestion, of: Subject = KEY) -> ClaimAnswer | NoAnswer:
     """The answer of one group; `of` is the subject of a page model's variant if that variant is to answer."""
     path = load_path(group.run.load_path)
     if not path.in_order:
@@ -130,7 +101,7 @@ def estimate(group: TrialGroup, question: ClaimQuestion, of: Subject = KEY) -> C
         return NoAnswer(f"{group.rows:,} rows are too few: the claim needs {question.rows_at_least:,}.")
     arms = []
     for side in question.sides:
-        arm = group.arm(side)
+        arm = arm_of(group, side)
         if arm is None:
             return NoAnswer(f"{side} is not among the trials.")
         arms.append(arm)
@@ -150,7 +121,7 @@ def estimate(group: TrialGroup, question: ClaimQuestion, of: Subject = KEY) -> C
     return answer or NoAnswer(_absent(arms, question, *values))
 
 
-def _small(group: TrialGroup, question: ClaimQuestion, arm: Arm) -> str:
+def _small(group: Group, question: ClaimQuestion, arm: Arm) -> str:
     """Why the index is too small for the question; empty if it is large enough."""
     if not question.index_over_cache:
         return ""
@@ -201,7 +172,7 @@ def _summary(
         return None
     enough = question.exact or len(each) >= ENOUGH_BLOCKS
     if not question.exact and enough:
-        known = ratio_to_control(treated, control, confidence=1 - ALPHA)
+        known = ratio_to_control(treated, control)
         if known is not None:
             return ClaimAnswer(known.ratio, known.low, known.high, known.blocks, True, origin)
     return ClaimAnswer(median(each), min(each), max(each), len(each), enough, origin)

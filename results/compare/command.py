@@ -17,9 +17,9 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.warnings import warnings
 from keybench.results.compare.differences import FIELDS, RAW, Comparison, ComparisonRow, against_control, side
 from keybench.results.compare.differences import compare as compared
-from keybench.results.comparison import Format, csv_text, escaped, json_text, markdown_table, text_table
+from keybench.results.comparison import Format, escaped, markdown_table, text_table
 from keybench.results.store.database import Store
-from keybench.results.wording import plural
+from keybench.results.wording import csv_text, json_text, plural
 
 INCONCLUSIVE = 3
 

@@ -21,6 +21,7 @@ from keybench.results.comparison import (
     definition_of,
     described,
     differences,
+    effect,
     exact_changes,
     logs,
     untested_change,
@@ -106,18 +107,20 @@ def part(
     label = run.id + (":" + ",".join(f"{key}={value}" for key, value in chosen.items()) if chosen else "")
     if chosen and not picked:
         raise UsageError(f"{label}: no trial of the run has all of these: name fewer of them.")
-    return ComparisonSide(label, run, picked, tuple(environments), chosen, all_arms)
+    return ComparisonSide(
+        name=label, run=run, arms=picked, environments=tuple(environments), chosen=chosen, all_arms=all_arms
+    )
 
 
 def against_control(whole: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:
     """The two sides if only one run is given: its control, and all its other layouts."""
-    chosen = {**whole.chosen, "layout": CONTROL}
-    control = tuple(arm for arm in whole.all_arms if arm.is_control)
-    treatments = tuple(arm for arm in whole.arms if not arm.is_control)
-    before = ComparisonSide(
-        f"{whole.run.id}:layout={CONTROL}", whole.run, control, whole.environments, chosen, whole.all_arms
+    control = replace(
+        whole,
+        name=f"{whole.run.id}:layout={CONTROL}",
+        arms=tuple(arm for arm in whole.all_arms if arm.is_control),
+        chosen={**whole.chosen, "layout": CONTROL},
     )
-    return before, ComparisonSide(whole.name, whole.run, treatments, whole.environments, whole.chosen, whole.all_arms)
+    return control, replace(whole, arms=tuple(arm for arm in whole.arms if not arm.is_control))
 
 
 def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm, Arm]], list[Arm], list[Arm]]:
@@ -226,10 +229,9 @@ class ComparisonRow:
     @property
     def change(self) -> str:
         """`better` or `worse` if the verdict and the metric's direction determine it, else empty."""
-        better = self.metric.definition.better
-        if better == "neither" or self.verdict not in {"faster", "slower", "lower", "higher"}:
+        if self.verdict not in {"faster", "slower", "lower", "higher"}:
             return ""
-        return "better" if (self.verdict in {"faster", "lower"}) == (better == "lower") else "worse"
+        return effect(self.metric, rises=self.verdict in {"slower", "higher"})
 
     @property
     def compared(self) -> bool:
@@ -253,14 +255,8 @@ class Comparison:
         return self.before.run.id == self.after.run.id
 
 
-@dataclass(frozen=True)
-class _Untested:
-    """A row whose values are still to be tested, jointly with the others of its family."""
-
-    row: ComparisonRow
-    old: ByBlock
-    new: ByBlock
-    """Logarithms; NaN for values that have none."""
+Samples = tuple[ByBlock, ByBlock]
+"""Logarithms of a row's old and new values, to be tested jointly with those of other rows."""
 
 
 def compare(before: ComparisonSide, after: ComparisonSide, metrics: Collection[Metric] = tuple(Metric)) -> Comparison:
@@ -268,20 +264,19 @@ def compare(before: ComparisonSide, after: ComparisonSide, metrics: Collection[M
     together, only_before, only_after = pairs(before, after)
     families: dict[tuple[str, str, int, int], list[tuple[Arm, Arm]]] = defaultdict(list)
     for old, new in together:
-        families[new.database, new.server, new.payload, new.writers].append((old, new))
+        families[_work(new)].append((old, new))
     rows: list[ComparisonRow] = []
     for family in families.values():
         for metric in metrics:
             known = [row for old, new in family if (row := _row(before, after, old, new, metric))]
-            tested = iter(_tested([row for row in known if isinstance(row, _Untested)], before.run.id == after.run.id))
-            rows += [row if isinstance(row, ComparisonRow) else next(tested) for row in known]
+            rows += _tested(known, in_blocks=before.run.id == after.run.id)
     return Comparison(before, after, tuple(rows), tuple(only_before), tuple(only_after))
 
 
 def _row(
     before: ComparisonSide, after: ComparisonSide, old: Arm, new: Arm, metric: Metric
-) -> ComparisonRow | _Untested | None:
-    """The row, or one that is still to be tested; None if neither side mentions the metric."""
+) -> tuple[ComparisonRow, Samples | None] | None:
+    """The row, with samples if it is still to be tested; None if neither side mentions the metric."""
     first, second = old.values(metric), new.values(metric)
     if not first and not second and not (old.mentions(metric) or new.mentions(metric)):
         return None
@@ -291,17 +286,18 @@ def _row(
     if not first or not second:
         if not first and not second and old.good and new.good:
             return None  # neither engine provides it
-        return replace(row, verdict="not measured", reason=_why_none(old if not first else new, metric))
+        return replace(row, verdict="not measured", reason=_why_none(old if not first else new, metric)), None
     if reasons := _reasons_against(before, after, old, new, exact=exact):
-        return replace(row, verdict="not comparable", reason="; ".join(reasons))
+        return replace(row, verdict="not comparable", reason="; ".join(reasons)), None
     if exact and _same_counts(before, after, old, new):
-        return _exactly(row, first, second)
+        return _exactly(row, first, second), None
+    values = logs(first), logs(second)
     if before.run.id == after.run.id or not metric.definition.is_time:
-        return _Untested(row, logs(first), logs(second))
+        return row, values
     over_control, new_over_control = _to_control(before, old, metric), _to_control(after, new, metric)
     if not over_control or not new_over_control:
-        return replace(row, estimate=untested_change(logs(first), logs(second)), reason=RAW)
-    return _Untested(replace(row, relative=True), over_control, new_over_control)
+        return replace(row, estimate=untested_change(*values), reason=RAW), None
+    return replace(row, relative=True), (over_control, new_over_control)
 
 
 def _reasons_against(before: ComparisonSide, after: ComparisonSide, old: Arm, new: Arm, *, exact: bool) -> list[str]:
@@ -352,14 +348,14 @@ def _to_control(side: ComparisonSide, arm: Arm, metric: Metric) -> dict[int, flo
     return {block: ratio for block, ratio in ratios.items() if not isnan(ratio)}
 
 
-def _tested(untested: Sequence[_Untested], in_blocks: bool) -> list[ComparisonRow]:
-    """The rows with estimate, joint p and verdict; `in_blocks` means that both sides share their blocks."""
-    if not untested:
-        return []
-    changes = (changes_in_blocks if in_blocks else changes_between_runs)(
-        [cell.old for cell in untested], [cell.new for cell in untested]
+def _tested(rows: Sequence[tuple[ComparisonRow, Samples | None]], *, in_blocks: bool) -> list[ComparisonRow]:
+    """The rows; those with samples get estimate, joint p and verdict. `in_blocks`: both sides share their blocks."""
+    samples = [each for _, each in rows if each]
+    compared = (changes_in_blocks if in_blocks else changes_between_runs)(
+        [old for old, _ in samples], [new for _, new in samples]
     )
-    return [_judged(cell.row, change) for cell, change in zip(untested, changes, strict=True)]
+    changes = iter(compared)
+    return [_judged(row, next(changes)) if each else row for row, each in rows]
 
 
 def _judged(row: ComparisonRow, change: Change) -> ComparisonRow:

@@ -24,7 +24,7 @@ from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import MARGIN
 from keybench.results.atomic_file import atomic_file
 from keybench.results.claims.answers import answers
-from keybench.results.claims.estimate import trial_groups
+from keybench.results.claims.estimate import answering_groups
 from keybench.results.plots.canvas import styles
 from keybench.results.report.first_screen import pictures
 from keybench.results.report.sentences import finding, leading
@@ -132,7 +132,7 @@ def _definitions(views: Sequence[RunView]) -> list[Definition]:
 def _claims(sources: Sequence[PageSource]) -> dict[str, object]:
     """What these runs say about published claims: the rows of each claim, and how many claims they do not answer."""
     ordered = sorted(sources, key=lambda source: source.run.started)
-    rows = answers([group for one in ordered for group in trial_groups(one.run, one.trials, one.environments)])
+    rows = answers([group for one in ordered for group in answering_groups(one.run, one.trials, one.environments)])
     shown = [row for row in rows if row.database]
     return {
         "by_claim": [list(same) for _, same in groupby(shown, key=lambda row: row.claim)],

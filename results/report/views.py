@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import re
 from base64 import b64encode
 from collections import defaultdict
@@ -36,7 +35,7 @@ from keybench.results.report.tables import (
 )
 from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial
-from keybench.results.wording import plural, size
+from keybench.results.wording import csv_text, plural, size
 
 _FILE: Final = re.compile(r'File "([^"\n]*)"')
 _PACKAGE: Final = re.compile(r"(?:.*[/\\])?((?:keybench|site-packages|python3\.\d+)[/\\].*)")
@@ -318,9 +317,7 @@ def download(run: Run, trials: Sequence[Trial]) -> Download:
     name, command = f"keybench-{run.id}.csv", f"keybench export {run.id} -o {run.id}.csv"
     if not 0 < count <= MOST_VALUES:
         return Download(name, "", count, command)
-    buffer = io.StringIO()
-    tidy.write_csv(list(tidy.values(run.id, trials, run.load_path)), buffer)
-    text = buffer.getvalue()
+    text = csv_text(list(tidy.values(run.id, trials, run.load_path)))
     plain = "data:text/csv;charset=utf-8," + quote(text) if len(text) <= _MOST_PLAIN else ""
     if plain and len(plain) <= _MOST_PLAIN:
         return Download(name, plain, count, command)

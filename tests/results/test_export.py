@@ -16,7 +16,8 @@ import pytest
 from keybench.results.atomic_file import atomic_file
 from keybench.results.export import FileFormat, app
 from keybench.results.export import export as command
-from keybench.results.tidy import POINT, TRIAL, VALUE, series, values, write_csv
+from keybench.results.tidy import POINT, TRIAL, VALUE, series, values
+from keybench.results.wording import csv_text
 from tests.runners.conftest import Run, in_this_process
 
 FEW = ("bigint-identity", "uuid-v4")
@@ -32,9 +33,7 @@ def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 def test_each_reading_is_a_row_with_every_digit(fake_run) -> None:
     store = fake_run(layouts=FEW, blocks=2)
     trials = store.trials("5ca1ab1e00")
-    out = io.StringIO()
-    write_csv(list(values("5ca1ab1e00", trials)), out)
-    rows = list(csv.DictReader(io.StringIO(out.getvalue())))
+    rows = list(csv.DictReader(io.StringIO(csv_text(list(values("5ca1ab1e00", trials))))))
     assert len(rows) == sum(len(trial.readings) for trial in trials)
     found = {(r["block"], r["database"], r["layout"], r["metric"]): r for r in rows}
     for trial in trials:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keybench.model.metric import Metric
-from keybench.results.check.baseline import Baseline, CountArm, CountGroup, RunMeasurements, TimeArm, TimeGroup
+from keybench.results.check.baseline import Baseline, CountArm, CountGroup, TimeArm, TimeGroup
 from keybench.results.check.command import finding_lines, markdown
 from keybench.results.check.gate import Outcome, blocks_needed, decide
 
@@ -24,7 +24,7 @@ def group(ratios: np.ndarray) -> TimeGroup:
 
 
 def judged(before: np.ndarray, after: np.ndarray) -> Outcome:
-    return decide(RunMeasurements([], [group(after)], [], 1), Baseline(times=[group(before)]), LIMITS)
+    return decide(Baseline(times=[group(after)]), Baseline(times=[group(before)]), LIMITS)
 
 
 def noisy(rng: np.random.Generator, blocks: int = 6, arms: int = 11, noise: float = 0.03) -> np.ndarray:
@@ -91,7 +91,7 @@ def test_a_count_that_is_no_longer_measured_is_a_change_and_one_more_block_is_no
         return CountGroup(work=OF, conditions={}, arms=[CountArm(layout="a", column="uuid", counts=named)])  # type: ignore[arg-type]
 
     def compared(now: CountGroup, then: CountGroup) -> Outcome:
-        return decide(RunMeasurements([now], [], [], 1), Baseline(counts=[then]), LIMITS)
+        return decide(Baseline(counts=[now]), Baseline(counts=[then]), LIMITS)
 
     gone = compared(counted(leaf_pages=276), counted(leaf_pages=276, branch_pages=2))
     (finding,) = gone.of_kind("changed")
@@ -111,7 +111,7 @@ def test_density_is_compared_to_six_decimals() -> None:
         return CountGroup(work=OF, conditions={}, arms=[CountArm(layout="a", column="uuid", counts=counts)])
 
     for density, code in ((69.4812345, 0), (69.4813345, 1)):
-        found = decide(RunMeasurements([counted(density)], [], [], 1), Baseline(counts=[counted(69.481235)]), LIMITS)
+        found = decide(Baseline(counts=[counted(density)]), Baseline(counts=[counted(69.481235)]), LIMITS)
         assert found.exit_code == code
 
 
@@ -123,7 +123,7 @@ def test_names_are_text_in_markdown() -> None:
         one.model_copy(update={"arms": [arm.model_copy(update={"layout": name}) for arm in one.arms[:1]]})
         for one in (before, after)
     )
-    text = markdown(decide(RunMeasurements([], [after], [], 1), Baseline(times=[before]), LIMITS), "5ca1", "base.json")
+    text = markdown(decide(Baseline(times=[after]), Baseline(times=[before]), LIMITS), "5ca1", "base.json")
     row = next(line for line in text.splitlines() if "script" in line)
     assert row.count("|") == 8
     assert not {"<", "`", "@", "[", "\n"} & set(row)

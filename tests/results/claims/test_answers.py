@@ -11,7 +11,7 @@ from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.claims.answers import ClaimRow, rows
 from keybench.results.claims.claim import ClaimSide, claims
-from keybench.results.claims.estimate import trial_groups
+from keybench.results.claims.estimate import answering_groups, arm_of
 from keybench.results.store.database import Store
 from tests.results.claims.conftest import Runs
 from tests.results.conftest import a_run
@@ -352,11 +352,11 @@ def test_a_side_without_a_column_means_the_default_column() -> None:
     run = replace(a_run(), definition={"pairings": {"mssql": {"uuid-v7": pairing}}})
     trial = Runs.trial(1, 0, "uuid-v7", "binary16", {}, database="mssql")
     for of_run, column in ((run, "uniqueidentifier"), (a_run(), "binary16")):
-        (group,) = trial_groups(of_run, [trial, replace(trial, column="uniqueidentifier")], [])
-        arm = group.arm(ClaimSide.parse("uuid-v7"))
+        (group,) = answering_groups(of_run, [trial, replace(trial, column="uniqueidentifier")], [])
+        arm = arm_of(group, ClaimSide.parse("uuid-v7"))
         assert arm is not None
         assert arm.column == column
-        named = group.arm(ClaimSide.parse("uuid-v7@binary16"))
+        named = arm_of(group, ClaimSide.parse("uuid-v7@binary16"))
         assert named is not None
         assert named.column == "binary16"
-        assert group.arm(ClaimSide.parse("uuid-v7@char36")) is None
+        assert arm_of(group, ClaimSide.parse("uuid-v7@char36")) is None

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from keybench.model.metric import Metric
-from keybench.results.claims.answers import VERDICTS, ClaimRow, answers, catalogue, rows, write
+from keybench.results.claims.answers import VERDICTS, ClaimRow, answers, rows, write
 from keybench.results.claims.claim import claims as all_claims
 from keybench.results.comparison import Format
 from keybench.results.store.database import Store
+from scripts.claims import catalogue
 
 ROOT = Path(__file__).parents[3]
 
