@@ -162,6 +162,10 @@ def finite(value: float) -> float:
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs; docs/data.md describes it.")]
 """The option of every command that prints a table."""
 
+Results = Annotated[str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")]
+"""The option of every command that reads runs; its default is `RESULTS`."""
+RESULTS: Final = "keybench-results.sqlite"
+
 
 def print_json(value: object) -> None:
     """Prints plain values as JSON."""

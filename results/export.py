@@ -35,9 +35,7 @@ def export(
     along: Annotated[
         bool, typer.Option("--series", help="Export the points of the series (time by rows) instead of the values.")
     ] = False,
-    results: Annotated[
-        str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
-    ] = "keybench-results.sqlite",
+    results: cli.Results = cli.RESULTS,
     as_json: cli.AsJson = False,
     bundle: Annotated[
         bool,

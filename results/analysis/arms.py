@@ -73,14 +73,14 @@ class Arm:
         readings = self.by_block(metric, subject)
         return {block: reading.value for block, reading in readings.items() if reading.value is not None}
 
-    def summary(self, metric: Metric) -> Summary | None:
+    def summary(self, metric: Metric, subject: Subject = KEY) -> Summary | None:
         """The metric over blocks; None if no block has a value."""
-        if metric not in self._summaries:
-            self._summaries[metric] = summarise(self.values(metric).values())
-        return self._summaries[metric]
+        if (metric, subject) not in self._summaries:
+            self._summaries[metric, subject] = summarise(self.values(metric, subject).values())
+        return self._summaries[metric, subject]
 
     @cached_property
-    def _summaries(self) -> dict[Metric, Summary | None]:
+    def _summaries(self) -> dict[tuple[Metric, Subject], Summary | None]:
         """A cache: pictures and tables ask for the same summaries."""
         return {}
 

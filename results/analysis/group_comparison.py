@@ -62,17 +62,15 @@ def judge(group: Group) -> Judgement | None:
     metric, control = time_metric(group), group.control
     if control is None:
         return None
-    arms = [arm for arm in group.treatments if group.ratio(arm, metric)]
-    if not arms:
+    ratios = {arm: ratio for arm in group.treatments if (ratio := group.ratio(arm, metric))}
+    if not ratios:
         return None
-    logs = log_ratios([arm.values(metric) for arm in arms], control.values(metric))
-    p = sign_flip_max(logs)
+    logs = log_ratios([arm.values(metric) for arm in ratios], control.values(metric))
     judged = [
-        _judged(arm, summary, float(own_p))
-        for arm, own_p in zip(arms, p, strict=True)
-        if (summary := group.ratio(arm, metric))
+        _judged(arm, ratio, float(p)) for (arm, ratio), p in zip(ratios.items(), sign_flip_max(logs), strict=True)
     ]
-    first = [[control, *arms][place] for place in first_place(np.hstack([np.zeros((len(logs), 1)), logs]))]
+    # The control's logarithms of ratios to itself are zeros.
+    first = [[control, *ratios][place] for place in first_place(np.hstack([np.zeros((len(logs), 1)), logs]))]
     return Judgement(metric, tuple(sorted(judged, key=lambda one: one.ratio.median)), tuple(first))
 
 

@@ -13,7 +13,7 @@ from keybench.model.metric import Metric
 from keybench.model.names import COMPUTED, NO_DATABASE, SUITED
 from keybench.model.subject import KEY, MODEL, Subject, SubjectKind
 from keybench.results.analysis.arms import Arm, arms_of, with_known_servers
-from keybench.results.analysis.ratios import Summary, summarise, summarise_ratio
+from keybench.results.analysis.ratios import Summary, summarise_ratio
 from keybench.results.store.blobs import POSITIONS
 from keybench.results.store.records import Environment, Run, Trial
 
@@ -225,11 +225,6 @@ def phases_of(arm: Arm) -> list[str]:
     return sorted(names, key=lambda name: int(name.partition(" ")[0]))
 
 
-def after_phase(arm: Arm, metric: Metric, name: str, kind: SubjectKind = SubjectKind.PHASE) -> Summary | None:
-    """The metric over blocks; None if no block has a value."""
-    return summarise(arm.values(metric, Subject(kind, name)).values())
-
-
 def insertions(arm: Arm) -> list[str]:
     """Those of its phases that insert rows one after another."""
     return [name for name in phases_of(arm) if name.endswith(" insert")]
@@ -238,9 +233,9 @@ def insertions(arm: Arm) -> list[str]:
 def splits_per_thousand(arm: Arm, name: str) -> float | None:
     """Splits that move rows in an inserting phase, per 1,000 rows: the server's, else the page model's beside it; None
     where neither is known."""
-    rows = after_phase(arm, Metric.PHASE_ROWS, name)
+    rows = arm.summary(Metric.PHASE_ROWS, Subject(SubjectKind.PHASE, name))
     for kind in (SubjectKind.PHASE, SubjectKind.MODEL_PHASE):
-        splits = [one.median for metric in _MOVING if (one := after_phase(arm, metric, name, kind))]
+        splits = [one.median for metric in _MOVING if (one := arm.summary(metric, Subject(kind, name)))]
         if rows and splits:
             return 1000 * sum(splits) / rows.median
     return None
@@ -253,11 +248,6 @@ def writers_of(group: Group) -> list[str]:
     stored = (blob for trial in group.trials for blob in trial.blobs if blob.kind == POSITIONS)
     planned = next((list(blob.about["writers"]) for blob in stored), [])
     return [name for name in planned if name in names] + sorted(names - set(planned), key=_natural)
-
-
-def summary_of(arm: Arm, metric: Metric, writer: str) -> Summary | None:
-    """The writer's metric over blocks; None if no block has a value."""
-    return summarise(arm.values(metric, Subject.writer(writer)).values())
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:

@@ -15,18 +15,17 @@ from typing import Final, Literal
 import numpy as np
 
 from keybench.results.analysis.bootstrap import Floats, interval, interval_between
-from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS, blocks_needed
+from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
 
 
 @dataclass(frozen=True)
 class RatioEstimate:
-    """A ratio with its interval over `blocks` blocks; `low` and `high` are NaN for a single block."""
+    """A ratio with its 95 % interval over `blocks` blocks; `low` and `high` are NaN for a single block."""
 
     ratio: float
     low: float
     high: float
     blocks: int
-    confidence: float = 0.95
 
     @property
     def has_interval(self) -> bool:
@@ -34,17 +33,19 @@ class RatioEstimate:
         return not isnan(self.low)
 
 
-def ratio_to_control(
-    treated: Mapping[int, float], control: Mapping[int, float], *, confidence: float = 0.95
-) -> RatioEstimate | None:
+CONFIDENCE: Final = 1 - ALPHA
+"""The confidence of all intervals."""
+
+
+def ratio_to_control(treated: Mapping[int, float], control: Mapping[int, float]) -> RatioEstimate | None:
     """The median over blocks of treated / control in the same block; both map block numbers to values.
 
     Blocks in which either value is missing or not positive are left out; None if no block remains.
     """
-    return estimate(log_ratios([treated], control)[:, 0], confidence=confidence)
+    return estimate(log_ratios([treated], control)[:, 0])
 
 
-def estimate(logs: Floats, *, confidence: float = 0.95) -> RatioEstimate | None:
+def estimate(logs: Floats) -> RatioEstimate | None:
     """The median of log ratios (one per block, NaN if missing) as a ratio with its bootstrap interval.
 
     None without any ratio.
@@ -54,12 +55,12 @@ def estimate(logs: Floats, *, confidence: float = 0.95) -> RatioEstimate | None:
         return None
     middle = float(np.median(known))
     if len(known) == 1:
-        return RatioEstimate(exp(middle), nan, nan, 1, confidence)
-    low, high = interval(known, confidence)
-    return RatioEstimate(exp(middle), exp(low), exp(high), len(known), confidence)
+        return RatioEstimate(exp(middle), nan, nan, 1)
+    low, high = interval(known, CONFIDENCE)
+    return RatioEstimate(exp(middle), exp(low), exp(high), len(known))
 
 
-def estimate_between(before: Floats, after: Floats, *, confidence: float = 0.95) -> RatioEstimate | None:
+def estimate_between(before: Floats, after: Floats) -> RatioEstimate | None:
     """exp(median(after) − median(before)) of independent blocks; `blocks` is the smaller of their numbers."""
     first, second = (side[~np.isnan(side)] for side in (before, after))
     fewer = min(len(first), len(second))
@@ -67,9 +68,9 @@ def estimate_between(before: Floats, after: Floats, *, confidence: float = 0.95)
         return None
     middle = exp(float(np.median(second) - np.median(first)))
     if fewer == 1:
-        return RatioEstimate(middle, nan, nan, 1, confidence)
-    low, high = interval_between(first, second, confidence)
-    return RatioEstimate(middle, exp(low), exp(high), fewer, confidence)
+        return RatioEstimate(middle, nan, nan, 1)
+    low, high = interval_between(first, second, CONFIDENCE)
+    return RatioEstimate(middle, exp(low), exp(high), fewer)
 
 
 def by_block_ratios(values: Mapping[int, float], base: Mapping[int, float]) -> dict[int, float]:
@@ -92,29 +93,25 @@ MARGIN: Final = 0.05
 """Ratios within 1 / (1 + MARGIN) … 1 + MARGIN are too small to matter for a choice of layout."""
 
 
-def equivalent(estimate: RatioEstimate, margin: float = MARGIN) -> bool:
-    """Whether the whole interval lies within 1 / (1 + margin) … 1 + margin.
+def equivalent(estimate: RatioEstimate) -> bool:
+    """Whether the whole interval lies within the margin, 1 / (1 + MARGIN) … 1 + MARGIN.
 
     This shows that there is no relevant difference, which is more than finding none: two one-sided tests by interval
-    (Schuirmann 1987), each at half of 1 − confidence. False if there are too few blocks for an interval of that
-    confidence.
+    (Schuirmann 1987), each at half of 1 − confidence. False if there are too few blocks for an interval.
     """
-    enough = estimate.blocks >= blocks_needed(1 - estimate.confidence)
-    return enough and 1 / (1 + margin) <= estimate.low and estimate.high <= 1 + margin
+    return estimate.blocks >= ENOUGH_BLOCKS and 1 / (1 + MARGIN) <= estimate.low <= estimate.high <= 1 + MARGIN
 
 
-def verdict(estimate: RatioEstimate | None, p: float, alpha: float = ALPHA, floor: float = MARGIN) -> Verdict:
-    """`same` if the interval lies within the floor; `faster` or `slower` if the ratio lies beyond it and p reaches
-    alpha; else `unclear`, and more blocks may decide.
+def verdict(estimate: RatioEstimate, p: float) -> Verdict:
+    """`same` if the interval lies within the margin; `faster` or `slower` if the ratio lies beyond it and p reaches
+    ALPHA; else `unclear`, and more blocks may decide.
 
-    Less of the estimated quantity is better. A significant difference within the floor is `same` if the whole interval
+    Less of the estimated quantity is better. A significant difference within the margin is `same` if the whole interval
     is within it, else `unclear`.
     """
-    if estimate is None:
-        return "unclear"
-    if equivalent(estimate, floor):
+    if equivalent(estimate):
         return "same"
-    if p <= alpha and not 1 / (1 + floor) <= estimate.ratio <= 1 + floor:
+    if p <= ALPHA and not 1 / (1 + MARGIN) <= estimate.ratio <= 1 + MARGIN:
         return "slower" if estimate.ratio > 1 else "faster"
     return "unclear"
 

@@ -49,9 +49,7 @@ def check(
             "baseline's limits, which --update-baseline sets. May be repeated for several metrics.",
         ),
     ] = None,
-    results: Annotated[
-        str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
-    ] = "keybench-results.sqlite",
+    results: cli.Results = cli.RESULTS,
     as_json: cli.AsJson = False,
 ) -> int:
     """Compare a run with its baseline: page counts exactly, and times as ratios to the control over their blocks.

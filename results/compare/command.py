@@ -14,6 +14,7 @@ from keybench.errors import UsageError, unknown_name
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.arms import Arm
+from keybench.results.analysis.ratios import CONFIDENCE
 from keybench.results.analysis.warnings import warnings
 from keybench.results.compare.differences import FIELDS, RAW, Comparison, ComparisonRow, against_control, side
 from keybench.results.compare.differences import compare as compared
@@ -56,9 +57,7 @@ def compare(
     metric: Annotated[
         str, typer.Option(help="Metrics, comma-separated, or `all`. Default: the main ones and those that changed.")
     ] = "",
-    results: Annotated[
-        str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
-    ] = "keybench-results.sqlite",
+    results: cli.Results = cli.RESULTS,
     as_json: cli.AsJson = False,
 ) -> int:
     """Compare two runs, or two parts of one run: what has changed, and whether the change is real.
@@ -184,7 +183,7 @@ def record(row: ComparisonRow) -> dict[str, Any]:
         "ratio": known.ratio if known else None,
         "low": spread.low if spread else None,
         "high": spread.high if spread else None,
-        "confidence": spread.confidence if spread else None,
+        "confidence": CONFIDENCE if spread else None,
         "blocks": known.blocks if known else None,
         "p": None if isnan(row.p) else row.p,
         "verdict": row.verdict,

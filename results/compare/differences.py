@@ -32,9 +32,6 @@ from keybench.results.store.records import Environment, Run, Trial
 FIELDS = ("database", "server", "column", "layout", "payload")
 """What a selector may name."""
 
-Key = tuple[tuple[str, str], ...]
-"""The (field, value) pairs that two arms must share to be compared."""
-
 
 @dataclass(frozen=True)
 class ComparisonSide:
@@ -140,11 +137,13 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
     }
     loose = {*named, "server"} | ({"column"} if "layout" in named else set())
     kept = tuple(name for name in FIELDS if name not in loose)
-    groups: dict[Key, tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
+    groups: dict[tuple[str, ...], tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
     for number, (one, other) in enumerate(((before, after), (after, before))):
         for arm in one.arms:
             if all(field_of(arm, name) == value for name, value in other.chosen.items() if name not in named):
-                groups[_key(arm, kept, named)][number].append(arm)
+                # Without a database, the server's name says how keys were made.
+                fields = (*kept, "server") if arm.database == NO_DATABASE and "server" not in named else kept
+                groups[tuple(field_of(arm, name) for name in ("writers", *fields))][number].append(arm)
     together: list[tuple[Arm, Arm]] = []
     alone: tuple[list[Arm], list[Arm]] = ([], [])
     for first_arms, second_arms in groups.values():
@@ -170,11 +169,6 @@ def _couples(first: Sequence[Arm], second: Sequence[Arm], *, one_run: bool) -> l
         if len(candidates) == 1:
             couples.append((candidates[0], new))
     return couples
-
-
-def _key(arm: Arm, kept: Sequence[str], named: set[str]) -> Key:
-    fields = [*kept, "server"] if arm.database == NO_DATABASE and "server" not in named else kept
-    return (("writers", str(arm.writers)), *((name, field_of(arm, name)) for name in fields))
 
 
 def _chosen(text: str, selector: str) -> dict[str, str]:

@@ -17,9 +17,7 @@ app = cli.application()
 def report(
     run: Annotated[list[str], typer.Argument(metavar="RUN…", help="Runs: an id, a unique prefix of it, or `latest`.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Output file.")] = Path("report.html"),
-    results: Annotated[
-        str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
-    ] = "keybench-results.sqlite",
+    results: cli.Results = cli.RESULTS,
 ) -> None:
     """Write the report of runs: one self-contained HTML page for screens, phones and print.
 

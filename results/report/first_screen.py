@@ -118,34 +118,31 @@ class _Picture:
         for group in groups:
             arms = self._by_row(group, groups)
             dots = [self._dot(group, arms.get(_row(arm, groups))) for arm in chosen]
-            if values := [one.high for one in dots if one.value is not None]:
-                least = min(one.low for one in dots if one.value is not None)
-                limits = self.limits or (None if self.ratios else (min(0.0, least), 1.05 * max(1.0, *values)))
-                reference = 1.0 if self.ratios else None
-                panels.append(
-                    Panel(
-                        _heading(group, groups),
-                        dots,
-                        self.label if len(groups) < 3 else "",
-                        limits,
-                        reference,
-                        ratio=self.ratios,
-                    )
+            if known := [one for one in dots if one.value is not None]:
+                least, most = min(one.low for one in known), max(one.high for one in known)
+                heading = " · ".join(filter(None, (group.run.title(group.database), group.column)))
+                panel = Panel(
+                    heading if len(groups) > 1 else "", dots, self.label if len(groups) < 3 else "", self.limits
                 )
+                if self.ratios:
+                    panel = replace(panel, reference=1.0, ratio=True)
+                elif not self.limits:
+                    panel = replace(panel, limits=(min(0.0, least), 1.05 * max(1.0, most)))
+                panels.append(panel)
         if not panels:
-            return ReportFigure(
-                key=self.key, title=self.title, unit=self.unit, caption="Nothing was counted or predicted."
-            )
+            why = "Nothing was counted or predicted."
+            return ReportFigure(key=self.key, title=self.title, unit=self.unit, caption=why)
         data = [
             (group, arm, one) for group in groups for arm in self._arms(group) if (one := self.known(group, arm)[0])
         ]
+        medians = [(f"{arm.layout} on {group.database}", one.median) for group, arm, one in data]
         column = len(groups) == 1 and groups[0].several_columns
         return ReportFigure(
             key=self.key,
             title=self.title,
             unit=self.unit,
             caption=join(self.caption, note),
-            alt=f"Dot plot. {_extremes(data)}",
+            alt=f"Dot plot. {extremes(medians)}",
             svg=dot_plot(
                 [PlotRow(arm.layout, arm.column if column else "", styles[arm.layout]) for arm in chosen],
                 panels,
@@ -190,14 +187,6 @@ def _row(arm: Arm, groups: Sequence[Group]) -> str:
     return arm.layout if len(groups) > 1 else arm.name
 
 
-def _heading(group: Group, groups: Sequence[Group]) -> str:
-    return " · ".join(filter(None, (group.run.title(group.database), group.column))) if len(groups) > 1 else ""
-
-
-def _extremes(data: Sequence[tuple[Group, Arm, Summary]]) -> str:
-    return extremes([(f"{arm.layout} on {group.database}", one.median) for group, arm, one in data])
-
-
 MOST_ROWS: Final = 14
 
 
@@ -222,25 +211,17 @@ def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | Non
         if len(arms) < len(group.arms)
         else ""
     )
+    pages = "leaf pages" if group.modelled else "measured"
     columns = [] if judgement is None else time_columns(group, judgement, arms, "Insert time")
     columns += [
         _column("Pages full", "% ↑", arms, lambda arm: _metric(arm, Metric.LEAF_DENSITY), places=1),
         _column("Splits", "per 1,000 rows ↓", arms, lambda arm: _known_splits(group, arm)),
         _column("Log", "bytes a row ↓", arms, lambda arm: _metric(arm, Metric.LOG_BYTES, group.rows)),
         _column("Index", "bytes a row ↓", arms, lambda arm: _metric(arm, Metric.INDEX_BYTES, group.rows)),
+        _column("Pages", pages, arms, lambda arm: _metric(arm, Metric.LEAF_PAGES), places=0),
+        TableColumn("Pages", "predicted", tuple(_predicted(arm) for arm in arms)),
     ]
-    columns.append(
-        _column(
-            "Pages",
-            "measured" if not group.modelled else "leaf pages",
-            arms,
-            lambda arm: _metric(arm, Metric.LEAF_PAGES),
-            places=0,
-        )
-    )
-    if any(arm.values(Metric.LEAF_PAGES, MODEL) for arm in arms):
-        cells = tuple(_predicted(arm) for arm in arms)
-        columns.append(TableColumn("Pages", "predicted", cells))
+    # Columns without any value are left out.
     shown = tuple(column for column in columns if any(cell.text != "–" for cell in column.cells))
     titles = {(column.title, column.unit) for column in shown}
     meanings = [text for title, text in _LEGEND.items() if title in titles]

@@ -15,7 +15,7 @@ from keybench.model.reading import Origin
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import Judgement
-from keybench.results.analysis.groups import Group, after_phase, phases_of, summary_of, writers_of
+from keybench.results.analysis.groups import Group, phases_of, writers_of
 from keybench.results.analysis.ratios import Summary, Verdict
 from keybench.results.wording import decimals, heading, listed, number, plural, ratio, why_absent
 
@@ -242,7 +242,9 @@ def writer_table(group: Group) -> SubjectTable | None:
     None if no writer has readings of its own: there is only one, or the trials have no positions.
     """
     writers = writers_of(group)
-    rows = [(arm, writer) for arm in group.arms for writer in writers if summary_of(arm, LAG_METRICS[0], writer)]
+    rows = [
+        (arm, writer) for arm in group.arms for writer in writers if arm.summary(LAG_METRICS[0], Subject.writer(writer))
+    ]
     return _subject_table("Writer", rows, LAG_METRICS, (SubjectKind.WRITER,))
 
 
@@ -259,7 +261,7 @@ def _subject_table(
 
 def _subject_column(metric: Metric, kind: SubjectKind, rows: Sequence[tuple[Arm, str]]) -> TableColumn | None:
     """One metric about each row's subject; None if no row has it. The page model's has a title of its own."""
-    summaries = [after_phase(arm, metric, name, kind) for arm, name in rows]
+    summaries = [arm.summary(metric, Subject(kind, name)) for arm, name in rows]
     if not any(summaries):
         return None
     title, unit = heading(metric)

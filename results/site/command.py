@@ -28,9 +28,7 @@ def site(
     verify: Annotated[
         bool, typer.Option("--verify", help="Only check bundles: their sums and their schema. Writes nothing.")
     ] = False,
-    results: Annotated[
-        str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
-    ] = "keybench-results.sqlite",
+    results: cli.Results = cli.RESULTS,
 ) -> None:
     """Write a static site of runs that works offline: filters, a page for each run, and its values to download.
 

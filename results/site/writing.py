@@ -66,25 +66,15 @@ class SiteFigure:
 
 
 @dataclass(frozen=True)
-class _Shown:
-    """A metric of the site: its name in the address, its title, and how an arm's values are found."""
+class Chapter:
+    """A metric of the site: its name in the address, its title, how an arm's values are found, and all its figures."""
 
     name: str
     title: str
     unit: str
     about: str
     values: Callable[[Group, Arm], Values]
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """All figures of one metric."""
-
-    name: str
-    title: str
-    unit: str
-    about: str
-    figures: tuple[SiteFigure, ...]
+    figures: tuple[SiteFigure, ...] = ()
 
 
 def _plain(metric: Metric) -> Callable[[Group, Arm], Values]:
@@ -103,22 +93,22 @@ def _ratio(metric: Callable[[Group], Metric]) -> Callable[[Group, Arm], Values]:
 
 
 SHOWN: Final = (
-    _Shown("time", "Insert time", "× control", "Time over that of an integer key in the same repetition; lower is "
-           "better.", _ratio(time_metric)),
-    _Shown("density", "How full the pages are", "%", "Leaf pages of the key's index; higher is better.",
-           _plain(Metric.LEAF_DENSITY)),
-    _Shown("splits", "Page splits", "per 1,000 rows", "Edge and interior splits, which move rows; lower is better.",
-           lambda group, arm: harmful_splits(group, arm)[0]),
-    _Shown("size", "Index size", "bytes a row", "The key's index; the table too where it is ordered by the key.",
-           _per_row(Metric.INDEX_BYTES)),
-    _Shown("log", "Log written", "bytes a row", "What the server writes so that a crash loses nothing.",
-           _per_row(Metric.LOG_BYTES)),
-    _Shown("order", "Pages out of order", "%", "Leaf pages that do not lie in the file as in the index.",
-           _plain(Metric.LEAF_FRAGMENTATION)),
-    _Shown("slowest", "Slowest transactions", "× control", "The 99th percentile over that of an integer key.",
-           _ratio(lambda _: Metric.TX_P99_MS)),
-    _Shown("lag", "Inserts that lag", "%", "Inserts of several writers that do not go to the right edge.",
-           _plain(Metric.LAGGING_INSERTS)),
+    Chapter("time", "Insert time", "× control", "Time over that of an integer key in the same repetition; lower is "
+            "better.", _ratio(time_metric)),
+    Chapter("density", "How full the pages are", "%", "Leaf pages of the key's index; higher is better.",
+            _plain(Metric.LEAF_DENSITY)),
+    Chapter("splits", "Page splits", "per 1,000 rows", "Edge and interior splits, which move rows; lower is better.",
+            lambda group, arm: harmful_splits(group, arm)[0]),
+    Chapter("size", "Index size", "bytes a row", "The key's index; the table too where it is ordered by the key.",
+            _per_row(Metric.INDEX_BYTES)),
+    Chapter("log", "Log written", "bytes a row", "What the server writes so that a crash loses nothing.",
+            _per_row(Metric.LOG_BYTES)),
+    Chapter("order", "Pages out of order", "%", "Leaf pages that do not lie in the file as in the index.",
+            _plain(Metric.LEAF_FRAGMENTATION)),
+    Chapter("slowest", "Slowest transactions", "× control", "The 99th percentile over that of an integer key.",
+            _ratio(lambda _: Metric.TX_P99_MS)),
+    Chapter("lag", "Inserts that lag", "%", "Inserts of several writers that do not go to the right edge.",
+            _plain(Metric.LAGGING_INSERTS)),
 )  # fmt: skip
 """Ratios, shares and counts alone: absolute times of some databases must not be published."""
 
@@ -126,58 +116,51 @@ SHOWN: Final = (
 def chapters(runs: Sequence[RunView]) -> list[Chapter]:
     """A chapter for each metric that any run has."""
     views = [(run, view) for run in runs for view in run.groups if view.group.about == "index"]
-    figures = {shown: [figure for run, view in views if (figure := _figure(shown, run, view))] for shown in SHOWN}
-    return [
-        Chapter(shown.name, shown.title, shown.unit, shown.about, tuple(drawn))
-        for shown, drawn in figures.items()
-        if drawn
-    ]
+    drawn = (
+        replace(shown, figures=tuple(figure for run, view in views if (figure := _figure(shown, run, view))))
+        for shown in SHOWN
+    )
+    return [chapter for chapter in drawn if chapter.figures]
 
 
-def _figure(shown: _Shown, run: RunView, view: GroupView) -> SiteFigure | None:
+def _figure(shown: Chapter, run: RunView, view: GroupView) -> SiteFigure | None:
+    """The figure of one group; None unless a layout beside the control has values."""
     group = view.ratios
-    values = {arm.name: shown.values(group, arm) for arm in group.arms}
-    known: dict[str, Summary] = {}
-    for arm in group.arms:
-        if summary := summarise(values[arm.name].values()):
-            known[arm.name] = summary
-    if not known or all(arm.is_control for arm in group.arms if arm.name in known):
-        return None
-    widest = max(summary.high for summary in known.values()) or 1.0
-    places = min(2, decimals([summary.median for summary in known.values()]))
-    rows = tuple(
-        SiteRow(
-            arm.layout,
-            arm.column,
-            number(known[arm.name].median, places),
-            _span(known[arm.name], places),
-            max(0.0, round(100 * known[arm.name].median / widest, 1)),
-            tuple(
-                number(values[arm.name][block], places + 1) if block in values[arm.name] else "–"
-                for block in group.blocks
-            ),
-        )
+    known = [
+        (arm, values, summary)
         for arm in group.arms
-        if arm.name in known
-    )
-    return SiteFigure(
-        shown.name,
-        group.database,
-        " · ".join(filter(None, (view.product, group.column))),
-        run.run.scenario,
-        run.run.id,
-        view.work,
-        _often(group, is_time=shown.unit == "× control"),
-        group.modelled,
-        f"runs/{run.run.id}/index.html#{view.anchor}",
-        group.blocks,
-        rows,
-    )
-
-
-def _often(group: Group, *, is_time: bool) -> str:
+        if (values := shown.values(group, arm)) and (summary := summarise(values.values()))
+    ]
+    if all(arm.is_control for arm, _, _ in known):
+        return None
+    widest = max(summary.high for _, _, summary in known) or 1.0
+    places = min(2, decimals([summary.median for _, _, summary in known]))
     often = repeated(len(group.blocks)).partition(",")[0]
-    return f"{often}, which proves nothing" if is_time and len(group.blocks) < ENOUGH_BLOCKS else often
+    if shown.unit == "× control" and len(group.blocks) < ENOUGH_BLOCKS:
+        often += ", which proves nothing"
+    return SiteFigure(
+        metric=shown.name,
+        database=group.database,
+        product=" · ".join(filter(None, (view.product, group.column))),
+        scenario=run.run.scenario,
+        run=run.run.id,
+        work=view.work,
+        often=often,
+        modelled=group.modelled,
+        link=f"runs/{run.run.id}/index.html#{view.anchor}",
+        blocks=group.blocks,
+        rows=tuple(
+            SiteRow(
+                layout=arm.layout,
+                column=arm.column,
+                text=number(summary.median, places),
+                span=_span(summary, places),
+                share=max(0.0, round(100 * summary.median / widest, 1)),
+                blocks=tuple(number(values[b], places + 1) if b in values else "–" for b in group.blocks),
+            )
+            for arm, values, summary in known
+        ),
+    )
 
 
 def _span(summary: Summary, places: int) -> str:
@@ -302,7 +285,10 @@ def index(runs: Sequence[Published]) -> str:
     return fill(
         here / "site.html.jinja",
         here / "site.js",
-        runs=[(view, _finding(view), one.file) for view, one in zip(views, runs, strict=True)],
+        runs=[
+            (view, finding([group.answer for group in view.groups]), one.file)
+            for view, one in zip(views, runs, strict=True)
+        ],
         chapters=shown,
         choices={
             "database": sorted({figure.database for figure in figures}),
@@ -311,10 +297,6 @@ def index(runs: Sequence[Published]) -> str:
         },
         control=CONTROL,
     )
-
-
-def _finding(view: RunView) -> str:
-    return finding([group.answer for group in view.groups])
 
 
 def _earlier(folder: Path) -> set[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from sqlalchemy import Connection, and_, select
 from sqlalchemy.exc import IntegrityError
@@ -40,7 +39,7 @@ class Store:
     def add_run(self, run: Run) -> None:
         """Records a run, before its first trial."""
         with self._storage.transaction() as connection:
-            connection.execute(tables.run.insert().values(**_plain(run)))
+            connection.execute(tables.run.insert().values(**vars(run)))
 
     def remove_empty_run(self, run_id: str) -> None:
         """Removes a run that has no trial, with its environments and warnings."""
@@ -94,7 +93,7 @@ class Store:
         )
         with self._storage.transaction() as connection:
             connection.execute(table.delete().where(same))
-            connection.execute(table.insert().values(run=run_id, **_plain(environment)))
+            connection.execute(table.insert().values(run=run_id, **vars(environment)))
 
     def environments(self, run_id: str) -> list[Environment]:
         """The environments of a run, by database and server."""
@@ -154,10 +153,6 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _plain(record: Run | Environment) -> dict[str, Any]:
-    return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def _listed(oldest_first: Sequence[str]) -> str:

@@ -176,35 +176,26 @@ def _file_engine(path: Path, *, write: bool, busy: float = _BUSY_SECONDS) -> Eng
 
 
 def _locked(path: Path) -> int:
-    """The descriptor that holds the file's lock; UsageError if another run is writing or the file is not writable."""
+    """Locks the file, which is created if it is missing, and returns the descriptor that holds the lock.
+
+    Raises UsageError if another run is writing, or the file is not writable.
+    """
     try:
-        descriptor = _lock(path)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except FileNotFoundError:
         raise UsageError(f"{path}: the folder {path.parent} does not exist: make it, or {ANOTHER}.") from None
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise full(str(path)) from None
         raise UsageError(f"{path} cannot be written ({error.strerror}): {ANOTHER}.") from None
-    if descriptor is None:
-        by = _writer(path)
-        raise UsageError(
-            f"another run is writing to {path}{f' (process {by})' if by else ''}: wait for it, or {ANOTHER}."
-        )
-    return descriptor
-
-
-def _lock(path: Path) -> int | None:
-    """Locks the file, and creates it if it is missing. Returns the descriptor that holds the lock, or None if another
-    process holds it.
-
-    Raises OSError if the file cannot be opened for writing.
-    """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         _try_lock(descriptor)
     except OSError:
         os.close(descriptor)
-        return None
+        by = _writer(path)
+        raise UsageError(
+            f"another run is writing to {path}{f' (process {by})' if by else ''}: wait for it, or {ANOTHER}."
+        ) from None
     return descriptor
 
 

@@ -6,12 +6,13 @@ One trial is written at a time; all trials of a run are read at once, which may 
 import math
 import zlib
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, Final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, Table, and_, select
 
 import keybench
 from keybench.errors import UsageError
@@ -23,7 +24,6 @@ from keybench.results.store import storage, tables
 from keybench.results.store.blobs import Blob
 from keybench.results.store.records import Environment, Run, Trial
 
-_RUN_FIELDS: Final = tuple(field.name for field in fields(Run))
 _PLAIN_FIELDS: Final = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series", "blobs"})
 _TEXTS: Final = ("database", "server", "column", "layout", "scenario", "error", "traceback")
 _WHOLE: Final = {"position": 0, "payload": 0, "rows": 1, "writers": 1, "rows_per_tx": 1}
@@ -47,8 +47,7 @@ def run_ids(connection: Connection) -> list[str]:
 
 def load_run(connection: Connection, run_id: str) -> Run:
     """The run. Raises ValueError if one of its values cannot be that of a run."""
-    row = connection.execute(select(tables.run).where(tables.run.c.id == run_id)).one()
-    run = Run(**{name: getattr(row, name) for name in _RUN_FIELDS})
+    run = Run(**connection.execute(select(tables.run).where(tables.run.c.id == run_id)).mappings().one())
     for name in ("id", "keybench", "command", "scenario", "profile"):
         storage.text(f"its {name}", getattr(run, name))
     storage.moment("its start", run.started)
@@ -127,15 +126,16 @@ def _plain_values(row: Any) -> dict[str, Any]:
     return plain
 
 
+def _rows_of(connection: Connection, table: Table, run_id: str) -> Sequence[Any]:
+    """The rows of the table that belong to trials of the run."""
+    return connection.execute(select(table).join(tables.trial).where(tables.trial.c.run == run_id)).all()
+
+
 def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[int, tuple[Reading, ...]]:
     """Readings by trial number; in the order of Metric, the key's before a model's."""
-    trial, value = tables.trial, tables.value
-    names_of = (value.c.metric, value.c.subject_kind, value.c.subject_name)
-    columns = (value.c.trial, *names_of, value.c.value, value.c.origin, value.c.reason)
-    rows = connection.execute(select(*columns).join(trial).where(trial.c.run == run_id)).all()
     known: dict[tuple[str, str, str], tuple[_Place, Metric, Subject]] = {}
     placed: dict[int, list[tuple[_Place, Reading]]] = defaultdict(list)
-    for number, metric_name, kind, subject_name, amount, origin, reason in rows:
+    for number, metric_name, kind, subject_name, amount, origin, reason in _rows_of(connection, tables.value, run_id):
         key = (metric_name, kind, subject_name)
         if key not in known:
             if metric_name in _RETIRED_METRICS or kind == _RETIRED_SUBJECT:
@@ -156,10 +156,8 @@ def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[in
 
 def _series(connection: Connection, run_id: str, where: str) -> defaultdict[int, tuple[Series, ...]]:
     """Series by trial number; in the order of Metric."""
-    trial, table = tables.trial, tables.series
-    columns = (table.c.trial, table.c.metric, table.c.x, table.c.y)
     series: dict[int, list[Series]] = defaultdict(list)
-    for number, name, x, y in connection.execute(select(*columns).join(trial).where(trial.c.run == run_id)).all():
+    for number, name, x, y in _rows_of(connection, tables.series, run_id):
         try:
             line = Series(_metric(name, where), _unpacked(x, "<i8"), _unpacked(y, "<f8"))
             if len(line.x) != len(line.y) or not np.isfinite(line.y).all():
@@ -173,11 +171,8 @@ def _series(connection: Connection, run_id: str, where: str) -> defaultdict[int,
 
 def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, ...]]:
     """Blobs by trial number; sorted by kind."""
-    trial, table = tables.trial, tables.blob
-    columns = (table.c.trial, table.c.kind, table.c.content)
-    rows = connection.execute(select(*columns).join(trial).where(trial.c.run == run_id).order_by(table.c.kind)).all()
     blobs: dict[int, list[Blob]] = defaultdict(list)
-    for number, kind, content in rows:
+    for number, kind, content in _rows_of(connection, tables.blob, run_id):
         if kind == _RETIRED_BLOB:
             continue
         blob = Blob(kind, content)
@@ -186,7 +181,8 @@ def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, 
         except storage.DAMAGE as error:
             raise ValueError(f"the picture data {kind!r} of trial {number}: {error}") from None
         blobs[number].append(blob)
-    return defaultdict(tuple, {number: tuple(packed) for number, packed in blobs.items()})
+    ordered = {number: tuple(sorted(packed, key=lambda blob: blob.kind)) for number, packed in blobs.items()}
+    return defaultdict(tuple, ordered)
 
 
 def _unpacked(content: bytes, dtype: str) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """A run like a real one, made without any server."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -127,6 +128,16 @@ def pictures(found: list[Reading], layout: str, rows: int, noise: np.random.Gene
     )
 
 
+def a_trial(readings: Iterable[Reading] = (), **changed: object) -> Trial:
+    """A good trial of `two-million` with keys of uuid-v4 on embedded PostgreSQL, unless something else is said."""
+    plain = Trial(
+        block=1, position=0, database="postgresql", server="embedded", column="uuid", layout="uuid-v4",
+        scenario="two-million", payload=100, rows=2_000_000, writers=1, rows_per_tx=1000, started=START, seconds=30.0,
+        status="ok", error="", readings=tuple(readings),
+    )  # fmt: skip
+    return replace(plain, **changed)  # type: ignore[arg-type]
+
+
 def trials(
     layouts: Iterable[str], databases: Iterable[str], blocks: int, rows: int, payloads: Iterable[int], *, after: bool
 ) -> list[Trial]:
@@ -139,23 +150,16 @@ def trials(
             database, layout, payload = cells[cell]
             noise = np.random.Generator(np.random.PCG64([block, int(cell)]))
             measured = readings(database, layout, rows, noise, after=after)
-            trial = Trial(
+            trial = a_trial(
+                measured,
                 block=block,
                 position=position,
                 database=database,
-                server="embedded",
                 column=COLUMNS[database].get(layout, NATIVE[database]),
                 layout=layout,
-                scenario="two-million",
                 payload=payload,
                 rows=rows,
-                writers=1,
-                rows_per_tx=1000,
                 started=START + timedelta(minutes=position),
-                seconds=30.0,
-                status="ok",
-                error="",
-                readings=tuple(measured),
                 series=(series(measured, rows, noise),),
                 blobs=pictures(measured, layout, rows, noise) if block == 1 else (),
             )

@@ -1,7 +1,7 @@
 """The figures of a report.
 
-A module declares its `GroupFigure`s and `RunFigure`s in the tuple FIGURES and is found without being listed. Figures
-are ordered by their `place`.
+Every `GroupFigure` and `RunFigure` of a module in this folder is found without being listed. Figures are ordered by
+their `place`.
 """
 
 import pkgutil
@@ -17,8 +17,9 @@ from keybench.results.report.figures.figure import GroupFigure, ReportFigure, Ru
 def known_figures() -> tuple[GroupFigure | RunFigure, ...]:
     """Every declared figure, ordered by place."""
     names = [info.name for info in pkgutil.walk_packages(__path__, f"{__name__}.") if not info.ispkg]
-    declared = [figure for name in names for figure in vars(import_module(name)).get("FIGURES", ())]
-    return tuple(sorted(declared, key=lambda figure: (figure.place, figure.name)))
+    declared = [one for name in names for one in vars(import_module(name)).values()]
+    figures = [one for one in declared if isinstance(one, GroupFigure | RunFigure)]
+    return tuple(sorted(figures, key=lambda figure: (figure.place, figure.name)))
 
 
 def group_figures(group: Group, styles: Styles, prefix: str) -> list[ReportFigure]:

@@ -9,18 +9,19 @@ import numpy as np
 from keybench.model.metric import Metric
 from keybench.model.reading import Series
 from keybench.model.sizes import spelled
+from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.groups import Group, after_phase, insertions, phases_of, splits_per_thousand
+from keybench.results.analysis.groups import Group, insertions, phases_of, splits_per_thousand
 from keybench.results.plots.charts import Curve
 from keybench.results.plots.panels import Scale
 from keybench.results.report.figures.figure import (
     Drawing,
-    GroupFigure,
     Line,
     Styles,
     blocks_note,
     draw_curves,
     gaps,
+    group_figure,
     join,
     missing,
     named_rows,
@@ -34,6 +35,7 @@ from keybench.results.wording import listed, number, rows_unit
 _MOST_PLACES: Final = 40
 
 
+@group_figure("cost", 30, "Insert cost as the table grows", "ms per 1,000 rows, lower is better")
 def _insert_cost(group: Group, styles: Styles, key: str) -> Drawing | str:
     series = {arm.name: _insert_times(arm) for arm in group.arms}
     arms = [arm for arm in group.arms if series[arm.name]]
@@ -103,6 +105,9 @@ def _cache_note(group: Group, *, marked: bool) -> str:
     return ""
 
 
+@group_figure(
+    "growth", 58, "Density as the table grows, from the page model", "% of the leaf pages' room, higher is better"
+)
 def _density_growth(group: Group, styles: Styles, key: str) -> Drawing | str | None:
     if any(phases_of(arm) for arm in group.arms):
         return None  # the figure of the phases shows it
@@ -134,13 +139,14 @@ def _notes(blobs: Mapping[str, Blob]) -> list[str]:
     return sorted({str(blob.about["note"]) for blob in blobs.values()} - {""})
 
 
+@group_figure("phases", 22, "Density along the phases", "% of the leaf pages' room, higher is better")
 def _phase_densities(group: Group, styles: Styles, key: str) -> Drawing | None:
     names = max((phases_of(arm) for arm in group.arms), key=len)
     if not names:
         return None
     lines = {}
     for arm in (arm for arm in group.arms if phases_of(arm)):
-        known = [after_phase(arm, Metric.LEAF_DENSITY, name) for name in names]
+        known = [arm.summary(Metric.LEAF_DENSITY, Subject(SubjectKind.PHASE, name)) for name in names]
         lines[arm.name] = np.array([one.median if one else np.nan for one in known])
     return draw_curves(
         group,
@@ -160,6 +166,7 @@ def _phase_densities(group: Group, styles: Styles, key: str) -> Drawing | None:
     )
 
 
+@group_figure("phase-splits", 23, "Splits along the phases", "splits per 1,000 rows, lower is better")
 def _phase_splits(group: Group, styles: Styles, key: str) -> Drawing | None:
     names: list[str] = max((insertions(arm) for arm in group.arms), key=len, default=[])
     known = {arm.name: [splits_per_thousand(arm, name) for name in names] for arm in group.arms}
@@ -190,6 +197,12 @@ _KNEE: Final = 0.05
 """Reads a row from which on a cache is too small."""
 
 
+@group_figure(
+    "beyond-memory",
+    72,
+    "Pages read a row as the table outgrows memory",
+    "pages that were not in the server's cache, mean of all rows so far, lower is better",
+)
 def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
     costs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, COST)) and len(blob.arrays["rows"])}
     if not any(int(blob.arrays[_READS][-1]) for blob in costs.values()):
@@ -236,26 +249,3 @@ def _knee(blob: Blob) -> float | None:
     below = np.flatnonzero(np.diff(blob.arrays[_READS], prepend=0) / np.diff(rows) < _KNEE)
     last = int(below[-1]) if len(below) else -1
     return None if last == len(rows) - 2 else float(rows[last + 1])
-
-
-FIGURES = (
-    GroupFigure("cost", 30, "Insert cost as the table grows", "ms per 1,000 rows, lower is better", _insert_cost),
-    GroupFigure(
-        "growth",
-        58,
-        "Density as the table grows, from the page model",
-        "% of the leaf pages' room, higher is better",
-        _density_growth,
-    ),
-    GroupFigure(
-        "phases", 22, "Density along the phases", "% of the leaf pages' room, higher is better", _phase_densities
-    ),
-    GroupFigure("phase-splits", 23, "Splits along the phases", "splits per 1,000 rows, lower is better", _phase_splits),
-    GroupFigure(
-        "beyond-memory",
-        72,
-        "Pages read a row as the table outgrows memory",
-        "pages that were not in the server's cache, mean of all rows so far, lower is better",
-        _beyond_memory,
-    ),
-)

@@ -13,10 +13,10 @@ from keybench.results.plots.canvas import KINDS, PLAIN, Hatch, ramp
 from keybench.results.plots.charts import BarPart, stacked_bars
 from keybench.results.report.figures.figure import (
     Drawing,
-    GroupFigure,
     Styles,
     extremes,
     gaps,
+    group_figure,
     join,
     medians_note,
     missing,
@@ -72,6 +72,7 @@ _LOOKS: Final[dict[Metric, tuple[str, Hatch]]] = {
 """Colour and hatching of each kind."""
 
 
+@group_figure("splits", 50, "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless")
 def _splits(group: Group, styles: Styles, key: str) -> Drawing | str:
     kinds = {
         metric: [per_row(group, arm, metric, 1000) for arm in group.arms]
@@ -86,6 +87,7 @@ def _splits(group: Group, styles: Styles, key: str) -> Drawing | str:
     return _draw(group, styles, key, "per 1,000 rows", parts, totals, "edge + interior", _SPLITS)
 
 
+@group_figure("log", 70, "Log written", unit_of("bytes a row", "lower"))
 def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
     metrics = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGE_BYTES)
     whole, images = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
@@ -99,6 +101,7 @@ def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
     return _draw(group, styles, key, "bytes a row", parts, whole, "total", metrics)
 
 
+@group_figure("size", 75, "Size on disk", unit_of("bytes a row", "lower"))
 def _sizes(group: Group, styles: Styles, key: str) -> Drawing | str:
     metrics = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
     index, table = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
@@ -117,6 +120,12 @@ _MOST_KINDS: Final = 5
 _RUNNING, _CLIENT, _OTHERS = "running", "client", "other waits"
 
 
+@group_figure(
+    "waits",
+    38,
+    "What writers wait for",
+    "share of the time of all writers' connections: running, waiting for the client, or waiting in the server",
+)
 def _waits(group: Group, styles: Styles, key: str) -> Drawing | None:
     shares = [_shares(arm) for arm in group.arms]
     if not any(shares):
@@ -149,19 +158,3 @@ def _shares(arm: Arm) -> dict[str, float]:
 def _part(name: str, shares: list[dict[str, float]], kinds: list[str], colour: str, hatch: Hatch = "") -> BarPart:
     lengths = [sum(share.get(kind, 0.0) for kind in kinds) if share else None for share in shares]
     return BarPart(name, lengths, colour, hatch)
-
-
-FIGURES = (
-    GroupFigure(
-        "splits", 50, "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless", _splits
-    ),
-    GroupFigure("log", 70, "Log written", unit_of("bytes a row", "lower"), _log_written),
-    GroupFigure("size", 75, "Size on disk", unit_of("bytes a row", "lower"), _sizes),
-    GroupFigure(
-        "waits",
-        38,
-        "What writers wait for",
-        "share of the time of all writers' connections: running, waiting for the client, or waiting in the server",
-        _waits,
-    ),
-)

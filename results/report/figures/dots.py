@@ -18,7 +18,6 @@ from keybench.results.plots.panels import PlotRow, ratio_limits
 from keybench.results.report.figures.figure import (
     STATISTICS,
     Drawing,
-    GroupFigure,
     ReportFigure,
     RunFigure,
     Styles,
@@ -28,6 +27,7 @@ from keybench.results.report.figures.figure import (
     dot,
     extremes,
     gaps,
+    group_figure,
     join,
     medians_note,
     missing,
@@ -43,6 +43,9 @@ from keybench.results.wording import BETTER, number, ratio
 _HALVES = (Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS)
 
 
+@group_figure(
+    "time", 10, "Insert time relative to the control", unit_of(f"ratio to {CONTROL} in the same block", "lower")
+)
 def _insert_time(group: Group, styles: Styles, key: str) -> Drawing | str:
     metrics = [metric for metric in _HALVES if group.values(metric)] or [Metric.INSERT_SECONDS]
     if not group.values(metrics[0]):
@@ -87,6 +90,7 @@ def _half_name(group: Group, metric: Metric) -> str:
     return f"{place} {'million' if group.rows == 2_000_000 else 'half'}"
 
 
+@group_figure("keys", 10, "Time to make a key", unit_of(f"ratio to {RANDOM} in the same block", "lower"), about="keys")
 def _key_generation(group: Group, styles: Styles, key: str) -> Drawing | str:
     base = next((arm for arm in group.arms if arm.layout == RANDOM and arm.values(Metric.KEY_NS)), None)
     if base is None:
@@ -111,6 +115,7 @@ _PERCENTILES = (Metric.TX_P50_MS, Metric.TX_P95_MS, Metric.TX_P99_MS, Metric.TX_
 _NAMES = ("median", "p95", "p99", "longest")
 
 
+@group_figure("latency", 40, "Transaction time", "ms, lower is better")
 def _transactions(group: Group, styles: Styles, key: str) -> Drawing | str:
     if not group.values(Metric.TX_P50_MS):
         return missing(group, Metric.TX_P50_MS)
@@ -144,6 +149,7 @@ def _range_to_longest(percentiles: Sequence[float | None]) -> Dot:
     return Dot(middle, middle, high, f"{number(middle)} … {number(high)}", far=longest)
 
 
+@group_figure("order", 20, "Density and fragmentation of the leaf pages", "% of the leaf pages of the key's index")
 def _density(group: Group, styles: Styles, key: str) -> Drawing | str:
     metrics = (Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
     shown = [metric for metric in metrics if group.values(metric)]
@@ -275,25 +281,4 @@ def _drawn(
     return dot_plot(rows, panels, prefix)
 
 
-FIGURES = (
-    GroupFigure(
-        "time",
-        10,
-        "Insert time relative to the control",
-        unit_of(f"ratio to {CONTROL} in the same block", "lower"),
-        _insert_time,
-    ),
-    GroupFigure(
-        "keys",
-        10,
-        "Time to make a key",
-        unit_of(f"ratio to {RANDOM} in the same block", "lower"),
-        _key_generation,
-        about="keys",
-    ),
-    GroupFigure("latency", 40, "Transaction time", "ms, lower is better", _transactions),
-    GroupFigure(
-        "order", 20, "Density and fragmentation of the leaf pages", "% of the leaf pages of the key's index", _density
-    ),
-    RunFigure("remedies", 20, _remedies),
-)
+REMEDIES = RunFigure("remedies", 20, _remedies)

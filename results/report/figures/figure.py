@@ -72,6 +72,9 @@ class ReportFigure(Drawing):
         return "data:text/csv;charset=utf-8," + quote(buffer.getvalue(), safe=",:/")
 
 
+Draw = Callable[[Group, Styles, str], Drawing | str | None]
+
+
 @dataclass(frozen=True)
 class GroupFigure:
     """A figure of one group; `draw` takes the group, the layouts' styles and the figure's key.
@@ -85,7 +88,7 @@ class GroupFigure:
     """Figures are ordered by it."""
     title: str
     unit: str
-    draw: Callable[[Group, Styles, str], Drawing | str | None]
+    draw: Draw
     about: Literal["keys", "index"] = "index"
     """Which trials it is about (`Group.about`)."""
 
@@ -97,6 +100,13 @@ class GroupFigure:
             return None
         parts = {"caption": drawing} if isinstance(drawing, str) else vars(drawing)
         return ReportFigure(key=key, title=self.title, unit=self.unit, **parts)
+
+
+def group_figure(
+    name: str, place: int, title: str, unit: str, about: Literal["keys", "index"] = "index"
+) -> Callable[[Draw], GroupFigure]:
+    """Declares that the function below it draws this figure of each group."""
+    return lambda draw: GroupFigure(name, place, title, unit, draw, about)
 
 
 @dataclass(frozen=True)

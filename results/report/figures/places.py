@@ -15,11 +15,11 @@ from keybench.results.plots.panels import Panels, Scale, draw_legend, legend_hei
 from keybench.results.report.figures.figure import (
     MOST_CLOUDS,
     Drawing,
-    GroupFigure,
     Styles,
     Value,
     evenly_chosen,
     gaps,
+    group_figure,
     join,
     named_rows,
     stored_blob,
@@ -34,6 +34,12 @@ _LEAVES: Final = 400
 """Leaf pages drawn for each index."""
 
 
+@group_figure(
+    "pages",
+    60,
+    "Page order of the finished index",
+    "place in the file by place in key order, % of the leaf pages; a diagonal is perfect order",
+)
 def _page_order(group: Group, styles: Styles, key: str) -> Drawing | str:
     blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, PAGES, MODEL_PAGES))}
     if not blobs:
@@ -95,6 +101,12 @@ _WIDEST: Final = 10.0
 _EDGES: Final = Scale(-3.0, 103.0, ((100.0, "right edge"), (50.0, "middle"), (0.0, "left edge")))
 
 
+@group_figure(
+    "skew",
+    15,
+    "Insert positions of each writer",
+    "position in key order by the scenario's time, one colour a writer; only the right edge appends",
+)
 def _insert_positions(group: Group, styles: Styles, key: str) -> Drawing | None:
     blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, POSITIONS)) and len(blob.arrays["row"])}
     if not blobs or max(len(blob.about["writers"]) for blob in blobs.values()) < 2:
@@ -178,6 +190,12 @@ Cells = Mapping[tuple[int, int], float]
 """Density in % by (processes, keys per tick)."""
 
 
+@group_figure(
+    "ticks",
+    17,
+    "Density by keys per clock tick and processes, from the page model",
+    "% of the leaf pages' room, higher (darker) is better; keys per tick are those of all processes together",
+)
 def _clock_ticks(group: Group, styles: Styles, key: str) -> Drawing | None:
     cells = {arm.name: densities for arm in group.arms if (densities := _cells(arm))}
     if not cells:
@@ -252,28 +270,3 @@ def _cells(arm: Arm) -> Cells:
         and reading.value is not None
         and reading.subject.kind == SubjectKind.GRID
     }
-
-
-FIGURES = (
-    GroupFigure(
-        "pages",
-        60,
-        "Page order of the finished index",
-        "place in the file by place in key order, % of the leaf pages; a diagonal is perfect order",
-        _page_order,
-    ),
-    GroupFigure(
-        "skew",
-        15,
-        "Insert positions of each writer",
-        "position in key order by the scenario's time, one colour a writer; only the right edge appends",
-        _insert_positions,
-    ),
-    GroupFigure(
-        "ticks",
-        17,
-        "Density by keys per clock tick and processes, from the page model",
-        "% of the leaf pages' room, higher (darker) is better; keys per tick are those of all processes together",
-        _clock_ticks,
-    ),
-)

@@ -147,4 +147,4 @@ def _scale(writers: Sequence[int]) -> Scale:
     return Scale(float(writers[0]), float(writers[-1]), ticks, log=True)
 
 
-FIGURES = (RunFigure("saturation", 5, _saturation),)
+SATURATION = RunFigure("saturation", 5, _saturation)

@@ -1,6 +1,6 @@
 """From an estimate and its p-value to a verdict."""
 
-from math import inf, isnan, nan
+from math import isnan
 
 import pytest
 
@@ -12,7 +12,7 @@ def test_one_block_has_no_interval() -> None:
     assert found is not None
     assert not found.has_interval
     assert isnan(found.high)
-    assert not equivalent(found, margin=inf)
+    assert not equivalent(found)
     assert verdict(found, 1.0) == "unclear"
 
 
@@ -32,19 +32,13 @@ def test_verdicts(ratio: float, low: float, high: float, p: float, said: str) ->
     assert verdict(RatioEstimate(ratio, low, high, 6), p) == said
 
 
-def test_nothing_measured_has_no_verdict() -> None:
-    assert verdict(None, nan) == "unclear"
-
-
 def test_the_margin_is_the_same_for_faster_and_slower() -> None:
     assert equivalent(RatioEstimate(1.0, 1 / 1.05, 1.05, 6))
     assert not equivalent(RatioEstimate(1.0, 1 / 1.051, 1.05, 6))
-    assert equivalent(RatioEstimate(1.0, 1 / 1.2, 1.2, 6), margin=0.2)
 
 
 def test_equivalence_takes_as_many_blocks_as_its_interval() -> None:
     """Three blocks that happen to lie together cover a median in three of four cases."""
     assert not equivalent(RatioEstimate(1.0, 1.0, 1.0, 5))
     assert equivalent(RatioEstimate(1.0, 1.0, 1.0, 6))
-    assert not equivalent(RatioEstimate(1.0, 1.0, 1.0, 7, confidence=0.99))
     assert verdict(RatioEstimate(1.0, 1.0, 1.0, 5), 1.0) == "unclear"

@@ -2,39 +2,36 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
 from keybench.model.metric import Metric
-from keybench.model.reading import Origin, Reading
+from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL, PARENT, Subject
 from keybench.results.analysis.groups import groups_of
 from keybench.results.check.baseline import LIMITS, Baseline, measure
 from keybench.results.check.gate import failures
 from keybench.results.store.records import Environment, Run, Trial
-from tests.results.conftest import a_run
+from tests.results.conftest import a_run, a_trial
 
 RUN = a_run()
 ON = Environment("sqlite", "embedded", {"SQLite": "3.54.1", "apsw": "3.54.1.0"}, {"page_size": "4096"}, 2**28)
 
 
 def trial(layout: str, pages: float, block: int = 1, column: str = "binary16", **other: object) -> Trial:
-    origin: Origin = "measured"
-    plain = Trial(
-        block, 0, "sqlite", "embedded", column, layout, "quick", 100, 50_000, 1, 1000,
-        datetime(2026, 1, 1, tzinfo=UTC), 1.0, "ok", "",
-        (
-            Reading(Metric.LEAF_PAGES, pages, origin),
-            Reading(Metric.LAG_ROWS, 12.0, origin),
-            Reading(Metric.SPLIT_COUNTER, 3.0, origin),
-            Reading(Metric.INSERT_SECONDS, pages / 100, origin),
-            Reading(Metric.LEAF_PAGES, pages + 1, "modelled", subject=MODEL),
-            Reading(Metric.LEAF_PAGES, pages + 2, origin, subject=PARENT),
-            Reading(Metric.LEAF_PAGES, pages, origin, subject=Subject.writer("web-1")),
-            *Reading.absent([Metric.LOG_BYTES], "no log"),
-        ),
-    )  # fmt: skip
+    readings = (
+        Reading(Metric.LEAF_PAGES, pages, "measured"),
+        Reading(Metric.LAG_ROWS, 12.0, "measured"),
+        Reading(Metric.SPLIT_COUNTER, 3.0, "measured"),
+        Reading(Metric.INSERT_SECONDS, pages / 100, "measured"),
+        Reading(Metric.LEAF_PAGES, pages + 1, "modelled", subject=MODEL),
+        Reading(Metric.LEAF_PAGES, pages + 2, "measured", subject=PARENT),
+        Reading(Metric.LEAF_PAGES, pages, "measured", subject=Subject.writer("web-1")),
+        *Reading.absent([Metric.LOG_BYTES], "no log"),
+    )
+    plain = a_trial(
+        readings, block=block, database="sqlite", column=column, layout=layout, scenario="quick", rows=50_000
+    )
     return replace(plain, **other)  # type: ignore[arg-type]
 
 

@@ -1,7 +1,8 @@
 """Results databases with runs whose values a test chooses."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,9 @@ import pytest
 
 from keybench.model.metric import Metric
 from keybench.model.reading import Origin, Reading, Series
-from keybench.model.subject import KEY
 from keybench.results.store.database import Store
-from keybench.results.store.records import Environment, Run, Trial
-
-START = datetime(2026, 5, 4, 9, 30, tzinfo=UTC)
+from keybench.results.store.records import Environment, Trial
+from tests.results.conftest import START, a_run, a_trial
 
 Values = Mapping[Metric, float]
 Arms = Mapping[tuple[str, str], Callable[[int], Values]]
@@ -23,13 +22,10 @@ Arms = Mapping[tuple[str, str], Callable[[int], Values]]
 def trial(block: int, place: int, layout: str, column: str, values: Values, **changed: object) -> Trial:
     """A good trial of `two-million` on embedded PostgreSQL, unless something else is said."""
     origin: Origin = changed.pop("origin", "measured")  # type: ignore[assignment]
-    plain = {
-        "block": block, "position": place, "database": "postgresql", "server": "embedded", "column": column,
-        "layout": layout, "scenario": "two-million", "payload": 100, "rows": 2_000_000, "writers": 1,
-        "rows_per_tx": 1000, "started": START, "seconds": 9.0, "status": "ok", "error": "",
-        "readings": tuple(Reading(metric, value, origin, "", KEY) for metric, value in values.items()),
-    }  # fmt: skip
-    return Trial(**(plain | changed))  # type: ignore[arg-type]
+    readings = [Reading(metric, value, origin) for metric, value in values.items()]
+    return a_trial(
+        **({"readings": readings, "block": block, "position": place, "column": column, "layout": layout} | changed)
+    )
 
 
 def growing(rows: int, first: float, last: float) -> Series:
@@ -56,13 +52,11 @@ class Runs:
         self.count += 1
         run_id = f"{self.count:x}" * 10
         with Store.open(str(self.path), write=True) as store:
-            store.add_run(
-                Run(
-                    id=run_id, started=START + timedelta(hours=self.count), keybench="0.1.0", command="keybench run",
-                    seed=1, blocks=blocks, scenario=trials[0].scenario if trials else "quick", profile=profile,
-                    definition={"scenario": {"load": {"path": path}}}, machine={},
-                )
+            run = replace(
+                a_run(run_id, blocks), started=START + timedelta(hours=self.count), profile=profile, machine={},
+                scenario=trials[0].scenario if trials else "quick", definition={"scenario": {"load": {"path": path}}},
             )  # fmt: skip
+            store.add_run(run)
             for database, server in sorted({(one.database, one.server) for one in trials}):
                 store.add_environment(run_id, Environment(database, server, {}, {}, cache))
             for one in trials:

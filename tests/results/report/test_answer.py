@@ -15,7 +15,7 @@ from keybench.results.plots.canvas import styles
 from keybench.results.report.first_screen import layout_table, pictures
 from keybench.results.report.sentences import GroupAnswer, finding, headline, leading, what_ran
 from keybench.results.store.records import Trial
-from tests.results.conftest import START, a_run
+from tests.results.conftest import a_run, a_trial
 
 Costs = Mapping[str, Sequence[float]]
 """The seconds of each layout, one for each block."""
@@ -39,11 +39,9 @@ def group(
         for block, cost in enumerate(seconds or (0.0,), start=1):
             found = [Reading(Metric.LEAF_PAGES, PAGES[layout], "measured")]
             found += [Reading(Metric.INSERT_SECONDS, cost, "measured")] if cost else []
-            trial = Trial(
-                block=block, position=place, database=database, server=server, column="uuid", layout=layout,
-                scenario="quick", payload=100, rows=1000, writers=1, rows_per_tx=1000, started=START, seconds=1.0,
-                status="ok", error="", readings=tuple(found),
-            )  # fmt: skip
+            trial = a_trial(
+                found, block=block, position=place, database=database, server=server, layout=layout, rows=1000
+            )
             trials.append(change(trial))
     (only,) = group_trials(a_run(blocks=6), trials, [])
     return only

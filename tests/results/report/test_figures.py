@@ -55,7 +55,7 @@ def table(one: ReportFigure) -> list[dict[str, str]]:
 def test_a_new_figure_is_one_module(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from keybench.results.report.figures.figure import GroupFigure\n"
-        "FIGURES = (GroupFigure('mine', 1, 'Mine', 'ms', lambda group, styles, key: 'Why not.'),)\n"
+        "mine = GroupFigure('mine', 1, 'Mine', 'ms', lambda group, styles, key: 'Why not.')\n"
     )
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     known_figures.cache_clear()
