@@ -91,14 +91,18 @@ EngineOptions = Mapping[str, str]
 """The value of each option, by name."""
 
 
-def option_values(engine: str, title: str, declared: Sequence[Setting], given: Mapping[str, str]) -> dict[str, str]:
-    """The value of each declared option: that in `given`, else in KEYBENCH_<ENGINE>_<NAME>, else the default.
+def option_values(
+    engine: str, title: str, declared: Sequence[Setting], parameters: Mapping[str, str]
+) -> dict[str, str]:
+    """The value of each declared option: that in `parameters`, else in KEYBENCH_<ENGINE>_<NAME>, else the default.
 
-    `given` is a URL's query or an address's parameters; other names in it are ignored. Empty variables count as unset.
+    `parameters` are a URL's query or an address's; other names in them are ignored. Empty variables count as unset.
     UsageError for a value that is none of the option's.
     """
     values = {}
     for option in declared:
-        text = given.get(option.name) or os.environ.get(f"KEYBENCH_{engine}_{option.name}".upper()) or option.default
+        text = (
+            parameters.get(option.name) or os.environ.get(f"KEYBENCH_{engine}_{option.name}".upper()) or option.default
+        )
         values[option.name] = option.read(text, title)
     return values

@@ -34,7 +34,8 @@ class DbApiConnection:
         self.raw = raw
         self._errors = errors
 
-    def error_text(self, error: BaseException) -> str:
+    @staticmethod
+    def error_text(error: BaseException) -> str:
         """The message of a driver's error, on one line."""
         return " ".join(str(error).split()) or type(error).__name__
 

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -80,9 +80,9 @@ class WaitSamples:
         """Samples so far."""
         self._seen: Counter[str] = Counter()
 
-    def add(self, found: Iterable[tuple[object, object]]) -> None:
+    def add(self, waits: Iterable[tuple[Any, ...]]) -> None:
         """One sample: (what connections wait for, how many of them)."""
-        self._seen.update({str(name): int(str(number)) for name, number in found})
+        self._seen.update({str(name): int(number) for name, number in waits})
         self.count += 1
 
     def shares(self) -> list[Reading]:

@@ -189,8 +189,8 @@ def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
 def _asked(
     statement: str, meaning: str, judge: Callable[[JudgedTrial], Verdict | None], **options: bool
 ) -> Callable[..., Question]:
-    """The question as a function of the loads that answer it."""
-    return lambda *loads: Question(statement, meaning, loads, judge, **options)
+    """The question as a function of the loads that answer it, and of what stands for the words in braces."""
+    return lambda *loads, **words: Question(statement.format(**words), meaning.format(**words), loads, judge, **options)
 
 
 rows_are_there = _asked(
@@ -261,60 +261,35 @@ sorted_in_bulk = _asked(
     "It shows that the driver's bulk path works and is what reports call it.",
     _sorted_in_bulk,
 )
-
-
-def arrival(how: str, *loads: QuestionLoad) -> Question:
-    """Whether the order of arrival of several writers' rows is known. `how`: from what it is recovered."""
-    return Question(
-        f"the order in which several writers' rows arrived is known, from {how}",
-        "The page model on a wrong order has another number of pages. If it has the server's, the order is right.",
-        loads,
-        partial(same_as_model, (*PAGES, *DENSITY)),
-    )
-
-
-def by_date(how: str) -> Question:
-    """A table by date, whose order of arrival is recovered from `how`."""
-    return Question(
-        "in a table by date, the index of the key is that of the page model",
-        "Rows then lie in order of their creation, and the key has an index beside them. The order of arrival is "
-        f"known from {how}.",
-        (BY_DATE,),
-        partial(same_as_model, (*PAGES, *DENSITY)),
-    )
-
-
-def children(how: str) -> Question:
-    """The index on a foreign key, whose order of arrival is recovered from `how`."""
-    return Question(
-        "the index on a foreign key, which has each key four times, is that of the page model",
-        f"Equal keys are told apart by the place of their rows. The order of arrival is known from {how}.",
-        (CHILDREN,),
-        partial(same_as_model, (*PAGES, *DENSITY)),
-    )
-
-
-def kinds_of_splits(where: str, *loads: QuestionLoad) -> Question:
-    """Appends, edge and interior splits, which the server tells in `where`."""
-    return Question(
-        f"appends, edge and interior splits in {where} are those of the page model",
-        "Reports count the three apart: every growing index appends; an interior split moves half a page.",
-        loads,
-        partial(same_as_model, KINDS),
-    )
+arrival = _asked(
+    "the order in which several writers' rows arrived is known, from {log}",
+    "The page model on a wrong order has another number of pages. If it has the server's, the order is right.",
+    partial(same_as_model, (*PAGES, *DENSITY)),
+)
+by_date = _asked(
+    "in a table by date, the index of the key is that of the page model",
+    "Rows then lie in order of their creation, and the key has an index beside them. The order of arrival is "
+    "known from {log}.",
+    partial(same_as_model, (*PAGES, *DENSITY)),
+)
+children = _asked(
+    "the index on a foreign key, which has each key four times, is that of the page model",
+    "Equal keys are told apart by the place of their rows. The order of arrival is known from {log}.",
+    partial(same_as_model, (*PAGES, *DENSITY)),
+)
+kinds_of_splits = _asked(
+    "appends, edge and interior splits in {log} are those of the page model",
+    "Reports count the three apart: every growing index appends; an interior split moves half a page.",
+    partial(same_as_model, KINDS),
+)
+server_keys_ascend = _asked(
+    "keys that the server makes in ascending order cause no splits that move rows",
+    "{what_is_known}",
+    _server_keys_ascend,
+    of_any_run=True,
+)
 
 
 def one_of_the_variants(statement: str, meaning: str, *loads: QuestionLoad) -> Question:
     """Which of the rules that the documentation leaves open is the server's (`Engine.model_variants`)."""
     return Question(statement, meaning, loads, _one_of_the_variants, of_any_run=True)
-
-
-def server_keys_ascend(meaning: str, load: QuestionLoad) -> Question:
-    """Keys that the server makes, of which the engine says that they ascend."""
-    return Question(
-        "keys that the server makes in ascending order cause no splits that move rows",
-        meaning,
-        (load,),
-        _server_keys_ascend,
-        of_any_run=True,
-    )

@@ -69,15 +69,15 @@ def keep(password: str) -> Secret:
     return Secret(variable=variable)
 
 
-def elsewhere(given: Secret) -> Secret:
+def elsewhere(secret: Secret) -> Secret:
     """The same password on another machine: the variable of that name, else the password for URLs without one.
 
     Passwords are not sent between machines. Raises EnvironmentMissing if this machine has no password.
     """
-    if given.variable in os.environ:
-        return given
-    if secret := from_url(""):
+    if secret.variable in os.environ:
         return secret
+    if of_this_machine := from_url(""):
+        return of_this_machine
     raise EnvironmentMissing(
         f"the server asks for a password and {socket.gethostname()}, where a writer is to run, has none: keybench "
         f"sends no passwords. Start the workers with {PASSWORD} or {PASSWORD_FILE} in their environment."

@@ -190,9 +190,11 @@ class MssqlConnection(DbApiConnection):
         super().__init__(raw, driver.module.Error, RuntimeError)
         self.driver = driver
 
-    def error_text(self, error: BaseException) -> str:
-        """The message, without the names of the layers that passed it on."""
-        return error_text(error)
+    @staticmethod
+    def error_text(error: BaseException) -> str:
+        """The message of a driver's error, on one line, without the names of the layers that passed it on."""
+        text = " ".join(str(error.args[-1] if error.args else "").split())
+        return _LAYERS.sub("", text.rpartition("DDBC Error: ")[2]).strip() or text or type(error).__name__
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
         """Executes the statement once a row, in order."""
@@ -219,12 +221,6 @@ class MssqlConnection(DbApiConnection):
 def place(address: Address) -> str:
     """Where the server is, for messages: no user, no password."""
     return f"{address.parameters.get('host', 'localhost')}:{address.parameters.get('port', '1433')}"
-
-
-def error_text(error: BaseException) -> str:
-    """The message of a driver's error, on one line, without the names of the layers that passed it on."""
-    text = " ".join(str(error.args[-1] if error.args else "").split())
-    return _LAYERS.sub("", text.rpartition("DDBC Error: ")[2]).strip() or text or type(error).__name__
 
 
 def connection_string(address: Address, database: str) -> str:
@@ -257,7 +253,7 @@ def connect(address: Address, database: str = "") -> MssqlConnection:
     try:
         raw = driver.connect(text, chosen)
     except (driver.module.Error, RuntimeError) as error:
-        reason = error_text(error)
+        reason = MssqlConnection.error_text(error)
     if reason:  # outside the handler, so that no error in the chain shows the connection string
         raise _unreachable(address, reason)
     connection = MssqlConnection(raw, driver)

@@ -86,8 +86,9 @@ QUESTIONS = (
         _SPLIT_POINT,
     ),
     ask.server_keys_ascend(
-        "NEWSEQUENTIALID() is documented to ascend, but SQL Server on Linux has an implementation of its own.",
         _SERVER_KEYS,
+        what_is_known="NEWSEQUENTIALID() is documented to ascend, but SQL Server on Linux has an implementation of its "
+        "own.",
     ),
     Question(
         "a row of an index over a heap has one of the two sizes that the page model knows",

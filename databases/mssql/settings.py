@@ -67,13 +67,13 @@ _ODBC_DRIVER = "odbc_driver"
 NAMES = frozenset({_ODBC_DRIVER, *(setting.name for setting in (*SETTABLE, *_CONNECTING))})
 
 
-def options(given: Mapping[str, str]) -> EngineOptions:
-    """The options in `given` (a URL's query or an address's parameters), else the environment's, else the defaults.
+def options(parameters: Mapping[str, str]) -> EngineOptions:
+    """The options in `parameters` (a URL's query or an address's), else the environment's, else the defaults.
 
     UsageError for a value that is none of the choices.
     """
-    odbc_driver = given.get(_ODBC_DRIVER) or os.environ.get("KEYBENCH_MSSQL_ODBC_DRIVER", "")
-    chosen = option_values("mssql", "SQL Server", (*SETTABLE, *_CONNECTING), given)
+    odbc_driver = parameters.get(_ODBC_DRIVER) or os.environ.get("KEYBENCH_MSSQL_ODBC_DRIVER", "")
+    chosen = option_values("mssql", "SQL Server", (*SETTABLE, *_CONNECTING), parameters)
     return {**chosen, _ODBC_DRIVER: odbc_driver}
 
 

@@ -31,14 +31,13 @@ _NO_IMAGES = "InnoDB logs no whole pages: it writes them to its doublewrite buff
 
 _SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity",), 50_000)
 _SEVERAL = (ask.WRITERS_TOGETHER, ask.WRITERS_APART)
-_LOG = "the redo log"
 _QUESTIONS = (
     ask.rows_are_there(*ask.IN_ORDER, _SERVER_KEYS, *_SEVERAL),
     ask.pages(*ask.IN_ORDER),
     ask.density(*ask.IN_ORDER),
     ask.leaf_order(*ask.IN_ORDER),
     ask.split_counter(ask.ONE_WRITER),
-    ask.arrival(_LOG, *_SEVERAL),
+    ask.arrival(*_SEVERAL, log="the redo log"),
     ask.log_holds_rows(ask.ONE_WRITER),
 )
 
@@ -128,7 +127,7 @@ class MySqlEngine(ServerEngine):
         """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
         return records.bytes_per_row(column, payload, key)
 
-    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+    def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
         """The index that holds the key: clustered, or secondary beside a table by row id or date.
 
         Its parameters are the fields of the model's `Parameters`; the table's settings give the defaults.
@@ -136,7 +135,7 @@ class MySqlEngine(ServerEngine):
         from keybench.pagemodels.innodb.cost.clustered import page_model
         from keybench.pagemodels.innodb.model import Parameters
 
-        chosen = parameters(Parameters, {**model_parameters(table), **given})
+        chosen = parameters(Parameters, {**model_parameters(table), **changes})
         return page_model(table, chosen, mysql=self.flavour is MYSQL)
 
     def functions(self) -> Mapping[str, str]:

@@ -214,7 +214,7 @@ class WaitSampler:
             "ELSE lower(state) END, count(*) FROM information_schema.processlist "
             f"WHERE id NOT IN ({self._standing}) AND command <> 'Daemon' GROUP BY 1"
         )
-        self._samples.add((name, number) for name, number in counts)
+        self._samples.add(counts)
 
     def readings(self) -> Iterable[Reading]:
         """The share of each stage."""

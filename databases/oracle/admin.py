@@ -81,8 +81,8 @@ class OracleAdmin(Admin):
 
     def probes(self) -> Sequence[Probe]:
         """All probes; a probe that cannot read something here says so in its readings."""
-        own = (probes.SessionsProbe, probes.StructureProbe, probes.SizesProbe)
-        return [*(probe(self.connection) for probe in own), HeapOrderProbe(self)]
+        kinds = (probes.SessionsProbe, probes.StructureProbe, probes.SizesProbe)
+        return [*(probe(self.connection) for probe in kinds), HeapOrderProbe(self)]
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys, some ten thousands at a time."""

@@ -31,9 +31,11 @@ class OracleConnection(DbApiConnection):
         super().__init__(raw, module.Error)
         self.module = module
 
-    def error_text(self, error: BaseException) -> str:
-        """The message, without the address of its help page."""
-        return error_text(error).rstrip(".")
+    @staticmethod
+    def error_text(error: BaseException) -> str:
+        """The message of a driver's error, on one line, without the address of its help page."""
+        lines = [line for line in str(error).splitlines() if not line.startswith("Help: ")]
+        return " ".join(" ".join(lines).split()).rstrip(".") or type(error).__name__
 
     def cursor(self) -> Any:
         """A cursor that fetches many rows at a time."""
@@ -60,12 +62,6 @@ def place(address: Address) -> str:
     """Where the server is, for messages: no user, no password."""
     host, port = address.parameters.get("host", "localhost"), address.parameters.get("port", "1521")
     return f"{host}:{port}/{address.parameters.get('service', 'FREEPDB1')}"
-
-
-def error_text(error: BaseException) -> str:
-    """The message of a driver's error, on one line, without the address of its help page."""
-    lines = [line for line in str(error).splitlines() if not line.startswith("Help: ")]
-    return " ".join(" ".join(lines).split()) or type(error).__name__
 
 
 def driver() -> Any:
@@ -102,7 +98,11 @@ def connect(address: Address, service: str = "", *, administer: bool = False) ->
         )
     except (module.Error, OSError) as error:
         problem = unreachable(
-            address, "Oracle", place(address), error_text(error), "host, port, service, user and password"
+            address,
+            "Oracle",
+            place(address),
+            OracleConnection.error_text(error),
+            "host, port, service, user and password",
         )
     else:
         return OracleConnection(raw, module)

@@ -52,7 +52,7 @@ QUESTIONS = (
     ask.all_appended(*_ROWS),
     ask.nearly_predicted(ONE_WRITER, BESIDE_ROWS),
     ask.server_keys_ascend(
-        "SYS_GUID() was seen to ascend within a session on Linux; that is not documented.", _SERVER_KEYS
+        _SERVER_KEYS, what_is_known="SYS_GUID() was seen to ascend within a session on Linux; that is not documented."
     ),
     ask.rebuilt(REBUILT),
     ask.with_a_past(WITH_A_PAST),

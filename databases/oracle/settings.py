@@ -36,9 +36,9 @@ SETTABLE = (Setting("unique", "whether the index of a nonclustered key is unique
 NAMES = frozenset(setting.name for setting in SETTABLE)
 
 
-def options(given: Mapping[str, str]) -> EngineOptions:
-    """The options in `given`, else the environment's, else the defaults; UsageError for a value that is no choice."""
-    return option_values("oracle", "Oracle", SETTABLE, given)
+def options(parameters: Mapping[str, str]) -> EngineOptions:
+    """The options in `parameters`, else the environment's, else the defaults. UsageError for any other value."""
+    return option_values("oracle", "Oracle", SETTABLE, parameters)
 
 
 BLOCK_SIZE = "block_size"

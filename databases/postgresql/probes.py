@@ -162,7 +162,7 @@ class ActivitySampler:
     def sample(self) -> None:
         """Counts the writers' connections by what they wait for."""
         waits = self._server.rows(_WAITS, connection.APPLICATION, self._database, self._standing)
-        self._samples.add((name, number) for name, number in waits)
+        self._samples.add(waits)
         if self._samples.count % _LOCKS_EACH == 1 and waits:
             (locks,) = self._server.rows(_LOCKS, self._index)
             self._locks.append((int(locks[0]), int(locks[1])))

@@ -82,11 +82,11 @@ class Sqlite(Engine):
 
         return SqliteSession(address, table)
 
-    def page_model(self, table: Table, **given: float | str) -> PageModel | SizedByValue:
+    def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
         """The model of the b-tree that holds the key. Its parameters are the fields of the model's `Parameters`."""
         from keybench.pagemodels.sqlite.model import Parameters, page_model
 
-        return page_model(table, parameters(Parameters, {**model_parameters(table), **given}))
+        return page_model(table, parameters(Parameters, {**model_parameters(table), **changes}))
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated from the cell sizes of SQLite's file format."""
@@ -124,9 +124,9 @@ ENGINE = Sqlite(
         ask.pages(*ask.IN_ORDER),
         ask.density(*ask.IN_ORDER),
         ask.leaf_order(*ask.IN_ORDER),
-        ask.arrival(_STAMPS, *_SEVERAL),
-        ask.by_date(_STAMPS),
-        ask.children(_STAMPS),
+        ask.arrival(*_SEVERAL, log=_STAMPS),
+        ask.by_date(ask.BY_DATE, log=_STAMPS),
+        ask.children(ask.CHILDREN, log=_STAMPS),
         ask.log_holds_rows(ask.ONE_WRITER),
     ),
 )

@@ -7,6 +7,7 @@ give what is on their page.
 
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -241,8 +242,8 @@ def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Gene
     return SampledTree(tuple(leaves), tuple(weights), total, back / pairs if pairs else None, False)
 
 
-_FIRST_TRUNK = 32 // 4
-"""Where the file's header has the first trunk page of the list of free pages, in words."""
+_FIRST_TRUNK = 32
+"""Where the file's header has the first trunk page of the list of free pages."""
 
 
 def index_pages(connection: apsw.Connection, database: Path, name: str, *, rowid: bool) -> ServerPages:
@@ -260,41 +261,32 @@ def index_pages(connection: apsw.Connection, database: Path, name: str, *, rowid
         Level(numbers[depths == depth], cells[depths == depth] + (depth < depths.max()))
         for depth in range(int(depths.max()), 0, -1)
     ]
-    page_bytes = int(connection.pragma("page_size"))
-    pages = ServerPages(tuple(levels), free_pages(database, page_bytes), int(connection.pragma("page_count")) + 1)
-    return replace(pages, borders=_borders(database, page_bytes, pages.levels)) if rowid else pages
+    with closing(SqliteFile(database)) as file:
+        pages = ServerPages(tuple(levels), free_pages(file), int(connection.pragma("page_count")) + 1)
+        return replace(pages, borders=_borders(file, pages.levels)) if rowid else pages
 
 
-def _borders(database: Path, page_bytes: int, levels: Sequence[Level]) -> NDArray[np.int64]:
+def _borders(file: SqliteFile, levels: Sequence[Level]) -> NDArray[np.int64]:
     """The lowest rowids that go to each leaf but the first: a divider is the highest rowid on its left."""
     lasts = np.arange(len(levels[0].numbers))  # of the leaves below each page of a level
     borders = np.empty(len(lasts) - 1, np.int64)
     for level in levels[1:]:
         ends = np.cumsum(level.entries)
         for number, begin, end in zip(level.numbers.tolist(), ends - level.entries, ends - 1, strict=True):
-            borders[lasts[begin:end]] = [rowid + 1 for rowid in _dividers(database, number, page_bytes)]
+            branch = file.page(number)
+            dividers = (varint(branch.data, at + 4)[0] for at in branch.cells)  # behind the number of the child page
+            borders[lasts[begin:end]] = [rowid + 1 for rowid in dividers]
         lasts = lasts[ends - 1]
     return borders
 
 
-def _dividers(database: Path, number: int, page_bytes: int) -> Iterator[int]:
-    """The rowids in a branch page of a rowid table."""
-    data = np.fromfile(database, np.uint8, page_bytes, offset=(number - 1) * page_bytes).tobytes()
-    for at in Page(number, data).cells:
-        yield varint(data, at + 4)[0]  # behind the number of the child page
-
-
-def free_pages(database: Path, page_bytes: int) -> NDArray[np.int64]:
+def free_pages(file: SqliteFile) -> NDArray[np.int64]:
     """The file's free pages (file format, "The Freelist"): the last trunk page and those that it names, then the trunk
     before it, and so on, as the page model has them."""
     listed: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
-    trunk = int(_words(database, 0, page_bytes)[_FIRST_TRUNK])
+    trunk = _number(file.page(1).data, _FIRST_TRUNK, 4)
     while trunk:
-        following, count, *named = _words(database, trunk - 1, page_bytes).tolist()
+        following, count, *named = np.frombuffer(file.page(trunk).data, ">u4").tolist()
         listed.insert(0, np.array([trunk, *named[:count]], np.int64))
         trunk = following
     return np.concatenate(listed)
-
-
-def _words(database: Path, page: int, page_bytes: int) -> NDArray[np.int64]:
-    return np.fromfile(database, ">u4", page_bytes // 4, offset=page * page_bytes).astype(np.int64)

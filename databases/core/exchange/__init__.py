@@ -157,11 +157,11 @@ class Exchange:
 
 def _disconnect(descriptor: int) -> None:
     """Puts a socket whose other end is closed in the place of that one."""
-    own, other = socket.socketpair()
-    with own:
-        other.close()
-        own.setblocking(os.get_blocking(descriptor))
-        os.dup2(own.fileno(), descriptor, inheritable=False)
+    ended, other_end = socket.socketpair()
+    with ended:
+        other_end.close()
+        ended.setblocking(os.get_blocking(descriptor))
+        os.dup2(ended.fileno(), descriptor, inheritable=False)
 
 
 def _sent_rest(wire: socket.socket, rest: memoryview) -> OSError | None:

@@ -3,16 +3,12 @@
 A test that asks for `server`, `address` or `admin` runs on each of the two that can be started here.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.servers import Servers
@@ -22,12 +18,6 @@ from keybench.databases.mysql import servers
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import flavour_named
-from keybench.databases.mysql.session import MySqlSession
-from keybench.model.keys import Keys
-from keybench.model.metric import Metric
-from keybench.model.payload import Payload
-from keybench.model.reading import Reading
-from keybench.model.table import Table
 
 BOTH = (MARIADB, MYSQL)
 HERE = [of for of in BOTH if not of.missing("local")] or [MARIADB]
@@ -88,35 +78,3 @@ def programs(address: Address) -> Path | None:
 def numbers(first: int, last: int) -> str:
     """The beginning of a query that has the numbers from first to last as `n` of the table `numbers`."""
     return f"WITH RECURSIVE numbers (n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM numbers WHERE n < {last})"
-
-
-def as_url(address: Address) -> Address:
-    """A private server as if it were a user's own: only the connection, without its files."""
-    given = {name: value for name, value in address.parameters.items() if name != "data"}
-    return replace(address, server="url", parameters=given, settings=None)
-
-
-def lengths(table: Table, n: int) -> NDArray[np.int64] | None:
-    """Characters of n payloads, if they vary."""
-    return table.lengths.of((1,), np.arange(n)) if table.lengths else None
-
-
-def send(address: Address, table: Table, keys: Keys, rows_per_tx: int = 1000) -> int:
-    session = MySqlSession(address, table)
-    try:
-        payload = Payload(table.payload, lengths=lengths(table, len(keys)))
-        return sum(session.send(batch) for batch in session.prepare(keys, payload, 0, rows_per_tx))
-    finally:
-        session.close()
-
-
-def measured(admin: MySqlAdmin, table: Table, keys: Keys) -> Mapping[Metric, Reading]:
-    """Creates the table, loads the keys in their order, and gives all readings."""
-    admin.create(table)
-    probes = admin.probes()
-    for probe in probes:
-        probe.before(table)
-    assert send(admin.address, table, keys) == len(keys)
-    readings = [reading for probe in probes for reading in probe.after(table)]
-    assert [reading.metric for reading in readings] == [metric for probe in probes for metric in probe.supplies]
-    return MappingProxyType({reading.metric: reading for reading in readings})

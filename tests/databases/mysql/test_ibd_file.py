@@ -21,7 +21,8 @@ from keybench.model.metric import Metric
 from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from tests.databases.mysql.conftest import as_url, measured, of_each, send
+from tests.databases.loading import as_url, measured, send
+from tests.databases.mysql.conftest import of_each
 
 ROWS = 60_000
 

@@ -28,7 +28,7 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.runners.servers import Target
-from tests.databases.mysql.conftest import send
+from tests.databases.loading import send
 from tests.runners.measuring.test_arrival_order import assert_the_model_is_the_server
 
 TABLE = 1064

@@ -13,7 +13,8 @@ from keybench.errors import ServerError, UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import LEAF_BYTES, key_bytes, leaf_record
-from tests.databases.mysql.conftest import of_each, send
+from tests.databases.loading import send
+from tests.databases.mysql.conftest import of_each
 
 
 def version4(keys: Keys) -> Keys:

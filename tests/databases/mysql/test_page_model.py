@@ -21,15 +21,8 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import predict
 from keybench.pagemodels.innodb.model import InnodbStats
 from keybench.pagemodels.page_stats import readings
-from tests.databases.mysql.conftest import admin_of_page_size, lengths, measured
-
-EXACT = (
-    Metric.LEAF_PAGES,
-    Metric.BRANCH_PAGES,
-    Metric.LEAF_DENSITY,
-    Metric.LEAF_FRAGMENTATION,
-    Metric.LEAF_NONADJACENT,
-)
+from tests.databases.loading import EXACT, lengths, measured
+from tests.databases.mysql.conftest import admin_of_page_size
 
 
 def table(

@@ -16,7 +16,8 @@ from keybench.databases.mysql.redo_log import UnreadableLogError, entered, inser
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from tests.databases.mysql.conftest import ON_MARIADB, as_url, send
+from tests.databases.loading import as_url, send
+from tests.databases.mysql.conftest import ON_MARIADB
 from tests.databases.mysql.test_order import version4
 
 FIRST, CAPACITY = 44_000, 12_000

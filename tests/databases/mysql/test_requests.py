@@ -15,7 +15,7 @@ from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.table import Table
-from tests.databases.mysql.conftest import lengths
+from tests.databases.loading import lengths
 
 
 def alone() -> Pace:

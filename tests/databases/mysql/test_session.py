@@ -13,7 +13,8 @@ from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.table import Table
-from tests.databases.mysql.conftest import MARIADB, ON_MARIADB, lengths, of_each, send
+from tests.databases.loading import lengths, send
+from tests.databases.mysql.conftest import MARIADB, ON_MARIADB, of_each
 from tests.databases.mysql.test_order import version4
 
 NO_MOMENTS = np.empty(0, np.int64)

@@ -26,7 +26,8 @@ from keybench.model.table import Table
 from keybench.pagemodels.innodb.model import InnodbModel
 from keybench.pagemodels.innodb.state import ClusteredState
 from keybench.pagemodels.ranking import ranked
-from tests.databases.mysql.conftest import ON_MARIADB, admin_of_page_size, as_url, send
+from tests.databases.loading import as_url, send
+from tests.databases.mysql.conftest import ON_MARIADB, admin_of_page_size
 
 _COUNTED = "SELECT count FROM information_schema.innodb_metrics WHERE name LIKE 'index_page_%s'"
 

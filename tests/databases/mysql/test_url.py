@@ -17,7 +17,7 @@ from keybench.errors import EnvironmentMissing, ServerError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
 from tests.databases.failures import PASSWORD, failure
-from tests.databases.mysql.conftest import measured
+from tests.databases.loading import measured
 from tests.databases.mysql.owner import Owner
 
 SETTINGS = ENGINE.settings("durable", "small")

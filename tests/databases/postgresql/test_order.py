@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keybench.databases.contract_suite.keys import taken_by
+from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.core.probes import correlation
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.engine import ENGINE
@@ -11,7 +11,7 @@ from keybench.errors import UsageError
 from keybench.model.byteorder import rank
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import entry_bytes, heap_row_bytes
-from tests.databases.postgresql.conftest import random, send
+from tests.databases.loading import send
 
 
 def test_default_columns_are_the_engines_own_types() -> None:

@@ -13,14 +13,11 @@ from keybench.model.metric import Metric
 from keybench.model.table import Table
 from keybench.pagemodels.contract import predict
 from keybench.pagemodels.page_stats import readings
-from tests.databases.postgresql.conftest import measured
+from tests.databases import loading
+from tests.databases.loading import measured
 
 EXACT = (
-    Metric.LEAF_PAGES,
-    Metric.BRANCH_PAGES,
-    Metric.LEAF_DENSITY,
-    Metric.LEAF_FRAGMENTATION,
-    Metric.LEAF_NONADJACENT,
+    *loading.EXACT,
     Metric.APPENDS,
     Metric.EDGE_SPLITS,
     Metric.INTERIOR_SPLITS,

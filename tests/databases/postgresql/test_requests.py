@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.keys import increasing, random
 from keybench.databases.core.exchange import Exchange, Pace, Requests
 from keybench.databases.core.packing import Varying
 from keybench.databases.postgresql import ddl, wire
@@ -21,7 +22,6 @@ from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.table import Table
-from tests.databases.postgresql.conftest import increasing, random
 
 
 @given(st.lists(st.tuples(st.binary(min_size=16, max_size=16), st.binary(max_size=40)), min_size=1, max_size=20))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keybench.databases.contract_suite.keys import increasing, random
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.wire import pack
@@ -14,7 +15,7 @@ from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload, PayloadLengths
 from keybench.model.table import Table
-from tests.databases.postgresql.conftest import increasing, random, send
+from tests.databases.loading import send
 
 
 @given(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.keys import increasing
 from keybench.databases.postgresql.admin import PostgresAdmin, Schema
 from keybench.databases.postgresql.connection import address_of, connect
 from keybench.databases.postgresql.engine import ENGINE
@@ -16,7 +17,7 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.metric import Metric
 from keybench.model.table import Table
 from tests.databases.failures import PASSWORD, QUOTED, failure
-from tests.databases.postgresql.conftest import increasing, measured
+from tests.databases.loading import measured
 from tests.databases.postgresql.owner import Owner
 
 SETTINGS = ENGINE.settings("durable", "small")

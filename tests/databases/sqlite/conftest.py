@@ -1,19 +1,19 @@
 """An embedded server with tables that are loaded as in a trial."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Address, Admin, Session
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
-from keybench.model.payload import Payload, PayloadLengths
+from keybench.model.payload import PayloadLengths
 from keybench.model.reading import Reading
 from keybench.model.table import KeyRole, Table
+from tests.databases.loading import measured
 
 
 def random_keys(n: int, seed: int = 1) -> Keys:
@@ -28,11 +28,6 @@ def ascending_keys(n: int) -> Keys:
 
 def integers(n: int) -> Keys:
     return Keys(np.arange(1, n + 1, dtype=np.int64), "int")
-
-
-def lengths(table: Table, n: int) -> NDArray[np.int64] | None:
-    """Characters of n payloads, if they vary."""
-    return table.lengths.of((1,), np.arange(n)) if table.lengths else None
 
 
 @dataclass
@@ -60,19 +55,9 @@ class Bench:
         values = {**self.address.settings.values, **pragmas}
         return replace(self.address, settings=replace(self.address.settings, values=values))
 
-    def load(self, table: Table, keys: Keys, rows_per_tx: int = 1000, **pragmas: str) -> dict[Metric, Reading]:
+    def load(self, table: Table, keys: Keys, rows_per_tx: int = 1000, **pragmas: str) -> Mapping[Metric, Reading]:
         """Creates the table, loads it through one session, and probes it."""
-        self.admin.create(table)
-        probes = self.admin.probes()
-        for probe in probes:
-            probe.before(table)
-        session = self.session(table, **pragmas)
-        batches = session.prepare(keys, Payload(table.payload, lengths=lengths(table, len(keys))), 0, rows_per_tx)
-        assert sum(session.send(batch) for batch in batches) == len(keys)
-        session.close()
-        readings = [reading for probe in probes for reading in probe.after(table)]
-        assert sorted(r.metric for r in readings) == sorted(m for probe in probes for m in probe.supplies)
-        return {reading.metric: reading for reading in readings}
+        return measured(self.admin, table, keys, self.changed(**pragmas), rows_per_tx)
 
 
 @pytest.fixture(scope="session")

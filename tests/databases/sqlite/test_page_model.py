@@ -9,23 +9,15 @@ import pytest
 from benchmarks import streams
 from keybench.databases.sqlite.ddl import Statements
 from keybench.databases.sqlite.engine import ENGINE
-from keybench.model.metric import Metric
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole
 from keybench.pagemodels.contract import predict
 from keybench.pagemodels.page_stats import readings
-from tests.databases.sqlite.conftest import lengths
+from tests.databases.loading import EXACT, lengths
 
 if TYPE_CHECKING:
     from conftest import Bench
 
-EXACT = (
-    Metric.LEAF_PAGES,
-    Metric.BRANCH_PAGES,
-    Metric.LEAF_DENSITY,
-    Metric.LEAF_FRAGMENTATION,
-    Metric.LEAF_NONADJACENT,
-)
 
 TABLES: list[tuple[str, int, KeyRole]] = [
     ("binary16", 0, "clustered"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from keybench.databases.contract_suite.keys import descending, increasing, lagging, random
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql import log, pages, probes
 from keybench.databases.postgresql.admin import PostgresAdmin
@@ -17,7 +18,7 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from tests.databases.postgresql.conftest import as_url, descending, increasing, lagging, measured, random, send
+from tests.databases.loading import as_url, measured, send
 
 ROWS = 100_000
 OLDER = "PostgreSQL distinguishes pages written from pages added to a file from version 16 on."
