@@ -166,6 +166,7 @@ class ArraySession(Session):
     def _batches(
         self, keys: list[object] | None, n: int, payload: Payload, start: int, rows_per_tx: int
     ) -> list[ArrayBatch]:
+        """Batches of n rows; `keys` are None where the server makes them."""
         self.ready()
         rows = self.rows_of(keys, n, payload, start)
         children = self._table.children if self._table.parent else 0

@@ -71,6 +71,7 @@ def same_as_model(metrics: Sequence[Metric], trial: JudgedTrial) -> Verdict | No
 
 
 def _compared(metric: Metric, real: Reading | None, model: Reading) -> Verdict:
+    """One figure of the server beside the model's."""
     title = metric.definition.title.lower()
     if real is None or real.value is None:
         return Verdict("not measured", f"{title}: {real.reason if real else 'this server does not give it'}")
@@ -88,6 +89,7 @@ def _number(value: float) -> str:
 
 
 def _log_holds_rows(trial: JudgedTrial) -> Verdict:
+    """Whether the log grew by at least the bytes of keys and payloads."""
     log = trial.about().get(Metric.LOG_BYTES)
     if log is None or log.value is None:
         return Verdict("not measured", log.reason if log else "this server does not give its log's growth")
@@ -142,6 +144,7 @@ def _after_phases(deeds: Sequence[str], within: float, trial: JudgedTrial) -> Ve
 
 
 def _one_of_the_variants(trial: JudgedTrial) -> Verdict | None:
+    """The variant of the page model whose leaf pages are nearest to the server's, if trials tell the variants apart."""
     real = trial.about().get(Metric.LEAF_PAGES)
     if real is None or real.value is None:
         return Verdict("not measured", real.reason if real else "this server does not give the leaf pages")
@@ -172,6 +175,7 @@ def _server_keys_ascend(trial: JudgedTrial) -> Verdict | None:
 
 
 def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
+    """Random keys show it: unsorted, they would leave pages that are not full."""
     if trial.layout != "uuid-v4":
         return None
     leaf_density = trial.about().get(Metric.LEAF_DENSITY)

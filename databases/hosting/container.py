@@ -235,6 +235,7 @@ class ContainerServer(Provision):
         return self._redacted(lines.decode("utf-8", "replace")).strip()
 
     def _pull(self, client: DockerClient) -> None:
+        """Pulls the image if it is not here."""
         from docker.errors import APIError, ImageNotFound
 
         try:
@@ -249,6 +250,7 @@ class ContainerServer(Provision):
                 ) from None
 
     def _wait(self, deadline: float) -> Address:
+        """Tries again and again to prepare the server. Returns its address for trials."""
         reason = "nothing answered at its port"
         while (status := self._status()) in {"created", "running"}:
             try:
@@ -275,6 +277,7 @@ class ContainerServer(Provision):
         raise EnvironmentMissing(self._explain(f"ended while it started (status: {status})"))
 
     def _explain(self, problem: str) -> str:
+        """The message for a container that did not start, with the end of its log."""
         text = self.log_tail()
         lines = f" The end of its log:\n{text}" if text else " Its log is empty."
         return (
@@ -287,6 +290,7 @@ class ContainerServer(Provision):
         return Address(self._recipe.engine, KIND, parameters, self._settings, keep(self._password))
 
     def _port(self) -> str:
+        """The port of this machine at which the server is reached."""
         assert self._container
         ports = self._container.ports
         bindings = ports.get(f"{self._recipe.port}/tcp")
@@ -295,6 +299,7 @@ class ContainerServer(Provision):
         return str(bindings[0]["HostPort"])
 
     def _status(self) -> str:
+        """`running`, `exited` …, as Docker says; `removed`, or `unknown` if the daemon does not answer."""
         if self._container is None:
             return "not started"
         from docker.errors import DockerException, NotFound
@@ -328,6 +333,7 @@ class ContainerServer(Provision):
         return f"{self._settings.container.memory_bytes / _GIB:g} GiB"
 
     def _remove(self) -> None:
+        """Removes the container, and ends its reaper."""
         client, self._client, self._container = self._client, None, None
         if client is None:
             return

@@ -93,6 +93,7 @@ class Spawner:
                 self.installation = str(self._copy_installation(Path(installation)))
 
     def _copy_installation(self, source: Path) -> Path:
+        """Copies the programs into the folder and gives them to the server's user. Returns the copy."""
         target = self._folder / "installation"
         for part in ("bin", "lib", "share"):
             if (source / part).is_dir():
@@ -307,6 +308,7 @@ class Keeper:
             locked_folder.release(folder, lock)
 
     def _live(self, folder: Path) -> None:
+        """Sets the server up, starts it, and waits for its end; then ends all processes in the folder."""
         spawner = Spawner(self._spec, folder)
         server = None
         try:

@@ -84,6 +84,7 @@ class _State:
                 self.failure = "its keeper process ended: " + ("\n".join(self._other[-5:]) or "no message")
 
     def _message(self, message: Mapping[str, Any]) -> None:
+        """Notes what one message of the keeper says."""
         if "folder" in message:
             self.folder = Path(message["folder"])
             self.installation = Path(message["installation"]) if message["installation"] else None
@@ -211,6 +212,7 @@ class PrivateFolder:
         self.stop()
 
     def _check(self, base: Path) -> None:
+        """EnvironmentMissing if no private folder can be in that directory."""
         if not base.is_dir():
             raise EnvironmentMissing(
                 f"the directory {base} for private servers is not there: create it or set KEYBENCH_TMP."

@@ -266,6 +266,7 @@ def connect(address: Address, database: str = "") -> MssqlConnection:
 
 
 def _unreachable(address: Address, reason: str) -> KeybenchError:
+    """The error for a failed connection, with the next step."""
     if _NO_LIBRARIES in reason:
         return EnvironmentMissing(
             "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "

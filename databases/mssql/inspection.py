@@ -142,7 +142,9 @@ class MssqlInspector:
                 form = _FORMS.get(sql_type)
                 order: Order = "mssql" if form == "uuid" else "rfc"
                 note = "a filtered index" if filtered else ""
-                indexes.append(IndexHere(name, columns, roles, sql_type, form, order, int(kind) == 1, note))
+                indexes.append(
+                    IndexHere(name, columns, roles, sql_type, form, order, is_table=int(kind) == 1, note=note)
+                )
         return indexes
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:

@@ -184,6 +184,7 @@ class Advised:
         )
 
     def _expression(self, table: KeyedTable) -> str:
+        """The SQL that makes the hexadecimal digits of such a key; empty if keybench knows none."""
         name, column = table.layout, table.column.name
         if column not in ("binary16", "uuid"):
             return ""

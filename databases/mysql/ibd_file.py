@@ -188,8 +188,10 @@ def index_pages(pages: Pages, index: IndexPages, column: Column) -> InnodbPages:
     levels = tuple(Level(numbers, counts) for numbers, counts in zip(index.levels, entries, strict=True))
     borders = None if len(levels) == 1 else _keys(*firsts[1], column)
     root = int(index.levels[-1][0])
-    nobody = np.empty(0, np.int64)
-    return InnodbPages(levels, nobody, 0, borders, tuple(heaps), _extents(pages, root))
+    no_pages = np.empty(0, np.int64)
+    return InnodbPages(
+        levels, free=no_pages, next_page=0, borders=borders, heaps=tuple(heaps), extents=_extents(pages, root)
+    )
 
 
 def _read(page: Pages, at: int, width: int) -> int:
@@ -257,6 +259,7 @@ def _keys(pages: Pages, counts: Integers, at: Integers, column: Column) -> NDArr
 
 
 def _extents(pages: Pages, root: int) -> Extents:
+    """Who owns each extent of the file, which of its pages are in use, and the lists of extents."""
     page_bytes, extent = pages.shape[1], extent_pages(pages.shape[1])
     length, head = _BITMAP + extent // 4, pages[0]
     size, limit = _read(head, 46, 4), _read(head, 50, 4)
@@ -267,6 +270,7 @@ def _extents(pages: Pages, root: int) -> Extents:
         return pages[first, begin : begin + length]
 
     def members(page: Pages, at: int) -> list[int]:
+        """The extents in the list whose base is at that place."""
         listed, where = [], (_read(page, at + 4, 4), _read(page, at + 8, 2))
         while where[0] != _NONE:
             number, offset = where

@@ -133,14 +133,16 @@ class MySqlInspector:
                 rows=None if rows is None else float(rows), bytes=int(data or 0) + int(index or 0), refused=refused,
             )  # fmt: skip
             listed.append(table)
-            self._facts[table.full_name] = Facts(str(schema), str(name), "", int(data or 0))
+            self._facts[table.full_name] = Facts(str(schema), str(name), partition="", data_bytes=int(data or 0))
             for part, part_rows, part_data, part_index in divided:
                 partition_here = TableHere(
                     str(schema), f"{name} PARTITION ({part})", "table", table.full_name, rows=part_rows,
                     bytes=part_data + part_index, refused=refused,
                 )  # fmt: skip
                 listed.append(partition_here)
-                self._facts[partition_here.full_name] = Facts(str(schema), str(name), part, part_data)
+                self._facts[partition_here.full_name] = Facts(
+                    str(schema), str(name), partition=part, data_bytes=part_data
+                )
         return listed
 
     def details(self, table: TableHere) -> TableHere:
@@ -197,7 +199,9 @@ class MySqlInspector:
             if roles and method == "BTREE" and column:
                 order: Order = "mariadb" if column.kind == "uuid" else "rfc"
                 form = _FORMS.get(column.kind)
-                result.append(IndexHere(name, columns, roles, column.sql_type, form, order, is_table))
+                result.append(
+                    IndexHere(name, columns, roles, column.sql_type, form=form, order=order, is_table=is_table)
+                )
         return result
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
@@ -285,8 +289,9 @@ def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
         width = _width(str(kind), most, charset, precision, scale, int(fraction or 0))
         long = width is None and int(most or 0) > _SHORT
         by_name[str(name)] = ColumnFacts(
-            str(name), str(kind), str(sql_type), nullable == "YES", "auto_increment" in str(extra), width, long
-        )
+            str(name), str(kind), str(sql_type), nullable=nullable == "YES", numbered="auto_increment" in str(extra),
+            width=width, long=long,
+        )  # fmt: skip
     return by_name
 
 

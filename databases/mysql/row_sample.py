@@ -139,6 +139,7 @@ class RowSampler:
         return " + ".join([str(fixed), *(column.bytes_sql for column in columns)])
 
     def _at_even_steps(self, query: str, first: str, at: Facts) -> list[Row]:
+        """Runs of neighbouring rows, from numbers that are evenly spread."""
         ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {at.from_sql}")  # noqa: S608
         rows: dict[int, Row] = {}
         for start in np.linspace(int(low), max(int(low), int(high) - _NEIGHBOURS), DIVES // _NEIGHBOURS * 4):
@@ -163,6 +164,7 @@ class RowSampler:
         force = "FORCE INDEX (PRIMARY)" if self.server.flavour is MARIADB else ""  # MySQL would make no dives for it
 
         def estimate(begin: int, end: int) -> float:
+            """The optimizer's estimate of the rows from one key to below another."""
             plan = self.server.rows(
                 f"{explain} SELECT 1 FROM {at.from_sql} {force} WHERE {first} >= %s AND {first} < %s",  # noqa: S608
                 numbers.value(begin),

@@ -114,6 +114,7 @@ class MySqlSession(Session):
         return stored
 
     def _send_both(self, batch: ParentsAndChildren) -> int:
+        """The rows of the parent table and their children. ServerError if their numbers do not agree."""
         assert self._table.parent
         parents = self._insert(self._table.parent, batch.parents)
         children = self._insert(self._table, batch.children)

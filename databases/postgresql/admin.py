@@ -263,6 +263,7 @@ class Schema(OwnedTables[AdminConnection]):
         return not self._server.value("SELECT pg_try_advisory_xact_lock(%s)", LOCK)
 
     def _drop_all(self) -> list[str]:
+        """Drops the tables and the schema, within a transaction. Returns what was dropped."""
         removed = []
         self._server.rows(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
         for name in self.tables():

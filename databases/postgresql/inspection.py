@@ -189,7 +189,9 @@ class PostgresInspector:
                 rows_from="row security hides rows from this user" if policy else "",
             )  # fmt: skip
             tables.append(table)
-            self._heaps[table.full_name] = HeapPages(int(oid), int(blocks or 0), float(tuples), int(pages or 0))
+            self._heaps[table.full_name] = HeapPages(
+                int(oid), blocks=int(blocks or 0), tuples=float(tuples), analysed_blocks=int(pages or 0)
+            )
         return tables
 
     def details(self, table: TableHere) -> TableHere:
@@ -234,7 +236,9 @@ class PostgresInspector:
             fill = next((int(each.partition("=")[2]) for each in options or () if each.startswith("fillfactor=")), 90)
             widths = [int(columns[column][2]) if column in columns else -1 for column in key]
             whole = _aligned(widths) if len(keys) == width and min(widths) > 0 else None
-            self._indexes[table.full_name, str(name)] = IndexEntries(int(number), fill, whole, len(keys))
+            self._indexes[table.full_name, str(name)] = IndexEntries(
+                int(number), fill=fill, width=whole, columns=len(keys)
+            )
         return indexes + [_index("", key, ("foreign key",), columns, "") for key in foreign if key not in covered]
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
@@ -287,6 +291,7 @@ class PostgresInspector:
         return self._by_sizes(known, table, index, width, total)
 
     def _by_pageinspect(self, known: PagesHere, relation: str, total: int) -> PagesHere:
+        """The fill of all leaves, or of a sample of them."""
         whole = total - 1 <= INDEX_PAGES
         blocks = range(1, total) if whole else _spread(total - 1, INDEX_PAGES - _LAST)
         level = "btpo_level" if self._server.version >= 140_000 else "btpo"
@@ -347,6 +352,7 @@ class PostgresInspector:
 def _index(
     name: str, key: tuple[str, ...], roles: tuple[Role, ...], columns: dict[str, tuple[object, ...]], note: str
 ) -> IndexHere:
+    """An index with these columns, as far as this user may read them."""
     _, kind, _, sql_type, may_read = columns.get(key[0], ("", "", 0, "", False))
     if not may_read:
         note = "; ".join(filter(None, [note, f"this user may not read the column {key[0]}"]))

@@ -115,6 +115,7 @@ def page_image_bytes(server: AdminConnection, begin: str, end: str) -> int:
 
 
 def _inspected(server: AdminConnection, query: str, begin: str, end: str) -> list[tuple[object, ...]]:
+    """The rows of a query of pg_walinspect's functions, whose schema is `{schema}`."""
     schema = server.extension("pg_walinspect")
     if not schema:
         raise UnreadableError(

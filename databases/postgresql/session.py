@@ -126,6 +126,7 @@ class PostgresSession(Session):
             self._expect(self._raw.exec_(statement), pq.ExecStatus.COMMAND_OK)
 
     def _send(self, copy: bytes, batch: CopyBatch) -> int:
+        """Sends one COPY. Returns the number of rows stored."""
         with connection.server_errors():
             self._expect(self._raw.exec_(copy), pq.ExecStatus.COPY_IN)
             for part in batch.parts:

@@ -149,6 +149,7 @@ class SqliteAdmin(Admin):
         return self._open[1]
 
     def _slices(self, table: Table, query: str) -> Iterator[EncodedKeys]:
+        """The keys that a query gives, 100,000 at a time."""
         cursor = self._connection(table).execute(query)
         try:
             while part := list(chain.from_iterable(islice(cursor, _SLICE_ROWS))):
@@ -161,6 +162,7 @@ class SqliteAdmin(Admin):
         return keys
 
     def _checkpoint(self, connection: apsw.Connection) -> None:
+        """Copies the WAL to the file and empties it. ServerError if another connection keeps it."""
         folder = Path(self._address.parameters["folder"])
         try:
             ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

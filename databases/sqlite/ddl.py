@@ -124,6 +124,7 @@ def _checked(version: str) -> None:
 
 
 def _create(table: KeyedTable, name: str) -> Statement:
+    """The statement that creates a user's table under a name."""
     integer = table.column.form == "int"
     key = "id INTEGER PRIMARY KEY" if integer else f"id {table.column.sql_type} NOT NULL PRIMARY KEY"
     ending = "" if integer else " WITHOUT ROWID"

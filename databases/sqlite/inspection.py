@@ -266,6 +266,7 @@ class SqliteInspector:
         return self._trees[root]
 
     def _shape(self, name: str) -> Shape:
+        """How the table of that name is stored."""
         _, _, root, sql = self._schema[name]
         columns = [
             (str(column), str(declared or ""), int(str(key)))

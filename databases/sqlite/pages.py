@@ -219,6 +219,7 @@ def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generato
 
 
 def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Generator) -> SampledTree:
+    """A sample of leaves, each found by choosing a child at random on every level below `level`."""
     leaves, weights, back, pairs = [], [], 0, 0
     branches = {page.number: page for page in level}
     for start in np.linspace(0, len(level), most, endpoint=False):

@@ -104,6 +104,7 @@ def tree_bytes(connection: apsw.Connection, name: str) -> int:
 
 
 def _heap_order(connection: apsw.Connection, sql: Statements) -> Reading:
+    """How well the order of rows matches the order of keys; absent if the table is the key's b-tree."""
     if sql.table.key == "clustered":
         (reading,) = Reading.absent([Metric.HEAP_CORRELATION], NO_HEAP)
         return reading

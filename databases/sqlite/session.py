@@ -87,6 +87,7 @@ class SqliteSession(Session):
                 self._counts.write_text(json.dumps(counts), encoding="ascii")
 
     def _transaction(self, *work: tuple[str, Any]) -> int:
+        """Runs statements, each with its rows, as one transaction. Returns the number of rows changed."""
         before = self._connection.total_changes()
         try:
             self._connection.execute("BEGIN IMMEDIATE")

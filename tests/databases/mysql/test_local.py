@@ -15,7 +15,7 @@ from keybench.databases.mysql.flavour import MARIADB, flavour_of, number, requir
 from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
 from keybench.databases.mysql.servers import LocalServer
 from keybench.databases.registry import engines
-from keybench.errors import EnvironmentMissing, UsageError
+from keybench.errors import EnvironmentMissing
 
 SMALL = ENGINE.settings("durable", "small")
 installed = pytest.mark.skipif(bool(ENGINE.missing("local")), reason="no MariaDB server is installed")
@@ -35,15 +35,6 @@ def test_a_profile_fixes_what_makes_commits_durable(on, profile, commit, doublew
     assert chosen.values["innodb_flush_log_at_trx_commit"] == commit
     assert chosen.values["innodb_doublewrite"] == doublewrite
     assert set(chosen.values) - {"mysqlx"} < set(settings.RECORDED)
-
-
-def test_the_cache_is_never_more_than_a_quarter_of_memory(monkeypatch) -> None:
-    class Memory:
-        total = 2 << 30
-
-    monkeypatch.setattr(settings.psutil, "virtual_memory", lambda: Memory)
-    assert ENGINE.settings("durable", "default").values["innodb_buffer_pool_size"] == "512M"
-    assert ENGINE.settings("durable", "default").cache_bytes == 512 << 20
 
 
 def reported_version(admin) -> str:
@@ -89,24 +80,6 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     assert "Error while setting value 'several' to 'innodb-flush-method'" in message
     assert message.endswith("\nFix that, or choose another --server.")
     base.assert_nothing_left()
-
-
-def test_the_message_for_a_missing_server_says_how_to_install_it(monkeypatch) -> None:
-    monkeypatch.delenv("KEYBENCH_MARIADB_BIN", raising=False)
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(servers, "_FOLDERS", ())
-    reason = (
-        "no MariaDB server is installed: apt-get install mariadb-server (Debian, Ubuntu) "
-        "or dnf install mariadb-server (Fedora, RHEL)."
-    )
-    assert ENGINE.missing("local") == reason
-    with pytest.raises(EnvironmentMissing) as caught:
-        ENGINE.provision("local", SMALL)
-    assert str(caught.value) == reason
-    with pytest.raises(
-        UsageError, match=r"^mariadb has no server kind 'docker': use container, local, or a mariadb:// URL\.$"
-    ):
-        ENGINE.missing("docker")
 
 
 def test_mariadbs_mysqld_is_not_taken_for_mysql(tmp_path, monkeypatch) -> None:

