@@ -11,7 +11,6 @@ from typing import Any
 
 from keybench.databases.contract.roles import Session
 from keybench.errors import ServerError
-from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
@@ -152,8 +151,13 @@ class ArraySession(Session):
         """Gathers the optimiser's statistics of the table and makes the connection ready for reads and deletions."""
 
     def bound(self, keys: Keys) -> list[object]:
-        """The keys as the driver binds them."""
-        return bound(self._table.column, keys)
+        """The keys as the driver binds them: bytes in the column's order, text, integers."""
+        column = self._table.column
+        encoded = column.encode(keys)
+        if column.form == "int":
+            return list(encoded.tolist())
+        values = cut(encoded.tobytes(), encoded.shape[1])
+        return [value.decode("ascii") for value in values] if column.form == "text" else list(values)
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[ArrayBatch]:
         """Batches of `rows_per_tx` rows as the driver takes them."""
@@ -214,15 +218,6 @@ class ArraySession(Session):
     def close(self) -> None:
         """Closes the connection."""
         self._transactions.close()
-
-
-def bound(column: Column, keys: Keys) -> list[object]:
-    """Keys as drivers bind them: bytes in the column's order, text, integers."""
-    encoded = column.encode(keys)
-    if column.form == "int":
-        return list(encoded.tolist())
-    values = cut(encoded.tobytes(), encoded.shape[1])
-    return [value.decode("ascii") for value in values] if column.form == "text" else list(values)
 
 
 def cut(data: bytes, width: int) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,17 @@ class Varying:
     def __getitem__(self, rows: NDArray[np.int64]) -> Varying:
         """The column of these rows."""
         return Varying(self.data[rows], self.kept[rows])
+
+
+Batch = TypeVar("Batch")
+
+
+@dataclass(frozen=True)
+class FamilyBatch(Generic[Batch]):
+    """One transaction's rows of a parent table and of its child table."""
+
+    parents: Batch
+    children: Batch
 
 
 @dataclass(frozen=True, eq=False)

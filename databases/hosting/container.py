@@ -286,17 +286,14 @@ class ContainerServer(Provision):
         )
 
     def _address(self) -> Address:
-        parameters = {"host": "127.0.0.1", "port": self._port(), "user": self._recipe.user, KIND: self.name}
-        return Address(self._recipe.engine, KIND, parameters, self._settings, keep(self._password))
-
-    def _port(self) -> str:
-        """The port of this machine at which the server is reached."""
+        """The address for `prepare`. ServerError while Docker has not published the port."""
         assert self._container
-        ports = self._container.ports
-        bindings = ports.get(f"{self._recipe.port}/tcp")
+        bindings = self._container.ports.get(f"{self._recipe.port}/tcp")
         if not bindings:
             raise ServerError("Docker has not published its port yet")
-        return str(bindings[0]["HostPort"])
+        port = str(bindings[0]["HostPort"])
+        parameters = {"host": "127.0.0.1", "port": port, "user": self._recipe.user, KIND: self.name}
+        return Address(self._recipe.engine, KIND, parameters, self._settings, keep(self._password))
 
     def _status(self) -> str:
         """`running`, `exited` …, as Docker says; `removed`, or `unknown` if the daemon does not answer."""

@@ -5,14 +5,13 @@ transaction of one row is a prepared INSERT, on both. `Admin.settings` reports t
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Session
 from keybench.databases.core.exchange import AVAILABLE, Exchange, UnusualAnswer
-from keybench.databases.core.packing import Varying, texts
+from keybench.databases.core.packing import FamilyBatch, Varying, texts
 from keybench.databases.mysql import connection, ddl, wire
 from keybench.databases.mysql.flavour import flavour_named
 from keybench.databases.mysql.wire import Moments, Packets
@@ -23,14 +22,6 @@ from keybench.model.table import Table
 from keybench.model.transactions import Isolation
 
 _NO_MOMENTS: Moments = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True)
-class ParentsAndChildren:
-    """One transaction's rows of a parent table and of its child table."""
-
-    parents: Packets
-    children: Packets
 
 
 class MySqlSession(Session):
@@ -54,7 +45,7 @@ class MySqlSession(Session):
         of_children = self._pack(
             self._table, keys[parent_rows], payloads[parent_rows], _NO_MOMENTS, rows_per_tx * children
         )
-        return list(map(ParentsAndChildren, of_parents, of_children))
+        return list(map(FamilyBatch, of_parents, of_children))
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
         """The same for rows whose keys the server makes."""
@@ -95,7 +86,7 @@ class MySqlSession(Session):
         with connection.server_errors(self._title):
             if isinstance(batch, memoryview):
                 return self._connection.run_prepared(self._number(self._table, 1), wire.values_of(batch))
-            if isinstance(batch, ParentsAndChildren):
+            if isinstance(batch, FamilyBatch):
                 return self._whole(partial(self._send_both, batch))
             assert isinstance(batch, Packets)
             insert = partial(self._insert, self._table, batch)
@@ -113,7 +104,7 @@ class MySqlSession(Session):
         self._connection.run("COMMIT")
         return stored
 
-    def _send_both(self, batch: ParentsAndChildren) -> int:
+    def _send_both(self, batch: FamilyBatch[Packets]) -> int:
         """The rows of the parent table and their children. ServerError if their numbers do not agree."""
         assert self._table.parent
         parents = self._insert(self._table.parent, batch.parents)

@@ -158,19 +158,13 @@ def _values(
         kinds.append(_BIGINT)
         columns.append(_numbers(moments, before))
     if keys is not None:
-        kind, values = _key(table.column, keys, before)
-        kinds.append(kind)
-        columns.append(values)
+        is_number = table.column.form == "int"
+        kinds.append(_BIGINT if is_number else _TEXT if is_uuid(table.column) else _BLOB)
+        columns.append(_numbers(keys.data, before) if is_number else _sized(_key_text(table.column, keys), before))
     if payload.shape[1]:
         kinds.append(_BLOB)
         columns += _text(payload, before)
     return kinds, columns
-
-
-def _key(column: Column, keys: Keys, before: bytes) -> tuple[int, Bytes]:
-    if column.form == "int":
-        return _BIGINT, _numbers(keys.data, before)
-    return _TEXT if is_uuid(column) else _BLOB, _sized(_key_text(column, keys), before)
 
 
 def _numbers(values: NDArray[np.generic], before: bytes) -> Bytes:

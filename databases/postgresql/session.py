@@ -12,10 +12,10 @@ from psycopg import pq
 from keybench.databases.contract.roles import Aborted, Address, DeadlockVictim, Session
 from keybench.databases.core.dbapi import cut
 from keybench.databases.core.exchange import AVAILABLE, Exchange, UnusualAnswer
-from keybench.databases.core.packing import beside, texts
+from keybench.databases.core.packing import FamilyBatch, beside, texts
 from keybench.databases.hosting.url_server import with_next_step
 from keybench.databases.postgresql import connection, ddl, wire
-from keybench.databases.postgresql.wire import CopyBatch, FamilyBatch, key_text, moment_text, pack
+from keybench.databases.postgresql.wire import CopyBatch, key_text, moment_text, pack
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
@@ -50,7 +50,7 @@ class PostgresSession(Session):
 
     def prepare(
         self, keys: Keys, payload: Payload, start: int, rows_per_tx: int
-    ) -> Sequence[CopyBatch | FamilyBatch | memoryview]:
+    ) -> Sequence[CopyBatch | FamilyBatch[CopyBatch] | memoryview]:
         """Batches with the text of `rows_per_tx` rows each. All batches share one buffer, their children another."""
         payloads = texts(payload, start, len(keys))
         if rows_per_tx == 1 and len(keys) and not self._table.parent:

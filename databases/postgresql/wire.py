@@ -33,14 +33,6 @@ class CopyBatch:
     rows: int
 
 
-@dataclass(frozen=True)
-class FamilyBatch:
-    """One transaction's rows of a parent table and of its child table."""
-
-    parents: CopyBatch
-    children: CopyBatch
-
-
 def key_text(column: Column, keys: Keys) -> Bytes:
     """The keys as the column's type reads them in COPY: uint8 (n, width). Only backslashes need escaping."""
     encoded = column.encode(keys)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from keybench.databases.contract_suite.servers import base, folder_for_servers, servers  # noqa: F401 (fixtures)
+from tests.databases import installed
 
 
 @pytest.fixture
@@ -21,9 +22,16 @@ def environment() -> Iterator[None]:
 @pytest.fixture
 def free_port() -> int:
     """A port of this machine where nothing listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    return installed.free_port()
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port of this machine at which connections are accepted, and nobody ever answers."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        yield int(silent.getsockname()[1])
 
 
 @pytest.fixture

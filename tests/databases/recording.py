@@ -42,6 +42,24 @@ def check(kind: type, method: str, *arguments: object) -> None:
     inspect.signature(getattr(kind, method)).bind(None, *arguments)
 
 
+class RecordingCursor:
+    """A cursor of a record; `kind` is the real one's type."""
+
+    kind: ClassVar[type]
+    description: object = None
+
+    def __init__(self, record: Any) -> None:
+        self._record = record
+        self._rows: list[Sequence[object]] = []
+
+    def close(self) -> None:
+        check(self.kind, "close")
+
+    def fetchall(self) -> Rows:
+        check(self.kind, "fetchall")
+        return self._rows
+
+
 class RecordingConnection:
     """A connection; `kind` is the real one's type, `cursor_type` that of its recording cursors."""
 

@@ -45,16 +45,12 @@ class Record(Calls):
         )
 
 
-class RecordingCursor:
+class RecordingCursor(recording.RecordingCursor):
     """A cursor."""
 
+    kind = RealCursor
     rowcount = 1
-
-    def __init__(self, record: Record) -> None:
-        self._record = record
-        self._found: Rows = ()
-        self.description: object = None
-        self.fast_executemany = False
+    fast_executemany = False
 
     def execute(self, statement: str, *values: object) -> None:
         check(RealCursor, "execute", statement, *values)
@@ -81,17 +77,10 @@ class RecordingCursor:
         check(RealCursor, "setinputsizes", sizes)
         self._record.calls.append(("setinputsizes", sizes))
 
-    def fetchall(self) -> Rows:
-        check(RealCursor, "fetchall")
-        return self._found
-
-    def close(self) -> None:
-        check(RealCursor, "close")
-
     def _answer(self, statement: str) -> None:
         if text := self._record.refusal(statement):
             raise ServerSaysNo(text)
-        self._found = self._record.answer(statement)
+        self._rows = list(self._record.answer(statement))
         self.description = (("column",),) if statement.startswith(("SELECT", "SET NOCOUNT")) else None
 
 

@@ -1,13 +1,11 @@
 """Users' own servers: how they are reached, the message where they are not, and that no password is shown."""
 
-import socket
 import time
 from collections.abc import Iterator
 
 import pytest
 
 from keybench.databases.mssql import admin, connection
-from keybench.databases.mssql.connection import error_text
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.settings import address_of, options
 from keybench.errors import EnvironmentMissing, ServerError
@@ -46,22 +44,13 @@ def test_unknown_options_and_other_databases_are_refused() -> None:
     )
 
 
-def silent_port() -> socket.socket:
-    silent = socket.socket()
-    silent.bind(("127.0.0.1", 0))
-    silent.listen()
-    return silent
-
-
-def test_a_silent_port_is_given_up_within_the_login_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_port_is_given_up_within_the_login_timeout(silent_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "LOGIN_SECONDS", 1)
-    with silent_port() as silent:
-        port = silent.getsockname()[1]
-        begin = time.monotonic()
-        error = failure(ENGINE, f"mssql://sa:{QUOTED}@127.0.0.1:{port}?driver=mssql-python")
-        assert time.monotonic() - begin < 3
+    begin = time.monotonic()
+    error = failure(ENGINE, f"mssql://sa:{QUOTED}@127.0.0.1:{silent_port}?driver=mssql-python")
+    assert time.monotonic() - begin < 3
     assert isinstance(error, EnvironmentMissing)
-    assert str(error).startswith(f"SQL Server at 127.0.0.1:{port} cannot be reached: ")
+    assert str(error).startswith(f"SQL Server at 127.0.0.1:{silent_port} cannot be reached: ")
     assert "imeout" in str(error)
     assert str(error).endswith("\nCheck host, port, user, password and database in the URL, and that the server is up.")
 
@@ -117,7 +106,7 @@ def test_a_wrong_password_gives_the_servers_message_without_the_password(record:
     ],
 )
 def test_messages_are_shown_without_the_names_of_the_layers(text: str, shown: str) -> None:
-    assert error_text(Exception(text) if text else Exception()) == shown
+    assert connection.MssqlConnection.error_text(Exception(text) if text else Exception()) == shown
 
 
 @pytest.mark.parametrize(

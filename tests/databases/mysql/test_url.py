@@ -1,6 +1,5 @@
 """URLs of MySQL and MariaDB; the behaviour of all engines is in `test_guests.py`."""
 
-import socket
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -39,12 +38,9 @@ def test_urls_become_addresses() -> None:
     assert dict(address_of(MARIADB, "mysql://h", {}).parameters) == {"host": "h", "port": "3306"}
 
 
-def test_a_silent_server_is_given_up(monkeypatch) -> None:
+def test_a_silent_server_is_given_up(silent_port: int, monkeypatch) -> None:
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.5)
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        error = failure(ENGINE, f"mariadb://guest@127.0.0.1:{silent.getsockname()[1]}")
+    error = failure(ENGINE, f"mariadb://guest@127.0.0.1:{silent_port}")
     assert isinstance(error, EnvironmentMissing)
     assert "timed out" in str(error)
 

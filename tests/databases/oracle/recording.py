@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,17 +26,10 @@ class Record(Calls):
         return RecordingConnection(self)
 
 
-class RecordingCursor:
+class RecordingCursor(recording.RecordingCursor):
+    kind = oracledb.Cursor
     arraysize = 100
-
-    def __init__(self, record: Record) -> None:
-        self._record = record
-        self._found: list[Sequence[object]] = []
-        self.description: object = None
-        self.rowcount = 0
-
-    def close(self) -> None:
-        check(oracledb.Cursor, "close")
+    rowcount = 0
 
     def execute(self, statement: str, values: dict[str, object] | None = None) -> None:
         check(oracledb.Cursor, "execute", statement, values)
@@ -57,19 +49,16 @@ class RecordingCursor:
         assert all(isinstance(size, int | oracledb.DbType) for size in sizes)
         self._record.calls.append(("setinputsizes", sizes))
 
-    def fetchall(self) -> Rows:
-        return self._found
-
     def fetchmany(self, size: int) -> Rows:
         check(oracledb.Cursor, "fetchmany", size)
-        found, self._found = self._found[:size], self._found[size:]
-        return found
+        rows, self._rows = self._rows[:size], self._rows[size:]
+        return rows
 
     def _answer(self, call: tuple[Any, ...]) -> None:
         self._record.calls.append(call)
         if text := self._record.refusal(call[1]):
             raise oracledb.DatabaseError(f"{text}\nHelp: https://docs.oracle.com/error-help/db/x/")
-        self._found = list(self._record.answer(call[1]))
+        self._rows = list(self._record.answer(call[1]))
         self.description = ("column",) if call[1].startswith("SELECT") else None
 
 

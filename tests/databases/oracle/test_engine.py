@@ -11,7 +11,6 @@ import pytest
 
 from keybench.databases.contract.questions import JudgedTrial
 from keybench.databases.oracle import connection, ddl
-from keybench.databases.oracle.connection import error_text
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.settings import address_of
 from keybench.errors import EnvironmentMissing, UsageError
@@ -45,13 +44,10 @@ def test_a_url_that_cannot_be_understood_is_not_repeated(wrong: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the driver leaves its socket open
-def test_a_port_where_nothing_listens() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    error = failure(ENGINE, f"oracle://me@127.0.0.1:{port}/s?password=x")
+def test_a_port_where_nothing_listens(free_port: int) -> None:
+    error = failure(ENGINE, f"oracle://me@127.0.0.1:{free_port}/s?password=x")
     assert isinstance(error, EnvironmentMissing)
-    assert f"Oracle at 127.0.0.1:{port}/s cannot be reached: " in str(error)
+    assert f"Oracle at 127.0.0.1:{free_port}/s cannot be reached: " in str(error)
     assert "Connection refused" in str(error)
     del error
     gc.collect()
@@ -88,7 +84,7 @@ def test_a_wrong_password_gives_the_servers_message_without_the_password(monkeyp
     assert str(failure(ENGINE, f"oracle://me:{QUOTED}@db.example/s")).startswith(
         "Oracle at db.example:1521/s cannot be reached: ORA-01017: invalid credential ***.\n"
     )
-    assert error_text(Exception()) == "Exception"
+    assert connection.OracleConnection.error_text(Exception()) == "Exception"
 
 
 def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(record: Record) -> None:

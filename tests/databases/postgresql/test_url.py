@@ -1,6 +1,5 @@
 """URLs of PostgreSQL; the behaviour of all engines is in `test_guests.py`."""
 
-import socket
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -39,14 +38,11 @@ def test_passwords_of_two_servers_are_kept_apart() -> None:
     }
 
 
-def test_a_server_that_never_answers_is_given_up_after_five_seconds(monkeypatch) -> None:
+def test_a_server_that_never_answers_is_given_up_after_five_seconds(silent_port: int, monkeypatch) -> None:
     from keybench.databases.postgresql import connection
 
     monkeypatch.setattr(connection, "CONNECT_SECONDS", 2)  # the least that the library accepts
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        error = failure(ENGINE, f"postgresql://guest@127.0.0.1:{silent.getsockname()[1]}/guests")
+    error = failure(ENGINE, f"postgresql://guest@127.0.0.1:{silent_port}/guests")
     assert "timeout expired" in str(error)
 
 
