@@ -34,6 +34,10 @@ NO_ORDER = "fewer than two rows have no order."
 NOBODY = "No sample shows a writer: the load was too short, or this user may not see what other connections do."
 
 
+class UnreadableError(Exception):
+    """Something cannot be read on this server; the message says why and what would allow it."""
+
+
 def measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading]:
     """A reading for each metric, in order."""
     return [Reading(metric, float(value), "measured") for metric, value in zip(metrics, values, strict=True)]

@@ -15,12 +15,12 @@ from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, P
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
 from keybench.databases.core.ddl import quoted
 from keybench.databases.core.owned_tables import OwnedTables
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.mysql import ddl, flavour, probes, settings
 from keybench.databases.mysql.arrival_order import InsertionRecorder
 from keybench.databases.mysql.connection import Connection, Queries, connect, place, server_errors
 from keybench.databases.mysql.ddl import COMMENT, SCHEMA
-from keybench.databases.mysql.ibd_file import UnreadablePagesError
 from keybench.databases.mysql.wire import is_uuid
 from keybench.errors import ServerError, UsageError
 from keybench.model.column import Column, EncodedKeys
@@ -156,7 +156,7 @@ class MySqlAdmin(Queries, Admin):
         """The leaves of the key's index; None where the server's files are out of reach or cannot be read."""
         try:
             index = probes.read_index(self, table)
-        except (UnreadablePagesError, OSError):
+        except (UnreadableError, OSError):
             return None
         return PageOrder(index.levels[0], index.rows) if index else None
 
@@ -166,7 +166,7 @@ class MySqlAdmin(Queries, Admin):
             return None
         try:
             return probes.read_for_model(self, table)
-        except (UnreadablePagesError, OSError):
+        except (UnreadableError, OSError):
             return None
 
     def arrival_recorder(self) -> ArrivalRecorder:

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Arrivals
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.mysql import ddl, mysql_log, redo_log
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MYSQL
-from keybench.databases.mysql.ibd_file import UnreadablePagesError, leaves, records_of, space, summarise
+from keybench.databases.mysql.ibd_file import leaves, records_of, space, summarise
 from keybench.databases.mysql.probes import data_file, flushed, index_id, log_positions, table_id
-from keybench.databases.mysql.redo_log import UnreadableLogError, entered, inserted
+from keybench.databases.mysql.redo_log import entered, inserted
 from keybench.errors import ServerError
 from keybench.model.byteorder import rank
 from keybench.model.column import EncodedKeys
@@ -55,14 +56,14 @@ class InsertionRecorder:
         """The transaction of each row, and the rows in order of insertion, or at least of their transactions."""
         try:
             numbers, index_pages = self._read_file(table)
-        except UnreadablePagesError as error:
+        except UnreadableError as error:
             raise ServerError(f"the order of arrival cannot be read: {error}") from error
         keys = self._keys_by_row(table)
         if len(keys) != len(numbers):
             raise ServerError(f"the table's file holds {len(numbers)} rows, the table {len(keys)}.")
         try:
             order = self._insertions(table, index_pages, len(numbers))
-        except (UnreadableLogError, UnreadablePagesError) as error:
+        except UnreadableError as error:
             return Arrivals(keys, numbers, np.sort(numbers), near=f"{NEAR}: the log cannot be used, because {error}")
         return Arrivals(keys, numbers, numbers[order], near=BY_DATE if table.by_date else "")
 
@@ -79,7 +80,7 @@ class InsertionRecorder:
     def _insertions(self, table: Table, index_pages: tuple[int, NDArray[np.int64]], rows: int) -> NDArray[np.int64]:
         """The place of each row in the order of the primary key; row i is the i-th that the log shows: int64 (rows,).
 
-        UnreadableLogError where the log cannot be used.
+        UnreadableError where the log cannot be used.
         """
         server = self._server
         end = flushed_log(server)
@@ -98,7 +99,7 @@ class InsertionRecorder:
 
 
 def flushed_log(server: Queries) -> int:
-    """The position of the log's end, once all before it is in its files. UnreadableLogError where it never is.
+    """The position of the log's end, once all before it is in its files. UnreadableError where it never is.
 
     The server is asked to write it at once; its counter is watched, because the request alone is not enough.
     """
@@ -107,7 +108,7 @@ def flushed_log(server: Queries) -> int:
     server.rows("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
     while written < end:
         if time.monotonic() > deadline:
-            raise UnreadableLogError("the server does not write it to its file.")
+            raise UnreadableError("the server does not write it to its file.")
         time.sleep(0.02)
         _, written = log_positions(server)
     return end

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.databases.core.probes import UnreadableError
 from keybench.model.column import Column
 from keybench.pagemodels.contract import Level
 from keybench.pagemodels.innodb import tablespace as spaces
@@ -44,10 +45,6 @@ _DESCRIPTORS, _BITMAP = 150, 24
 lower one set if the page is free (fsp0fsp.h, XDES_BITMAP)."""
 
 
-class UnreadablePagesError(Exception):
-    """The file does not hold a whole index; the message says why."""
-
-
 @dataclass(frozen=True)
 class IndexPages:
     """The structure of an index; shares in per cent.
@@ -75,7 +72,7 @@ def pages_of(path: Path, page_bytes: int) -> NDArray[np.uint8]:
 
 
 def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
-    """The index of that id among all pages of a file; UnreadablePagesError where a level is not one chain."""
+    """The index of that id among all pages of a file; UnreadableError where a level is not one chain."""
     heads, levels = _levels(pages, index)
     leaves = levels[0]
     data = heads["top"][leaves].astype(np.int64) - _RECORDS - heads["garbage"][leaves]
@@ -118,7 +115,7 @@ def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], lis
     numbers = np.arange(len(heads))
     used = (heads["type"] == _INDEX_PAGE) & (heads["index"] == index) & (heads["number"] == numbers) & _allocated(pages)
     if not used.any():
-        raise UnreadablePagesError(f"the file holds no page of index {index}.")
+        raise UnreadableError(f"the file holds no page of index {index}.")
     height = int(heads["level"][used].max())
     levels, expected = [], 1
     for level in range(height, -1, -1):
@@ -145,7 +142,7 @@ def _chain(heads: NDArray[np.void], pages: NDArray[np.int64], level: int, expect
         chain = list(_following(heads, members, first))
         if len(chain) == expected and heads["next"][chain[-1]] == _NONE:
             return np.array(chain, np.int64)
-    raise UnreadablePagesError(f"level {level} of the index is not a chain of {expected} pages.")
+    raise UnreadableError(f"level {level} of the index is not a chain of {expected} pages.")
 
 
 def _following(heads: NDArray[np.void], members: Set[int], page: int) -> Iterator[int]:
@@ -205,7 +202,7 @@ def _words(pages: Pages, page: Integers, at: Integers) -> Integers:
 def records_of(pages: Pages, most_bytes: int) -> tuple[Integers, Integers, Integers]:
     """Of each record in the order of pages and keys: its page, its place in the order of keys there, where it begins.
 
-    Two bytes before a record are the offset of the next one, relative to it. UnreadablePagesError where a page has no
+    Two bytes before a record are the offset of the next one, relative to it. UnreadableError where a page has no
     chain of records that leaves room for `most_bytes` in each.
     """
     page, at, steps = np.arange(len(pages)), np.full(len(pages), _INFIMUM), 0
@@ -214,7 +211,7 @@ def records_of(pages: Pages, most_bytes: int) -> tuple[Integers, Integers, Integ
         at = (at + _words(pages, page, at - 2)) % (1 << 16)
         page, at = page[at != _SUPREMUM], at[at != _SUPREMUM]
         if steps > pages.shape[1] or (at + most_bytes > pages.shape[1]).any():
-            raise UnreadablePagesError("the records of a page do not form a chain.")
+            raise UnreadableError("the records of a page do not form a chain.")
         records.append((page, np.full(len(page), steps), at))
         steps += 1
     owner, step, where = (np.concatenate(part) for part in zip(*records, strict=True))

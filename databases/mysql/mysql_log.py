@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import int64, kernel
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.mysql.redo_log import (
     ENTRY,
     FIELDS,
     UNDO,
     Bytes,
     Numbers,
-    UnreadableLogError,
     number,
     number_bytes,
     wide_bytes,
@@ -54,7 +54,7 @@ _ATTEMPTS, _PAUSE = 5, 0.1
 
 
 def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers]]:
-    """`redo_log.Windows` of the log between two positions; UnreadableLogError where it cannot be read.
+    """`redo_log.Windows` of the log between two positions; UnreadableError where it cannot be read.
 
     Both positions are between mini-transactions.
     """
@@ -72,11 +72,11 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
         read, count, unknown, fresh = records_of(data, at - first * BODY, ahead, fresh, records, groups)
         if unknown != WHOLE:
             what = "is damaged" if unknown == DAMAGED else f"is of type {unknown}, which keybench does not know"
-            raise UnreadableLogError(f"its record at {_position(at + read):,} {what}.")
+            raise UnreadableError(f"its record at {_position(at + read):,} {what}.")
         at += read
         whole = slice(1, at // BODY - first)  # the first block may begin before the window, the last end behind it
         if (groups[whole] != blocks["group"][whole]).any():
-            raise UnreadableLogError("mini-transactions do not begin where its blocks say.")
+            raise UnreadableError("mini-transactions do not begin where its blocks say.")
         yield data, records[:count]
 
 
@@ -100,7 +100,7 @@ def _files(folder: Path) -> Files:
         head = log[:_HEADER_BYTES].tobytes()
         form = int.from_bytes(head[_FORMAT_AT], "big")
         if form not in (0, _FORMAT):
-            raise UnreadableLogError(_OTHER)
+            raise UnreadableError(_OTHER)
         if form:  # else it has never been used
             size = (len(log) - _HEADER_BYTES) // _BLOCK.itemsize * _BLOCK.itemsize
             first = int.from_bytes(head[_FIRST_LSN], "big") // _BLOCK.itemsize
@@ -111,7 +111,7 @@ def _files(folder: Path) -> Files:
 def _files_between(folder: Path, begin: int, end: int) -> Files:
     """The files that hold the log between two positions, in order."""
     if not folder.is_dir():
-        raise UnreadableLogError(_OTHER)
+        raise UnreadableError(_OTHER)
     for attempt in range(_ATTEMPTS):
         time.sleep(_PAUSE * (attempt > 0))
         files = _files(folder)
@@ -121,7 +121,7 @@ def _files_between(folder: Path, begin: int, end: int) -> Files:
                 first = start
         if first * _BLOCK.itemsize <= begin:
             return files
-    raise UnreadableLogError(
+    raise UnreadableError(
         f"of {end - begin:,} bytes it keeps {max(0, end - first * _BLOCK.itemsize):,}: take fewer rows or a larger "
         "innodb_redo_log_capacity."
     )
@@ -133,11 +133,11 @@ def _blocks(files: Files, first: int, stop: int, last: int) -> Blocks:
     numbers = np.arange(first, stop)
     same = len(blocks) == len(numbers) and (blocks["number"] == numbers % _EPOCH + 1).all()
     if not same or (blocks["epoch"] != numbers // _EPOCH + 1).any():
-        raise UnreadableLogError("the server has used one of its files anew meanwhile.")
+        raise UnreadableError("the server has used one of its files anew meanwhile.")
     if (blocks["length"] & _ENCRYPTED).any():
-        raise UnreadableLogError("it is encrypted.")
+        raise UnreadableError("it is encrypted.")
     if (blocks["length"] < np.minimum(last - numbers * BODY, BODY) + HEAD).any():
-        raise UnreadableLogError("the server has not written all of it.")
+        raise UnreadableError("the server has not written all of it.")
     return blocks
 
 

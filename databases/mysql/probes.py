@@ -20,6 +20,7 @@ from keybench.databases.core.probes import (
     SIZES,
     CounterProbe,
     ServerProbe,
+    UnreadableError,
     WaitSamples,
     measured,
 )
@@ -28,7 +29,7 @@ from keybench.databases.hosting.container import KIND
 from keybench.databases.mysql import ddl, settings
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MYSQL
-from keybench.databases.mysql.ibd_file import IndexPages, UnreadablePagesError, index_pages, pages_of, summarise
+from keybench.databases.mysql.ibd_file import IndexPages, index_pages, pages_of, summarise
 from keybench.errors import EnvironmentMissing, ServerError
 from keybench.locked_folder import base_directory, locked_folder
 from keybench.model.metric import Metric
@@ -139,7 +140,7 @@ class PagesProbe(ServerProbe[Queries]):
         """
         try:
             index = read_index(self._server, table)
-        except (UnreadablePagesError, OSError) as error:
+        except (UnreadableError, OSError) as error:
             return Reading.absent(self.supplies, f"the table's file cannot be read: {error}")
         if index is None:
             return self._counted(table)
@@ -241,7 +242,7 @@ def log_positions(server: Queries) -> tuple[int, int]:
 def data_file(server: Queries, name: str) -> Iterator[Path | None]:
     """A file of the server's data directory for as long as the block lasts: a copy where it is in a container.
 
-    None on somebody's own server. UnreadablePagesError where it cannot be copied.
+    None on somebody's own server. UnreadableError where it cannot be copied.
     """
     parameters = server.address.parameters
     if "data" in parameters:
@@ -252,7 +253,7 @@ def data_file(server: Queries, name: str) -> Iterator[Path | None]:
             try:
                 docker_daemon.copy_file(parameters[KIND], source, copy)
             except EnvironmentMissing as error:
-                raise UnreadablePagesError(str(error)) from None
+                raise UnreadableError(str(error)) from None
             yield copy
     else:
         yield None

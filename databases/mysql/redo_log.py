@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import int64, kernel
+from keybench.databases.core.probes import UnreadableError
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]
@@ -34,15 +35,11 @@ _SIGN = np.uint64(1 << 63)
 """InnoDB stores signed numbers with this bit inverted."""
 
 
-class UnreadableLogError(Exception):
-    """The log does not hold the insertions; the message says why."""
-
-
 def inserted(windows: Windows, table: int, widths: tuple[int, ...], rows: int) -> Bytes:
     """Primary keys of the rows inserted into a table, in order: uint8 (rows, sum of the widths).
 
     `table` is InnoDB's id of it, `widths` the bytes of each column of its primary key; keys are as InnoDB stores them.
-    UnreadableLogError where the number of rows is another.
+    UnreadableError where the number of rows is another.
     """
     keys, count = np.empty((rows, sum(widths)), np.uint8), 0
     for data, records in windows:
@@ -55,7 +52,7 @@ def entered(windows: Windows, pages: tuple[int, Numbers], last: int, rows: int) 
     """Row numbers in the order in which their entries came into a secondary index: int64 (rows,).
 
     `pages` are the index's tablespace and page numbers, `last` the largest row number. An entry ends with the row's
-    number; later entries with the same number are copies, made by page splits. UnreadableLogError as of `inserted`.
+    number; later entries with the same number are copies, made by page splits. UnreadableError as of `inserted`.
     """
     space, numbers = pages
     of_index = np.zeros(int(numbers.max()) + 1, np.bool_)
@@ -69,7 +66,7 @@ def entered(windows: Windows, pages: tuple[int, Numbers], last: int, rows: int) 
 
 def _require(count: int, rows: int) -> None:
     if count != rows:
-        raise UnreadableLogError(f"it shows {count} insertions of {rows} rows.")
+        raise UnreadableError(f"it shows {count} insertions of {rows} rows.")
 
 
 @kernel
@@ -176,16 +173,16 @@ _DAMAGED = -1
 
 
 def windows(path: Path, begin: int, end: int) -> Iterator[tuple[NDArray[np.uint8], Numbers]]:
-    """`Windows` of the log between two positions; UnreadableLogError where it cannot be read."""
+    """`Windows` of the log between two positions; UnreadableError where it cannot be read."""
     log = np.memmap(path, np.uint8, mode="r")
     head = log[:_HEADER_BYTES].tobytes()
     if not head.startswith(_FORMAT):
-        raise UnreadableLogError("it is not in the format of MariaDB 10.8 and later.")
+        raise UnreadableError("it is not in the format of MariaDB 10.8 and later.")
     if any(head[_ENCRYPTED]):
-        raise UnreadableLogError("it is encrypted.")
+        raise UnreadableError("it is encrypted.")
     first, capacity = int.from_bytes(head[_FIRST_LSN], "big"), len(log) - _HEADER_BYTES
     if end - begin > capacity:
-        raise UnreadableLogError(
+        raise UnreadableError(
             f"of {end - begin:,} bytes it keeps {capacity:,}: take fewer rows or a larger innodb_log_file_size."
         )
     while begin < end:
@@ -197,7 +194,7 @@ def windows(path: Path, begin: int, end: int) -> Iterator[tuple[NDArray[np.uint8
         records = np.empty((len(data) // _SMALLEST, FIELDS), np.int64)
         read, count = _records(data, 0 if stop == end else _LARGEST, records)
         if read <= 0:
-            raise UnreadableLogError("keybench does not know its records.")
+            raise UnreadableError("keybench does not know its records.")
         yield data, records[:count]
         begin += read
 

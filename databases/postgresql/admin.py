@@ -16,10 +16,10 @@ from psycopg import pq, sql
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
 from keybench.databases.core.owned_tables import OwnedTables
-from keybench.databases.core.probes import HeapOrderProbe
+from keybench.databases.core.probes import HeapOrderProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection, ddl, pages, settings
-from keybench.databases.postgresql.connection import AdminConnection, UnreadableError, key_array, require_postgresql
+from keybench.databases.postgresql.connection import AdminConnection, key_array, require_postgresql
 from keybench.databases.postgresql.ddl import SCHEMA
 from keybench.databases.postgresql.log import SplitsProbe, WalRecorder
 from keybench.databases.postgresql.pages import PagesProbe, SizesProbe

@@ -51,10 +51,6 @@ def _unreachable(address: Address, message: str) -> KeybenchError:
     return unreachable(address, "PostgreSQL", place(address), reason, "host, port, user, password and database")
 
 
-class UnreadableError(Exception):
-    """Something cannot be read on this server; the message says why and what would allow it."""
-
-
 @contextmanager
 def server_errors() -> Iterator[None]:
     """Turns the driver's errors into ServerError with the server's message."""

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Arrivals
-from keybench.databases.core.probes import ServerProbe, measured
+from keybench.databases.core.probes import ServerProbe, UnreadableError, measured
 from keybench.databases.postgresql import pages
-from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
+from keybench.databases.postgresql.connection import AdminConnection
 from keybench.errors import ServerError
 from keybench.model.column import EncodedKeys
 from keybench.model.metric import Metric

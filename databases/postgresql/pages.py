@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import PageOrder
-from keybench.databases.core.probes import PAGE_STRUCTURE, SIZES, ServerProbe, measured
+from keybench.databases.core.probes import PAGE_STRUCTURE, SIZES, ServerProbe, UnreadableError, measured
 from keybench.databases.postgresql import ddl
-from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
+from keybench.databases.postgresql.connection import AdminConnection
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading

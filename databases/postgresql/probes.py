@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.probes import ServerProbe, WaitSamples
+from keybench.databases.core.probes import ServerProbe, UnreadableError, WaitSamples
 from keybench.databases.postgresql import connection, ddl, log
-from keybench.databases.postgresql.connection import AdminConnection, UnreadableError
+from keybench.databases.postgresql.connection import AdminConnection
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table

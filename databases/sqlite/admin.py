@@ -11,7 +11,7 @@ import apsw
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, PageOrder, Probe
-from keybench.databases.sqlite.connection import TableFiles, configured, connect, counted, files, server_error
+from keybench.databases.sqlite.connection import TableFiles, connect, counted, files, server_error, settings_of
 from keybench.databases.sqlite.ddl import Statements, check
 from keybench.databases.sqlite.pages import index_pages
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
@@ -50,7 +50,7 @@ class SqliteAdmin(Admin):
         scratch.remove()
         connection = connect(self._address, scratch.database, create=True)
         try:
-            names = (*configured(self._address).values, *RECORDED)
+            names = (*settings_of(self._address).values, *RECORDED)
             return {name: str(connection.pragma(name)) for name in names}
         finally:
             connection.close()
@@ -81,7 +81,8 @@ class SqliteAdmin(Admin):
 
     def probes(self) -> Sequence[Probe]:
         """The probes of pages and log."""
-        return (PagesProbe(self._connection), LogProbe(self._files, int(configured(self._address).values["page_size"])))
+        page_bytes = int(settings_of(self._address).values["page_size"])
+        return PagesProbe(self._connection), LogProbe(self._files, page_bytes)
 
     def page_order(self, table: Table) -> PageOrder | None:
         """The leaves of the key's b-tree, which can always be read."""

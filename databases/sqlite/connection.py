@@ -46,7 +46,7 @@ def files(address: Address, table: str) -> TableFiles:
     return TableFiles(Path(address.parameters["folder"]), table)
 
 
-def configured(address: Address) -> Settings:
+def settings_of(address: Address) -> Settings:
     """The settings of a server. It always has settings, because only keybench starts one."""
     if address.settings is None:
         raise ValueError("an embedded server needs settings")
@@ -58,7 +58,7 @@ def connect(address: Address, database: Path, *, create: bool = False) -> apsw.C
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     try:
         connection = apsw.Connection(str(database), flags=flags)
-        for name, value in configured(address).values.items():
+        for name, value in settings_of(address).values.items():
             connection.pragma(name, value)
     except apsw.Error as error:
         raise server_error(error, database.parent) from error

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract_suite.keys import descending, increasing, lagging, random
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql import ibd_file as pages
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.ibd_file import UnreadablePagesError
 from keybench.databases.mysql.probes import PagesProbe, data_file, index_id, innodb_name, read_index
 from keybench.databases.mysql.session import MySqlSession
 from keybench.errors import ServerError
@@ -182,7 +182,7 @@ def test_an_incomplete_index_is_refused(admin) -> None:
     content = np.fromfile(file, np.uint8).reshape(-1, 16_384)
     whole = pages.summarise(content, index)
     assert whole.leaf > 10
-    with pytest.raises(UnreadablePagesError, match=r"^the file holds no page of index 999999\.$"):
+    with pytest.raises(UnreadableError, match=r"^the file holds no page of index 999999\.$"):
         pages.summarise(content, 999_999)
     leaves = [
         n for n in range(len(content)) if content[n, 64:66].sum() == 0 and content[n, 24:26].tobytes() == b"\x45\xbf"
@@ -195,7 +195,7 @@ def test_an_incomplete_index_is_refused(admin) -> None:
     for page, field, value in ((inner, slice(None), 0), (inner, slice(8, 12), 255), (first, slice(12, 16), 255)):
         torn = content.copy()
         torn[page, field] = value
-        with pytest.raises(UnreadablePagesError, match=refused):
+        with pytest.raises(UnreadableError, match=refused):
             pages.summarise(torn, index)
 
 

@@ -14,6 +14,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.contract_suite.servers import Servers
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE, mysql_log
 from keybench.databases.mysql.admin import MySqlAdmin
@@ -21,7 +22,7 @@ from keybench.databases.mysql.arrival_order import BY_DATE, flushed_log
 from keybench.databases.mysql.ibd_file import space
 from keybench.databases.mysql.mysql_log import windows
 from keybench.databases.mysql.probes import flushed, log_positions, read_index, table_id
-from keybench.databases.mysql.redo_log import UnreadableLogError, entered, inserted
+from keybench.databases.mysql.redo_log import entered, inserted
 from keybench.databases.mysql.session import MySqlSession
 from keybench.model.byteorder import rank
 from keybench.model.keys import Keys
@@ -205,7 +206,7 @@ def test_files_that_wait_for_their_turn_are_read(tmp_path) -> None:
     assert sorted(path.name for path in place.iterdir())[-3:] == ["#ib_redo41_tmp", "#ib_redo42_tmp", "#ib_redo99_tmp"]
     assert [bytes(key) for key in inserted(windows(place, begin, end), TABLE, (16,), 200)] == keys
     (place / "#ib_redo40_tmp").unlink()
-    with pytest.raises(UnreadableLogError) as caught:
+    with pytest.raises(UnreadableError) as caught:
         next(windows(place, begin, end))
     message = "of 5,776 bytes it keeps 4,252: take fewer rows or a larger innodb_redo_log_capacity."
     assert str(caught.value) == message
@@ -238,7 +239,7 @@ def changed(place: Path, at: int, value: bytes) -> None:
 def test_a_log_that_cannot_be_used_is_refused(tmp_path, at, value, message) -> None:
     place, begin, end = written(tmp_path, [transaction(undo(b"k" * 16)) for _ in range(60)])
     changed(place, at, value)
-    with pytest.raises(UnreadableLogError) as caught:
+    with pytest.raises(UnreadableError) as caught:
         inserted(windows(place, begin, end), TABLE, (16,), 61)
     assert str(caught.value) == message
 
@@ -248,7 +249,7 @@ def test_a_log_that_cannot_be_used_is_refused(tmp_path, at, value, message) -> N
 def test_damage_is_noticed_or_harmless(tmp_path_factory, content, at) -> None:
     log = b"".join(transaction(undo(b"k" * 16)) for _ in range(30))
     place, begin, end = written(tmp_path_factory.mktemp("log"), [log[:at] + content + log[at:]])
-    with pytest.raises(UnreadableLogError):
+    with pytest.raises(UnreadableError):
         inserted(windows(place, begin, end), TABLE, (16,), 1 << 10)
 
 

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.databases.contract_suite.keys import increasing, random, taken_by
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import redo_log
 from keybench.databases.mysql.admin import MySqlAdmin
-from keybench.databases.mysql.redo_log import UnreadableLogError, entered, inserted, windows
+from keybench.databases.mysql.redo_log import entered, inserted, windows
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
@@ -170,7 +171,7 @@ def test_a_log_that_cannot_be_used_is_refused(tmp_path, change, end, message) ->
     content = transaction(record(0x20, undo(b"k" * 16), (0, 300))) * 2
     assert len(content) == 62
     path = written(tmp_path, b"", content, **change)
-    with pytest.raises(UnreadableLogError) as caught:
+    with pytest.raises(UnreadableError) as caught:
         inserted(windows(path, FIRST, FIRST + end), TABLE, (16,), 3)
     assert str(caught.value) == message
 
@@ -179,7 +180,7 @@ def test_a_log_that_cannot_be_used_is_refused(tmp_path, change, end, message) ->
 @given(st.binary(min_size=1, max_size=CAPACITY))
 def test_damage_is_noticed_or_harmless(tmp_path_factory, content) -> None:
     path = written(tmp_path_factory.mktemp("log"), b"", content)
-    with pytest.raises(UnreadableLogError):
+    with pytest.raises(UnreadableError):
         inserted(windows(path, FIRST, FIRST + len(content)), TABLE, (16,), 1 << 10)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from keybench.databases.contract_suite.keys import descending, increasing, lagging, random
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql import log, pages, probes
 from keybench.databases.postgresql.admin import PostgresAdmin
-from keybench.databases.postgresql.connection import UnreadableError
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.log import Splits, count
 from keybench.databases.postgresql.pages import read_index

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.databases.postgresql.connection import UnreadableError
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.postgresql.log import Splits, count
 
 
