@@ -32,12 +32,10 @@ import numpy as np
 from keybench.generators.core.bits import (
     Words,
     draw_bytes,
-    has_version,
     put_word,
     put_words,
     read_words,
     refuse_keys,
-    ticks_of_v7,
 )
 from keybench.generators.core.clock import (
     DATETIME_LAST,
@@ -123,11 +121,9 @@ class Legacy(CountingLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick, and as numbers: counter, process id, machine; UsageError beyond the year 9999."""
-        high, low = read_words(self.plain(keys))
-        refuse_keys(self.name, keys, high > DATETIME_LAST, "its time lies beyond the year 9999")
-        end = low.view(np.int64)
-        fields = {"counter": end & 0xFFFFFF, "pid": end >> 24 & 0xFFFF, "machine": end >> 40 & 0xFFFFFF}
-        return Decoded(high.view(np.int64), fields)
+        ticks, _ = read_words(self.plain(keys))
+        refuse_keys(self.name, keys, ticks > DATETIME_LAST, "its time lies beyond the year 9999")
+        return super().decode(keys)
 
 
 class V7(CountingLayout):
@@ -150,14 +146,6 @@ class V7(CountingLayout):
         """One GUID in plain form; None for the form that is shuffled for SQL Server."""
         return None if self.for_sql else OneCall(_one_v7, CountingStream.state, random_bytes=6)
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond and the counter; UsageError for a key of another version or variant."""
-        plain = self.plain(keys)
-        refuse_keys(self.name, keys, ~has_version(plain, 7), "version and variant are not those of UUIDv7")
-        high, low = read_words(plain)
-        counter = (high & _U12) << np.uint64(14) | low >> np.uint64(48) & _U14
-        return Decoded(ticks_of_v7(high), {"counter": counter.view(np.int64)})
-
 
 def _one_v7(state: Ints, tick: int, first: np.uint64, _last: np.uint64) -> Halves:
     state[0] += 1
@@ -168,7 +156,7 @@ def _one_v7(state: Ints, tick: int, first: np.uint64, _last: np.uint64) -> Halve
 
 
 class V8Time(CountingLayout):
-    """`GuidV8Time` since 5."""
+    """`GuidV8Time` since 5. Its time is read as one before 3654, where the 60 bits start again."""
 
     counter_bits, starts_below = 22, 500_000
 
@@ -181,18 +169,6 @@ class V8Time(CountingLayout):
         time = ticks.view(np.uint64)
         high = time >> np.uint64(12) << np.uint64(16) | np.uint64(8 << 12) | time & _U12
         put_words(data, high, counters << np.uint64(40) | np.uint64(fingerprint))
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The tick, assuming a time before 3654, and as numbers: counter, process id, machine.
-
-        UsageError for a key of another version or variant.
-        """
-        plain = self.plain(keys)
-        refuse_keys(self.name, keys, ~has_version(plain, 8), "version and variant are not those of UUIDv8")
-        high, low = (word.view(np.int64) for word in read_words(plain))
-        ticks = (high >> 16 & (1 << 48) - 1) << 12 | high & 0xFFF
-        fields = {"counter": low >> 40 & 0x3FFFFF, "pid": low & 0xFFFF, "machine": low >> 16 & 0xFFFFFF}
-        return Decoded(ticks, fields)
 
 
 _SHARED: Final = {
@@ -236,6 +212,9 @@ def _pair(
                 counter="C",
                 uniqueness="random" if kind is V7 else "process",
                 time=time,
+                reads={"time": "T", "counter": "C"} | ({"pid": "P", "machine": "M"} if "M" in diagram else {}),
+                read_diagram=diagrams[0],
+                read_version={V7: "UUIDv7", V8Time: "UUIDv8"}.get(kind, ""),
                 caveats=(f"order breaks where the {kind.counter_bits}-bit counter wraps inside one reading", *caveats),
             ),
         )

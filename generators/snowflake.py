@@ -43,7 +43,7 @@ Quirk, kept: the sequence wraps at 65,536 without an error, and keys of that mil
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -63,7 +63,7 @@ from keybench.generators.core.counters import (
 from keybench.generators.core.description import Ascent, Description, Timestamp
 from keybench.generators.core.layout import Decoded, KeysRefused, require_form
 from keybench.generators.core.process import worker_id
-from keybench.generators.core.stream import ChunkStream, GuidStream, Writer, WriterLayout, WriterStream
+from keybench.generators.core.stream import ChunkStream, GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
 
@@ -99,7 +99,7 @@ class Flakes(ChunkStream["Flake"]):
 class Flake(WriterLayout):
     """Time in quanta of `quantum` ticks since `epoch`, then worker and sequence, in either order."""
 
-    streams: ClassVar[type[WriterStream[Any]]] = Flakes
+    streams = Flakes
     fields: ClassVar[tuple[str, str]] = ("worker", "sequence")
     sequence_first: ClassVar[bool] = False
     refuses_steps_back: ClassVar[bool] = True

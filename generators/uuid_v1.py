@@ -50,9 +50,6 @@ from keybench.generators.core.bits import (
     Words,
     put_word,
     random_half,
-    read_words,
-    refuse_keys,
-    require_version,
     swap_net,
     words,
 )
@@ -61,7 +58,8 @@ from keybench.generators.core.counters import NEVER, require_room, strictly_incr
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout, WriterStream
-from keybench.model.keys import Bytes, Ints, Keys
+from keybench.model.byteorder import stored
+from keybench.model.keys import Bytes, Keys
 
 GREGORIAN: Final = UNIX_EPOCH - 122_192_928_000_000_000
 """The tick of 1582-10-15."""
@@ -85,33 +83,11 @@ def pack_v1(times: Words) -> Words:
     return high
 
 
-def unpack_v1(high: Words) -> Words:
-    """The times that `pack_v1` packed."""
-    times = high >> np.uint64(32)
-    times |= (high & _MIDDLE) << np.uint64(16)
-    times |= (high & _U12) << np.uint64(48)
-    return times
-
-
 def pack_front(times: Words, version: int) -> Words:
     """r0 … r7 as numbers: the first 48 of 60 bits, the version, the last 12 bits."""
     high = times >> np.uint64(12) << np.uint64(16)
     high |= times & _U12 | np.uint64(version << 12)
     return high
-
-
-def unpack_front(high: Words) -> Words:
-    """The times that `pack_front` packed."""
-    times = high >> np.uint64(16) << np.uint64(12)
-    times |= high & _U12
-    return times
-
-
-def _decoded(times: Words, low: Words) -> Decoded:
-    """The tick, and the clock sequence and the node in r8 … r15."""
-    end = low.view(np.int64)
-    fields: dict[str, Ints] = {"clock_sequence": end >> 48 & 0x3FFF, "node": end & (1 << 48) - 1}
-    return Decoded(times.view(np.int64) + GREGORIAN, fields)
 
 
 class NodeUuids(GuidStream["NodeLayout"]):
@@ -137,7 +113,7 @@ class NodeUuids(GuidStream["NodeLayout"]):
 class NodeLayout(WriterLayout):
     """Time, clock sequence, node."""
 
-    streams: ClassVar[type[WriterStream[Any]]] = NodeUuids
+    streams: type[WriterStream[Any]] = NodeUuids
     counts_boots: ClassVar[bool] = False
 
     @abstractmethod
@@ -152,11 +128,6 @@ class Version1(NodeLayout):
         """time_low, time_mid, version, time_high."""
         return pack_v1(times)
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The time, the clock sequence and the node; UsageError for keys of another version."""
-        high, low = require_version(self.name, keys, 1)
-        return _decoded(unpack_v1(high), low)
-
 
 class Version6(NodeLayout):
     """Version 1 with the time's high part first."""
@@ -164,11 +135,6 @@ class Version6(NodeLayout):
     def pack(self, times: Words) -> Words:
         """time_high, time_mid, version, time_low."""
         return pack_front(times, 6)
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The time, the clock sequence and the node; UsageError for keys of another version."""
-        high, low = require_version(self.name, keys, 6)
-        return _decoded(unpack_front(high), low)
 
 
 class ServerSequence(NodeUuids):
@@ -190,12 +156,9 @@ class NewSequentialId(Version1):
     counts_boots = True
     streams = ServerSequence
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The tick, the clock sequence and the node; UsageError for a key that is no shuffled version 1 UUID."""
-        high, low = read_words(keys, "net")
-        other = (high >> np.uint64(12) & np.uint64(15) != 1) | (low >> np.uint64(62) != 2)
-        refuse_keys(self.name, keys, other, "version and variant are not those of a shuffled UUIDv1")
-        return _decoded(unpack_v1(high), low)
+    def bits_read(self, keys: Keys) -> Bytes:
+        """The bits of the UUID before its first fields were reversed."""
+        return super().bits_read(Keys(stored(keys, "net"), "uuid"))
 
 
 class ServerUuids(GuidStream["ServerV1"]):
@@ -237,27 +200,12 @@ def _swapped(high: Words) -> Words:
     return swapped
 
 
-def _unswapped(high: Words) -> Words:
-    unswapped: Words = high << np.uint64(32) | high >> np.uint64(16) & _MIDDLE | high >> np.uint64(48)
-    return unswapped
-
-
 @dataclass(frozen=True, kw_only=True)
 class ServerV1(WriterLayout):
     """One server's `UUID()`; `swapped` holds the bytes as `UUID_TO_BIN(u, 1)` stores them."""
 
     streams = ServerUuids
     swapped: bool = False
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The time, the clock sequence and the node, as numbers; UsageError for a key of another form."""
-        if not self.swapped:
-            high, low = require_version(self.name, keys, 1)
-            return _decoded(unpack_v1(high), low)
-        high, low = read_words(keys)
-        other = (high >> np.uint64(60) != 1) | (low >> np.uint64(62) != 2)
-        refuse_keys(self.name, keys, other, "version and variant are not those of a reordered UUIDv1")
-        return _decoded(unpack_v1(_unswapped(high)), low)
 
 
 class TimedV8(GuidLayout):
@@ -272,14 +220,14 @@ class TimedV8(GuidLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The tick, and the 10 ns (0 … 9) beyond it."""
-        times = unpack_front(require_version(self.name, keys, 8)[0]).view(np.int64)
+        times = self.numbers(keys)["time_10ns"]
         return Decoded(times // 10 + UNIX_EPOCH, {"odd_10ns": times % 10})
 
 
 _COUNTED: Final = "more than ten million keys a second run ahead of the clock"
 _NODE: Final = {"Q": "clock sequence, random for each stream", "N": "node, random for each stream, multicast bit set"}
 _V1: Final = "L32 M16 V4:1 H12 X2:2 Q14 N48"
-_SWAPPED: Final = "V4:1 H12 M16 L32 X2:2 Q14 N48"
+_READS: Final = {"time": "HML", "clock_sequence": "Q", "node": "N"}
 _V1_TIME: Final = {"L": "time, bits 31 to 0", "M": "time, bits 47 to 32", "H": "time, bits 59 to 48"}
 
 
@@ -296,6 +244,8 @@ def _server(diagram: str, caveat: str) -> Description:
         uniqueness="process",
         time=_TIME,
         steady="QN",
+        reads=_READS,
+        read_version="a reordered UUIDv1" if diagram.startswith("V") else "UUIDv1",
         caveats=(caveat, "order is strict within one server, under one mutex"),
     )
 
@@ -314,6 +264,8 @@ LAYOUTS = (
             uniqueness="process",
             process="QN",
             time=_TIME,
+            reads=_READS,
+            read_version="UUIDv1",
             caveats=("in plain byte order it starts again every 429 s: store it by UUID_TO_BIN(u, 1)", _COUNTED),
         ),
     ),
@@ -328,6 +280,8 @@ LAYOUTS = (
             across="by time",
             uniqueness="process",
             time=_TIME,
+            reads={"time": "TL", "clock_sequence": "Q", "node": "N"},
+            read_version="UUIDv6",
             caveats=(_COUNTED,),
         ),
     ),
@@ -341,6 +295,8 @@ LAYOUTS = (
             within="by time",
             across="by time",
             time=Timestamp("10 ns since 1970", UNIX_EPOCH, _V8_LAST, 1),
+            reads={"time_10ns": "TL"},
+            read_version="UUIDv8",
             caveats=("keys of one reading come in no order",),
         ),
     ),
@@ -387,6 +343,9 @@ LAYOUTS = (
             within="always",
             uniqueness="process",
             time=_TIME,
+            reads=_READS,
+            read_diagram=_V1,
+            read_version="a shuffled UUIDv1",
             caveats=(
                 "a server makes the keys of all its clients from one counter: several streams stand for several "
                 "servers, and each inserts at its own place of the index",

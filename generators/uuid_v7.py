@@ -33,6 +33,7 @@ server; T is tv / 4000 and C the remainder. A stream stands for a server of its 
 other's tv, as several servers do.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -45,9 +46,7 @@ from keybench.generators.core.bits import (
     put_word,
     random_half,
     refuse_keys,
-    require_version,
     stamp_version,
-    ticks_of_v7,
     words,
 )
 from keybench.generators.core.clock import (
@@ -57,12 +56,11 @@ from keybench.generators.core.clock import (
     UNIX_48_BIT_SPAN,
     UNIX_EPOCH,
     UNIX_MILLISECONDS,
-    Ticks,
 )
 from keybench.generators.core.counters import NEVER, Starts, count_runs, new_maxima, require_room, strictly_increasing
 from keybench.generators.core.description import Ascent, Description, Timestamp
 from keybench.generators.core.layout import Decoded, Halves, OneCall
-from keybench.generators.core.stream import GuidLayout, GuidStream, Writer, WriterLayout
+from keybench.generators.core.stream import GuidLayout, GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
 _SEED: Final = 0x7FF
@@ -91,12 +89,6 @@ def sub_milliseconds(milliseconds: Ints, nanoseconds: Ints) -> Ints:
     return values
 
 
-def _read(layout: str, keys: Keys) -> tuple[Ticks, Ints, Ints]:
-    """The millisecond's ticks, the next 12 bits and the last 62; UsageError for a key that is no UUIDv7."""
-    high, low = require_version(layout, keys, 7)
-    return ticks_of_v7(high), (high & np.uint64(0xFFF)).view(np.int64), (low & RAND_B).view(np.int64)
-
-
 class Version7(GuidLayout):
     """A base GUID overwritten with the millisecond, version and variant."""
 
@@ -110,18 +102,14 @@ class Version7(GuidLayout):
         """One UUID over a random GUID."""
         return OneCall(_one, base_guid=True)
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond; UsageError for a key of another version or variant."""
-        return Decoded(_read(self.name, keys)[0])
-
 
 def _one(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
     high = np.uint64((tick - UNIX_EPOCH) // TICKS_PER_MS) << np.uint64(16)
     return high | first & np.uint64(0xFFF) | np.uint64(0x7000), last
 
 
-class CountedV7(GuidStream["Counted"]):
-    """Method 1; the state is the last key's millisecond and counter, as one number."""
+class CountedV7(GuidStream[StreamLayout]):
+    """Method 1 of §6.2; the state is the last key's millisecond and counter, as one number."""
 
     _last = NEVER << 12
 
@@ -140,19 +128,8 @@ class CountedV7(GuidStream["Counted"]):
         put_v7(data, values)
 
 
-class Counted(WriterLayout):
-    """Method 1 of §6.2."""
-
-    streams = CountedV7
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond and the counter."""
-        ticks, counter, _ = _read(self.name, keys)
-        return Decoded(ticks, {"counter": counter})
-
-
-class GrowingV7(GuidStream["Growing"]):
-    """Method 2; the state is the last key's milliseconds, and M as its first 12 and its last 62 bits."""
+class GrowingV7(GuidStream[StreamLayout]):
+    """Method 2 of §6.2; the state is the last key's milliseconds, and M as its first 12 and its last 62 bits."""
 
     _last = (NEVER, 0, 0)
 
@@ -188,17 +165,6 @@ class GrowingV7(GuidStream["Growing"]):
         return times, rand_a, grown
 
 
-class Growing(WriterLayout):
-    """Method 2 of §6.2."""
-
-    streams = GrowingV7
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond, and the growing number's first 12 and last 62 bits."""
-        ticks, high, low = _read(self.name, keys)
-        return Decoded(ticks, {"number_high": high, "number_low": low})
-
-
 class Precise(GuidLayout):
     """Method 3 of §6.2."""
 
@@ -213,12 +179,13 @@ class Precise(GuidLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The start of the step of 244 ns, rounded down to a tick; field `millisecond`: the millisecond's tick."""
-        ticks, fraction, _ = _read(self.name, keys)
-        return Decoded(ticks + (fraction * TICKS_PER_MS >> 12), {"millisecond": ticks})
+        fields = self.numbers(keys)
+        millisecond = fields["millisecond"] * TICKS_PER_MS + UNIX_EPOCH
+        return Decoded(millisecond + (fields["fraction"] * TICKS_PER_MS >> 12), {"millisecond": millisecond})
 
 
-class PostgreSqlUuids(GuidStream["PostgreSqlV7"]):
-    """The keys of one backend; the state is the last key's nanoseconds."""
+class PostgreSqlUuids(GuidStream[StreamLayout]):
+    """`uuidv7()` of one backend of PostgreSQL 18 on Linux; the state is the last key's nanoseconds."""
 
     _last = 0
 
@@ -232,17 +199,6 @@ class PostgreSqlUuids(GuidStream["PostgreSqlV7"]):
         self._last = int(used[-1]) if n else self._last
         milliseconds = used // _NS_PER_MS
         put_v7(data, sub_milliseconds(milliseconds, used - milliseconds * _NS_PER_MS))
-
-
-class PostgreSqlV7(WriterLayout):
-    """`uuidv7()` of PostgreSQL 18 on Linux; a stream stands for one backend."""
-
-    streams = PostgreSqlUuids
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond, as `uuid_extract_timestamp` does, and the fraction in 1/4096."""
-        ticks, fraction, _ = _read(self.name, keys)
-        return Decoded(ticks, {"fraction": fraction})
 
 
 class MariaDbUuids(GuidStream["MariaDbV7"]):
@@ -268,21 +224,28 @@ class MariaDbV7(WriterLayout):
 
     def decode(self, keys: Keys) -> Decoded:
         """The microsecond, and the counter within it, 0 … 3; UsageError for a fraction that is no such quarter."""
-        ticks, quarters, _ = _read(self.name, keys)
-        refuse_keys(
-            self.name, keys, quarters >= _MARIADB_PER_MS, "its fraction is above 3,999 quarters of a microsecond"
-        )
-        return Decoded(ticks + (quarters >> 2) * 10, {"counter": quarters & 3})
+        fields = self.numbers(keys)
+        milliseconds, quarters = fields["millisecond"], fields["quarters"]
+        too_high = quarters >= _MARIADB_PER_MS
+        refuse_keys(self.name, keys, too_high, "its fraction is above 3,999 quarters of a microsecond")
+        microseconds = milliseconds * 1_000 + (quarters >> 2)
+        return Decoded(microseconds * 10 + UNIX_EPOCH, {"counter": quarters & 3})
 
 
 _SORTED_BY_ITS_END: Final = "random to SQL Server's uniqueidentifier, which sorts by the end"
 _NO_ORDER: Final = "keys of one millisecond come in no order"
 _AHEAD: Final = "more than four million keys a second run ahead of the clock"
+_TIME_ALONE: Final = {"time": "T"}
 _FRACTION: Final = {"S": "the millisecond's fraction, in 1/4096"}
 
 
 def _description(
-    diagram: str, legend: dict[str, str], within: Ascent, *caveats: str, time: Timestamp = UNIX_MILLISECONDS
+    diagram: str,
+    legend: dict[str, str],
+    within: Ascent,
+    *caveats: str,
+    time: Timestamp = UNIX_MILLISECONDS,
+    reads: Mapping[str, str] = _TIME_ALONE,
 ) -> Description:
     return Description(
         diagram,
@@ -291,6 +254,8 @@ def _description(
         across="by time",
         time=time,
         random="R" if "R" in diagram else "",
+        reads=reads,
+        read_version="UUIDv7",
         caveats=(*caveats, _SORTED_BY_ITS_END),
     )
 
@@ -315,21 +280,24 @@ LAYOUTS = (
             time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN),
         ),
     ),
-    Counted(
+    StreamLayout(
         "uuid-v7-counter",
         "UUIDv7 by §6.2 method 1: milliseconds, a 12-bit counter that starts at random, 62 random bits",
         "RFC 9562 §5.7, §6.2 method 1",
+        streams=CountedV7,
         description=_description(
             "T48 V4:7 C12 X2:2 R62",
             {"C": "counter; it starts at a random number below 2,048 in each millisecond"},
             "always",
             "more than 2,048 to 4,096 keys a millisecond run ahead of the clock",
+            reads={"time": "T", "counter": "C"},
         ),
     ),
-    Growing(
+    StreamLayout(
         "uuid-v7-monotonic-random",
         "UUIDv7 by §6.2 method 2: milliseconds, then 74 bits that grow by random steps within each",
         "RFC 9562 §5.7, §6.2 method 2",
+        streams=GrowingV7,
         description=_description(
             "T48 V4:7 M12 X2:2 N62",
             {
@@ -338,6 +306,7 @@ LAYOUTS = (
             },
             "always",
             "only 32 bits of the next key of the same millisecond are unknown",
+            reads={"time": "T", "number_high": "M", "number_low": "N"},
         ),
     ),
     Precise(
@@ -350,12 +319,14 @@ LAYOUTS = (
             "by time",
             "keys of one step of 244 ns come in no order",
             time=Timestamp("steps of 244 ns since 1970", UNIX_EPOCH, UNIX_48_BIT_LAST, 4),
+            reads={"millisecond": "T", "fraction": "S"},
         ),
     ),
-    PostgreSqlV7(
+    StreamLayout(
         "postgresql-uuidv7",
         "PostgreSQL 18's uuidv7(): milliseconds and their 4096ths, strictly ascending in each backend",
         "github.com/postgres/postgres src/backend/utils/adt/uuid.c (REL_18)",
+        streams=PostgreSqlUuids,
         description=_description(
             "T48 V4:7 S12 X2:2 R62",
             _FRACTION,
@@ -365,6 +336,7 @@ LAYOUTS = (
             time=Timestamp(
                 "milliseconds since 1970", UNIX_EPOCH, _POSTGRESQL_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN
             ),
+            reads={"time": "T", "fraction": "S"},  # the millisecond, as `uuid_extract_timestamp` reads it
         ),
     ),
     MariaDbV7(
@@ -385,6 +357,7 @@ LAYOUTS = (
                 10,
                 span=UNIX_48_BIT_SPAN * 4_096 // _MARIADB_PER_MS,
             ),
+            reads={"millisecond": "T", "quarters": "C"},
         ),
     ),
 )

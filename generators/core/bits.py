@@ -7,6 +7,7 @@ bytes would cost several times as much.
 
 import sys
 import uuid
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
+from keybench.generators.core.description import Part
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import KeysRefused
 from keybench.model.byteorder import stored
@@ -182,6 +184,23 @@ def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str
         place = int(refused.argmax())
         guid = uuid.UUID(bytes=keys.data[place].tobytes())
         raise KeysRefused(f"{guid} is no {layout} key: {reason}. Decode it as the layout that made it.", refused)
+
+
+def number_in(data: Bytes, parts: Sequence[Part], letters: str) -> Ints:
+    """The bits of the parts with these letters as one number a row, those of the first letter highest: int64 (n,).
+
+    `data` is uint8 (n, width) in the order of the parts, each of which lies within eight bytes.
+    """
+    number = np.zeros(len(data), np.uint64)
+    for part in [part for letter in letters for part in parts if part.letter == letter]:
+        end = part.start + part.width
+        last_byte = (end - 1) // 8
+        bits = np.zeros(len(data), np.uint64)
+        for byte in range(part.start // 8, last_byte + 1):
+            bits = bits << np.uint64(8) | data[:, byte]
+        bits >>= np.uint64(8 * (last_byte + 1) - end)
+        number = number << np.uint64(part.width) | bits & np.uint64((1 << part.width) - 1)
+    return number.view(np.int64)
 
 
 def has_version(keys: Keys, version: int) -> NDArray[np.bool_]:

@@ -13,6 +13,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.model.keys import Ints
+
 Ascent = Literal["always", "forward", "by time", "by block", "no"]
 """How keys ascend in the layout's order, each compared with those before.
 
@@ -96,6 +98,10 @@ class Description:
     `within`: how the keys of one stream ascend; `across`: those of several processes with one clock.
     `counts_from_clock` names a decoded field that started at the clock's ticks but is no key's time, if there is one.
     Integers that count from 1 plausibly come to `counts_to`.
+    `reads` names the numbers that `decode` gives, and for each the letters of its parts, the highest bits first:
+    `{"time": "T", "counter": "C"}`. The time counts `time.resolution` ticks each from `time.first` on.
+    `read_diagram` lists the bits that `decode` reads (`WriterLayout.bits_read`), where they are not those of `diagram`.
+    `read_version` is what version and variant have to be for `decode`, such as `UUIDv7`; empty if it looks at neither.
     In layouts of kind text, `alphabets` has the characters that each letter's part holds; `any_case` texts are read in
     upper case and in lower case, and have their upper-case characters there.
     """
@@ -115,6 +121,9 @@ class Description:
     counts_to: int = field(default=0, kw_only=True)
     alphabets: Mapping[str, str] = field(default_factory=dict, hash=False, kw_only=True)
     any_case: bool = field(default=False, kw_only=True)
+    reads: Mapping[str, str] = field(default_factory=dict, hash=False, kw_only=True)
+    read_diagram: str = field(default="", kw_only=True)
+    read_version: str = field(default="", kw_only=True)
     caveats: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
@@ -130,18 +139,12 @@ class Description:
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The diagram's parts, in order; ValueError for a part that cannot be read."""
-        parts: list[Part] = []
-        start = 0
-        for text in self.diagram.split():
-            match = _FIELD.fullmatch(text)
-            if match is None:
-                raise ValueError(f"{text!r} in {self.diagram!r} is no letter and number of bits, such as T48 or V4:7")
-            value = None if match[3] is None else int(match[3], 16)
-            if (value or 0) >> int(match[2]):
-                raise ValueError(f"{text!r} in {self.diagram!r}: the value needs more than {match[2]} bits")
-            parts.append(Part(match[1], int(match[2]), start, value))
-            start += parts[-1].width
-        return tuple(parts)
+        return _parts(self.diagram)
+
+    @cached_property
+    def read_parts(self) -> tuple[Part, ...]:
+        """The parts of the bits that `decode` reads."""
+        return _parts(self.read_diagram or self.diagram)
 
     @property
     def width(self) -> int:
@@ -164,6 +167,11 @@ class Description:
         """Whether keys hold nothing but random and fixed bits."""
         return all(part.value is not None or part.letter in self.random for part in self.parts)
 
+    def ticks(self, numbers: Ints) -> Ints:
+        """The ticks that numbers in the time's field stand for; AssertionError for a layout without a time."""
+        assert self.time is not None
+        return numbers * self.time.resolution + self.time.first
+
     def where(self, letters: str) -> NDArray[np.bool_]:
         """Which bits (characters) carry one of these letters: bool (width,)."""
         return np.repeat([part.letter in letters for part in self.parts], [part.width for part in self.parts])
@@ -177,3 +185,18 @@ class Description:
                 digits = f"{part.value:0{part.width}b}"
                 bits[part.start : part.start + part.width] = [int(digit) for digit in digits]
         return mask, bits
+
+
+def _parts(diagram: str) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    start = 0
+    for text in diagram.split():
+        match = _FIELD.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} in {diagram!r} is no letter and number of bits, such as T48 or V4:7")
+        value = None if match[3] is None else int(match[3], 16)
+        if (value or 0) >> int(match[2]):
+            raise ValueError(f"{text!r} in {diagram!r}: the value needs more than {match[2]} bits")
+        parts.append(Part(match[1], int(match[2]), start, value))
+        start += parts[-1].width
+    return tuple(parts)

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
-from keybench.generators.core.bits import from_sql_guid, stamp_version, to_sql_guid
+from keybench.generators.core.bits import (
+    from_sql_guid,
+    number_in,
+    refuse_keys,
+    require_guids,
+    stamp_version,
+    to_sql_guid,
+)
 from keybench.generators.core.clock import UNIX_EPOCH, Clock, Ticks, milliseconds, require_instants
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.layout import GuidProvider, Layout, Stream
+from keybench.generators.core.layout import Decoded, GuidProvider, Layout, Stream, require_form
 from keybench.generators.core.process import Process
 from keybench.model.keys import Bytes, Ints, Keys
 
@@ -79,14 +86,49 @@ class Writer:
 
 
 class WriterLayout(Layout):
-    """A layout whose streams take the sources that they need from a `Writer`."""
+    """A layout whose streams take the sources that they need from a `Writer`.
 
-    streams: ClassVar[type[WriterStream[Any]]]
+    Its keys are decoded as the description says (`Description.reads`).
+    """
+
+    streams: type[WriterStream[Any]]
     """The class of its streams."""
 
     def stream(self, process: Process, clock: Clock, entropy: Entropy, *, guids: GuidProvider | None = None) -> Stream:
         """A new stream for one writer."""
         return self.streams(self, Writer(self, process, clock, entropy, guids))
+
+    def decode(self, keys: Keys) -> Decoded:
+        """Reads the time and the fields that the description names, else NothingToRead.
+
+        UsageError for keys of another form, and for another version or variant where the description names one.
+        """
+        description = self.description
+        numbers = self.numbers(keys) if description.reads or description.read_version else {}
+        if not numbers:
+            return super().decode(keys)
+        time = numbers.pop("time", None)
+        return Decoded(None if time is None else description.ticks(time), numbers)
+
+    def numbers(self, keys: Keys) -> dict[str, Ints]:
+        """The numbers that the description names; UsageError for keys that `decode` refuses."""
+        description = self.description
+        if self.kind == "uuid":
+            require_guids(keys)
+        else:
+            require_form(self.name, keys, self.kind, self.key_bytes)
+        data, parts = self.bits_read(keys), description.read_parts
+        if description.read_version:
+            stamps = [part for part in parts if part.letter in "VX"]
+            others = np.any([number_in(data, parts, stamp.letter) != stamp.value for stamp in stamps], axis=0)
+            refuse_keys(self.name, keys, others, f"version and variant are not those of {description.read_version}")
+        return {name: number_in(data, parts, letters) for name, letters in description.reads.items()}
+
+    def bits_read(self, keys: Keys) -> Bytes:
+        """The keys as `Description.read_diagram` lists their bits: uint8 (n, width)."""
+        if keys.kind == "int":
+            return keys.data.astype(">i8").view(np.uint8).reshape(-1, 8)
+        return keys.data  # type: ignore[return-value]
 
 
 AnyLayout = TypeVar("AnyLayout", bound=WriterLayout)
@@ -98,6 +140,13 @@ class WriterStream(Stream, Generic[AnyLayout]):
     def __init__(self, layout: AnyLayout, writer: Writer) -> None:
         self.layout = layout
         self.writer = writer
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamLayout(WriterLayout):
+    """A layout that is told by its description and the class of its streams."""
+
+    streams: type[WriterStream[Any]]
 
 
 class ChunkStream(WriterStream[AnyLayout]):
@@ -142,7 +191,7 @@ class _Stateless(ChunkStream["ChunkLayout"]):
 class ChunkLayout(WriterLayout):
     """Keys of any kind that depend on nothing but the writer's sources."""
 
-    streams: ClassVar[type[WriterStream[Any]]] = _Stateless
+    streams: type[WriterStream[Any]] = _Stateless
 
     @abstractmethod
     def chunk(self, n: int, writer: Writer) -> Bytes | Ints:
@@ -176,6 +225,10 @@ class TwoFormLayout(WriterLayout):
         data = keys.data.copy()
         from_sql_guid(data)  # type: ignore[arg-type]
         return Keys(data, "uuid")
+
+    def bits_read(self, keys: Keys) -> Bytes:
+        """The bits of the plain form."""
+        return super().bits_read(self.plain(keys))
 
 
 TwoForms = TypeVar("TwoForms", bound=TwoFormLayout)
