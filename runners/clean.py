@@ -16,8 +16,8 @@ from keybench.databases.hosting import container, docker_daemon, secret
 from keybench.databases.registry import engines
 from keybench.errors import KeybenchError, UsageError
 from keybench.model.url import is_url, scheme
-from keybench.runners.execute import say
 from keybench.runners.planning.server_choice import check_url
+from keybench.runners.progress import say
 
 app = cli.application()
 

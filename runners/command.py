@@ -39,7 +39,8 @@ def run(context: typer.Context, **values: Any) -> int:
     from keybench.databases.hosting import secret
     from keybench.results.store.database import Store
     from keybench.runners import launch
-    from keybench.runners.execute import execute, say
+    from keybench.runners.execute import execute
+    from keybench.runners.progress import say
 
     options, console = RunOptions(**values), Console(highlight=False)
     sources = {name: context.get_parameter_source(name) for name in context.params}

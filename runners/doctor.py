@@ -22,9 +22,9 @@ from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.locked_folder import base_directory
 from keybench.runners import config
 from keybench.runners.estimate import check_disk, disk_bytes, gigabytes
-from keybench.runners.execute import say
 from keybench.runners.measuring import machine
 from keybench.runners.planning.trial_plan import Request, plan, resolve_layouts
+from keybench.runners.progress import say
 from keybench.scenarios.files import load_scenario
 
 app = cli.application()

@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from types import FrameType
@@ -19,7 +19,7 @@ from keybench.results.store.database import Store
 from keybench.runners import estimate
 from keybench.runners.planning.server_choice import settings_of
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
-from keybench.runners.progress import Display
+from keybench.runners.progress import Display, say
 from keybench.runners.servers import RunServers, Target
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.prediction import model_environment
@@ -105,7 +105,8 @@ def execute(
         enter(_terminated_as_interrupted())
         if todo:
             shown, pool = enter(Display(console, len(trials))), enter(writer_pool(request))
-            servers = enter(RunServers(request, urls, partial(store.add_environment, run_id), partial(say, console)))
+            note_environment = partial(store.add_environment, run_id)
+            servers = enter(closing(RunServers(request, urls, note_environment, partial(say, console))))
             _prepare(request, todo, store, run_id, servers, pool, shown, console)
             resources = Resources(servers.reach, pool, shown.rows, servers.restart, servers.gone)
         for number, planned in enumerate(todo, start=len(trials) - len(todo) + 1):
@@ -178,11 +179,8 @@ def check_connections(request: Request, target: Target, pool: WriterPool) -> Non
     """UsageError if the writers need more connections than the server has left."""
     writers = request.scenario.most_writers
     needed = request.scenario.connections * pool.connections_per_writer
-    admin = target.engine.admin(target.address)
-    try:
+    with closing(target.engine.admin(target.address)) as admin:
         left = admin.sessions_left()
-    finally:
-        admin.close()
     if left is not None and needed > left:
         number = "as many" if needed == writers else str(needed)
         raise UsageError(
@@ -206,8 +204,3 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-def say(console: Console, text: str) -> None:
-    """Prints one line without styles and without wrapping."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -19,7 +19,7 @@ from keybench.model.url import argument_without_password, is_url, without_passwo
 from keybench.results.store.database import Store
 from keybench.results.store.records import Run, new_run_id
 from keybench.runners import config
-from keybench.runners.execute import announce, say
+from keybench.runners.execute import announce
 from keybench.runners.measuring import machine
 from keybench.runners.options import GIB, RunOptions
 from keybench.runners.planning import writer_chart
@@ -40,6 +40,7 @@ from keybench.runners.planning.server_choice import (
     with_settings_chosen,
 )
 from keybench.runners.planning.trial_plan import ALL, Request, plan, resolve_layouts
+from keybench.runners.progress import say
 from keybench.runners.trials import load_cost
 from keybench.runners.writers.dask_cluster import check_executor
 from keybench.scenarios.files import load_scenario, with_payload

@@ -1,6 +1,5 @@
 """Shows the progress of a run: bars on a terminal, else one line for each trial."""
 
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -10,6 +9,11 @@ from keybench.model.metric import Metric
 from keybench.model.subject import KEY
 from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import TrialPlan
+
+
+def say(console: Console, text: str) -> None:
+    """Prints one line without styles and without wrapping."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def outcome(result: Trial) -> str:
@@ -50,7 +54,7 @@ class Display:
         if self._console.is_terminal:  # beside a bar that moves without a measure
             self._progress.reset(self._one, total=None, description=text, amount="")
         else:
-            self._print(f"{text} …")
+            say(self._console, f"{text} …")
 
     def begin(self, number: int, trial: TrialPlan) -> None:
         """Trial `number` (from 1) starts. Its line is printed when it ends."""
@@ -65,17 +69,12 @@ class Display:
 
     def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
         """Prints the trial's line, above the bars."""
-        self._print(f"[{number:>{len(str(self._total))}}/{self._total}] {trial.label}: {outcome(result)}")
+        say(self._console, f"[{number:>{len(str(self._total))}}/{self._total}] {trial.label}: {outcome(result)}")
         self._progress.update(self._all, completed=number)
-
-    def _print(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Self
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address, Provision
@@ -26,7 +25,7 @@ _REPORTED = 3.0
 
 
 class RunServers:
-    """All servers of one run, as a context manager."""
+    """All servers of one run. `close` stops them (`contextlib.closing`)."""
 
     def __init__(
         self,
@@ -86,8 +85,7 @@ class RunServers:
             self._say(f"starting {on.title} in a container; its image is pulled first if it is missing")
         address = provision.start()
         self._running[database] = provision, Target(on, address.server, address)
-        admin = on.admin(address)
-        try:
+        with closing(on.admin(address)) as admin:
             reported = dict(admin.page_settings())
             check_settings(on, chosen, reported)
             target = Target(on, address.server, address, reported)
@@ -95,26 +93,16 @@ class RunServers:
             versions, values = dict(admin.versions()), {**chosen, **admin.settings()}
             values |= provision.described()
             values |= self._request.scenario.load_path.environment
-        finally:
-            admin.close()
         self._note(Environment(database, target.server, versions, values, settings.cache_bytes))
         return target
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Stops all servers."""
         while self._running:
             _, (provision, _target) = self._running.popitem()
             if how := provision.reached_by():
                 self._say(how)
             provision.stop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def _answers(target: Target) -> bool:

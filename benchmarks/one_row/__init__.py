@@ -22,7 +22,7 @@ from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import Target
 from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.processes import LocalPool
+from keybench.runners.writers.processes import WriterPool
 from keybench.scenarios.files import load_scenario
 
 COUNTS = (1, 4, 8)
@@ -75,13 +75,13 @@ def _lines(client: Client, target: Target, count: int, rows: int, repetitions: i
         pairs.require_rows(admin, table, rows)
         return used
 
-    def ours(pool: LocalPool) -> Used:
+    def ours(pool: WriterPool) -> Used:
         return _by_writers(target, table, sources, rows, pool)
 
     arms = (
         _Arm(client.title, partial(client.run, target.address, table, count, rows)),
         _Arm("same statement", partial(ours, client.pool)),
-        _Arm("our own rows", partial(ours, LocalPool())),
+        _Arm("our own rows", partial(ours, WriterPool())),
     )
     used: list[list[Used]] = [[] for _ in arms]
     chance = np.random.default_rng(count)
@@ -118,6 +118,6 @@ def _planned(on: Engine, column: str, count: int, rows: int) -> tuple[Table, tup
     return trial.table(work), key_sources(request, trial)
 
 
-def _by_writers(target: Target, table: Table, sources: tuple[KeySource, ...], rows: int, pool: LocalPool) -> Used:
+def _by_writers(target: Target, table: Table, sources: tuple[KeySource, ...], rows: int, pool: WriterPool) -> Used:
     loaded = load_rows(target.address, table, sources, rows_per_tx=1, skew_rows=rows, timeout=600, pool=pool)
     return Used(loaded.seconds, loaded.cpu_share * len(sources) * loaded.seconds)

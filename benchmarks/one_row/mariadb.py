@@ -18,7 +18,7 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.runners.writers.processes import LocalPool
+from keybench.runners.writers.processes import WriterPool
 
 _QUERY = b"\x03"
 """COM_QUERY: mariadb-slap sends text."""
@@ -39,7 +39,7 @@ class _Inserts(MySqlSession):
         return Requests(lines(repeated(len(text).to_bytes(4, "little") + text, len(keys))))
 
 
-class _Pool(LocalPool):
+class _Pool(WriterPool):
     """This machine's processes, each with that session."""
 
     target = staticmethod(partial(write, _Inserts))
@@ -49,7 +49,7 @@ class _Slap:
     """mariadb-slap, one thread a client."""
 
     engine, title, column = "mariadb", "mariadb-slap", "binary16"
-    pool: LocalPool = _Pool()
+    pool: WriterPool = _Pool()
 
     def program(self, address: Address) -> Path | None:
         """As `Client`."""

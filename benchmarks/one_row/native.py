@@ -16,7 +16,7 @@ from keybench.databases.contract.roles import Address, Session
 from keybench.errors import EnvironmentMissing
 from keybench.model.table import Table
 from keybench.runners.writers.barrier import BarrierHandle
-from keybench.runners.writers.processes import LocalPool
+from keybench.runners.writers.processes import WriterPool
 from keybench.runners.writers.writer import WriterResult, WriterTask, write_slices
 
 TEXT = "x" * pairs.PAYLOAD
@@ -40,7 +40,7 @@ class Client(Protocol):
     title: str
     column: str
     """The key's, on tables of the comparison."""
-    pool: LocalPool
+    pool: WriterPool
     """Writers of the harness that send its statement."""
 
     def program(self, address: Address) -> Path | None:

@@ -17,7 +17,7 @@ from keybench.errors import EnvironmentMissing
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
-from keybench.runners.writers.processes import LocalPool
+from keybench.runners.writers.processes import WriterPool
 
 
 def _statement(table: Table, text: str) -> str:
@@ -36,7 +36,7 @@ class _Inserts(PostgresSession):
         return wire.packed(payload.rows(start, len(keys)))
 
 
-class _Pool(LocalPool):
+class _Pool(WriterPool):
     """This machine's processes, each with that session."""
 
     target = staticmethod(partial(write, _Inserts))
@@ -46,7 +46,7 @@ class _Pgbench:
     """pgbench with prepared statements, one thread a client."""
 
     engine, title, column = "postgresql", "pgbench", "uuid"
-    pool: LocalPool = _Pool()
+    pool: WriterPool = _Pool()
 
     def program(self, address: Address) -> Path | None:
         """As `Client`."""

@@ -24,11 +24,12 @@ from keybench.results.bundle.private import public_text
 from keybench.results.bundle.writing import write_bundle
 from keybench.results.store.database import Store
 from keybench.results.store.records import Run, new_run_id
-from keybench.runners.execute import execute, say
+from keybench.runners.execute import execute
 from keybench.runners.launch import add_run, request_of
 from keybench.runners.options import GIB, RunOptions
 from keybench.runners.planning.server_choice import AUTO, resolve
 from keybench.runners.planning.trial_plan import Request, plan
+from keybench.runners.progress import say
 from keybench.runners.verify.verdicts import WORDS, LoadProgress, QuestionVerdict, verdicts
 
 DIFFERS: Final = 1

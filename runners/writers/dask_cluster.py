@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from keybench.databases.core.coordination import HasCoordinationTable
@@ -23,8 +23,7 @@ from keybench.model import url
 from keybench.model.url import is_url
 from keybench.runners.planning.trial_plan import Request
 from keybench.runners.writers.executor import ExecutorPool, too_few_workers
-from keybench.runners.writers.processes import LOCAL, WorkerLost, WriterPool
-from keybench.runners.writers.remote import Outcome
+from keybench.runners.writers.processes import LOCAL, Outcome, WorkerLost, WriterPool
 
 CONNECT_SECONDS = 5
 WAIT_SECONDS = 10.0
@@ -162,8 +161,5 @@ def writer_pool(request: Request) -> Iterator[WriterPool]:
     if not request.executor:
         yield LOCAL
         return
-    cluster = DaskCluster(request.executor)
-    try:
+    with closing(DaskCluster(request.executor)) as cluster:
         yield ExecutorPool(cluster)
-    finally:
-        cluster.close()

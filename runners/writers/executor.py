@@ -14,11 +14,10 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.coordination import CoordinationTable, HasCoordinationTable
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
-from keybench.runners.writers.processes import POLL_SECONDS, Progress, WorkerLost, too_late
+from keybench.runners.writers.processes import POLL_SECONDS, Outcome, Progress, WorkerLost, WriterPool, too_late
 from keybench.runners.writers.remote import (
     Call,
     LoadStopped,
-    Outcome,
     TableBarrierHandle,
     WorkerIdentity,
     identity,
@@ -57,7 +56,7 @@ def too_few_workers(count: int, workers: int, title: str, advice: str) -> UsageE
     return UsageError(f"{count} writers need as many worker processes, and {title} has {workers}: {advice}")
 
 
-class ExecutorPool:
+class ExecutorPool(WriterPool):
     """Writers on the workers of an executor."""
 
     connections_per_writer = 2

@@ -17,7 +17,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.util import Finalize
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from keybench import locked_folder
 from keybench.databases.contract.roles import Address
@@ -32,6 +32,10 @@ context: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" el
 """Makes the locks and arrays that are shared with the processes."""
 
 context.set_forkserver_preload(["keybench.cli", "keybench.runners.writers.fork_server_imports", "psycopg", "apsw"])
+
+
+Outcome = tuple[str, Any]
+"""("result", value) or ("error", KeybenchError): what a process sends back of a call."""
 
 
 class WorkerLost(ServerError):
@@ -125,13 +129,16 @@ def _work(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner handles Ctrl-C
     threading.Thread(target=_end_with_runner, daemon=True).start()
     try:
-        message: tuple[str, Any] = ("result", function(*values))
-    except KeybenchError as error:
-        message = ("error", error)
-    except Exception as error:  # a defect, or an exception that a driver does not document
-        message = ("error", unexpected(error))
+        message: Outcome = ("result", function(*values))
+    except Exception as error:
+        message = failure(error)
     pipe.send(message)
     pipe.close()
+
+
+def failure(error: Exception) -> Outcome:
+    """The outcome of a call that raised this: a defect, or what a driver does not document, becomes a KeybenchError."""
+    return "error", error if isinstance(error, KeybenchError) else unexpected(error)
 
 
 # What is left of killed processes. The tests kill each process of a run 200 times, and find nothing afterwards.
@@ -180,19 +187,23 @@ Progress = Callable[[int], None]
 """Called with the rows that all writers together have sent so far."""
 
 
-class WriterPool(Protocol):
-    """Processes that write."""
+class WriterPool:
+    """Processes that write: by default one of this machine for each writer, started by the fork server."""
 
-    connections_per_writer: int
+    connections_per_writer = 1
     """Connections to the server that each writer opens."""
+    target = staticmethod(write)
+    """The function that each process of this machine runs."""
 
     def check(self, engine: str, address: Address, writers: int, layouts: Sequence[str]) -> None:
-        """KeybenchError if so many writers cannot work on that server. Called before anything is sent."""
-        ...
+        """KeybenchError if so many writers cannot work on that server. Called before anything is sent.
+
+        Processes of this machine have what the runner has, so there is nothing to check.
+        """
 
     def description(self) -> Mapping[str, str]:
         """The pool's properties, which are recorded beside a server's settings."""
-        ...
+        return {}
 
     def run(self, tasks: Sequence[WriterTask], *, timeout: float, progress: Progress) -> list[WriterResult]:
         """Runs all writers at once. Their results are in the order of the tasks.
@@ -200,25 +211,6 @@ class WriterPool(Protocol):
         The first failure stops all writers. It is raised once none of them sends anything more. `timeout` is in
         seconds.
         """
-        ...
-
-
-class LocalPool:
-    """One process of this machine for each writer, started by the fork server."""
-
-    connections_per_writer = 1
-    target = staticmethod(write)
-    """The function that each process runs."""
-
-    def check(self, engine: str, address: Address, writers: int, layouts: Sequence[str]) -> None:
-        """Nothing to check: the processes have what the runner has."""
-
-    def description(self) -> Mapping[str, str]:
-        """Empty."""
-        return {}
-
-    def run(self, tasks: Sequence[WriterTask], *, timeout: float, progress: Progress) -> list[WriterResult]:
-        """As `WriterPool`."""
         sent = context.RawArray("q", len(tasks))
         reached = context.RawArray("q", len(tasks))
         barrier = context.Barrier(len(tasks))
@@ -232,4 +224,4 @@ class LocalPool:
         return results
 
 
-LOCAL = LocalPool()
+LOCAL = WriterPool()

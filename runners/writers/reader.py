@@ -1,7 +1,8 @@
 """Readers that run after a load: they look keys up, read ranges by time, and delete rows as an application does."""
 
 import time
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,32 +24,31 @@ _RANGE_ROWS = 1000
 _RECENT_SHARE = 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ReaderTask:
     """One reader's work on a loaded table."""
 
     address: Address
     table: Table
     sources: tuple[KeySource, ...]
-    reads: int
-    """Number of look-ups of each kind. If it is 0, no look-ups are made and no ranges are read."""
-    delete: int
-    """Number of the oldest rows to delete."""
     rows_per_tx: int
-    seed: int
+    """Rows that a transaction deletes."""
+    reads: int = 0
+    """Number of look-ups of each kind. If it is 0, no look-ups are made and no ranges are read."""
+    delete: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """The rows to delete: places in planned order, from 0."""
+    seed: int = 0
+    """Decides which keys are looked up."""
 
 
 def read_and_delete(task: ReaderTask) -> list[Reading]:
     """Reads, then deletes. VerificationError if a read or the deletion does not find the acknowledged rows."""
-    session = engine(task.address.engine).session(task.address, task.table)
-    try:
+    with closing(engine(task.address.engine).session(task.address, task.table)) as session:
         keys = keys_in_order(task.sources)
         readings = _reads(session, task, keys) if task.reads else []
-        if task.delete:
-            seconds = delete_keys(session, keys[: task.delete], task.rows_per_tx)
+        if len(task.delete):
+            seconds = _delete(session, keys[task.delete], task.rows_per_tx)
             readings.append(Reading(Metric.DELETE_SECONDS, seconds, "measured"))
-    finally:
-        session.close()
     return readings
 
 
@@ -101,28 +101,7 @@ def _ranges(session: Session, task: ReaderTask, keys: Keys, random: np.random.Ge
     return float(np.median(times) * 1e6)
 
 
-@dataclass(frozen=True, eq=False)
-class DeleteTask:
-    """Which rows of a table to delete."""
-
-    address: Address
-    table: Table
-    sources: tuple[KeySource, ...]
-    rows: NDArray[np.int64]
-    """Places in planned order, from 0."""
-    rows_per_tx: int
-
-
-def delete_rows(task: DeleteTask) -> float:
-    """Deletes them with a session of its own, and returns the seconds that it took."""
-    session = engine(task.address.engine).session(task.address, task.table)
-    try:
-        return delete_keys(session, keys_in_order(task.sources)[task.rows], task.rows_per_tx)
-    finally:
-        session.close()
-
-
-def delete_keys(session: Session, keys: Keys, rows_per_tx: int) -> float:
+def _delete(session: Session, keys: Keys, rows_per_tx: int) -> float:
     """The seconds of the deletions alone. VerificationError if the rows were not all there."""
     prepared = session.prepare_keys(keys)
     begin = time.perf_counter()

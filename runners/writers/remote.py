@@ -24,11 +24,11 @@ from keybench.databases.core.coordination import CoordinationTable, HasCoordinat
 from keybench.databases.core.exchange import Pace
 from keybench.databases.hosting import secret
 from keybench.databases.registry import engine
-from keybench.errors import KeybenchError, ServerError, unexpected
+from keybench.errors import ServerError
 from keybench.generators.core.layout import layout
 from keybench.runners.planning.columns import layouts_of_servers
 from keybench.runners.writers.barrier import FINISHED, Barrier, Release
-from keybench.runners.writers.processes import WorkerLost
+from keybench.runners.writers.processes import Outcome, WorkerLost, failure
 from keybench.runners.writers.writer import WriterResult, WriterTask, write
 
 ARRIVAL_POLL_SECONDS = 0.01
@@ -161,10 +161,6 @@ class _TableBarrier:
         return state
 
 
-Outcome = tuple[str, Any]
-"""("result", value) or ("error", KeybenchError)."""
-
-
 @dataclass(frozen=True)
 class Call:
     """A function call as a value."""
@@ -183,10 +179,8 @@ class Call:
 def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
     try:
         return "result", function(*arguments)
-    except KeybenchError as error:
-        return "error", error
-    except Exception as error:  # a defect, or an exception that a driver does not document
-        return "error", unexpected(error)
+    except Exception as error:
+        return failure(error)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_too_little_memory_in_a_trial(db: str, daemon: Daemon) -> None:
         200.0,
         memory=320 << 20,
     )
-    with RunServers(request, {}, lambda _: None) as servers:
+    with closing(RunServers(request, {}, lambda _: None)) as servers:
         found = new_trial(request, plan(request)[0], Resources(servers.reach, gone=servers.gone)).run()
     assert found.status == "error"
     assert engine(db).title in found.error

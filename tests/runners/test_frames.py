@@ -8,7 +8,7 @@ import pytest
 
 import keybench
 from keybench.errors import ServerError
-from keybench.runners.writers.processes import LocalPool, context
+from keybench.runners.writers.processes import WriterPool, context
 from keybench.runners.writers.writer import write
 from tests.runners.conftest import Run
 
@@ -43,7 +43,7 @@ def test_there_are_twelve_functions_from_the_command_line_to_the_timed_send(
         start(process)
 
     monkeypatch.setattr(context.Process, "start", recorded)
-    monkeypatch.setattr(LocalPool, "target", staticmethod(write_until_sent))
+    monkeypatch.setattr(WriterPool, "target", staticmethod(write_until_sent))
     done = here("--db", "sqlite", "--layout", "uuid-v4", "--rows", "3000", "--blocks", "1")
     in_writer = re.findall(r"FAILED: sent by (.*)", done.stdout)[-1].split()
     assert in_writer == ["_work", "write", "write_slices"]

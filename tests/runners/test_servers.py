@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from contextlib import closing
 
 import psutil
 
@@ -16,7 +17,7 @@ def test_a_dead_server_is_replaced_before_its_keeper_has_reported_the_death() ->
     request = Request(
         ("postgresql",), {"postgresql": "embedded"}, scenario, ("uuid-v4",), (), 1000, 1, profile, 1, 60.0
     )
-    with RunServers(request, {}, lambda _: None) as servers:
+    with closing(RunServers(request, {}, lambda _: None)) as servers:
         first = servers.reach("postgresql")
         assert servers.reach("postgresql") is first
         keeper, server = _keeper_and_server()

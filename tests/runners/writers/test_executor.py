@@ -29,8 +29,8 @@ from keybench.runners.writers import load as load_module
 from keybench.runners.writers.barrier import Release
 from keybench.runners.writers.executor import ExecutorPool, too_few_workers
 from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.processes import WorkerLost, context
-from keybench.runners.writers.remote import Call, Outcome, TableBarrierHandle, identity
+from keybench.runners.writers.processes import Outcome, WorkerLost, context
+from keybench.runners.writers.remote import Call, TableBarrierHandle, identity
 from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.files import load_scenario
 from tests.runners.owned import PASSWORD, owned

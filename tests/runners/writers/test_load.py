@@ -108,7 +108,7 @@ def test_reads_and_deletion_after_the_load(target: Target, admin: Admin) -> None
     admin.create(table)
     load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
     readings = read_and_delete(
-        ReaderTask(target.address, table, sources, reads=50, delete=2500, rows_per_tx=1000, seed=1)
+        ReaderTask(target.address, table, sources, rows_per_tx=1000, reads=50, delete=np.arange(2500), seed=1)
     )
     assert {r.metric for r in readings} == {
         Metric.POINT_UNIFORM_US,
@@ -127,7 +127,7 @@ def test_a_range_of_random_keys_is_no_range_by_time(target: Target, admin: Admin
     sources = key_sources(request, plan)
     admin.create(table)
     load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
-    readings = read_and_delete(ReaderTask(target.address, table, sources, reads=50, delete=0, rows_per_tx=1000, seed=1))
+    readings = read_and_delete(ReaderTask(target.address, table, sources, rows_per_tx=1000, reads=50, seed=1))
     (absent,) = [r for r in readings if r.metric == Metric.RANGE_US_PER_ROW]
     assert (absent.value, absent.origin) == (None, "absent")
     assert absent.reason == "These keys are not in order of time in this column: no key range is a range by time."

@@ -29,7 +29,7 @@ from keybench.runners.trials.after_load import check_keys
 from keybench.runners.trials.kinds import new_trial
 from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.processes import LocalPool, WorkerLost
+from keybench.runners.writers.processes import WorkerLost, WriterPool
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import DealPart
@@ -145,10 +145,10 @@ def test_more_writers_than_connections_are_refused(target: Target, admin: Admin)
     many = load_scenario("quick").with_equal_writers(120)
     request = Request((target.engine.name,), {}, many, ("uuid-v7",), (), None, 1, "fast", 3, 60.0)
     if admin.sessions_left() is None:
-        check_connections(request, target, LocalPool())
+        check_connections(request, target, WriterPool())
         return
     with pytest.raises(UsageError, match=r"^120 writers need as many connections, and .* accepts 9\d more: use fewer "):
-        check_connections(request, target, LocalPool())
+        check_connections(request, target, WriterPool())
 
 
 def test_a_run_with_too_many_writers_ends_before_anything_is_sent(here: Run, tmp_path: Path) -> None:
