@@ -60,6 +60,10 @@ class Arrived:
         """The keys in order of arrival."""
         return self.table.keys if self.order.planned else self.table.keys[self.order.places]
 
+    def ranks(self) -> NDArray[np.int64]:
+        """The keys' ranks (`TrialTable.ranks`), in order of arrival."""
+        return self.table.ranks[self.order.places]
+
     def parents(self) -> NDArray[np.int64] | None:
         """For each child, in order of arrival, the place of its parent among `keys`; None as in `Order.children`."""
         if self.order.children is None:

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND
-from keybench.model.byteorder import sort_words
 from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, WINDOW_ROWS, Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, Subject
-from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measurements
@@ -75,7 +73,7 @@ def positions(arrived: Arrived) -> Positions:
     for i, source in enumerate(table.sources):
         rows = source.planned[: source.writer.rows] - 1
         owner[rows], moment[rows] = i, source.writer.arrivals[: source.writer.rows]
-    ranks = ranked(sort_words(table.keys, table.table.column.order))[places]
+    ranks = arrived.ranks()
     every = max(1, -(-len(ranks) // (WINDOW_ROWS * _POINTS)))
     above, fronts = insertions(ranks, Windows(WINDOW_ROWS, every, FRONT_ROWS))
     displacement = float(np.abs(ranks - np.arange(len(ranks))).mean())

@@ -11,8 +11,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
+from keybench.pagemodels.ranking import ranked
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 
@@ -30,6 +32,11 @@ class TrialTable:
     def keys(self) -> Keys:
         """The keys of the load in planned order."""
         return keys_in_order(self.sources)
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """The keys' ranks in the column's order, from 0, in planned order. UsageError if two keys are equal."""
+        return ranked(sort_words(self.keys, self.table.column.order))
 
     def created(self) -> NDArray[np.int64] | None:
         """When the rows of the load were created, in planned order (microseconds since 1970); None if the table does

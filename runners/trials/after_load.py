@@ -18,9 +18,9 @@ from keybench.model.table import Table
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable, keys_in_order
 from keybench.runners.servers import Target
-from keybench.runners.writers import reader
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WriterPool, run_all
+from keybench.runners.writers.reader import ReaderTask, read_and_delete
 
 
 def after_load(
@@ -37,8 +37,10 @@ def after_load(
     readings: list[Reading] = []
     if todo.reads or delete:
         seed = request.seed * 1000 + plan.block
-        reads = reader.ReaderTask(target.address, table, sources, todo.reads, delete, work.rows_per_tx, seed=seed)
-        (readings,) = run_all(reader.read_and_delete, [(reads,)], timeout=deadline - time.monotonic())
+        task = ReaderTask(
+            target.address, table, sources, work.rows_per_tx, reads=todo.reads, delete=np.arange(delete), seed=seed
+        )
+        (readings,) = run_all(read_and_delete, [(task,)], timeout=deadline - time.monotonic())
     if not delete and not refill:
         return readings
     keys = one.keys[delete:]

@@ -10,7 +10,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.settings import CHECKPOINT, size_of
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.model.byteorder import sort_words, stored
+from keybench.model.byteorder import stored
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.names import MODEL_SERVER
@@ -21,12 +21,12 @@ from keybench.model.table import Table
 from keybench.model.url import is_url
 from keybench.pagemodels.contract import SizedByValue
 from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server, shared_bytes
-from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.server_choice import settings_of
 from keybench.runners.planning.trial_plan import Request, rows_of
+from keybench.runners.planning.trial_tables import TrialTable
 
 _PARTS = 60
 
@@ -39,23 +39,22 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
         return Measurements([])
     server = server_of(on, request)
     ends = np.unique(np.linspace(0, len(keys), _PARTS + 1)[1:].astype(np.int64))
-    ranks, rows_per_tx = ranked(sort_words(keys, table.column.order)), request.scenario.load.rows_per_tx
+    ranks, rows_per_tx = arrived.ranks(), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
     cost = _cost(model, Load(ranks, ends.tolist(), rows_per_tx, writers, shared), keys, server)
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
 
 
-def cost_with_restart(on: Engine, request: Request, table: Table, keys: Keys, rows: int) -> LoadCost | None:
-    """The cost of so many rows, and, after a restart of the server, of the others.
+def cost_with_restart(on: Engine, request: Request, one: TrialTable, rows: int) -> LoadCost | None:
+    """The cost of the first `rows` rows, and, after a restart of the server, of the others.
 
     None where `load_cost` gives nothing.
     """
-    if (model := _model(on, request, table)) is None:
+    if (model := _model(on, request, one.table)) is None:
         return None
-    ranks = ranked(sort_words(keys, table.column.order))
-    load = Load(ranks, [rows, len(keys)], request.scenario.load.rows_per_tx, restart=rows)
-    return _cost(model, load, keys, server_of(on, request))
+    load = Load(one.ranks, [rows, len(one.keys)], request.scenario.load.rows_per_tx, restart=rows)
+    return _cost(model, load, one.keys, server_of(on, request))
 
 
 def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:

@@ -1,6 +1,6 @@
 """The steps of a trial with phases, the prediction after each one, and the figures under their names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,17 +10,15 @@ from numpy.typing import NDArray
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine
 from keybench.errors import UsageError
-from keybench.model.byteorder import sort_words
 from keybench.model.definition import Theme
-from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Origin, Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
-from keybench.model.table import Table
 from keybench.pagemodels.contract import delete, empty_index
 from keybench.pagemodels.page_stats import PageStats, readings
-from keybench.pagemodels.ranking import ranked
 from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.trial_tables import TrialTable
+from keybench.runners.trials.load_cost import cost_with_restart
 from keybench.scenarios.index_phases import DeletePart, What, expanded, last_rows
 
 
@@ -157,26 +155,23 @@ class After:
     """Share of its pages, in %, that a rebuild as the engine does it by itself would free."""
 
 
-def ranks_of(table: Table, keys: Keys) -> NDArray[np.int64]:
-    """The ranks of keys in the server's order."""
-    return ranked(sort_words(keys, table.column.order))
-
-
 def predicted(
-    on: Engine,
-    table: Table,
-    keys: Keys,
-    steps: Sequence[Step],
-    rows_per_tx: int,
-    lengths: NDArray[np.int64] | None = None,
-) -> list[After]:
-    """The index after each step; `keys` are in planned order, and `rows_per_tx` are deleted at a time.
+    on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], *, beside_server: bool
+) -> tuple[PageStats, list[Reading]]:
+    """(the index in the model after the last step, the model's figures of each phase).
 
-    `lengths`: characters of the rows' payloads, in planned order; None if all rows have the same. UsageError if the
-    engine's model knows no past.
+    UsageError if the engine's model knows no past.
     """
-    ranks = ranks_of(table, keys)
-    empty = empty_index(on.page_model(table), ranks, keys, lengths)
+    after = _predicted(on, one, steps, request.scenario.load.rows_per_tx)
+    subject = modelled if beside_server else measured
+    listed = [*_of_phases(steps, after, subject), *_reads_after_restart(on, request, one, steps, subject)]
+    return after[-1].stats, listed
+
+
+def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: int) -> list[After]:
+    """The index in the model after each step; `rows_per_tx` rows are deleted at a time."""
+    ranks = one.ranks
+    empty = empty_index(on.page_model(one.table), ranks, one.keys, one.lengths())
     if empty is None:
         raise UsageError(
             f"the page model of {on.title} knows no index with a past yet: measure phases on a server, or leave "
@@ -203,11 +198,11 @@ def predicted(
     return after
 
 
-def of_phases(steps: Sequence[Step], after: Sequence[After], *, beside_server: bool) -> list[Reading]:
+def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callable[[Step], Subject]) -> list[Reading]:
     """The model's figures of each phase. Splits are those of the phase."""
     listed, before = [], dict.fromkeys(SPLITS, 0.0)
     for step, one in zip(steps, after, strict=True):
-        subject = modelled(step) if beside_server else measured(step)
+        subject = subject_of(step)
         by_metric = {reading.metric: reading for reading in readings(one.stats, subject)}
         listed += [by_metric[metric] for metric in _PAGES if metric in by_metric]
         if step.what == "insert":  # a build splits nothing
@@ -215,11 +210,26 @@ def of_phases(steps: Sequence[Step], after: Sequence[After], *, beside_server: b
                 replace(by_metric[metric], value=(by_metric[metric].value or 0) - before[metric]) for metric in SPLITS
             ]
         before = {metric: by_metric[metric].value or 0.0 for metric in SPLITS}
-        listed += [] if beside_server else _rows(step, "modelled")
+        listed += _rows(step, "modelled") if subject_of is measured else []
         listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", "", subject))
         if one.stranded is not None:
             listed.append(Reading(Metric.STRANDED, one.stranded, "modelled", "", subject))
     return listed
+
+
+def _reads_after_restart(
+    on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], subject_of: Callable[[Step], Subject]
+) -> list[Reading]:
+    """Pages that the model expects to be read where a server starts again between two insertions; else nothing."""
+    if [step.what for step in steps] != ["insert", "restart", "insert"]:
+        return []
+    cost = cost_with_restart(on, request, one, len(steps[0].rows))
+    if cost is None:
+        return []
+    return [
+        Reading(Metric.PAGES_READ, float(value), "modelled", cost.note, subject_of(step))
+        for step, value in zip((steps[0], steps[2]), cost.read.all, strict=True)
+    ]
 
 
 def _rows(step: Step, origin: Origin) -> list[Reading]:

@@ -1,16 +1,15 @@
 """Trials whose index has a past: on a server with the page model beside it, and by the page model alone."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Admin
 from keybench.databases.registry import engine
-from keybench.errors import UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.model.subject import KEY, MODEL, Subject
+from keybench.model.subject import KEY, MODEL
 from keybench.model.table import Table
 from keybench.pagemodels.page_stats import readings
 from keybench.results.store import blobs
@@ -18,19 +17,17 @@ from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.machine import Interference
 from keybench.runners.measuring.measured import Measurements, Probes
-from keybench.runners.planning.trial_plan import Request
-from keybench.runners.planning.trial_tables import TrialTable, trial_tables
+from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.servers import Target
 from keybench.runners.trials import phase_figures as figures
 from keybench.runners.trials.after_load import check_table
-from keybench.runners.trials.load_cost import cost_with_restart
 from keybench.runners.trials.phase_figures import Reach, Step, left, steps
-from keybench.runners.trials.prediction import NOT_MODELLED, WHY_NOT
+from keybench.runners.trials.prediction import NOT_MODELLED, WHY_NOT, measured_whatever_a_model_does
 from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, joined, load_rows
 from keybench.runners.writers.processes import run_all
-from keybench.runners.writers.reader import DeleteTask, delete_rows
+from keybench.runners.writers.reader import ReaderTask, read_and_delete
 
 
 class PhasesTrial(ServerTrial):
@@ -48,7 +45,7 @@ class PhasesTrial(ServerTrial):
             self.admin.create(one.table)
             interference = Interference.before()
             loads, parts, of_phases = [], [], []
-            reach = Reach(figures.ranks_of(one.table, one.keys))
+            reach = Reach(one.ranks)
             for step in self.steps:
                 if step.what == "restart":
                     begin = time.monotonic()
@@ -92,17 +89,13 @@ class PhasesTrial(ServerTrial):
         arrived: Sequence[Arrived],  # noqa: ARG002 (one writer's rows come in planned order)
     ) -> Measurements:
         """What the page model has after each phase."""
-        (one,), known = self.tables, [*of_tables[0], *key_positions.absent(figures.NO_POSITION)]
-        try:
-            rows_per_tx = self.request.scenario.load.rows_per_tx
-            after = figures.predicted(on, one.table, one.keys, self.steps, rows_per_tx, one.lengths())
-        except Exception as error:  # what was measured stands, whatever a model does
-            problem = error if isinstance(error, UsageError) else unexpected(error)
-            unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
-            return Measurements([*known, unknown], traceback=problem.traceback)
-        beside = figures.of_phases(self.steps, after, beside_server=True)
-        reads = _reads(on, self.request, one, self.steps, figures.modelled)
-        return Measurements([*known, *readings(after[-1].stats, MODEL), *beside, *reads])
+        known = [*of_tables[0], *key_positions.absent(figures.NO_POSITION)]
+
+        def predict_too() -> Measurements:
+            last, of_phases = figures.predicted(on, self.request, self.tables[0], self.steps, beside_server=True)
+            return Measurements([*known, *readings(last, MODEL), *of_phases])
+
+        return measured_whatever_a_model_does(known, predict_too)
 
     def _insert(self, target: Target, step: Step) -> LoadResult:
         first = int(step.rows[0])
@@ -111,7 +104,7 @@ class PhasesTrial(ServerTrial):
             self.tables[0].table,
             self.sources,
             rows_per_tx=self.request.scenario.load.rows_per_tx,
-            timeout=self.deadline - time.monotonic(),
+            timeout=self.seconds_left(),
             only=range(first, first + len(step.rows)),
             path=self.path,
             pool=self.resources.pool,
@@ -134,9 +127,9 @@ class PhasesTrial(ServerTrial):
         if not len(step.rows):
             return 0.0
         rows_per_tx = self.request.scenario.load.rows_per_tx
-        task = DeleteTask(target.address, self.tables[0].table, self.sources, step.rows, rows_per_tx)
-        (seconds,) = run_all(delete_rows, [(task,)], timeout=self.deadline - time.monotonic())
-        return float(seconds)
+        task = ReaderTask(target.address, self.tables[0].table, self.sources, rows_per_tx, delete=step.rows)
+        ((deletion,),) = run_all(read_and_delete, [(task,)], timeout=self.seconds_left())
+        return float(deletion.value)
 
 
 class PhasesModelTrial(TrialRunner):
@@ -144,33 +137,15 @@ class PhasesModelTrial(TrialRunner):
 
     def measure(self) -> Measurements:
         """Makes the keys and predicts."""
-        (one,), done = trial_tables(self.request, self.plan), steps(self.request, self.plan)
-        rows_per_tx = self.request.scenario.load.rows_per_tx
-        after = figures.predicted(engine(self.plan.database), one.table, one.keys, done, rows_per_tx, one.lengths())
-        last, absent = after[-1].stats, partial(Reading.absent, reason=WHY_NOT)
-        of_phases = figures.of_phases(done, after, beside_server=False)
-        of_phases += _reads(engine(self.plan.database), self.request, one, done, figures.measured)
+        (one,), on = trial_tables(self.request, self.plan), engine(self.plan.database)
+        planned = steps(self.request, self.plan)
+        last, of_phases = figures.predicted(on, self.request, one, planned, beside_server=False)
         positions = key_positions.absent(figures.NO_POSITION)
         return Measurements(
-            [*readings(last), *absent(NOT_MODELLED), *positions, *of_phases],
+            [*readings(last), *Reading.absent(NOT_MODELLED, WHY_NOT), *positions, *of_phases],
             (),
             [blobs.page_map(last.page_numbers, last.page_rows, "modelled")],
         )
-
-
-def _reads(
-    on: Engine, request: Request, table: TrialTable, steps: Sequence[Step], subject: Callable[[Step], Subject]
-) -> list[Reading]:
-    """Pages that the model expects to be read where a server starts again between two insertions; else nothing."""
-    if [step.what for step in steps] != ["insert", "restart", "insert"]:
-        return []
-    cost = cost_with_restart(on, request, table.table, table.keys, len(steps[0].rows))
-    if cost is None:
-        return []
-    return [
-        Reading(Metric.PAGES_READ, float(value), "modelled", cost.note, subject(step))
-        for step, value in zip((steps[0], steps[2]), cost.read.all, strict=True)
-    ]
 
 
 def _stranded(admin: Admin, table: Table, reach: Reach, measured: Iterable[Reading]) -> float | None:

@@ -3,7 +3,7 @@
 A page model knows pages, not time: it inserts the same keys in the same order by the rules of the engine.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 
@@ -37,7 +37,7 @@ _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION
 
 def alone(on: Engine, arrived: Arrived) -> Measurements:
     """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
-    stats = _page_stats(on, arrived)
+    stats = _with_checkpoints(on, arrived)
     other = _other_indexes(on, arrived)
     return Measurements([*readings(stats), *other, *_variants(on, arrived)], _series(stats), _blobs(stats, ""))
 
@@ -49,15 +49,25 @@ def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measure
     not count: derived readings then replace the measured ones that are absent.
     """
     measured = list(measured)
-    note = arrived.order.note
-    try:
-        stats = _page_stats(on, arrived)
+
+    def predict_too() -> Measurements:
+        stats, note = _with_checkpoints(on, arrived), arrived.order.note
         predicted = readings(stats, MODEL, note) + _variants(on, arrived)
-    except Exception as error:  # what was measured stands, whatever a model does
+        return Measurements(_with_kinds_of_splits(measured, stats) + predicted, (), _blobs(stats, note))
+
+    return measured_whatever_a_model_does(measured, predict_too)
+
+
+def measured_whatever_a_model_does(
+    measured: Sequence[Reading], predict_too: Callable[[], Measurements]
+) -> Measurements:
+    """What `predict_too` gives; if it fails, what was measured and the reason why there is no prediction."""
+    try:
+        return predict_too()
+    except Exception as error:
         problem = error if isinstance(error, UsageError) else unexpected(error)
         unknown = Reading(Metric.LEAF_PAGES, None, "absent", f"No prediction: {problem}", MODEL)
         return Measurements([*measured, unknown], traceback=problem.traceback)
-    return Measurements(_with_kinds_of_splits(measured, stats) + predicted, (), _blobs(stats, note))
 
 
 def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], known: Iterable[Reading]) -> Measurements:
@@ -72,11 +82,12 @@ def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], kno
     return Measurements([*where.readings, *grid_readings(request, plan)], where.series, where.blobs)
 
 
-def _page_stats(on: Engine, arrived: Arrived) -> PageStats:
-    return _predicted(on.page_model(arrived.table.table), arrived, _checkpoints(len(arrived.table.keys)))
+def _with_checkpoints(on: Engine, arrived: Arrived) -> PageStats:
+    return page_stats(on.page_model(arrived.table.table), arrived, _checkpoints(len(arrived.table.keys)))
 
 
-def _predicted(model: PageModel | SizedByValue, arrived: Arrived, checkpoints: Sequence[int] = ()) -> PageStats:
+def page_stats(model: PageModel | SizedByValue, arrived: Arrived, checkpoints: Sequence[int] = ()) -> PageStats:
+    """The index that the model makes of the table's rows. UsageError if it refuses them."""
     column, created = arrived.table.table.column, arrived.created()
     lengths, parents = arrived.lengths(), arrived.parents()
     return predict(model, column, arrived.keys(), checkpoints, created=created, parents=parents, lengths=lengths)
@@ -91,7 +102,7 @@ def _variants(on: Engine, arrived: Arrived) -> list[Reading]:
     """The model's predictions with parameters that no live server has confirmed or refuted."""
     table, varied = arrived.table.table, []
     for name, parameters in on.model_variants.items():
-        stats = _predicted(on.page_model(table, **parameters), arrived)
+        stats = page_stats(on.page_model(table, **parameters), arrived)
         varied += readings(stats, Subject.model(name), arrived.order.note)
     return varied
 
@@ -101,7 +112,7 @@ def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
     other = []
     for of, table in arrived.table.table.other_indexes.items():
         try:
-            other += readings(_predicted(on.page_model(table), arrived), of)
+            other += readings(page_stats(on.page_model(table), arrived), of)
         except UsageError as error:
             other.append(Reading(Metric.LEAF_PAGES, None, "absent", str(error), of))
     return other
@@ -186,8 +197,7 @@ def _cell(scenario: Scenario, processes: int, rows_per_tick: int, rows: int) -> 
 
 def _density(request: Request, trial: TrialPlan) -> float:
     (one,) = trial_tables(request, replace(trial, rows=request.scenario.rows or 0))
-    model = engine(trial.database).page_model(one.table)
-    return predict(model, one.table.column, one.keys, created=one.created(), lengths=one.lengths()).density
+    return page_stats(engine(trial.database).page_model(one.table), Arrived.as_planned(one)).density
 
 
 NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)

@@ -15,12 +15,9 @@ from keybench.databases.contract.questions import JudgedTrial
 from keybench.databases.contract.roles import Admin
 from keybench.databases.registry import engine
 from keybench.errors import ServerError, UsageError
-from keybench.model.byteorder import sort_words
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
-from keybench.pagemodels.contract import predict
-from keybench.pagemodels.ranking import ranked
 from keybench.results.store import blobs, records
 from keybench.results.store.blobs import Blob
 from keybench.results.store.records import Trial
@@ -34,7 +31,7 @@ from keybench.runners.planning.trial_tables import TrialTable, divide, table_of_
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import after_load, check_distinct, check_table
 from keybench.runners.trials.load_cost import load_cost
-from keybench.runners.trials.prediction import beside, placement
+from keybench.runners.trials.prediction import beside, page_stats, placement
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.runners.writers.processes import LOCAL, WriterPool
@@ -208,9 +205,7 @@ class ServerTrial(TrialRunner):
         `arrived`: the rows of each table in order of arrival; empty if that order is not known.
         """
         if not arrived:
-            unknown = Reading(Metric.LEAF_PAGES, None, "absent", self.path.no_prediction, MODEL)
-            absent = key_positions.absent(self.path.no_position)
-            return Measurements([*of_all_shards(of_tables), unknown, *absent])
+            return without_order(of_all_shards(of_tables), self.path.no_prediction, self.path.no_position)
         predicted = [beside(on, one, read) for one, read in zip(arrived, of_tables, strict=True)]
         readings = of_all_shards([one.readings for one in predicted])
         placed = placement(self.request, self.plan, arrived, readings)
@@ -225,6 +220,12 @@ class ServerTrial(TrialRunner):
     def warnings(self, record: records.Trial) -> Sequence[str]:
         """What the trial shows about its engine's open questions, which concern rows in order of arrival."""
         return question_verdicts(self.request, self.plan, record) if self.path.in_order else ()
+
+
+def without_order(measured: Sequence[Reading], no_prediction: str, no_position: str) -> Measurements:
+    """What was measured, and the reasons why the figures that need the order of arrival are absent."""
+    unknown = Reading(Metric.LEAF_PAGES, None, "absent", no_prediction, MODEL)
+    return Measurements([*measured, unknown, *key_positions.absent(no_position)])
 
 
 _READS = (Metric.POINT_UNIFORM_US, Metric.POINT_RECENT_US, Metric.RANGE_US_PER_ROW)
@@ -282,20 +283,15 @@ class ContendedTrial(ServerTrial):
         arrived: Sequence[Arrived],  # noqa: ARG002 (not recovered)
     ) -> Measurements:
         """What was measured, and how often transactions meet on a leaf."""
-        unknown = Reading(Metric.LEAF_PAGES, None, "absent", NO_PREDICTION, MODEL)
-        positions = key_positions.absent(NO_POSITION)
-        return Measurements([*of_all_shards(of_tables), self._meetings(on), unknown, *positions])
+        return without_order([*of_all_shards(of_tables), self._meetings(on)], NO_PREDICTION, NO_POSITION)
 
     def _meetings(self, on: Engine) -> Reading:
         (one,), load = self.tables, self.request.scenario.load
         try:
-            stats = predict(
-                on.page_model(one.table), one.table.column, one.keys, created=one.created(), lengths=one.lengths()
-            )
+            stats = page_stats(on.page_model(one.table), Arrived.as_planned(one))
         except UsageError as error:
             return Reading(Metric.SAME_LEAF, None, "absent", f"No prediction: {error}")
-        ranks = ranked(sort_words(one.keys, one.table.column.order))
-        late = ranks[int(len(ranks) * load.filled) :]
+        late = one.ranks[int(len(one.ranks) * load.filled) :]
         share = contention.share_on_same_leaf(late, stats.page_rows, load.rows_per_tx, len(self.sources))
         return Reading(Metric.SAME_LEAF, share, "modelled")
 
