@@ -11,13 +11,8 @@ from keybench.results.store.database import Store
 if TYPE_CHECKING:
     import pandas as pd
 
-_TYPES = {"block": "int64", "position": "int64", "payload": "int64", "rows": "int64", "writers": "int64"} | {
-    "rows_per_tx": "int64",
-    "seconds": "float64",
-    "value": "float64",
-    "x": "int64",
-    "y": "float64",
-}
+_WHOLE = ("block", "position", "payload", "rows", "writers", "rows_per_tx", "x")
+_TYPES = dict.fromkeys(_WHOLE, "int64") | dict.fromkeys(("seconds", "value", "y"), "float64")
 """Types of the columns that hold numbers; the others hold text."""
 
 

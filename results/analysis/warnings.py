@@ -1,6 +1,6 @@
 """Warnings about what weakens a run's figures. Each is one sentence and names an unused option that helps."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil, floor, log10
 from statistics import fmean, median
 from typing import Final
@@ -20,30 +20,17 @@ _ENOUGH_TRIALS = 8
 _DRIFT = 0.05
 """Of the sentinel: more of it is a warning."""
 
-_MACHINE: Final[tuple[tuple[Metric, float, Callable[[float], str]], ...]] = (
-    (
-        Metric.OTHERS_CPU,
-        0.2,
-        lambda busy: f"Other programs kept {busy:.1f} processors busy when trials began: stop them and run again.",
-    ),
-    (
-        Metric.DISK_WAIT,
-        20.0,
-        lambda share: (
-            f"Something waited for a disk for {share:.0f}\u00a0% of the time when trials began: stop what "
-            "writes to it, or set KEYBENCH_TMP to a folder on another disk."
-        ),
-    ),
-    (
-        Metric.STOLEN_CPU,
-        2.0,
-        lambda share: (
-            f"The hypervisor gave {share:.0f}\u00a0% of the processors' time to other virtual machines: run "
-            "again at a quieter hour, or on a machine of your own."
-        ),
-    ),
-)
-"""What takes the machine from the run: the metric, its limit, and the warning."""
+_MACHINE: Final = (
+    (Metric.OTHERS_CPU, 0.2,
+     "Other programs kept {:.1f} processors busy when trials began: stop them and run again."),
+    (Metric.DISK_WAIT, 20.0,
+     "Something waited for a disk for {:.0f}\u00a0% of the time when trials began: stop what writes to it, or set "
+     "KEYBENCH_TMP to a folder on another disk."),
+    (Metric.STOLEN_CPU, 2.0,
+     "The hypervisor gave {:.0f}\u00a0% of the processors' time to other virtual machines: run again at a quieter "
+     "hour, or on a machine of your own."),
+)  # fmt: skip
+"""What takes the machine from the run: the metric, its limit, and the warning about its mean."""
 
 
 def warnings(run: Run, trials: Sequence[Trial], environments: Sequence[Environment]) -> list[str]:
@@ -97,7 +84,7 @@ def _machine(timed: Sequence[Trial]) -> Iterable[str]:
     for metric, limit, text in _MACHINE:
         values = _values(timed, metric)
         if len(values) >= _ENOUGH_TRIALS and fmean(values) > limit:
-            yield text(fmean(values))
+            yield text.format(fmean(values))
 
 
 def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment]) -> Iterable[str]:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isnan
 from statistics import median
 from typing import Final
@@ -53,22 +53,17 @@ class MetricTable:
     columns: tuple[TableColumn, ...]
 
 
-@dataclass
-class Notes:
-    """Footnotes of a group: each text once, numbered from 1."""
-
-    texts: list[str] = field(default_factory=list)
-
-    def number(self, text: str) -> int:
-        """The number of the footnote with this text."""
-        if text not in self.texts:
-            self.texts.append(text)
-        return self.texts.index(text) + 1
+def _absent(arm: Arm, metric: Metric, notes: list[str]) -> TableCell:
+    """A cell without a value; the reason is added to the footnotes, where each text stands once, numbered from 1."""
+    why = why_absent(arm, metric)
+    if why not in notes:
+        notes.append(why)
+    return TableCell("–", note=notes.index(why) + 1)
 
 
 def metric_tables(group: Group, judgement: Judgement | None = None) -> tuple[list[MetricTable], list[str]]:
     """The significance of the times, tables of all metrics that a trial of the group mentions, and their footnotes."""
-    notes = Notes()
+    notes: list[str] = []
     tables: list[MetricTable] = []
     if judgement is not None and judgement.enough:
         tables.append(_significance(group, judgement))
@@ -81,10 +76,10 @@ def metric_tables(group: Group, judgement: Judgement | None = None) -> tuple[lis
                 columns.append(_ratios(group, notes))
         if columns:
             tables.append(MetricTable(theme.value, tuple(columns)))
-    return tables, notes.texts
+    return tables, notes
 
 
-def _column(group: Group, metric: Metric, notes: Notes) -> TableColumn:
+def _column(group: Group, metric: Metric, notes: list[str]) -> TableColumn:
     summaries = [arm.summary(metric) for arm in group.arms]
     percent = metric.definition.is_percentage
     places = 1 if percent else decimals([summary.median for summary in summaries if summary], digits=4)
@@ -92,9 +87,9 @@ def _column(group: Group, metric: Metric, notes: Notes) -> TableColumn:
     return TableColumn(*heading(metric), tuple(cells))
 
 
-def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes: Notes) -> TableCell:
+def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes: list[str]) -> TableCell:
     if summary is None:
-        return TableCell("–", note=notes.number(why_absent(arm, metric)))
+        return _absent(arm, metric, notes)
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     small = abs(summary.median) > 0 and abs(summary.median) < 0.5 * 10.0**-places
     places = decimals([summary.median], digits=1) if small else places
@@ -135,12 +130,12 @@ def _ratio(summary: Summary) -> TableCell:
     return TableCell(ratio(summary.median), span, MARKS["derived"])
 
 
-def _ratios(group: Group, notes: Notes) -> TableColumn:
-    ratios: Sequence[Summary | None] = [group.ratio(arm, Metric.INSERT_SECONDS) for arm in group.arms]
+def _ratios(group: Group, notes: list[str]) -> TableColumn:
     cells = []
-    for arm, summary in zip(group.arms, ratios, strict=True):
+    for arm in group.arms:
+        summary = group.ratio(arm, Metric.INSERT_SECONDS)
         if summary is None:
-            cells.append(TableCell("–", note=notes.number(why_absent(arm, Metric.INSERT_SECONDS))))
+            cells.append(_absent(arm, Metric.INSERT_SECONDS, notes))
         else:
             cells.append(TableCell(ratio(1.0), mark=MARKS["derived"]) if arm is group.control else _ratio(summary))
     return TableColumn("Insert time", "× control ↓", tuple(cells))

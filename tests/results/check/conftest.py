@@ -1,30 +1,22 @@
 """Running the gate as a user does, and runs made through the page models in this process."""
 
+import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from keybench import cli
 from keybench.results.check.command import app
 from keybench.results.store.database import Store
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.runners.trials.prediction import ModelTrial, model_environment
 from keybench.scenarios.files import load_scenario
 from tests.results.conftest import a_run
+from tests.runners.conftest import in_this_process
 
-
-class Done(NamedTuple):
-    """How the command ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Check = Callable[..., Done]
+Check = Callable[..., subprocess.CompletedProcess[str]]
 Model = Callable[..., None]
 
 
@@ -32,14 +24,8 @@ Model = Callable[..., None]
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
     """`keybench check …` on `results.sqlite` and `base.json` in an empty folder, in this process: starts take long."""
 
-    def run(*arguments: str) -> Done:
-        monkeypatch.chdir(tmp_path)
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            cli.run(app, [*arguments, "--baseline", "base.json", "--results", "results.sqlite"])
-        return Done(int(end.value.code or 0), *capsys.readouterr())
-
-    return run
+    run = in_this_process(app, dict(os.environ), tmp_path, monkeypatch, capsys)
+    return lambda *arguments: run(*arguments, "--baseline", "base.json", "--results", "results.sqlite")
 
 
 @pytest.fixture
