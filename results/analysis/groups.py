@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
-from typing import Final, Literal
+from typing import Final
 
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.metric import Metric
@@ -55,11 +55,6 @@ class Group:
     def label(self, arm: Arm) -> str:
         """The arm's layout, with its column unless all share one."""
         return arm.name if self.several_columns else arm.layout
-
-    @property
-    def about(self) -> Literal["keys", "index"]:
-        """What its trials look at: keys alone, or an index."""
-        return "keys" if self.only_keys else "index"
 
     @property
     def load_path(self) -> LoadPath:

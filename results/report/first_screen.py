@@ -25,7 +25,7 @@ _MOST_ROWS: Final = 12
 
 def pictures(groups: Sequence[Group], styles: Styles) -> list[ReportFigure]:
     """Time, density and splits of these groups, the first `MOST_GROUPS` of them."""
-    shown = [group for group in groups if group.about == "index" and any(arm.good for arm in group.arms)][:MOST_GROUPS]
+    shown = [group for group in groups if not group.only_keys and any(arm.good for arm in group.arms)][:MOST_GROUPS]
     return [_time(shown, styles), _density(shown, styles), _harm(shown, styles)] if shown else []
 
 
@@ -202,7 +202,7 @@ class LayoutTable:
 
 def layout_table(group: Group, judgement: Judgement | None) -> LayoutTable | None:
     """The table of a group with an index; None for keys alone, or if no trial succeeded."""
-    if group.about == "keys" or not any(arm.good for arm in group.arms):
+    if group.only_keys or not any(arm.good for arm in group.arms):
         return None
     arms, _ = evenly_chosen(group, group.arms, MOST_ROWS)
     note = (

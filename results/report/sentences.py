@@ -167,7 +167,7 @@ def finding(answers: Sequence[GroupAnswer]) -> str:
     """One sentence: the only answer, or what the answers on several databases have in common."""
     if not answers:
         return "No trial is recorded yet."
-    indexed = [one for one in answers if one.group.about == "index" and any(arm.good for arm in one.group.arms)]
+    indexed = [one for one in answers if not one.group.only_keys and any(arm.good for arm in one.group.arms)]
     if len(indexed) < 2:
         return (indexed or answers)[0].sentence
     decided = [one for one in indexed if one.judgement is not None and one.judgement.enough]
@@ -180,7 +180,7 @@ def leading(answers: Sequence[GroupAnswer]) -> int:
     """The place of the answer to show first: with decided times, else with an index, else any."""
     judged = [i for i, one in enumerate(answers) if one.judgement is not None and one.judgement.enough]
     timed = [i for i, one in enumerate(answers) if one.judgement is not None]
-    indexed = [i for i, one in enumerate(answers) if one.group.about == "index"]
+    indexed = [i for i, one in enumerate(answers) if not one.group.only_keys]
     return next(iter([*judged, *timed, *indexed, 0]))
 
 

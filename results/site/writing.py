@@ -115,7 +115,7 @@ SHOWN: Final = (
 
 def chapters(runs: Sequence[RunView]) -> list[Chapter]:
     """A chapter for each metric that any run has."""
-    views = [(run, view) for run in runs for view in run.groups if view.group.about == "index"]
+    views = [(run, view) for run in runs for view in run.groups if not view.group.only_keys]
     drawn = (
         replace(shown, figures=tuple(figure for run, view in views if (figure := _figure(shown, run, view))))
         for shown in SHOWN
@@ -222,8 +222,6 @@ def published(names: Sequence[str], results: str, *, small: bool) -> list[Publis
             for name in stored:
                 one = _from_store(store, name, Path(folder) / f"run{SUFFIX}", small=small)
                 runs[one.run_id] = one
-    if not runs:
-        raise UsageError("a site needs a run: name one, or a file of `keybench export --bundle`.")
     return sorted(runs.values(), key=lambda one: one.bundle.run.started, reverse=True)
 
 

@@ -24,13 +24,13 @@ def known_figures() -> tuple[GroupFigure | RunFigure, ...]:
 
 def group_figures(group: Group, styles: Styles, prefix: str) -> list[ReportFigure]:
     """Every figure that the group's readings allow, then the others with the reason; `prefix` makes ids unique."""
-    declared = [one for one in known_figures() if isinstance(one, GroupFigure) and one.about == group.about]
+    declared = [one for one in known_figures() if isinstance(one, GroupFigure) and one.only_keys == group.only_keys]
     figures = [figure for one in declared if (figure := one.of(group, styles, prefix))]
     return sorted(figures, key=lambda figure: not figure.svg)
 
 
 def run_figures(groups: Sequence[Group], styles: Styles, prefix: str) -> list[ReportFigure]:
     """The figures that compare the databases of one run; only those with an index."""
-    shown = [group for group in groups if group.about == "index"]
+    shown = [group for group in groups if not group.only_keys]
     declared = [one for one in known_figures() if isinstance(one, RunFigure)] if shown else []
     return [figure for one in declared for figure in one.draw(shown, styles, f"{prefix}-{one.name}")]

@@ -25,7 +25,6 @@ from keybench.results.report.figures.figure import (
     per_row,
     placeholder,
     total,
-    unit_of,
 )
 from keybench.results.wording import decimals, listed, number
 
@@ -87,7 +86,7 @@ def _splits(group: Group, styles: Styles, key: str) -> Drawing | str:
     return _draw(group, styles, key, "per 1,000 rows", parts, totals, "edge + interior", _SPLITS)
 
 
-@group_figure("log", 70, "Log written", unit_of("bytes a row", "lower"))
+@group_figure("log", 70, "Log written", "bytes a row, lower is better")
 def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
     metrics = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGE_BYTES)
     whole, images = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
@@ -101,7 +100,7 @@ def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
     return _draw(group, styles, key, "bytes a row", parts, whole, "total", metrics)
 
 
-@group_figure("size", 75, "Size on disk", unit_of("bytes a row", "lower"))
+@group_figure("size", 75, "Size on disk", "bytes a row, lower is better")
 def _sizes(group: Group, styles: Styles, key: str) -> Drawing | str:
     metrics = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
     index, table = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)

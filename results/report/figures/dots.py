@@ -36,7 +36,6 @@ from keybench.results.report.figures.figure import (
     per_row,
     ratios_note,
     statistics,
-    unit_of,
 )
 from keybench.results.wording import BETTER, number, ratio
 
@@ -44,7 +43,7 @@ _HALVES = (Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS)
 
 
 @group_figure(
-    "time", 10, "Insert time relative to the control", unit_of(f"ratio to {CONTROL} in the same block", "lower")
+    "time", 10, "Insert time relative to the control", f"ratio to {CONTROL} in the same block, lower is better"
 )
 def _insert_time(group: Group, styles: Styles, key: str) -> Drawing | str:
     metrics = [metric for metric in _HALVES if group.values(metric)] or [Metric.INSERT_SECONDS]
@@ -90,7 +89,7 @@ def _half_name(group: Group, metric: Metric) -> str:
     return f"{place} {'million' if group.rows == 2_000_000 else 'half'}"
 
 
-@group_figure("keys", 10, "Time to make a key", unit_of(f"ratio to {RANDOM} in the same block", "lower"), about="keys")
+@group_figure("keys", 10, "Time to make a key", f"ratio to {RANDOM} in the same block, lower is better", only_keys=True)
 def _key_generation(group: Group, styles: Styles, key: str) -> Drawing | str:
     base = next((arm for arm in group.arms if arm.layout == RANDOM and arm.values(Metric.KEY_NS)), None)
     if base is None:

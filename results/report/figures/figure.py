@@ -4,13 +4,12 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.model.definition import Direction
 from keybench.model.metric import Metric
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
@@ -20,7 +19,7 @@ from keybench.results.plots.canvas import Style
 from keybench.results.plots.charts import Curve, Dot, curve_panels
 from keybench.results.plots.panels import PlotRow
 from keybench.results.store.blobs import Blob
-from keybench.results.wording import BETTER, listed, number, plural, why_absent
+from keybench.results.wording import listed, number, plural, why_absent
 
 MOST_SHOWN: Final = 100
 """Rows of a figure's data shown on the page; the download has all."""
@@ -89,8 +88,8 @@ class GroupFigure:
     title: str
     unit: str
     draw: Draw
-    about: Literal["keys", "index"] = "index"
-    """Which trials it is about (`Group.about`)."""
+    only_keys: bool = False
+    """Whether it is of trials without a database; else, of those with an index."""
 
     def of(self, group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
         """The group's figure; `prefix` makes its ids unique on the page."""
@@ -103,10 +102,10 @@ class GroupFigure:
 
 
 def group_figure(
-    name: str, place: int, title: str, unit: str, about: Literal["keys", "index"] = "index"
+    name: str, place: int, title: str, unit: str, *, only_keys: bool = False
 ) -> Callable[[Draw], GroupFigure]:
     """Declares that the function below it draws this figure of each group."""
-    return lambda draw: GroupFigure(name, place, title, unit, draw, about)
+    return lambda draw: GroupFigure(name, place, title, unit, draw, only_keys)
 
 
 @dataclass(frozen=True)
@@ -179,11 +178,6 @@ def extremes(values: Sequence[tuple[str, float]]) -> str:
         return ""
     low, high = min(values, key=lambda item: item[1]), max(values, key=lambda item: item[1])
     return f"Lowest: {low[0]}, {number(low[1])}. Highest: {high[0]}, {number(high[1])}."
-
-
-def unit_of(text: str, better: Direction) -> str:
-    """A unit with the better direction."""
-    return f"{text}, {BETTER[better]}" if BETTER[better] else text
 
 
 def placeholder(arm: Arm) -> str:

@@ -70,15 +70,15 @@ def test_a_new_figure_is_one_module(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_every_figure_has_a_unique_name_and_place() -> None:
     for own in (
         [one for one in known_figures() if isinstance(one, RunFigure)],
-        [one for one in known_figures() if isinstance(one, GroupFigure) and one.about == "keys"],
-        [one for one in known_figures() if isinstance(one, GroupFigure) and one.about == "index"],
+        [one for one in known_figures() if isinstance(one, GroupFigure) and one.only_keys],
+        [one for one in known_figures() if isinstance(one, GroupFigure) and not one.only_keys],
     ):
         assert len({one.name for one in own}) == len({one.place for one in own}) == len(own)
 
 
 def test_a_complete_run_has_every_figure_of_an_index() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite")))
-    wanted = {one.name for one in known_figures() if isinstance(one, GroupFigure) and one.about == "index"} - {
+    wanted = {one.name for one in known_figures() if isinstance(one, GroupFigure) and not one.only_keys} - {
         "ticks",
         "phases",
         "phase-splits",
