@@ -76,7 +76,7 @@ class MssqlAdmin(Admin):
         return {"mssql": str(number), "edition": str(edition), **self.connection.driver.versions()}
 
     def settings(self) -> Mapping[str, str]:
-        """Of the database, the server and the driver, and the options of the tables."""
+        """The settings of the database and the server, and the options of the tables."""
         of_server = {str(name): str(value) for name, value in self.connection.rows(CONFIGURED)}
         files = {f"{kind}_megabytes".lower(): str(size) for kind, size, _ in self.connection.rows(FILES)}
         of_database = self._of_database()

@@ -94,7 +94,7 @@ class PyOdbc(MssqlPython):
         self.module.pooling = False
 
     def connect(self, text: str, options: EngineOptions) -> Any:
-        """See `MssqlPython`."""
+        """A DB-API connection in autocommit, through the chosen ODBC driver or the newest."""
         driver = braced(options["odbc_driver"] or self.odbc_driver())
         return self.module.connect(f"DRIVER={driver};{text}", autocommit=True, timeout=LOGIN_SECONDS)
 
@@ -108,13 +108,13 @@ class PyOdbc(MssqlPython):
         )
 
     def cursor(self, connection: Any) -> Any:
-        """See `MssqlPython`."""
+        """A cursor whose `executemany` binds arrays."""
         cursor = connection.cursor()
         cursor.fast_executemany = True
         return cursor
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:  # noqa: ARG002
-        """See `MssqlPython`."""
+        """Executes the statement once a row, in order, in one call."""
         cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:  # noqa: ARG002

@@ -84,26 +84,28 @@ def create(table: Table, options: EngineOptions) -> str:
     UsageError for two IDENTITY columns in one table, which SQL Server does not allow.
     """
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
-    defined = [f"[key] {sql_type(table.column)}{default} NOT NULL"]
+    columns = [f"[key] {sql_type(table.column)}{default} NOT NULL"]
     if table.payload:
-        defined.append(f"payload {payload_type(table)} {_BINARY_ORDER} NOT NULL")
-    how = "PRIMARY KEY CLUSTERED" if table.key == "clustered" else "PRIMARY KEY NONCLUSTERED"
+        columns.append(f"payload {payload_type(table)} {_BINARY_ORDER} NOT NULL")
+    key_is = "PRIMARY KEY CLUSTERED" if table.key == "clustered" else "PRIMARY KEY NONCLUSTERED"
+    beneath = []
     if table.by_date:
-        defined.insert(0, "created bigint NOT NULL")
-        defined.append(f"CONSTRAINT [{table.name}_created] UNIQUE CLUSTERED (created, [key])")
-    if table.key in ("nonclustered", "fk") and options["beneath"] == "clustered":
+        columns.insert(0, "created bigint NOT NULL")
+        beneath = [f"CONSTRAINT [{table.name}_created] UNIQUE CLUSTERED (created, [key])"]
+    elif table.key != "clustered" and options["beneath"] == "clustered":
         if "IDENTITY" in default:
             raise UsageError(
                 "a nonclustered server-identity would be the table's second IDENTITY column: "
                 "leave KEYBENCH_MSSQL_BENEATH at heap."
             )
-        defined.insert(0, "row_id bigint IDENTITY NOT NULL")
-        defined.append(f"CONSTRAINT [{table.name}_row] PRIMARY KEY CLUSTERED (row_id)")
-        how = "UNIQUE NONCLUSTERED"
+        columns.insert(0, "row_id bigint IDENTITY NOT NULL")
+        beneath = [f"CONSTRAINT [{table.name}_row] PRIMARY KEY CLUSTERED (row_id)"]
+        key_is = "UNIQUE NONCLUSTERED"
+    index = index_name(table)
+    key_index = f"INDEX [{index}] NONCLUSTERED" if table.key == "fk" else f"CONSTRAINT [{index}] {key_is}"
     fill, sequential = options["fill_factor"], options["sequential_key"].upper()
     set_to = f"FILLFACTOR = {fill}, OPTIMIZE_FOR_SEQUENTIAL_KEY = {sequential}"
-    what, how = ("INDEX", "NONCLUSTERED") if table.key == "fk" else ("CONSTRAINT", how)
-    defined.append(f"{what} [{index_name(table)}] {how} ([key]) WITH ({set_to})")
+    defined = [*columns, *beneath, f"{key_index} ([key]) WITH ({set_to})"]
     return f"CREATE TABLE {name(table)} ({', '.join(defined)})"
 
 

@@ -72,7 +72,7 @@ class PagesProbe(ServerProbe[MssqlConnection]):
     )
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """All of them, or why they cannot be read.
+        """The readings, or why they cannot be read.
 
         Each level of branch pages begins with one page; a split made each of the others.
         """
@@ -91,7 +91,7 @@ class SizesProbe(ServerProbe[MssqlConnection]):
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """Both sizes in bytes."""
+        """The two sizes in bytes."""
         by_index = sizes(self._server, table)
         return measured(self.supplies, (by_index[index_id(self._server, table)], sum(by_index.values())))
 
@@ -111,7 +111,7 @@ class LogProbe(CounterProbe[MssqlConnection]):
     supplies: Sequence[Metric] = (Metric.LOG_BYTES,)
 
     def counters(self, table: Table) -> Sequence[int | str]:  # noqa: ARG002 (the log is the database's)
-        """Of the log file."""
+        """The bytes written to the log file so far, or why they cannot be read."""
         try:
             return [int(self._server.value(LOG_WRITTEN))]
         except ServerError as error:
@@ -127,7 +127,7 @@ class OperationsProbe(CounterProbe[MssqlConnection]):
     supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER, Metric.LATCH_WAITS, Metric.LATCH_WAIT_MS)
 
     def counters(self, table: Table) -> Sequence[int | str]:
-        """Of the index; 0 where the server has none yet."""
+        """The index's counters; 0 where the server has none yet."""
         try:
             rows = self._server.rows(OPERATIONS, ddl.name(table), index_id(self._server, table))
         except ServerError as error:

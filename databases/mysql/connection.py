@@ -224,7 +224,7 @@ def address_of(flavour: Flavour, url: str, _chosen: Mapping[str, str]) -> Addres
 
 
 def any_database(flavour: Flavour, url: str) -> tuple[Address, str]:
-    """The same, and the database that the URL names, whichever it is; empty if it names none."""
+    """The address of a mysql:// or mariadb:// URL, and the database that it names; empty if it names none."""
     parts = UrlForm(flavour.title, f"{flavour.url_schemes[0]}://user@host:{_PORT}", _OPTIONS).parse(url)
     parameters = dict(parts.options)
     if "unix_socket" not in parts.options:

@@ -134,7 +134,7 @@ class PagesProbe(ServerProbe[Queries]):
     supplies: Sequence[Metric] = (*PAGE_STRUCTURE, Metric.BRANCH_SPLITS)
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """All of them, or why the pages cannot be read.
+        """The readings, or why the pages cannot be read.
 
         Each level of branch pages begins with one page; a split made each of the others.
         """
@@ -170,7 +170,7 @@ class SizesProbe(ServerProbe[Queries]):
     supplies: Sequence[Metric] = SIZES
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """Both sizes."""
+        """The two sizes."""
         return measured(self.supplies, (index_bytes(self._server, table), sum(_sizes(self._server, table))))
 
 

@@ -159,9 +159,10 @@ class RowSampler:
         numbers = key_numbers(column.kind, low, high)
         if numbers is None:
             return self.server.rows(f"{query} LIMIT {WHOLE}"), []
-        place = 8 if self.server.flavour is MARIADB else 9
-        explain = "EXPLAIN" if self.server.flavour is MARIADB else "EXPLAIN FORMAT=TRADITIONAL"
-        force = "FORCE INDEX (PRIMARY)" if self.server.flavour is MARIADB else ""  # MySQL would make no dives for it
+        if self.server.flavour is MARIADB:
+            explain, place, force = "EXPLAIN", 8, "FORCE INDEX (PRIMARY)"
+        else:  # with FORCE INDEX, MySQL would make no dives
+            explain, place, force = "EXPLAIN FORMAT=TRADITIONAL", 9, ""
 
         def estimate(begin: int, end: int) -> float:
             """The optimizer's estimate of the rows from one key to below another."""
@@ -170,7 +171,7 @@ class RowSampler:
                 numbers.value(begin),
                 numbers.value(end),
             )
-            return float(plan[0][place] or 0) if plan else 0.0
+            return float(plan[0][place] or 0) if plan else 0.0  # the plan's column `rows`
 
         parts = ranges(numbers.number(low), numbers.number(high), estimate)
         total = sum(key_range.rows for key_range in parts)

@@ -48,7 +48,7 @@ class MySqlSession(Session):
         return list(map(FamilyBatch, of_parents, of_children))
 
     def prepare_without_keys(self, payload: Payload, start: int, rows: int, rows_per_tx: int) -> Sequence[object]:
-        """The same for rows whose keys the server makes."""
+        """Batches of rows whose keys the server makes; where each has one row, they are `Requests`."""
         return self._batches(None, texts(payload, start, rows), _NO_MOMENTS, rows_per_tx)
 
     def _batches(

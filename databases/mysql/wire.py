@@ -91,9 +91,10 @@ def pack(
     way: Way, table: Table, keys: Keys | None, payload: Bytes | Varying, moments: Moments, rows_per_tx: int
 ) -> list[Packets]:
     """Batches of rows. `keys` are None where the server makes them; `payload` is (n, characters), `moments` (n,)."""
-    kinds, columns = _values(table, keys, payload, moments, _NOT_NULL if way == "arrays" else b"")
+    is_array = way == "arrays"
+    kinds, columns = _values(table, keys, payload, moments, _NOT_NULL if is_array else b"")
     rows = lines(*columns)
-    if way == "arrays":
+    if is_array:
         head = struct.pack("<H", 128) + _types(kinds)  # 128: the types follow
         most = (PACKET_BYTES - len(head)) // max(1, rows.width)
     else:
@@ -104,8 +105,8 @@ def pack(
         packets = []
         for start in range(first, last, max(1, most)):
             end = min(start + max(1, most), last)
-            of_insert = 1 if way == "arrays" else end - start
-            before = head if way == "arrays" else _head(of_insert, kinds)
+            of_insert = 1 if is_array else end - start
+            before = head if is_array else _head(of_insert, kinds)
             packets.append((of_insert, before + bytes(rows.part(start, end))))
         batches.append(Packets(tuple(packets)))
     return batches

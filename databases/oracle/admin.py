@@ -47,7 +47,7 @@ class OracleAdmin(Admin):
         return {"oracle": "; ".join(f"{product} {version}" for product, version in products), "oracledb": driver}
 
     def settings(self) -> Mapping[str, str]:
-        """Of the database where this user may read them, of the session, and the options of the tables."""
+        """The settings of the database where this user may read them, of the session, and the options of the tables."""
         of_database = {str(name): str(value) for name, value in self._allowed(PARAMETERS)}
         logs = ", ".join(f"{int(str(size)) >> 20} MB {status}" for _, size, status in self._allowed(LOGS))
         of_session = {str(name).lower(): str(value) for name, value in self.connection.rows(SESSION)}

@@ -36,7 +36,7 @@ class StructureProbe(ServerProbe[OracleConnection]):
     supplies: Sequence[Metric] = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY)
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """All of them, or why the index cannot be read. LF_ROWS_LEN includes the row directory's two bytes a row."""
+        """The readings, or why the index cannot be read. LF_ROWS_LEN includes the row directory's two bytes a row."""
         try:
             self._server.run(VALIDATE.format(index_name(table)))
             rows = self._server.rows(STRUCTURE)
@@ -54,7 +54,7 @@ class SizesProbe(ServerProbe[OracleConnection]):
     supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """Both sizes in bytes."""
+        """The two sizes in bytes."""
         by_name = sizes(self._server, table)
         return measured(self.supplies, (by_name.get(index_name(table), 0), sum(by_name.values())))
 

@@ -245,7 +245,7 @@ def transactions(chunks: Iterable[bytes], relations: Sequence[str]) -> list[NDAr
 
 
 def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same text in chunks that end where a line ends."""
+    """The text of the chunks in new chunks, each of which ends where a line ends."""
     rest = b""
     for chunk in itertools.chain(chunks, [b"\n"]):
         lines, newline, rest = (rest + chunk).rpartition(b"\n")
@@ -309,7 +309,7 @@ class SplitsProbe(ServerProbe[AdminConnection]):
         self._begin = position(self._server)
 
     def _leaves_now(self, table: Table) -> int:
-        """An empty index has no page but the first. Pages are read after a checkpoint, so only where there are some."""
+        """The number of leaves now. An index of one page is not read, because reading takes a checkpoint."""
         if self._server.index_bytes(table) <= self._server.page_bytes:
             return 1
         try:

@@ -79,14 +79,14 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
 
 
 def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
-    """The leaves in key order, from the same slices. Raises ValueError if it is no nbtree or they form no chain."""
+    """The leaves in key order, from slices of all pages. ValueError if this is no nbtree, or they form no chain."""
     head, tail, used, _ = _headers(slices)
     leaves = _level(head, tail, used & (tail["flags"] & _LEAF != 0))
     return PageOrder(leaves.numbers, leaves.entries)
 
 
 def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
-    """All pages, from the same slices. Deleted ones count as free, which those of the last VACUUM are not yet.
+    """All pages by level, from slices of them. Deleted pages count as free, which those of the last VACUUM are not yet.
 
     `key`: where the bytes of the key are in an entry. The border of a leaf is the high key of the one before it.
     """
@@ -232,6 +232,6 @@ class SizesProbe(ServerProbe[AdminConnection]):
     supplies: Sequence[Metric] = SIZES
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """Both sizes in bytes."""
+        """The two sizes in bytes."""
         total = self._server.value("SELECT pg_total_relation_size(%s::regclass)", ddl.name(table))
         return measured(self.supplies, (self._server.index_bytes(table), total))

@@ -71,7 +71,7 @@ class PostgresSession(Session):
     def prepare_without_keys(
         self, payload: Payload, start: int, rows: int, rows_per_tx: int
     ) -> Sequence[CopyBatch | memoryview]:
-        """The same of rows whose keys the server makes."""
+        """Batches of rows whose keys the server makes; where each has one row, they are `Requests`."""
         if rows_per_tx == 1 and rows:
             self._prepare_insert()
             return wire.packed(texts(payload, start, rows))

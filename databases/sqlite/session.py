@@ -50,12 +50,12 @@ class SqliteSession(Session):
 
     def send(self, batch: object) -> int:
         """Inserts one batch, and then the children of its rows, in one transaction; returns the number of parents."""
-        rows = list(zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)) if self._table.parent else None
-        if rows is None:
-            return self._transaction((self._sql.insert, zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)))
-        each = self._table.children
-        children = (row for row in rows for _ in range(each))
-        return self._transaction(*zip(self._inserts, (rows, children), strict=True)) // (1 + each)
+        rows = zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)
+        if not self._table.parent:
+            return self._transaction((self._sql.insert, rows))
+        parents, each = list(rows), self._table.children
+        children = (row for row in parents for _ in range(each))
+        return self._transaction(*zip(self._inserts, (parents, children), strict=True)) // (1 + each)
 
     def prepare_keys(self, keys: Keys) -> Sequence[Any]:
         """The keys as SQLite takes them: bytes, str or int."""
