@@ -69,13 +69,16 @@ def too_little(memory: int) -> str:
     )
 
 
-def recipe() -> Recipe:
-    """The container. The server has no settings on its command line: `prepare` makes them.
+def container_server(chosen: Settings) -> ContainerServer:
+    """The server, not yet started; EnvironmentMissing where the licence is not accepted or the memory too little.
 
-    No message means that the login is refused for good: before its password is set, the server refuses logins that it
-    accepts a second later.
+    It has no settings on its command line: `prepare` makes them.
     """
-    return Recipe(
+    if not accepted():
+        raise EnvironmentMissing(LICENCE)
+    if chosen.container.memory_bytes < LEAST_MEMORY:
+        raise EnvironmentMissing(too_little(chosen.container.memory_bytes))
+    recipe = Recipe(
         engine="mssql",
         title="SQL Server",
         image=IMAGE,
@@ -85,17 +88,9 @@ def recipe() -> Recipe:
         user="sa",
         port=1433,
         health=("bash", "-c", LOGIN),
-        denied=(),
+        denied=(),  # before its password is set, the server refuses logins that it accepts a second later
     )
-
-
-def container_server(chosen: Settings) -> ContainerServer:
-    """The server, not yet started; EnvironmentMissing where the licence is not accepted or the memory too little."""
-    if not accepted():
-        raise EnvironmentMissing(LICENCE)
-    if chosen.container.memory_bytes < LEAST_MEMORY:
-        raise EnvironmentMissing(too_little(chosen.container.memory_bytes))
-    return ContainerServer(recipe(), chosen, prepare, START_SECONDS)
+    return ContainerServer(recipe, chosen, prepare, START_SECONDS)
 
 
 def prepare(address: Address) -> Address:

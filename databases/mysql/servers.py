@@ -167,18 +167,16 @@ class LocalServer(PrivateServer):
         folder = self._kept.folder
         parameters = {"unix_socket": f"{folder}/socket", "user": "root", "data": f"{folder}/data"}
         address = Address(self._flavour.name, "local", parameters, self._settings)
-        first = self.first_answer(lambda: connection.connect(address))
-        with first as admin, connection.server_errors(self._flavour.title):
-            admin.run(f"CREATE DATABASE {SCHEMA}")
-        return replace(address, parameters={**parameters, "database": SCHEMA})
+        self.first_answer(lambda: connection.connect(address)).close()
+        return _make_database(address)
 
 
 _SWITCHES = ("--skip-log-bin", "--skip-name-resolve")
 
 
-def recipe(flavour: Flavour, settings: Settings) -> Recipe:
-    """The container with these settings."""
-    return Recipe(
+def container_server(flavour: Flavour, settings: Settings) -> ContainerServer:
+    """A server in a container with these settings, not yet started."""
+    recipe = Recipe(
         engine=flavour.name,
         title=flavour.title,
         image=flavour.image,
@@ -190,11 +188,7 @@ def recipe(flavour: Flavour, settings: Settings) -> Recipe:
         health=flavour.health,
         denied=("Access denied",),
     )
-
-
-def container_server(flavour: Flavour, settings: Settings) -> ContainerServer:
-    """The server, not yet started."""
-    return ContainerServer(recipe(flavour, settings), settings, _make_database)
+    return ContainerServer(recipe, settings, _make_database)
 
 
 def _make_database(address: Address) -> Address:

@@ -36,9 +36,9 @@ SMALL_LOGS_IN_USE = SMALL_LOGS.replace(" ORDER BY", " AND status IN ('CURRENT', 
 USER_EXISTS = f"SELECT username FROM all_users WHERE username = '{USER}'"  # noqa: S608
 
 
-def recipe() -> Recipe:
-    """The container. `prepare` makes its settings. Passwords are set while it starts, so no refused login is final."""
-    return Recipe(
+def container_server(chosen: Settings) -> ContainerServer:
+    """The server, not yet started. `prepare` makes its settings."""
+    recipe = Recipe(
         engine="oracle",
         title="Oracle",
         image=IMAGE,
@@ -48,13 +48,9 @@ def recipe() -> Recipe:
         user="SYSTEM",
         port=1521,
         health=("bash", "-c", LOGIN),
-        denied=(),
+        denied=(),  # passwords are set while it starts, so no refused login is final
     )
-
-
-def container_server(chosen: Settings) -> ContainerServer:
-    """The server, not yet started."""
-    return ContainerServer(recipe(), chosen, prepare, START_SECONDS)
+    return ContainerServer(recipe, chosen, prepare, START_SECONDS)
 
 
 def prepare(address: Address) -> Address:

@@ -170,9 +170,9 @@ EXTENSIONS = ("pageinspect", "pg_walinspect")
 """The probes use these to read index pages and the log, because they cannot read the container's files."""
 
 
-def recipe(settings: Settings) -> Recipe:
-    """The container's recipe, with these settings."""
-    return Recipe(
+def container_server(settings: Settings) -> ContainerServer:
+    """A server in a container with these settings, not yet started."""
+    recipe = Recipe(
         engine="postgresql",
         title="PostgreSQL",
         image=IMAGE,
@@ -188,11 +188,7 @@ def recipe(settings: Settings) -> Recipe:
         health=("sh", "-c", LOGIN.format(USER)),
         denied=("password authentication failed", "no pg_hba.conf entry"),
     )
-
-
-def container_server(settings: Settings) -> ContainerServer:
-    """The server, not yet started."""
-    return ContainerServer(recipe(settings), settings, prepare)
+    return ContainerServer(recipe, settings, prepare)
 
 
 def prepare(address: Address) -> Address:
