@@ -99,7 +99,7 @@ def _log_holds_rows(trial: JudgedTrial) -> Verdict:
     return Verdict("differs", f"measured {_number(log.value)} bytes, the rows have at least {_number(least)}")
 
 
-def holds(right: bool, evidence: str) -> Verdict:
+def equal_if(right: bool, evidence: str) -> Verdict:
     """`equal`, or `differs` with what was measured."""
     return Verdict("equal") if right else Verdict("differs", f"measured {evidence}")
 
@@ -113,7 +113,7 @@ def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
     if split < 0.2 * model[Metric.LEAF_PAGES] or model[Metric.LEAF_PAGES] < 50:
         return None
     measured, expected = real[Metric.LEAF_DENSITY], model[Metric.LEAF_DENSITY]
-    return holds(measured < expected + _SORTED_POINTS, f"leaf density {measured:.1f} %, model {expected:.1f} %")
+    return equal_if(measured < expected + _SORTED_POINTS, f"leaf density {measured:.1f} %, model {expected:.1f} %")
 
 
 def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
@@ -123,7 +123,7 @@ def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
     if real is None or expected is None or only_appends != (model.get(Metric.APPENDS) == expected - 1):
         return None
     right = real == expected if only_appends else abs(real - expected) <= max(2.0, _NEAR * expected)
-    return holds(right, f"{real:,.0f} leaf pages, model {expected:,.0f}")
+    return equal_if(right, f"{real:,.0f} leaf pages, model {expected:,.0f}")
 
 
 def _after_phases(deeds: Sequence[str], within: float, trial: JudgedTrial) -> Verdict:
@@ -169,9 +169,10 @@ def _one_of_the_variants(trial: JudgedTrial) -> Verdict | None:
 def _server_keys_ascend(trial: JudgedTrial) -> Verdict | None:
     """One writer's keys alone show it: several writers race."""
     keys, splits = trial.table.server_keys, trial.values().get(Metric.EDGE_AND_INTERIOR_SPLITS)
-    if keys is None or keys.order == "none" or splits is None or trial.writers > 1:
+    should_ascend = keys is not None and keys.order != "none" and trial.writers <= 1
+    if not should_ascend or splits is None:
         return None
-    return holds(splits == 0, f"{splits:,.0f} splits that move rows")
+    return equal_if(splits == 0, f"{splits:,.0f} splits that move rows")
 
 
 def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
@@ -190,103 +191,103 @@ def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
 # The questions. Engines name the loads.
 
 
-def _asked(
+def _question(
     statement: str, meaning: str, judge: Callable[[JudgedTrial], Verdict | None], **options: bool
 ) -> Callable[..., Question]:
     """The question as a function of the loads that answer it, and of what stands for the words in braces."""
     return lambda *loads, **words: Question(statement.format(**words), meaning.format(**words), loads, judge, **options)
 
 
-rows_are_there = _asked(
+rows_are_there = _question(
     "each table holds exactly the rows that the server acknowledged",
     "Layouts of every form go into their columns and come back byte for byte. A layout that fails would be missing "
     "from every report.",
     lambda _: Verdict("equal"),
     every_trial=True,
 )
-pages = _asked(
+pages = _question(
     "the index has the leaf and branch pages of the page model",
     "The model knows where a full page is split and what fits on a page. Reports use it where a server cannot be "
     "asked.",
     partial(same_as_model, PAGES),
 )
-density = _asked(
+density = _question(
     "the leaf pages are as full as the page model says",
     "It shows that the sizes of rows and of the space on a page are right, to the byte.",
     partial(same_as_model, DENSITY),
 )
-leaf_order = _asked(
+leaf_order = _question(
     "the leaf pages lie in the order that the page model says",
     "It shows which page the server takes when it splits one: this is what fragmentation counts.",
     partial(same_as_model, ORDER),
 )
-split_counter = _asked(
+split_counter = _question(
     "the server's counter of page splits is that of the page model",
     "The counter is the only figure of splits that the server gives. Splits by kind are derived from the model.",
     partial(same_as_model, (Metric.SPLIT_COUNTER,)),
 )
-log_holds_rows = _asked(
+log_holds_rows = _question(
     "the log grows by at least the bytes of the rows",
     "A smaller figure would mean that the log's growth is read at the wrong moment, or in the wrong unit.",
     _log_holds_rows,
 )
-in_order_of_sending = _asked(
+in_order_of_sending = _question(
     "rows are inserted in the order in which they are sent, not sorted",
     "Rows travel in arrays of parameters. A server that sorted them would leave full pages where random keys leave "
     "69 %, and every layout would look alike.",
     _in_order_of_sending,
     of_any_run=True,
 )
-all_appended = _asked(
+all_appended = _question(
     "where keys ascend, the index has exactly the leaf pages of the page model",
     "It shows that the sizes of rows and pages are right, and that the column sorts as the adapter says: in "
     "another order the keys would not ascend.",
     partial(_leaf_pages, True),
     of_any_run=True,
 )
-nearly_predicted = _asked(
+nearly_predicted = _question(
     "where pages are split, the index has the leaf pages of the page model, to 5 %",
     "Where exactly the server splits a page is not documented, so the model cannot be exact here.",
     partial(_leaf_pages, False),
     of_any_run=True,
 )
-rebuilt = _asked(
+rebuilt = _question(
     "after a rebuild at a fill factor, the index has exactly the leaf pages of the page model",
     "It shows how many rows a fill factor leaves on a page.",
     partial(_after_phases, ("rebuild",), 0.0),
 )
-with_a_past = _asked(
+with_a_past = _question(
     "after deletions and more inserts, the index has the leaf pages of the page model, to 5 %",
     "It shows what becomes of deleted rows, and of the pages that they leave empty: no document says all of it.",
     partial(_after_phases, ("insert", "delete", "clean"), _NEAR),
 )
-sorted_in_bulk = _asked(
+sorted_in_bulk = _question(
     "rows that are loaded in bulk are sorted first, so that random keys leave full pages",
     "It shows that the driver's bulk path works and is what reports call it.",
     _sorted_in_bulk,
 )
-arrival = _asked(
+arrival = _question(
     "the order in which several writers' rows arrived is known, from {log}",
     "The page model on a wrong order has another number of pages. If it has the server's, the order is right.",
     partial(same_as_model, (*PAGES, *DENSITY)),
 )
-by_date = _asked(
+by_date = _question(
     "in a table by date, the index of the key is that of the page model",
     "Rows then lie in order of their creation, and the key has an index beside them. The order of arrival is "
     "known from {log}.",
     partial(same_as_model, (*PAGES, *DENSITY)),
 )
-children = _asked(
+children = _question(
     "the index on a foreign key, which has each key four times, is that of the page model",
     "Equal keys are told apart by the place of their rows. The order of arrival is known from {log}.",
     partial(same_as_model, (*PAGES, *DENSITY)),
 )
-kinds_of_splits = _asked(
+kinds_of_splits = _question(
     "appends, edge and interior splits in {log} are those of the page model",
     "Reports count the three apart: every growing index appends; an interior split moves half a page.",
     partial(same_as_model, KINDS),
 )
-server_keys_ascend = _asked(
+server_keys_ascend = _question(
     "keys that the server makes in ascending order cause no splits that move rows",
     "{what_is_known}",
     _server_keys_ascend,

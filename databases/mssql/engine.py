@@ -39,7 +39,7 @@ def _allocations_add_up(trial: JudgedTrial) -> Verdict | None:
         return None
     appends, splits, counter = (values[metric] for metric in wanted)
     right = abs(counter - appends - splits) <= ask.ADDING_UP and appends >= 0
-    return ask.holds(right, f"{counter:,.0f} against {appends:,.0f} + {splits:,.0f}")
+    return ask.equal_if(right, f"{counter:,.0f} against {appends:,.0f} + {splits:,.0f}")
 
 
 def _locator_is_known(trial: JudgedTrial) -> Verdict | None:

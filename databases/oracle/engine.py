@@ -34,7 +34,7 @@ def _leaves_add_up(trial: JudgedTrial) -> Verdict | None:
     leaves, splits = values[Metric.LEAF_PAGES], values[Metric.SPLIT_COUNTER]
     appends = values.get(Metric.APPENDS, 0.0)
     right = abs(leaves - 1 - splits) <= ask.ADDING_UP
-    return ask.holds(right, f"{leaves:,.0f} leaves, {splits:,.0f} splits, {appends:,.0f} of them 90-10")
+    return ask.equal_if(right, f"{leaves:,.0f} leaves, {splits:,.0f} splits, {appends:,.0f} of them 90-10")
 
 
 _SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity", "server-sys-guid"), 50_000)

@@ -84,14 +84,14 @@ _NO_STATISTICS = (
 _TWO_INDEXES = "Oracle counts the splits of a session's indexes together, and this trial's rows go into two."
 
 
-def of_session(connection: OracleConnection) -> Mapping[str, int]:
+def session_statistics(connection: OracleConnection) -> Mapping[str, int]:
     """The statistics of this session; ServerError where it may not read them."""
     return {str(name): int(value) for name, value in connection.rows(OF_SESSION)}
 
 
-def keep(connection: OracleConnection, begin: Mapping[str, int]) -> None:
+def store_statistics(connection: OracleConnection, begin: Mapping[str, int]) -> None:
     """Stores the differences of this session's statistics since `begin`."""
-    for name, value in of_session(connection).items():
+    for name, value in session_statistics(connection).items():
         connection.run(KEEP, {"name": name, "value": value - begin.get(name, 0)})
     connection.commit()
 

@@ -36,7 +36,7 @@ class OracleSession(ArraySession):
         """Notes the session's statistics before its first row; none where it may not read them, as the probe says."""
         if self._before is None:
             try:
-                self._before = probes.of_session(self._connection)
+                self._before = probes.session_statistics(self._connection)
             except ServerError:
                 self._before = {}
 
@@ -72,7 +72,7 @@ class OracleSession(ArraySession):
         """Stores the session's statistics for the probe, and closes the connection."""
         try:
             if self._before:
-                probes.keep(self._connection, self._before)
+                probes.store_statistics(self._connection, self._before)
         except ServerError:  # the server has ended it: whoever sent rows over it knows already
             pass
         finally:

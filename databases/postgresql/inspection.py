@@ -329,7 +329,8 @@ class PostgresInspector:
         self, known: PagesHere, table: TableHere, index: IndexHere, width: int | None, total: int
     ) -> PagesHere:
         """Entries of known width on the leaves that the size leaves room for."""
-        if width is None or not table.rows or total < 2 or "partial" in index.note:
+        has_every_row = "partial" not in index.note
+        if width is None or not (table.rows and has_every_row and total > 1):
             return replace(known, missing=known.missing or "the width of its entries is not known.")
         if index.roles == ("foreign key",):
             reason = "entries of equal keys are stored together, so sizes do not tell."

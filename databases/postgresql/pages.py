@@ -132,7 +132,7 @@ def _headers(slices: Iterable[NDArray[np.uint8]]) -> tuple[NDArray[np.void], NDA
     return head, tail, (head["upper"] > 0) & (tail["flags"] & (_META | _DELETED | _HALF_DEAD) == 0), page_bytes
 
 
-def of_file(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:
+def pages_of_files(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:
     """The pages of a relation's files (`path`, `path`.1 …) on disk. They are up to date after a CHECKPOINT."""
     part = 0
     while (file := path if part == 0 else path.with_name(f"{path.name}.{part}")).exists():
@@ -169,7 +169,7 @@ def read(server: AdminConnection, table: Table, of_pages: Callable[[Iterable[NDA
     index, page_bytes = server.index_oid(table), server.page_bytes
     if server.data_folder:
         server.checkpoint()
-        return of_pages(of_file(server.data_folder / _path(server, index), page_bytes))
+        return of_pages(pages_of_files(server.data_folder / _path(server, index), page_bytes))
     try:
         total = int(server.value("SELECT pg_relation_size(%s::oid)", index)) // page_bytes
         chunk = _chunk_reader(server, index)

@@ -195,10 +195,10 @@ def prepare(address: Address) -> Address:
     """Creates the database of trials, its schema, and those of `EXTENSIONS` that the image has."""
     from keybench.databases.postgresql import connection
 
-    with connection.connect(_of(address, "postgres")) as admin, connection.server_errors():
+    with connection.connect(_in_database(address, "postgres")) as admin, connection.server_errors():
         if not admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [USER]).fetchone():
             connection.create_database(admin)
-    trials = _of(address, USER)
+    trials = _in_database(address, USER)
     with connection.connect(trials) as admin, connection.server_errors():
         admin.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         for (name,) in admin.execute(
@@ -208,5 +208,5 @@ def prepare(address: Address) -> Address:
     return trials
 
 
-def _of(address: Address, database: str) -> Address:
+def _in_database(address: Address, database: str) -> Address:
     return replace(address, parameters={**address.parameters, "dbname": database})

@@ -11,7 +11,7 @@ import apsw
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, PageOrder, Probe
-from keybench.databases.sqlite.connection import TableFiles, connect, counted, files, server_error, settings_of
+from keybench.databases.sqlite.connection import TableFiles, connect, files, page_counts, server_error, settings_of
 from keybench.databases.sqlite.ddl import Statements, check
 from keybench.databases.sqlite.pages import index_pages
 from keybench.databases.sqlite.probes import LogProbe, PagesProbe, page_order, tree_bytes
@@ -126,7 +126,7 @@ class SqliteAdmin(Admin):
         try:
             connection.execute("VACUUM")
             counters = files.new_counters(f"{os.getpid()}-{time.monotonic_ns()}")
-            counters.write_text(json.dumps(counted(connection)), encoding="ascii")
+            counters.write_text(json.dumps(page_counts(connection)), encoding="ascii")
         except apsw.Error as error:
             raise server_error(error, files.folder) from error
         finally:

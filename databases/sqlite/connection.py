@@ -65,7 +65,7 @@ def connect(address: Address, database: Path, *, create: bool = False) -> apsw.C
     return connection
 
 
-def counted(connection: apsw.Connection) -> dict[str, int]:
+def page_counts(connection: apsw.Connection) -> dict[str, int]:
     """Pages that a connection wrote to the WAL or the file, wrote in the middle of a transaction, and read."""
     kinds = {
         "written": apsw.SQLITE_DBSTATUS_CACHE_WRITE,

@@ -57,7 +57,7 @@ class Shape:
     """The column that is the rowid; empty if there is none."""
 
 
-def opened(path: Path) -> apsw.Connection:
+def read_only(path: Path) -> apsw.Connection:
     """A connection that cannot write to the file or beside it."""
     with path.open("rb") as file:
         in_wal = file.read(20)[18:19] == bytes([_WAL])
@@ -77,7 +77,7 @@ class SqliteInspector:
         self._path = path
         try:
             self._file = SqliteFile(path)
-            self._connection = opened(path)
+            self._connection = read_only(path)
             self._connection.execute("PRAGMA query_only = 1")
             self._connection.execute("BEGIN")
             self._schema = {

@@ -14,7 +14,7 @@ import apsw
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Session
-from keybench.databases.sqlite.connection import connect, counted, files, server_error
+from keybench.databases.sqlite.connection import connect, files, page_counts, server_error
 from keybench.databases.sqlite.ddl import Statements
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
@@ -78,7 +78,7 @@ class SqliteSession(Session):
         if self._closed:
             return
         self._closed = True
-        counts = counted(self._connection)
+        counts = page_counts(self._connection)
         self._connection.close()
         if not counts["written"]:
             self._counts.unlink(missing_ok=True)

@@ -197,4 +197,4 @@ def test_a_file_that_is_no_index_is_refused(admin) -> None:
     assert admin.data_folder
     heap = admin.data_folder / admin.value("SELECT pg_relation_filepath(%s::regclass)", layout.name(on))
     with pytest.raises(ValueError, match=r"^no nbtree index: the first page is not its metapage$"):
-        pages.summarise(pages.of_file(heap, 8192))
+        pages.summarise(pages.pages_of_files(heap, 8192))
