@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -98,6 +98,20 @@ class WaitSamples:
             Reading(Metric.WAITING, 100 * number / total, "measured", f"{self.count} samples", Subject.wait(name))
             for name, number in self._seen.most_common()
         ]
+
+
+class SizesProbe(Probe):
+    """Bytes of the key's index, and of the table with all of its indexes."""
+
+    supplies: Sequence[Metric] = SIZES
+
+    def __init__(self, sizes: Callable[[Table], tuple[float, float]]) -> None:
+        """`sizes` gives the two of a table."""
+        self._sizes = sizes
+
+    def after(self, table: Table) -> Iterable[Reading]:
+        """The two sizes."""
+        return measured(self.supplies, self._sizes(table))
 
 
 class HeapOrderProbe(ServerProbe[Admin]):

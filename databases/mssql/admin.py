@@ -16,7 +16,7 @@ from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
 from keybench.databases.core.owned_tables import OwnedTables
-from keybench.databases.core.probes import HeapOrderProbe
+from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
 from keybench.databases.mssql import connection, ddl, probes
 from keybench.databases.mssql.connection import MssqlConnection, connect, place
 from keybench.databases.mssql.ddl import SCHEMA
@@ -114,7 +114,7 @@ class MssqlAdmin(Admin):
             probes.OperationsProbe(self.connection),
             probes.SplitsProbe(self.connection, self._log_holder),
             probes.PagesProbe(self.connection),
-            probes.SizesProbe(self.connection),
+            SizesProbe(self._sizes),
             HeapOrderProbe(self),
         )
 
@@ -146,7 +146,12 @@ class MssqlAdmin(Admin):
 
     def index_bytes(self, table: Table) -> int:
         """Size of the key's index: of the table itself where it is clustered."""
-        return probes.sizes(self.connection, table)[probes.index_id(self.connection, table)]
+        return self._sizes(table)[0]
+
+    def _sizes(self, table: Table) -> tuple[int, int]:
+        """Bytes of the pages in use by the key's index, and by the table with all of its indexes."""
+        by_index = probes.sizes(self.connection, table)
+        return by_index[probes.index_id(self.connection, table)], sum(by_index.values())
 
     def settle(self, table: Table) -> None:
         """Waits until the server has removed the rows that deletions only marked; reading their pages queues them."""

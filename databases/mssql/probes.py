@@ -85,17 +85,6 @@ class PagesProbe(ServerProbe[MssqlConnection]):
         return [*measured(self.supplies[:-1], (leaves, branch, density, nonadjacent)), splits]
 
 
-class SizesProbe(ServerProbe[MssqlConnection]):
-    """Pages in use by the key's index and by the table with all of its indexes."""
-
-    supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
-
-    def after(self, table: Table) -> Iterable[Reading]:
-        """The two sizes in bytes."""
-        by_index = sizes(self._server, table)
-        return measured(self.supplies, (by_index[index_id(self._server, table)], sum(by_index.values())))
-
-
 LOG_WRITTEN = "SELECT num_of_bytes_written FROM sys.dm_io_virtual_file_stats(DB_ID(), 2)"
 """File 2 of a database is its log. Padding of commits is written, so it counts; so does other work in the database."""
 OPERATIONS = (

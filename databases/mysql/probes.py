@@ -17,7 +17,6 @@ from keybench.databases.core.probes import (
     NO_HEAP,
     NO_ORDER,
     PAGE_STRUCTURE,
-    SIZES,
     CounterProbe,
     ServerProbe,
     UnreadableError,
@@ -162,16 +161,6 @@ class PagesProbe(ServerProbe[Queries]):
             Metric.LEAF_DENSITY: Reading(Metric.LEAF_DENSITY, 100 * leaf_bytes(self._server, table) / room, "derived"),
         }
         return [known.get(absent.metric, absent) for absent in Reading.absent(self.supplies, _NO_FILES)]
-
-
-class SizesProbe(ServerProbe[Queries]):
-    """Bytes of the key's index, and of the table with all of its indexes."""
-
-    supplies: Sequence[Metric] = SIZES
-
-    def after(self, table: Table) -> Iterable[Reading]:
-        """The two sizes."""
-        return measured(self.supplies, (index_bytes(self._server, table), sum(_sizes(self._server, table))))
 
 
 class OrderProbe(ServerProbe[Queries]):
@@ -319,7 +308,7 @@ def _no_table(server: Queries, table: Table) -> ServerError:
     return ServerError(f"{server.flavour.title}: there is no table {ddl.name(table)}.")
 
 
-def _sizes(server: Queries, table: Table) -> tuple[int, int]:
+def index_sizes(server: Queries, table: Table) -> tuple[int, int]:
     """(Bytes of the clustered index, bytes of the others), unused pages of their segments included."""
     server.rows(f"ANALYZE TABLE {ddl.name(table)}")
     lengths = server.rows(
@@ -334,7 +323,7 @@ def _sizes(server: Queries, table: Table) -> tuple[int, int]:
 
 def index_bytes(server: Queries, table: Table) -> int:
     """Size of the key's index: of the table itself where it is clustered."""
-    return _sizes(server, table)[ddl.index_name(table) != ddl.CLUSTERED_INDEX]
+    return index_sizes(server, table)[ddl.index_name(table) != ddl.CLUSTERED_INDEX]
 
 
 def leaf_pages(server: Queries, table: Table) -> int | None:

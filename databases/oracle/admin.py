@@ -14,7 +14,7 @@ from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
 from keybench.databases.core.ddl import index_name
 from keybench.databases.core.owned_tables import OwnedTables
-from keybench.databases.core.probes import HeapOrderProbe
+from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
 from keybench.databases.oracle import connection, ddl, probes
 from keybench.databases.oracle.connection import OracleConnection
 from keybench.databases.oracle.ddl import STATISTICS
@@ -81,8 +81,13 @@ class OracleAdmin(Admin):
 
     def probes(self) -> Sequence[Probe]:
         """All probes; a probe that cannot read something here says so in its readings."""
-        kinds = (probes.SessionsProbe, probes.StructureProbe, probes.SizesProbe)
-        return [*(probe(self.connection) for probe in kinds), HeapOrderProbe(self)]
+        kinds = probes.SessionsProbe, probes.StructureProbe
+        return [*(probe(self.connection) for probe in kinds), SizesProbe(self._sizes), HeapOrderProbe(self)]
+
+    def _sizes(self, table: Table) -> tuple[int, int]:
+        """Bytes of the key's index, and of the table with it, in extents."""
+        by_name = probes.sizes(self.connection, table)
+        return by_name.get(index_name(table), 0), sum(by_name.values())
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys, some ten thousands at a time."""

@@ -48,17 +48,6 @@ class StructureProbe(ServerProbe[OracleConnection]):
         return measured(self.supplies, (leaves, branches, 100 * used / (leaves * room)))
 
 
-class SizesProbe(ServerProbe[OracleConnection]):
-    """Sizes of the key's index and of the table with it, in extents."""
-
-    supplies: Sequence[Metric] = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
-
-    def after(self, table: Table) -> Iterable[Reading]:
-        """The two sizes in bytes."""
-        by_name = sizes(self._server, table)
-        return measured(self.supplies, (by_name.get(index_name(table), 0), sum(by_name.values())))
-
-
 LEAF_SPLITS = "leaf node splits"
 """All splits of leaves, appends among them."""
 APPENDS = "leaf node 90-10 splits"

@@ -16,13 +16,13 @@ from psycopg import pq, sql
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
 from keybench.databases.core.owned_tables import OwnedTables
-from keybench.databases.core.probes import HeapOrderProbe, UnreadableError
+from keybench.databases.core.probes import HeapOrderProbe, SizesProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection, ddl, pages, settings
 from keybench.databases.postgresql.connection import AdminConnection, key_array, require_postgresql
 from keybench.databases.postgresql.ddl import SCHEMA
 from keybench.databases.postgresql.log import SplitsProbe, WalRecorder
-from keybench.databases.postgresql.pages import PagesProbe, SizesProbe
+from keybench.databases.postgresql.pages import PagesProbe
 from keybench.databases.postgresql.probes import ActivitySampler, CountersProbe
 from keybench.errors import ServerError
 from keybench.model.column import EncodedKeys
@@ -100,7 +100,12 @@ class PostgresAdmin(AdminConnection, Admin):
 
     def probes(self) -> Sequence[Probe]:
         """All probes. The counters come first, because the others may read pages and write to the log."""
-        return CountersProbe(self), SplitsProbe(self), PagesProbe(self), SizesProbe(self), HeapOrderProbe(self)
+        return CountersProbe(self), SplitsProbe(self), PagesProbe(self), SizesProbe(self._sizes), HeapOrderProbe(self)
+
+    def _sizes(self, table: Table) -> tuple[int, int]:
+        """Bytes of the key's index, and of the table with everything that belongs to it."""
+        total = self.value("SELECT pg_total_relation_size(%s::regclass)", ddl.name(table))
+        return self.index_bytes(table), int(total)
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys in heap order, a range of heap pages at a time. The server joins each range's keys to one value.

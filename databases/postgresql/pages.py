@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import PageOrder
-from keybench.databases.core.probes import PAGE_STRUCTURE, SIZES, ServerProbe, UnreadableError, measured
-from keybench.databases.postgresql import ddl
+from keybench.databases.core.probes import PAGE_STRUCTURE, ServerProbe, UnreadableError, measured
 from keybench.databases.postgresql.connection import AdminConnection
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
@@ -224,14 +223,3 @@ class PagesProbe(ServerProbe[AdminConnection]):
         return measured(
             self.supplies, (index.leaf, index.branch, index.density, index.fragmentation, index.nonadjacent)
         )
-
-
-class SizesProbe(ServerProbe[AdminConnection]):
-    """Sizes of the key's index, and of the table with everything that belongs to it."""
-
-    supplies: Sequence[Metric] = SIZES
-
-    def after(self, table: Table) -> Iterable[Reading]:
-        """The two sizes in bytes."""
-        total = self._server.value("SELECT pg_total_relation_size(%s::regclass)", ddl.name(table))
-        return measured(self.supplies, (self._server.index_bytes(table), total))
