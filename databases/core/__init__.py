@@ -1,1 +1,1 @@
-"""What engines share: optional protocols, probes, packing of rows, coordination of writers."""
+"""What engines share: connections, sessions, owned schemas, probes, questions, packed rows, coordination of writers."""

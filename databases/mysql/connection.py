@@ -211,7 +211,7 @@ _OPTIONS = frozenset({"unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verif
 
 
 def address_of(flavour: Flavour, url: str, _chosen: Mapping[str, str]) -> Address:
-    """The address of a mysql:// or mariadb:// URL, its password replaced by a reference; nobody chooses settings of it.
+    """The address of a mysql:// or mariadb:// URL, its password replaced by a reference; no chosen setting changes it.
 
     UsageError, without the URL, where it cannot be understood or names a database or an unknown option.
     """

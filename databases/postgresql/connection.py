@@ -198,7 +198,7 @@ def require_postgresql(version: str) -> None:
 
 
 def address_of(text: str, _chosen: Mapping[str, str]) -> Address:
-    """The address of a postgresql:// URL, with a reference in place of its password. Users choose no settings of it.
+    """The address of a postgresql:// URL, with a reference in place of its password; no chosen setting changes it.
 
     Raises UsageError, which does not show the URL, if it cannot be understood or holds another kind of secret.
     """
