@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks import streams
-from keybench.databases.sqlite.connection import counted
+from keybench.databases.sqlite.connection import page_counts
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.databases.sqlite.session import SqliteSession
 from keybench.errors import UsageError
@@ -122,7 +122,7 @@ def live(bench: Bench, table: Table, rows: Rows, kib: int, written: Sequence[int
         ]
 
         def note() -> None:
-            each = [counted(session._connection) for session in sessions]
+            each = [page_counts(session._connection) for session in sessions]
             counts.append([sum(one[name] for one in each) for name in ("missed", "written")] + [written[0]])
 
         note()
