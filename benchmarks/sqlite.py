@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks import pairs
 from keybench.databases.contract.roles import Address
-from keybench.databases.sqlite.connection import TableFiles, configured
+from keybench.databases.sqlite.connection import TableFiles, settings_of
 from keybench.databases.sqlite.ddl import Statements
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import EnvironmentMissing
@@ -51,7 +51,7 @@ def _measure(address: Address, peer: Peer, scratch: Path, rows: int, repetitions
     versions = {"ours": admin.versions()["SQLite"]}
     yield (
         f"  {rows:,} rows, key + {table.payload} characters, {pairs.ROWS_PER_TX:,} rows a transaction, "
-        f"WITHOUT ROWID, {', '.join(f'{name}={value}' for name, value in configured(address).values.items())}"
+        f"WITHOUT ROWID, {', '.join(f'{name}={value}' for name, value in settings_of(address).values.items())}"
     )
     for name in LAYOUTS:
         keys, payload = pairs.keys(name, rows), Payload(table.payload)
@@ -94,7 +94,7 @@ def _compile(folder: Path) -> tuple[Path | None, str]:
 
 
 def _pragmas(address: Address) -> list[str]:
-    return [f"PRAGMA {name}={value}" for name, value in configured(address).values.items()]
+    return [f"PRAGMA {name}={value}" for name, value in settings_of(address).values.items()]
 
 
 def _database(address: Address, table: Table) -> Path:
