@@ -76,6 +76,7 @@ class RetriedTransactions:
         raise ServerError(f"a transaction was rolled back {MOST_TRIES:,} times: use fewer writers.")
 
     def _send_once(self, work: Work) -> int:
+        """Sends the transaction. Aborted if the server rolls it back."""
         self.session.begin()
         for key in work.keys:
             self.session.find(key)

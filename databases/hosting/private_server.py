@@ -231,6 +231,7 @@ class PrivateFolder:
         return f"{server} {problem.rstrip('.')}.{lines}\nFix that, or choose another --server."
 
     def _write(self, line: bytes) -> None:
+        """Sends a line to the keeper, if there is one."""
         stream = self._keeper.stdin if self._keeper else None
         if stream:
             with suppress(BrokenPipeError):  # the keeper has already ended; its messages are read next

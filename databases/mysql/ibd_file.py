@@ -251,7 +251,7 @@ def _keys(pages: Pages, counts: Integers, at: Integers, column: Column) -> NDArr
     keys = np.ascontiguousarray(pages[owner[:, None], at[:, None] + np.arange(column.width)])[1:]
     if column.form != "int":
         return keys
-    keys[:, 0] ^= 0x80  # numbers are stored with their sign turned round
+    keys[:, 0] ^= 0x80  # numbers are stored with the bit of their sign inverted
     return keys.view(f">i{column.width}").ravel().astype(np.int64)
 
 

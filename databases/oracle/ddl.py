@@ -171,7 +171,7 @@ def _quoted(name: str) -> str:
 
 
 def _default(table: KeyedTable) -> tuple[str, str]:
-    """(the declaration after the column's type, what to know of it)."""
+    """(what stands after the column's type, a note about it). The first is empty if the server makes no such keys."""
     version = number(table.version)
     server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:

@@ -87,6 +87,7 @@ def _read(server: AdminConnection) -> dict[Metric, int]:
     read = int(server.value("SELECT blks_read FROM pg_stat_database WHERE datname = current_database()"))
     counters = {Metric.PAGES_READ: read}
     if server.version >= ddl.PAGES_WRITTEN:
+        # Version 18 counts bytes, older ones pages. Both statements take the size of a page.
         pages = "sum(write_bytes) / %s" if server.version >= ddl.BYTES_WRITTEN else "sum(writes) + 0 * %s"
         statement = f"SELECT {pages} FROM pg_stat_io WHERE object = 'relation'"  # noqa: S608
         counters[Metric.PAGES_WRITTEN] = int(server.value(statement, server.page_bytes) or 0)

@@ -133,7 +133,7 @@ class PostgresSession(Session):
                 self._raw.put_copy_data(part)
             self._raw.put_copy_end()
             done = self._expect(self._raw.get_result(), pq.ExecStatus.COMMAND_OK)
-            self._raw.get_result()
+            self._raw.get_result()  # None: the end of the answer
         return done.command_tuples or 0
 
     def isolate(self, isolation: Isolation | None) -> None:
@@ -181,6 +181,7 @@ class PostgresSession(Session):
         rows = np.frombuffer(joined, np.uint8).reshape(len(keys), -1)
         lengths = np.full((len(rows), 1), rows.shape[1], ">i4").view(np.uint8)
         array = np.concatenate([lengths, rows], axis=1)
+        # An array in binary begins with its dimensions, a flag for nulls, its type, its length and its lowest index.
         head = np.array([1, 0, self._key_type, len(rows), 1], ">i4").tobytes()
         return self._run(b"delete", [head + array.tobytes()]).command_tuples or 0
 

@@ -71,7 +71,7 @@ class UnusualAnswer:
         self._wire, self._received, self._broken = wire, received, broken
 
     def take(self, length: int) -> bytes:
-        """The next so many bytes. OSError if the connection ends before."""
+        """The next `length` bytes. OSError if the connection ends before."""
         while len(self._received) < length:
             missing = length - len(self._received)
             if self._broken is None:
