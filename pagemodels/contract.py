@@ -37,7 +37,7 @@ class PageModel(Protocol):
 
 @runtime_checkable
 class BesideTableByDate(Protocol):
-    """A page model of a key's index in one file with a table by date: it needs the order of the rows in that table."""
+    """A page model of a key's index in one file with a table by date: it needs the order of that table's rows."""
 
     def by_date(self, rows: NDArray[np.int64]) -> PageModel | SizedByValue:
         """The model for these rows: their ranks by (created, key), int64 (n,), in order of arrival."""
@@ -48,8 +48,8 @@ class RepeatsKeys(Protocol):
     """A page model of an index that has several entries of each key."""
 
     def interleaved(self, parents: NDArray[np.int64]) -> PageModel | SizedByValue:
-        """The model for entries of different keys that lie between one another: for each entry, in order of arrival,
-        the place of its key among the keys, int64 (n · times,)."""
+        """The model where entries of other keys arrive between those of one key. `parents`: int64 (n · times,), for
+        each entry, in order of arrival, the place of its key among the keys."""
 
 
 @runtime_checkable
@@ -70,7 +70,7 @@ class TakesPayloads(Protocol):
     """A page model whose pages depend on the length of each row's payload: it needs them if they vary."""
 
     def with_payloads(self, lengths: NDArray[np.int64]) -> PageModel | SizedByValue:
-        """The model for rows with so many characters beside the key: int64 (n,), in order of arrival."""
+        """The model for rows whose payloads have so many characters: int64 (n,), in order of arrival."""
 
 
 class IndexState(Protocol):
@@ -100,11 +100,11 @@ class DeletesByStatement(Protocol):
     """A state of an engine whose statements delete their keys in ascending order, in whatever order they name them."""
 
     def delete_by_statement(self, ranks: NDArray[np.int64], rows: int) -> None:
-        """As `IndexState.delete`, for keys that are sent so many a statement."""
+        """As `IndexState.delete`, by statements that delete `rows` keys each."""
 
 
 def delete(state: IndexState, ranks: NDArray[np.int64], rows_per_tx: int) -> None:
-    """Deletes keys as a session does that sends so many at a time."""
+    """Deletes keys as a session does that names `rows_per_tx` of them in each statement."""
     if isinstance(state, DeletesByStatement):
         state.delete_by_statement(ranks, rows_per_tx)
     else:
@@ -142,7 +142,8 @@ class KeepsSizedState(Protocol):
 def empty_index(
     model: object, ranks: NDArray[np.int64], keys: Keys, lengths: NDArray[np.int64] | None = None
 ) -> Callable[[], IndexState] | None:
-    """What makes an empty index for all of these keys, which have these ranks; None if the model knows no past.
+    """A function that makes an empty index for all of these keys, which have these ranks; None if the model knows no
+    past.
     `lengths`: int64 (n,), characters of the rows' payloads; None if all are alike."""
     if lengths is not None and isinstance(model, TakesPayloads):
         model = model.with_payloads(lengths)
@@ -155,8 +156,8 @@ def empty_index(
     return partial(model.sized_state, by_rank)
 
 
-def given_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.int64]:
-    """The lengths of so many payloads; UsageError if there are none, or not one for each row."""
+def require_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.int64]:
+    """The same lengths of payloads, (rows,). UsageError if there are none, or not one for each row."""
     if lengths is None or len(lengths) != rows:
         raise UsageError(
             "the payloads of this table vary: give the page model the length of each with `with_payloads`."
@@ -167,17 +168,17 @@ def given_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.in
 P = TypeVar("P")
 
 
-def parameters(kind: type[P], given: Mapping[str, object]) -> P:
-    """The parameters of an engine's page model: a frozen dataclass, its defaults overridden by name. UsageError for an
-    unknown name, and for a value whose type is not that of the default."""
-    known = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
-    for name, value in given.items():
-        if name not in known:
-            raise unknown_name("parameter of the page model", name, known)
-        wanted = type(known[name])
-        if type(value) is not wanted and not (wanted is float and type(value) is int):
-            raise UsageError(f"the page model's {name} is {value!r}: give a value like {known[name]!r}.")
-    return kind(**given)
+def parameters(kind: type[P], values: Mapping[str, object]) -> P:
+    """The parameters of an engine's page model: the frozen dataclass `kind` with these values, by name, in place of its
+    defaults. UsageError for an unknown name, and for a value whose type is not that of the default."""
+    defaults = {field.name: field.default for field in fields(kind)}  # type: ignore[arg-type]
+    for name, value in values.items():
+        if name not in defaults:
+            raise unknown_name("parameter of the page model", name, defaults)
+        type_of_default = type(defaults[name])
+        if type(value) is not type_of_default and not (type_of_default is float and type(value) is int):
+            raise UsageError(f"the page model's {name} is {value!r}: give a value like {defaults[name]!r}.")
+    return kind(**values)
 
 
 Integers = NDArray[np.int64]
@@ -216,17 +217,19 @@ class ServerPages:
     def require(self, rows: int) -> None:
         """UsageError unless the leaves have this number of rows, and each page of a level its place in the next."""
         leaves = self.levels[0]
-        if (found := int(leaves.entries.sum())) != rows:
+        if (leaf_rows := int(leaves.entries.sum())) != rows:
             raise UsageError(
-                f"the leaves of the index have {found:,} rows, not {rows:,}: let the server clean up what was deleted, "
-                "and read it again."
+                f"the leaves of the index have {leaf_rows:,} rows, not {rows:,}: let the server clean up what was "
+                "deleted, and read it again."
             )
-        below = [len(level.numbers) for level in self.levels]
-        if [int(level.entries.sum()) for level in self.levels[1:]] != below[:-1] or below[-1] != 1:
+        pages = [len(level.numbers) for level in self.levels]
+        children = [int(level.entries.sum()) for level in self.levels[1:]]
+        if children != pages[:-1] or pages[-1] != 1:
             raise UsageError("the pages of the index form no tree: read it again while nobody changes it.")
 
 
 def _comparable(keys: NDArray[np.uint8] | Integers) -> NDArray[np.bytes_] | Integers:
+    """(n,): the keys as values that numpy compares: integers, or byte strings made of the rows of (n, width)."""
     if keys.ndim == 1:
         return keys.astype(np.int64)
     return np.ascontiguousarray(keys).view(f"S{keys.shape[1]}").ravel()

@@ -12,7 +12,7 @@ numbers the pages at the end (`levels.page_numbers`). So of many rows those of o
 """
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,20 @@ class Rule:
     """For each kind of split, if `together` is above 1: what may stay left, the best first. The first choice that parts
     no key is taken."""
 
+    @classmethod
+    def halves(cls, room: int, keep_append: int | None = None, *, at_insertion: bool = False) -> Self:
+        """Pages of `room` entries, of which half stay left in every split. `keep_append`: what stays left in an append,
+        if that is not half."""
+        half = max(1, (room + 1) // 2)
+        return cls(
+            room=room,
+            room_last=room,
+            keep_append=half if keep_append is None else keep_append,
+            keep_edge=half,
+            keep_interior=half,
+            at_insertion=at_insertion,
+        )
+
     @property
     def entries(self) -> int:
         """Maximum entries of a page."""
@@ -103,8 +117,8 @@ class Rule:
     def compiled(self) -> SplitRules:
         """As the kernel takes it."""
         choices = np.zeros((3, max(map(len, self.choices), default=0)), np.int64)
-        for kind, given in enumerate(self.choices):
-            choices[kind, : len(given)] = given
+        for kind, of_kind in enumerate(self.choices):
+            choices[kind, : len(of_kind)] = of_kind
         keep = np.array([self.keep_append, self.keep_edge, self.keep_interior], np.int64)
         return SplitRules(self.room, self.room_last, keep, self.at_insertion, self.together, choices)
 

@@ -22,7 +22,7 @@ Integers = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
 NO_SIZES: Sizes = np.empty(0, np.uint16)
 Kept = tuple[Integers, Integers]
-"""The places of the pages of a level that stay, and their lower borders."""
+"""The pages of a level that stay: their places among all pages of the level in key order, and their lower borders."""
 
 _CHUNK = 1 << 20
 """Minimum rows that are sorted by group at a time."""
@@ -31,18 +31,20 @@ _FEW = 1 << 12
 _GROUP_ROWS = 1 << 17
 """Rows of a group in the end: they fit a second-level cache with their leaves."""
 _NO_TIMES = np.empty(0, np.int32)
-_UNNOTED = np.empty(0, np.int32)
+_NO_NOTES = np.empty(0, np.int32)
 _PER_SLOT = ("slots", "births", "kinds", "content")
+"""The arrays of `Leaves` with an element for each slot."""
 
 
 class LevelMemory:
     """One level of an index of `keys` ranks, in memory that grows as needed."""
 
     def __init__(self, keys: int, rule: Rule, slots: int) -> None:
-        """Room for so many pages, none linked yet."""
+        """Room for so many pages; none is part of the level yet (`link`). `keys`: ranks are below this number."""
         self.keys, self.rules = keys, rule.compiled()
-        self.noted = _UNNOTED
+        self.noted = _NO_NOTES
         """(rows,): room for the page into which each row goes, as `kernel.insert` numbers pages; (0,): not noted."""
+        # A cell is a fourth to an eighth of a full page wide, so that few steps lead from its first leaf to any other.
         shift = max(0, (max(1, rule.room_last // rule.smallest) // 4).bit_length() - 1)
         self.leaves = Leaves(
             cells=np.zeros(max(1, (keys + (1 << shift) - 1) >> shift), np.int32),
@@ -57,7 +59,7 @@ class LevelMemory:
 
     @classmethod
     def empty(cls, keys: int, rule: Rule) -> LevelMemory:
-        """One empty page, and room for as many as ordinary splits make."""
+        """A level of one empty page, with room for as many pages as ordinary splits make."""
         new = cls(keys, rule, cls.usual(keys, rule))
         new.leaves.slots[0] = 0
         new.leaves.births[0], new.leaves.kinds[0] = -1, FIRST
@@ -66,12 +68,13 @@ class LevelMemory:
 
     @staticmethod
     def usual(n: int, rule: Rule) -> int:
-        """How many leaves ordinary splits make at most of n ranks. Memory that is never written to is never taken."""
+        """How many leaves ordinary splits make at most of n ranks: half-full ones, and a sixteenth more. (The system
+        only gives a process the memory that it writes to, so that too much room costs nothing.)"""
         half = max(1, min(rule.room, rule.room_last) // rule.smallest // 2)
         return min(n, n // half + n // (half * 16)) + 2
 
     def link(self, slots: NDArray[np.int64], lowers: NDArray[np.int64]) -> None:
-        """Makes these slots, 0 … n − 1 in key order, the leaves, with these lower borders."""
+        """Makes the slots 0 … n − 1, which come in key order, the pages of the level, with these lower borders."""
         leaves, uppers = self.leaves, np.append(lowers[1:], self.keys)
         leaves.slots[slots, split_kernel.LOWER], leaves.slots[slots, split_kernel.UPPER] = lowers, uppers
         leaves.slots[slots, split_kernel.NEXT] = np.append(slots[1:], -1)
@@ -81,16 +84,17 @@ class LevelMemory:
         leaves.state[USED_SLOTS], leaves.state[LAST] = len(slots), slots[-1]
 
     def keep(self, slots: NDArray[np.int64], lowers: NDArray[np.int64]) -> None:
-        """Keeps only these slots, given in key order, with these lower borders. The others have to be empty."""
-        renamed, beyond = slots.copy(), slots >= len(slots)
-        renamed[beyond] = np.setdiff1d(np.arange(len(slots)), slots)
+        """Keeps only these slots, given in key order, with these lower borders. The others have to be empty. The pages
+        that stay move to the slots 0 … n − 1."""
+        new_slots, beyond = slots.copy(), slots >= len(slots)
+        new_slots[beyond] = np.setdiff1d(np.arange(len(slots)), slots)
         for name in _PER_SLOT:
             values = getattr(self.leaves, name)
-            values[renamed[beyond]] = values[slots[beyond]]
-        self.link(renamed, lowers)
+            values[new_slots[beyond]] = values[slots[beyond]]
+        self.link(new_slots, lowers)
 
     def used(self, field: int) -> NDArray[np.int32]:
-        """A field of the slots in use."""
+        """A field (LOWER, COUNT … of `kernel`) of each slot in use: (slots in use,)."""
         return self.leaves.slots[: self.leaves.state[USED_SLOTS], field]
 
     def order(self) -> NDArray[np.int64]:
@@ -100,7 +104,7 @@ class LevelMemory:
     def insert(
         self, ranks: NDArray[Any], start: int, sizes: NDArray[np.uint16], times: NDArray[np.int32] = _NO_TIMES
     ) -> None:
-        """Inserts ranks of this range that arrive as rows start + times, or one after another from start."""
+        """Inserts ranks. ranks[i] arrives as row start + times[i], or start + i if `times` is empty."""
         while True:
             done = split_kernel.insert(self.leaves, self.rules, sizes, ranks, times, start, self.noted)
             if done == len(ranks):
@@ -118,8 +122,8 @@ class LevelMemory:
             self.insert(ranks[row:], row, sizes)
             return
         while row < n:
-            there = int(self.used(split_kernel.COUNT).sum(dtype=np.int64))
-            rows = ranks[row : row + max(_CHUNK, min(there // 2, n // 8))]
+            entries = int(self.used(split_kernel.COUNT).sum(dtype=np.int64))
+            rows = ranks[row : row + max(_CHUNK, min(entries // 2, n // 8))]
             uppers = self._groups()
             if len(uppers) > 1:
                 regrouped, times = self._regrouped(rows, uppers)
@@ -142,16 +146,17 @@ class LevelMemory:
     def _regrouped(
         self, ranks: NDArray[np.int64], uppers: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The ranks sorted by group, and their places before."""
+        """(the ranks sorted by group, the place that each had before). `uppers`: as of `_groups`."""
         n = len(ranks)
         shift = max(0, (self.keys // (16 * len(uppers))).bit_length() - 1)
         firsts = np.searchsorted(uppers, np.arange(0, self.keys, 1 << shift), side="right").astype(np.int32)
-        groups = split_kernel.Groups(uppers, shift, firsts, np.empty(n, np.uint16))
+        groups = split_kernel.Groups(uppers=uppers, shift=shift, firsts=firsts, scratch=np.empty(n, np.uint16))
         sorted_ranks, places = np.empty(n, np.int32), np.empty(n, np.int32)
         split_kernel.regroup(groups, ranks, sorted_ranks, places)
         return sorted_ranks, places
 
     def _grow(self) -> None:
+        """Makes room for half as many pages more."""
         slots = len(self.leaves.slots) + len(self.leaves.slots) // 2 + 16
         larger: dict[str, Any] = {}
         for name in _PER_SLOT:
@@ -167,7 +172,9 @@ class LevelPages(NamedTuple):
     lowers: Integers
     """The lower border of each page; 0 for the first."""
     births: Integers
+    """As in `kernel.Leaves`, or −1 − the page's number."""
     kinds: NDArray[np.int8]
+    """The kind of split that made each page."""
     ends: Integers
     """Where the page's entries end in `entries`."""
     entries: NDArray[np.int32]
@@ -175,17 +182,28 @@ class LevelPages(NamedTuple):
 
 
 def pages_of(level: LevelMemory) -> LevelPages:
-    """The pages of a level without their entries, which `above` finds again."""
+    """The pages of a level of branch pages, without their entries (`rebuilt_above` adds them)."""
     order, leaves = level.order(), level.leaves
-    lowers, none = leaves.slots[order, split_kernel.LOWER].astype(np.int64), np.empty(0, np.int32)
-    return LevelPages(lowers, leaves.births[order], leaves.kinds[order], np.zeros(len(order), np.int64), none)
+    return LevelPages(
+        lowers=leaves.slots[order, split_kernel.LOWER].astype(np.int64),
+        births=leaves.births[order],
+        kinds=leaves.kinds[order],
+        ends=np.zeros(len(order), np.int64),
+        entries=np.empty(0, np.int32),
+    )
 
 
-def above(pages: LevelPages, kept: Kept, below: Integers) -> LevelPages:
-    """Those of the pages that are kept, over pages with these lower borders."""
+def rebuilt_above(pages: LevelPages, kept: Kept, below: Integers) -> LevelPages:
+    """Those branch pages that stay, with their entries: the lower borders of the pages below them. `below`: the lower
+    borders of all pages of the level below."""
     places, lowers = kept
-    ends = np.append(np.searchsorted(below, lowers[1:]), len(below))
-    return LevelPages(lowers, pages.births[places], pages.kinds[places], ends, below.astype(np.int32))
+    return LevelPages(
+        lowers=lowers,
+        births=pages.births[places],
+        kinds=pages.kinds[places],
+        ends=np.append(np.searchsorted(below, lowers[1:]), len(below)),
+        entries=below.astype(np.int32),
+    )
 
 
 def level_of(keys: int, rule: Rule, pages: LevelPages) -> LevelMemory:
@@ -204,7 +222,7 @@ def level_of(keys: int, rule: Rule, pages: LevelPages) -> LevelMemory:
 
 @kernel
 def _scatter(entries: NDArray[np.int32], ends: Integers, content: NDArray[np.int32]) -> None:
-    """Writes page after page into the slots 0, 1, 2 …"""
+    """Writes the entries of page after page into the slots 0, 1, 2 … `ends`: where each page's entries end."""
     at = 0
     for i in range(len(ends)):
         begin = at
@@ -224,16 +242,16 @@ class TreeLevel:
     rows: NDArray[np.int64]
     """Entries on the page."""
     noted: NDArray[np.int32] | None = None
-    """(rows,): the page into which each row went, by its place in `places`."""
+    """(rows,): the number of the page into which each row went (numbers of `kernel.insert`)."""
     places: NDArray[np.int32] | None = None
-    """The place of each page in key order, by another number."""
+    """(pages,): the place in key order of the page with each of those numbers."""
 
     def __len__(self) -> int:
         return len(self.births)
 
 
 def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, *, noted: bool = False) -> TreeLevel:
-    """One level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. `sizes`:
+    """A level after its last row. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. `sizes`:
     uint16 (n,) by rank, in the unit of the rule's room; empty if all entries have one size. `noted`: whether to note
     where each row goes."""
     if (n := len(ranks)) >= 1 << 31:
@@ -254,22 +272,21 @@ def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, *
 
 def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
     """The levels above the leaves, up to the root. Births are rows, like those of the leaves."""
-    above, below = [], leaves
+    levels, below = [], leaves
     while len(below) > 1:
         order = np.argsort(below.births, kind="stable")
         rows = below.births[order]
         built = build_level(order.astype(np.int64), rule)
-        first = built.births < 0  # made together with the second page below it
-        below = replace(built, births=np.where(first, rows[1], rows[built.births]))
-        above.append(below)
-    return above
+        is_first = built.births < 0  # a level's first page comes with the second page below it
+        below = replace(built, births=np.where(is_first, rows[1], rows[built.births]))
+        levels.append(below)
+    return levels
 
 
-def page_numbers(levels: Sequence[TreeLevel]) -> NDArray[np.int64]:
-    """The page numbers of the lowest level, in key order. Each new page gets the next number. If one row makes several
-    pages, the lowest level comes first."""
-    births = np.concatenate([level.births for level in levels])
-    heights = np.concatenate([np.full(len(level), height) for height, level in enumerate(levels)])
-    places = np.empty(len(births), np.int64)
-    places[np.lexsort((heights, births))] = np.arange(len(births))
-    return places[: len(levels[0])]
+def numbers_by_birth(births: Sequence[Integers]) -> list[Integers]:
+    """The page numbers of all levels. Each new page gets the next number. If one row makes several pages, the lowest
+    level comes first. `births`: of the pages of each level, leaves first."""
+    heights = np.repeat(np.arange(len(births)), [len(level) for level in births])
+    numbers = np.empty(len(heights), np.int64)
+    numbers[np.lexsort((heights, np.concatenate(births)))] = np.arange(len(heights))
+    return list(np.split(numbers, np.cumsum([len(level) for level in births])[:-1]))

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
-from keybench.pagemodels.contract import IndexState, ServerPages, given_lengths
+from keybench.pagemodels.contract import IndexState, ServerPages, require_lengths
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.build import (
     ABSENT,
     DELETED,
-    KEEP_EMPTY,
     PRESENT,
     PageDeletion,
     SortedBuild,
@@ -41,12 +40,12 @@ from keybench.pagemodels.half_split.levels import (
     LevelPages,
     Sizes,
     TreeLevel,
-    above,
     build_branches,
     build_level,
     level_of,
-    page_numbers,
+    numbers_by_birth,
     pages_of,
+    rebuilt_above,
 )
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import is_permutation, require
@@ -55,8 +54,9 @@ from keybench.pagemodels.ranking import is_permutation, require
 def levels_of(
     keys: int, leaf: Rule, branch: Rule, present: Integers, sizes: Sizes, pages: ServerPages, borders: Integers | None
 ) -> list[LevelMemory]:
-    """The levels of an index with these pages; `present`: the ranks of its rows, ascending. `borders`: those of all
-    leaves but the first; if None, a leaf's first row counts as its border."""
+    """The levels of an index with these pages of a server. `present`: the ranks of its rows, ascending. `sizes`: by
+    rank; empty if entries are counted. `borders`: the lower borders of all leaves but the first; if None, a leaf's
+    first row counts as its border."""
     pages.require(len(present))
     levels: list[LevelMemory] = []
     entries, rule = present, leaf
@@ -67,18 +67,25 @@ def levels_of(
             lowers[1:] = borders
         if (np.diff(lowers) <= 0).any():
             raise UsageError("no row can come to some leaves of the index: let the server clean up, and read it again.")
-        kinds = np.full(len(lowers), FIRST, np.int8)
-        made = level_of(keys, rule, LevelPages(lowers, -1 - level.numbers, kinds, ends, entries.astype(np.int32)))
+        pages_of_level = LevelPages(
+            lowers=lowers,
+            births=-1 - level.numbers,
+            kinds=np.full(len(lowers), FIRST, np.int8),
+            ends=ends,
+            entries=entries.astype(np.int32),
+        )
+        memory = level_of(keys, rule, pages_of_level)
         if len(sizes) and not levels:
-            used = np.append(0, np.cumsum(sizes[present], dtype=np.int64))
-            made.leaves.slots[: len(ends), USED] = used[ends] - used[ends - level.entries]
-        levels.append(made)
+            bytes_before = np.append(0, np.cumsum(sizes[present], dtype=np.int64))
+            memory.leaves.slots[: len(ends), USED] = bytes_before[ends] - bytes_before[ends - level.entries]
+        levels.append(memory)
         entries, rule = lowers, branch
     return levels
 
 
 def _lowers(entries: Integers, starts: Integers, filled: NDArray[np.bool_]) -> Integers:
-    """The first entry of each page; of one without entries, the place behind the last entry before it."""
+    """(pages,): the first entry of each page; of a page without entries, the rank after the last entry before it.
+    `entries`: of all pages in order. `starts`: where each page's entries begin. `filled`: whether it has any."""
     lowers = np.where(filled, np.append(entries, 0)[starts], np.append(-1, entries)[starts] + 1)
     lowers[0] = 0
     return lowers
@@ -90,8 +97,8 @@ _FEW = 64
 
 
 class SplitState:
-    """One index. `keys`: how many ever come; each has a rank below that number. `sizes`: (keys,), in the unit of the
-    model's rule, where entries have different sizes."""
+    """One index with a past. `keys`: how many keys ever come; each has a rank below that number. `sizes`: (keys,), in
+    the unit of the model's rule; empty if all entries have one size."""
 
     def __init__(self, model: SplitModel, keys: int, sizes: Sizes = NO_SIZES) -> None:
         if keys >= 1 << 31:
@@ -100,21 +107,18 @@ class SplitState:
         self._states: States = np.zeros(keys, np.uint8)
         self._levels = [LevelMemory.empty(keys, model.leaf)]
         self._file_pages = 1
-        self._free: list[int] = []
-        self._waiting: list[int] = []
+        self._free: list[int] = []  # numbers of deleted pages that new pages can take
+        self._waiting: list[int] = []  # numbers of deleted pages that new pages cannot take yet
         self._changed = False  # since the last cleaning
         self._deleted = 0  # entries of deleted keys
         self._few_deleted: list[Integers] = []  # these keys, if they are few
         self._empty_left = True  # whether there may be empty leaves from before
-        self._splits = np.zeros(3, np.int64)
+        self._splits = np.zeros(3, np.int64)  # of leaves, by kind
 
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the index by one that is built from these keys, in any order."""
         self._model.build.leaf(fill)  # refuses some fill factors
-        states = np.zeros(self._keys, np.uint8)
-        if change(states, ranks, ABSENT, PRESENT) < len(ranks):
-            raise self._no_keys()
-        self._states = states
+        self._states = self._states_of(ranks)
         self.rebuild(fill)
 
     def rebuild(self, fill: int) -> None:
@@ -128,9 +132,7 @@ class SplitState:
 
     def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
         """Replaces the index by one with these pages (`contract.BeginsFromPages`)."""
-        states = np.zeros(self._keys, np.uint8)
-        if change(states, ranks, ABSENT, PRESENT) < len(ranks):
-            raise self._no_keys()
+        states = self._states_of(ranks)
         model, present = self._model, np.flatnonzero(states)
         self._levels = levels_of(self._keys, model.leaf, model.branch, present, self._sizes, pages, borders)
         self._states, self._file_pages = states, pages.next_page
@@ -139,7 +141,7 @@ class SplitState:
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
-        self._arrive(ranks)
+        self._mark_as_present(ranks)
         before = int(self._levels[0].leaves.state[USED_SLOTS])
         self._levels[0].insert_from(0, ranks, self._sizes)
         if int(self._levels[0].leaves.state[USED_SLOTS]) > before:
@@ -155,8 +157,10 @@ class SplitState:
 
     def clean(self) -> None:
         """Removes the entries of deleted keys, and the pages that this leaves empty, as the engine's rules permit."""
+        if (deletion := self._model.deletion) is None:
+            return
         dead, self._deleted = self._deleted, 0
-        if not self._model.deletion.visits(dead > 0, len(self._waiting), self._file_pages):
+        if deletion.visits and not deletion.visits(dead > 0, len(self._waiting), self._file_pages):
             return
         if self._changed:
             self._free, self._waiting = sorted(self._free + self._waiting), []
@@ -167,24 +171,23 @@ class SplitState:
             return
         order = leaves.order()
         branches = [pages_of(level) for level in self._levels[1:]]
-        (kept, *kept_above), freed = self._model.deletion.delete(
-            [leaves.leaves.slots[order, split_kernel.LOWER].astype(np.int64), *(pages.lowers for pages in branches)],
-            [-1 - leaves.leaves.births[order], *(-1 - pages.births for pages in branches)],
-            empty := leaves.leaves.slots[order, split_kernel.COUNT] == 0,
-        )
+        empty = leaves.leaves.slots[order, split_kernel.COUNT] == 0
+        leaf_lowers = leaves.leaves.slots[order, split_kernel.LOWER].astype(np.int64)
+        lowers = [leaf_lowers, *(level.lowers for level in branches)]
+        numbers = [-1 - leaves.leaves.births[order], *(-1 - level.births for level in branches)]
+        ((places, borders), *remaining_branches), freed = deletion.delete(lowers, numbers, empty)
         if not freed:
             return
-        places, borders = kept
         self._empty_left = bool(empty[places].any())
         leaves.keep(order[places], borders)
-        self._keep_above(branches, kept_above, borders)
-        if self._model.deletion.waits:
+        self._keep_above(branches, remaining_branches, borders)
+        if deletion.waits:
             self._waiting += freed
         else:
             self._free = sorted(self._free + freed)
 
     def stats(self) -> PageStats:
-        """The index as it is. Splits are those since it was made."""
+        """The index as it is now. Splits are those since it was first empty."""
         leaves = self._levels[0]
         order = leaves.order()
         rows = leaves.leaves.slots[order, split_kernel.COUNT].astype(np.int64)
@@ -201,36 +204,44 @@ class SplitState:
         )
 
     def _sweep(self, deleted: int) -> bool:
-        """Removes the entries of so many deleted keys. Returns whether a leaf is empty then."""
+        """Removes the entries of all deleted keys, whose number is `deleted`. Returns whether a leaf is empty then."""
         few, self._few_deleted = self._few_deleted, []
-        given = self._levels[0].leaves, self._sizes, self._states
+        leaves = self._levels[0].leaves
         if deleted == sum(map(len, few)) and not self._empty_left:
-            return sum(sweep_of(*given, ranks) for ranks in few) > 0
-        return sweep(*given) > 0
+            return sum(sweep_of(leaves, self._sizes, self._states, ranks) for ranks in few) > 0
+        return sweep(leaves, self._sizes, self._states) > 0
 
-    def _arrive(self, ranks: Integers) -> None:
-        """Marks keys as present; UsageError unless all of them can be inserted."""
+    def _states_of(self, ranks: Integers) -> States:
+        """The states where only these keys are present. UsageError for ranks that are no keys or come twice."""
+        states = np.zeros(self._keys, np.uint8)
+        if change(states, ranks, ABSENT, PRESENT) < len(ranks):
+            raise self._no_keys()
+        return states
+
+    def _mark_as_present(self, ranks: Integers) -> None:
+        """UsageError, and nothing is changed, unless all of these keys can be inserted."""
         self._change(
             ranks, ABSENT, PRESENT, "some of the keys are there already, or not cleaned up yet: leave them out."
         )
 
     def _change(self, ranks: Integers, before: int, after: int, problem: str) -> None:
-        """UsageError, and nothing is changed, for ranks that are no keys or come twice, and for keys elsewhere."""
+        """Changes these keys from one state to another. UsageError, and nothing is changed, for ranks that are no keys
+        or come twice; with this problem if a key is not in the state `before`."""
         place = change(self._states, ranks, before, after)
         if place < len(ranks):
             rank = int(ranks[place])
-            known = 0 <= rank < self._keys and self._states[rank] != before
-            raise UsageError(problem) if known else self._no_keys()
+            in_another_state = 0 <= rank < self._keys and self._states[rank] != before
+            raise UsageError(problem) if in_another_state else self._no_keys()
         self._changed |= len(ranks) > 0
 
     def _no_keys(self) -> UsageError:
         return UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
 
-    def _keep_above(self, branches: Sequence[LevelPages], kept: Sequence[Kept], below: Integers) -> None:
-        """Keeps these pages of the branch levels, over leaves with these lower borders."""
-        for height, (pages, own) in enumerate(zip(branches, kept, strict=True), start=1):
-            self._levels[height] = level_of(self._keys, self._model.branch, above(pages, own, below))
-            below = own[1]
+    def _keep_above(self, branches: Sequence[LevelPages], remaining: Sequence[Kept], below: Integers) -> None:
+        """Removes all but the remaining pages of the branch levels. `below`: the lower borders of the leaves."""
+        for height, (pages, kept) in enumerate(zip(branches, remaining, strict=True), start=1):
+            self._levels[height] = level_of(self._keys, self._model.branch, rebuilt_above(pages, kept, below))
+            below = kept[1]
 
     def _make_branches(self) -> None:
         """Inserts the borders of new pages into the level above, level by level."""
@@ -254,28 +265,29 @@ class SplitState:
             self._levels[height + 1].insert(lowers[new].copy(), 0, NO_SIZES, births[new].astype(np.int32))
 
     def _number_new_pages(self, known: Mapping[int, int] = _NO_NUMBERS) -> None:
-        """Gives new pages their numbers, and counts the splits of leaves. `known`: leaves' numbers by row."""
-        new = []
+        """Gives new pages their numbers, in the order of the rows that made them, and counts the splits of leaves.
+        `known`: the numbers of some leaves by row; other pages take free numbers, then those at the file's end."""
+        new_by_level = []
         for height, level in enumerate(self._levels):
             births = level.leaves.births[: level.leaves.state[USED_SLOTS]]
             slots = np.flatnonzero(births >= 0)
-            new.append(np.stack([births[slots], np.full(len(slots), height), slots]))
-        made: NDArray[np.int8] = self._levels[0].leaves.kinds[new[0][2]]
-        self._splits += np.bincount(made, minlength=3)[:3]
-        together = np.concatenate(new, axis=1)
-        together = together[:, np.lexsort((together[1], together[0]))]
-        numbers = np.full(together.shape[1], -1, np.int64)
+            new_by_level.append(np.stack([births[slots], np.full(len(slots), height), slots]))
+        kinds: NDArray[np.int8] = self._levels[0].leaves.kinds[new_by_level[0][2]]
+        self._splits += np.bincount(kinds, minlength=3)[:3]
+        new_pages = np.concatenate(new_by_level, axis=1)
+        births, heights, slots = new_pages[:, np.lexsort((new_pages[1], new_pages[0]))]
+        numbers = np.full(len(slots), -1, np.int64)
         if known:
-            leaves = np.flatnonzero(together[1] == 0)
-            numbers[leaves] = [known.get(row, -1) for row in together[0, leaves].tolist()]
+            leaves = np.flatnonzero(heights == 0)
+            numbers[leaves] = [known.get(row, -1) for row in births[leaves].tolist()]
         count = int((numbers < 0).sum())
         recycled, self._free = self._free[:count], self._free[count:]
         fresh = np.arange(self._file_pages, self._file_pages + count - len(recycled))
         self._file_pages += len(fresh)
         numbers[numbers < 0] = np.concatenate([np.array(recycled, np.int64), fresh])
         for height, level in enumerate(self._levels):
-            own = together[1] == height
-            level.leaves.births[together[2, own]] = -1 - numbers[own]
+            of_level = heights == height
+            level.leaves.births[slots[of_level]] = -1 - numbers[of_level]
 
 
 Density = Callable[[int, int, int], float]
@@ -290,9 +302,10 @@ class SplitModel:
     branch: Rule
     density: Density
     build: SortedBuild
-    deletion: PageDeletion = KEEP_EMPTY
+    deletion: PageDeletion | None = None
+    """None for an engine that cleans nothing up by itself."""
     kind: type[SplitState] = SplitState
-    """What does to an index with a past what the rules say."""
+    """The class of the index with a past."""
     fragmentation: Literal["back links", "not adjacent"] = "back links"
     """The engine's own definition, as a share of the leaf pages."""
 
@@ -311,7 +324,8 @@ class SplitModel:
         sizes: NDArray[np.uint16],
         arrived: NDArray[np.int64] | None,
     ) -> PageStats:
-        """`sizes` are by rank. `arrived[i]`: the size of the first i + 1 entries, if entries have different sizes."""
+        """As `insert`, for entries of these sizes by rank; all of one size if `sizes` is empty. `arrived[i]`: the size
+        of the first i + 1 entries together; None if all have one size."""
         n = len(ranks)
         require(ranks, checkpoints)
         leaves = build_level(ranks, self.leaf, sizes)
@@ -319,7 +333,7 @@ class SplitModel:
         noted = self._checkpoints(leaves, [*checkpoints, n], arrived)
         return PageStats.from_chain(
             noted[-1],
-            page_numbers(levels),
+            numbers_by_birth([level.births for level in levels])[0],
             leaves.rows,
             fragmentation=self.fragmentation,
             branch_pages=sum(map(len, levels[1:])),
@@ -329,10 +343,11 @@ class SplitModel:
     def _checkpoints(
         self, leaves: TreeLevel, checkpoints: Sequence[int], arrived: NDArray[np.int64] | None
     ) -> tuple[Checkpoint, ...]:
-        births = {kind: np.sort(leaves.births[leaves.kinds == kind]) for kind in (APPEND, EDGE, INTERIOR)}
+        """The leaf level after so many rows each."""
+        births_by_kind = {kind: np.sort(leaves.births[leaves.kinds == kind]) for kind in (APPEND, EDGE, INTERIOR)}
         noted = []
         for rows in checkpoints:
-            splits = {kind: int(np.searchsorted(made, rows)) for kind, made in births.items()}
+            splits = {kind: int(np.searchsorted(births, rows)) for kind, births in births_by_kind.items()}
             pages = 1 + sum(splits.values())
             used = int(arrived[rows - 1]) if rows and arrived is not None else rows
             density = self.density(rows, used, pages)
@@ -342,9 +357,9 @@ class SplitModel:
 
 @dataclass(frozen=True)
 class SizedSplitModel:
-    """One index whose entries have the size that the key's value and the row's payload need; a SizedByValue. `model`
-    has its room in bytes. UsageError if an entry may be longer than a third of that: after one split, the new entry
-    might still not fit."""
+    """One index whose entries have the size that the key's value and the row's payload need; a SizedByValue. The
+    room of the pages of `model` is in bytes. UsageError for an entry longer than a third of that: after one split, the
+    new entry might still not fit."""
 
     model: SplitModel
     entry_bytes: Callable[[Keys], NDArray[np.uint16]]
@@ -363,7 +378,7 @@ class SizedSplitModel:
         sizes = self.entry_bytes(keys)
         if self.payload_bytes is None:
             return sizes
-        whole = sizes + self.payload_bytes(given_lengths(self.lengths, len(keys)))
+        whole = sizes + self.payload_bytes(require_lengths(self.lengths, len(keys)))
         if (longest := int(whole.max(initial=0))) > self.model.leaf.room // 3:
             raise UsageError(
                 f"an entry of {longest:,} bytes is longer than a third of a page: the page model does not know how "
@@ -375,8 +390,7 @@ class SizedSplitModel:
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
         """Builds the index. `sizes` are in order of arrival, like the ranks."""
-        if len(sizes) != len(ranks) or (len(sizes) and int(sizes.min()) < self.model.leaf.smallest):
-            raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")
+        self._require(sizes, len(ranks))
         by_rank = np.empty(len(ranks), np.uint16)
         if is_permutation(ranks):
             by_rank[ranks] = sizes
@@ -384,6 +398,10 @@ class SizedSplitModel:
 
     def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
         """An empty index for entries of these sizes by rank, (keys,) (`contract.KeepsSizedState`)."""
-        if len(sizes) and int(sizes.min()) < self.model.leaf.smallest:
-            raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")
+        self._require(sizes, len(sizes))
         return self.model.kind(self.model, len(sizes), sizes)
+
+    def _require(self, sizes: NDArray[np.uint16], rows: int) -> None:
+        """UsageError unless there is a size for each row, and none is too small."""
+        if len(sizes) != rows or (rows and int(sizes.min()) < self.model.leaf.smallest):
+            raise UsageError("one size for each row is needed, none below the smallest: make them with `sizes`.")

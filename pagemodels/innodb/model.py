@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, PageModel, given_lengths
+from keybench.pagemodels.contract import IndexState, PageModel, require_lengths
 from keybench.pagemodels.foreign_key_index import Repeated
 from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
@@ -134,7 +134,7 @@ class InnodbModel:
         begin = 0
         size, sizes, by_rank = self.leaf_bytes, leaf.NO_SIZES, leaf.NO_SIZES
         if self.most:
-            sizes = (size + records.payload_bytes(given_lengths(self.lengths, rows), self.most)).astype(np.uint16)
+            sizes = (size + records.payload_bytes(require_lengths(self.lengths, rows), self.most)).astype(np.uint16)
             by_rank = sizes
             if len(ranks):
                 by_rank = np.empty_like(sizes)

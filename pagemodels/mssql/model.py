@@ -30,20 +30,22 @@ from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
 from keybench.pagemodels.mssql import records as rows
 
 _LOCATORS = {"heap": rows.RID, "int": 4, "bigint": 8}
+"""Bytes by which an index entry refers to its row, by the kind of table beneath the index."""
 FILL_FACTORS = range(1, 101)
-_FREED = PageDeletion(drop_empty, waits=False)
+"""What FILLFACTOR can be, in %."""
+_GHOST_CLEANUP = PageDeletion(drop_empty, waits=False)
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What can be set."""
+    """The settings of the server, and the variants of its rules, that change an index."""
 
     split_point: str = "midpoint"
     """`midpoint`; or `insertion_point`: a row that directly follows the page's latest one splits the page there."""
     row_versions: bool = False
-    """Whether the database keeps row versions, 14 bytes a row, as databases of EF Core do."""
+    """Whether the database keeps row versions: 14 bytes more in each row, as databases of EF Core have them."""
     beneath: str = "heap"
-    """What a nonclustered key's table is: a `heap`, or clustered by an ascending `int` or `bigint`."""
+    """The table of a nonclustered key: a `heap`, or a table clustered by an ascending `int` or `bigint`."""
     pad_index: bool = False
     """Whether a rebuild leaves the free space of the fill factor on pages above the leaves too."""
 
@@ -53,95 +55,97 @@ class Parameters:
                 raise unknown_name(name, getattr(self, name), known)
 
 
-def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
     """The model of the table's clustered index, or of its nonclustered one."""
     if table.measures_rows:
         raise UsageError("the page model of SQL Server describes the key's index, not the table by date.")
     if table.by_date:
-        given = replace(given, beneath="bigint")
-    if table.key != "fk":
-        return _once(table, given)
-    return repeated(_once(table, given), table.children)
+        parameters = replace(parameters, beneath="bigint")
+    model = _model_of_distinct_keys(table, parameters)
+    return repeated(model, table.children) if table.key == "fk" else model
 
 
-def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
-    """The model for one entry of each key."""
+def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
+    """The model of an index that has one entry for each key."""
     key = table.column.width
-    row = _row(table, given, key + table.payload)
+    row = _row_bytes(table, parameters, key + table.payload)
     if table.key == "clustered" and table.lengths:
-        rows.rows_a_page(_row(table, given, key, [table.payload]))  # refuses a row too long for any page
-        empty, one = _row(table, given, key), _row(table, given, key, [1])
-        return varying_index(empty, one - empty - 1, rows.branch_row(key), given)
+        rows.rows_a_page(_row_bytes(table, parameters, key, [table.payload]))  # refuses a row too long for any page
+        empty, one_character = _row_bytes(table, parameters, key), _row_bytes(table, parameters, key, [1])
+        text_overhead = one_character - empty - 1
+        return varying_index(empty, text_overhead, rows.branch_row(key), parameters)
     if table.key == "clustered":
-        return index(row, rows.branch_row(key), given, 0)
-    locator = _LOCATORS[given.beneath]
-    leaf = rows.index_row(key, locator, versions=given.row_versions)
+        return index(row, rows.branch_row(key), parameters, table_rows=0)
+    locator = _LOCATORS[parameters.beneath]
+    leaf = rows.index_row(key, locator, versions=parameters.row_versions)
     # Of an index that is not unique the locator is part of the key on all levels.
     branch = rows.branch_row(key + locator if table.key == "fk" else key)
     if table.key != "nonclustered" or table.lengths:
-        return index(leaf, branch, given)
-    if given.beneath == "heap":
-        return index(leaf, branch, given, rows.rows_a_heap_page(row))
-    return index(leaf, branch, given, rows.rows_a_page(row + locator))
+        return index(leaf, branch, parameters)
+    if parameters.beneath == "heap":
+        return index(leaf, branch, parameters, table_rows=rows.rows_a_heap_page(row))
+    return index(leaf, branch, parameters, table_rows=rows.rows_a_page(row + locator))
 
 
-def _row(table: Table, given: Parameters, fixed: int, variable: Sequence[int] = ()) -> int:
-    return rows.data_row(fixed, 1 + bool(table.payload), variable, versions=given.row_versions)
+def _row_bytes(table: Table, parameters: Parameters, fixed: int, variable: Sequence[int] = ()) -> int:
+    """Bytes of a row of the table: its key, and its payload if it has one. `fixed`, `variable`: as of `data_row`."""
+    columns = 2 if table.payload else 1
+    return rows.data_row(fixed, columns, variable, versions=parameters.row_versions)
 
 
-def varying_index(empty_row: int, text_overhead: int, branch: int, given: Parameters) -> SizedByValue:
+def varying_index(empty_row: int, text_overhead: int, branch: int, parameters: Parameters) -> SizedByValue:
     """An index whose leaf rows have a text of varying length as their last column. `empty_row`: bytes of a row whose
     text is empty, which is then not stored at all. Another row has `text_overhead` bytes more, and those of its text.
     `branch`: bytes of a row of a non-leaf page."""
     smallest = empty_row + rows.SLOT
     leaf = Rule(
-        rows.PAGE_BYTES, rows.PAGE_BYTES, ALONE, at_insertion=given.split_point == "insertion_point", smallest=smallest
+        room=rows.PAGE_BYTES,
+        room_last=rows.PAGE_BYTES,
+        keep_append=ALONE,
+        at_insertion=parameters.split_point == "insertion_point",
+        smallest=smallest,
     )
     model = SplitModel(
-        build=_build(lambda fill: rows.PAGE_BYTES * fill // 100, branch, leaf, given),
-        deletion=_FREED,
+        build=_sorted_build(lambda fill: rows.PAGE_BYTES * fill // 100, branch, leaf, parameters),
+        deletion=_GHOST_CLEANUP,
         leaf=leaf,
-        branch=_rule(rows.rows_a_page(branch), 0),
-        density=lambda _n, used, pages: rows.space_used(used, pages),
+        branch=Rule.halves(rows.rows_a_page(branch)),
+        density=lambda _rows, used, pages: rows.space_used(used, pages),
         fragmentation="not adjacent",
     )
     return SizedSplitModel(
-        model,
-        lambda keys: np.full(len(keys), smallest, np.uint16),
-        lambda lengths: np.where(lengths > 0, lengths + text_overhead, 0),
+        model=model,
+        entry_bytes=lambda keys: np.full(len(keys), smallest, np.uint16),
+        payload_bytes=lambda lengths: np.where(lengths > 0, lengths + text_overhead, 0),
     )
 
 
-def index(leaf: int, branch: int, given: Parameters, table_rows: int | None = None) -> PageModel:
-    """An index with leaf and non-leaf rows of so many bytes. `table_rows`: as of `PlainCacheModel`; None if what a load
-    costs is not known."""
-    at_insertion = given.split_point == "insertion_point"
-    rule = _rule(rows.rows_a_page(leaf), ALONE, at_insertion=at_insertion)
+def index(leaf: int, branch: int, parameters: Parameters, table_rows: int | None = None) -> PageModel:
+    """An index whose rows have `leaf` bytes in leaves and `branch` bytes above them. `table_rows`: rows on a page of
+    the table beneath the index, 0 if the index is the table; None if what a load costs is not known."""
+    at_insertion = parameters.split_point == "insertion_point"
+    leaf_rule = Rule.halves(rows.rows_a_page(leaf), ALONE, at_insertion=at_insertion)
     model = SplitModel(
-        build=_build(partial(rows.rows_a_built_page, leaf), branch, rule, given),
-        deletion=_FREED,
-        leaf=rule,
-        branch=_rule(rows.rows_a_page(branch), 0),
+        build=_sorted_build(partial(rows.rows_a_built_page, leaf), branch, leaf_rule, parameters),
+        deletion=_GHOST_CLEANUP,
+        leaf=leaf_rule,
+        branch=Rule.halves(rows.rows_a_page(branch)),
         density=lambda n, _used, pages: rows.space_used(n * (leaf + rows.SLOT), pages),
         fragmentation="not adjacent",
     )
     return model if table_rows is None else with_plain_cache(model, table_rows)
 
 
-def _build(room: Callable[[int], int], branch: int, leaf: Rule, given: Parameters) -> SortedBuild:
-    """`room`: of a leaf that is built at a fill factor in %."""
+def _sorted_build(room: Callable[[int], int], branch: int, leaf: Rule, parameters: Parameters) -> SortedBuild:
+    """What ALTER INDEX … REBUILD does. `room`: of a leaf that is filled to so many %. `branch`: bytes of a row above
+    the leaves. `leaf`: the rule by which leaves split afterwards."""
 
-    def checked(fill: int) -> int:
+    def checked_room(fill: int) -> int:
         if fill not in FILL_FACTORS:
             raise UsageError(f"FILLFACTOR of SQL Server is between 1 and 100, not {fill}: 100 leaves no free space.")
         return room(fill)
 
-    def above(fill: int) -> int:
-        return rows.rows_a_built_branch_page(branch, fill if given.pad_index else 100)
+    def branch_rows(fill: int) -> int:
+        return rows.rows_a_built_branch_page(branch, fill if parameters.pad_index else 100)
 
-    return SortedBuild(checked, above, lambda _fill: leaf)
-
-
-def _rule(room: int, keep_append: int, *, at_insertion: bool = False) -> Rule:
-    kept = max(1, (room + 1) // 2)
-    return Rule(room, room, keep_append or kept, kept, kept, at_insertion=at_insertion)
+    return SortedBuild(leaf=checked_room, branch=branch_rows, rule=lambda _fill: leaf)

@@ -11,32 +11,43 @@ from keybench.errors import UsageError
 PAGE_BYTES = 8096
 """For rows and their slots: 8,192 less the page header."""
 SLOT = 2
+"""A row's place in the slot array at the end of its page."""
 VERSION_TAG = 14
 """On every row that was written while the database kept row versions (RCSI, snapshot isolation, ADR)."""
 RID = 8
 """Address of a row in a heap: file, page, slot."""
 
 _LONGEST = 8060
+"""Bytes of a row at most."""
 _HEAP_SHARE_PERCENT = 95
+"""Share of a heap's page that rows may use before the page gets no further one."""
+_ROW_HEADER = 4
+"""Two status bytes, and where the columns of fixed length end."""
+_INDEX_ROW_HEADER = 1
+_NULL_BITMAP = 3
+"""Of an index row, for at most eight columns: their number, and a byte of bits."""
+_CHILD_PAGE = 6
+"""The address of a page: file and page."""
 
 
 def data_row(fixed: int, columns: int, variable: Sequence[int] = (), *, versions: bool = False) -> int:
     """Bytes of a table's row: `fixed` in columns of fixed length, `variable` in each other one, `columns` in all."""
     bitmap = 2 + (columns + 7) // 8
-    offsets = 2 + 2 * len(variable) + sum(variable) if variable else 0
-    return 4 + fixed + bitmap + offsets + VERSION_TAG * versions
+    with_offsets = 2 + 2 * len(variable) + sum(variable) if variable else 0
+    return _ROW_HEADER + fixed + bitmap + with_offsets + VERSION_TAG * versions
 
 
 def index_row(key: int, locator: int, *, locator_varies: bool = False, versions: bool = False) -> int:
     """Bytes of a nonclustered index's leaf row: status, key, locator (clustering key or RID), null bitmap.
     `locator_varies` charges the locator as a column of variable length, as Microsoft's formula does for a RID; a
     published page count over an int key says otherwise for that, and none is known for a heap."""
-    return 1 + key + locator + 3 + 4 * locator_varies + VERSION_TAG * versions
+    offset = 4 * locator_varies
+    return _INDEX_ROW_HEADER + key + locator + _NULL_BITMAP + offset + VERSION_TAG * versions
 
 
 def branch_row(key: int) -> int:
     """Bytes of a row of a non-leaf page of a unique index: status, key, child page."""
-    return 1 + key + 6
+    return _INDEX_ROW_HEADER + key + _CHILD_PAGE
 
 
 def rows_a_page(row: int) -> int:

@@ -32,48 +32,48 @@ from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.oracle.state import OracleState
 
 _BRANCH_BYTES = 8028
+"""Of a branch block of 8 KiB, for its rows."""
 _BRANCH_ENTRY = 2 + 4 + 1
 """Row directory, block address, length: 17 rows of three-byte keys took 170 bytes where that was published."""
 _SMALLEST_NUMBER, _USUAL_NUMBER, _LARGEST_NUMBER = 1, 4, 12
+"""Bytes of a NUMBER with the value 0, with the row number of a large table, with any 64-bit integer."""
 FILLS = range(1, 101)
 """In %: what PCTFREE leaves."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What can be set."""
+    """The settings of an index that change its blocks."""
 
     unique: bool = True
     """Whether the index is unique; keys are distinct in either case."""
 
 
-def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
     """The model of the table's index on its key, or of the table itself where it is organised by it."""
     if table.measures_rows:
         raise UsageError("there is no page model of Oracle's index on the moment of creation: take the key's index.")
     if table.key == "fk":
-        if given.unique:
+        if parameters.unique:
             raise UsageError("the index of a foreign key repeats its keys: leave out unique.")
-        return repeated(_once(table, given), table.children)
-    return _once(table, given)
+        return repeated(_model_of_distinct_keys(table, parameters), table.children)
+    return _model_of_distinct_keys(table, parameters)
 
 
-def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
-    """The model for one entry of each key."""
-    if table.key == "clustered" and not given.unique:
+def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
+    """The model of an index that has one entry for each key."""
+    if table.key == "clustered" and not parameters.unique:
         raise UsageError("the key of an index-organised table is unique: leave out unique, or make it nonclustered.")
     if table.column.form == "int" or (table.lengths and table.key == "clustered"):
-        return _of_any_sizes(table, given)
+        return _sized_model(table, parameters)
     width = table.column.width
-    entry = _entry(table, given, width)
-    room = _room(entry)
-    half = max(1, (room + 1) // 2)
-    leaf = Rule(room, room, ALONE, half, half)
+    entry = _entry_bytes(table, parameters, width)
+    leaf = Rule.halves(_entries_of_leaf(entry), ALONE)
     model = SplitModel(
-        build=_build(lambda pctfree: max(1, entries.built_bytes(pctfree) // entry), leaf, width),
+        build=_sorted_build(lambda pctfree: max(1, entries.built_bytes(pctfree) // entry), leaf, width),
         kind=OracleState,
         leaf=leaf,
-        branch=_branch(width),
+        branch=_branch_rule(width),
         density=lambda n, _used, pages: 100 * n * entry / (pages * entries.LEAF_BYTES),
     )
     if table.key not in ("clustered", "nonclustered") or table.lengths:
@@ -82,39 +82,45 @@ def _once(table: Table, given: Parameters) -> PageModel | SizedByValue:
     return with_plain_cache(model, heap_rows)
 
 
-def _of_any_sizes(table: Table, given: Parameters) -> SizedByValue:
-    """NUMBERs have the size that their digits need, and texts that of their characters. Leaves are halved by bytes."""
+def _sized_model(table: Table, parameters: Parameters) -> SizedByValue:
+    """The model of entries of different sizes: a NUMBER has the size that its digits need, a text that of its
+    characters. Leaves are halved by bytes."""
     numbers, width = table.column.form == "int", table.column.width
     varying = table.lengths is not None and table.key == "clustered"
-    least, usual, most = (_SMALLEST_NUMBER, _USUAL_NUMBER, _LARGEST_NUMBER) if numbers else (width, width, width)
-    fixed = replace(table, payload=0) if varying else table
-    none = _entry(fixed, given, 0) if numbers else _entry(fixed, given, width)
+    smallest_key, usual_key, largest_key = (
+        (_SMALLEST_NUMBER, _USUAL_NUMBER, _LARGEST_NUMBER) if numbers else (width, width, width)
+    )
+    without_text = replace(table, payload=0) if varying else table
+    fixed_bytes = _entry_bytes(without_text, parameters, 0 if numbers else width)
 
-    def sizes(keys: Keys) -> NDArray[np.uint16]:
+    def entry_bytes(keys: Keys) -> NDArray[np.uint16]:
         values = entries.number_bytes(keys.data.astype(np.int64)) if numbers else np.zeros(len(keys), np.int64)
-        return (none + values).astype(np.uint16)
+        return (fixed_bytes + values).astype(np.uint16)
 
-    _room(_entry(table, given, most))
-    room, smallest = entries.LEAF_BYTES, none + (least if numbers else 0)
-    leaf = Rule(room, room, ALONE, smallest=smallest)
+    _entries_of_leaf(_entry_bytes(table, parameters, largest_key))  # refuses rows that are too long
+    room = entries.LEAF_BYTES
+    smallest = fixed_bytes + (smallest_key if numbers else 0)
+    leaf = Rule(room=room, room_last=room, keep_append=ALONE, smallest=smallest)
     model = SplitModel(
-        build=_build(entries.built_bytes, leaf, usual),
+        build=_sorted_build(entries.built_bytes, leaf, usual_key),
         kind=OracleState,
         leaf=leaf,
-        branch=_branch(usual),
-        density=lambda _n, used, pages: 100 * used / (pages * room),
+        branch=_branch_rule(usual_key),
+        density=lambda _rows, used, pages: 100 * used / (pages * room),
     )
-    return SizedSplitModel(model, sizes, entries.column_bytes_of if varying else None)
+    return SizedSplitModel(model, entry_bytes, payload_bytes=entries.column_bytes_of if varying else None)
 
 
-def _entry(table: Table, given: Parameters, key: int) -> int:
+def _entry_bytes(table: Table, parameters: Parameters, key: int) -> int:
+    """Bytes of a leaf's entry whose key takes `key` bytes."""
     if table.key == "clustered":
         return entries.table_entry(key, table.payload)
-    return entries.unique_entry(key) if given.unique else entries.nonunique_entry(key)
+    return entries.unique_entry(key) if parameters.unique else entries.nonunique_entry(key)
 
 
-def _room(entry: int) -> int:
-    """Entries of a leaf. Oracle needs at least two, else the rest of a row goes into an overflow segment."""
+def _entries_of_leaf(entry: int) -> int:
+    """How many entries of `entry` bytes fit a leaf. UsageError for fewer than two: Oracle then moves the rest of a row
+    into an overflow segment."""
     room = entries.LEAF_BYTES // entry
     if room < 2:
         raise UsageError(
@@ -124,18 +130,18 @@ def _room(entry: int) -> int:
     return room
 
 
-def _build(room: Callable[[int], int], leaf: Rule, key: int) -> SortedBuild:
-    """`room`: of a leaf that is built with so many % free."""
+def _sorted_build(room: Callable[[int], int], leaf: Rule, key: int) -> SortedBuild:
+    """What ALTER INDEX … REBUILD does. `room`: of a leaf of which it leaves so many % free. `leaf`: the rule by which
+    leaves split afterwards. `key`: bytes of a key in a branch block."""
 
-    def checked(fill: int) -> int:
+    def checked_room(fill: int) -> int:
         if fill not in FILLS:
             raise UsageError(f"Oracle's PCTFREE is between 0 and 99: a fill of {fill} % is impossible.")
         return room(100 - fill)
 
-    return SortedBuild(checked, lambda _fill: _branch(key).room, lambda _fill: leaf)
+    return SortedBuild(leaf=checked_room, branch=lambda _fill: _branch_rule(key).room, rule=lambda _fill: leaf)
 
 
-def _branch(key: int) -> Rule:
-    room = _BRANCH_BYTES // (_BRANCH_ENTRY + key)
-    half = (room + 1) // 2
-    return Rule(room, room, half, half, half)
+def _branch_rule(key: int) -> Rule:
+    """How branch blocks split whose keys have `key` bytes."""
+    return Rule.halves(_BRANCH_BYTES // (_BRANCH_ENTRY + key))

@@ -8,12 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 _ROW = 2 + 2
+"""Beside a row's columns: flag and lock byte, and its place in the row directory."""
 _ROWID = 6
 LEAF_BYTES = 7996
 """For rows of a leaf: LF_BLK_LEN of an 8 KiB block with two transaction slots."""
-_DATA_BYTES = 8036  # kdxlebksz in dumps of such a block
+_DATA_BYTES = 8036
+"""A leaf's data area: kdxlebksz in dumps of such a block."""
 _LONG = 250
+"""Bytes of the longest value whose length takes one byte; that of a longer one takes three."""
+_HEAP_ROW = 3 + 2
+"""Of a heap's row beside its columns: flag, lock byte and number of columns; its place in the row directory."""
 _HEAP_PCTFREE = 10
+"""Oracle's default, in %."""
 
 
 def built_bytes(pctfree: int) -> int:
@@ -47,9 +53,8 @@ def table_entry(key: int, payload: int) -> int:
 
 
 def rows_a_heap_block(key: int, payload: int) -> int:
-    """Rows of a heap's block that is filled up to PCTFREE 10: three bytes before a row's columns, two in the directory.
-    Not checked against any published figure."""
-    row = 3 + 2 + column_bytes(key) + (column_bytes(payload) if payload else 0)
+    """Rows of a heap's block that is filled up to PCTFREE 10. Not checked against any published figure."""
+    row = _HEAP_ROW + column_bytes(key) + (column_bytes(payload) if payload else 0)
     return max(1, (_DATA_BYTES - _DATA_BYTES * _HEAP_PCTFREE // 100) // row)
 
 
@@ -62,4 +67,5 @@ def number_bytes(values: NDArray[np.int64]) -> NDArray[np.int64]:
     pairs = np.zeros(len(values), np.int64)
     for power in range(10):
         pairs += digits >= np.uint64(100) ** np.uint64(power)
-    return 1 + pairs + (values < 0)
+    exponent = 1
+    return exponent + pairs + (values < 0)

@@ -24,14 +24,14 @@ from keybench.pagemodels.half_split.kernel import (
     SplitRules,
     split,
 )
-from keybench.pagemodels.half_split.levels import Integers, pages_of
+from keybench.pagemodels.half_split.levels import Integers, Kept, pages_of
 from keybench.pagemodels.half_split.model import SplitState
 from keybench.pagemodels.memory import uncounted
 
 
 @kernel
 def deleted_entries(leaves: Leaves, states: States, deleted: NDArray[np.int32]) -> None:
-    """Counts the deleted entries of each slot."""
+    """Writes to `deleted` the number of deleted entries in each slot."""
     for slot in range(leaves.state[USED_SLOTS]):
         deleted[slot] = 0
         for i in range(leaves.slots[slot, COUNT]):
@@ -125,17 +125,15 @@ def insert(
 
 
 class OracleState(SplitState):
-    """One index. Only leaves are used again, branch blocks are always new."""
-
-    def clean(self) -> None:
-        """Nothing: Oracle has no background work on indexes. COALESCE has to be asked for, and is not modelled."""
+    """One index of Oracle, which does no background work on indexes: COALESCE has to be asked for, and is not modelled.
+    A split takes a leaf that has only deleted entries as its new one; branch blocks are always new."""
 
     def insert(self, ranks: Integers) -> None:
         """Inserts keys in order of arrival. UsageError for a rank that is there, comes twice or is out of range."""
         if not self._deleted:
             super().insert(ranks)
             return
-        self._arrive(ranks)
+        self._mark_as_present(ranks)
         taken = self._insert_among_deleted(ranks)
         if len(taken):
             self._drop_borders()
@@ -143,7 +141,8 @@ class OracleState(SplitState):
         self._number_new_pages({row: -1 - birth for row, birth in taken.tolist()})
 
     def _insert_among_deleted(self, ranks: Integers) -> Integers:
-        """Inserts into the leaves. Returns (row, birth) of each leaf that was taken for a split: (leaves, 2)."""
+        """Inserts into the leaves. Returns, for each leaf that a split took as its new one, the row that split and what
+        the leaf had in `births`: (leaves, 2)."""
         level = self._levels[0]
         deleted = np.zeros(len(level.leaves.slots), np.int32)
         deleted_entries(level.leaves, self._states, deleted)
@@ -151,23 +150,22 @@ class OracleState(SplitState):
         empty = empty[empty < level.leaves.state[USED_SLOTS]]
         empty = empty[np.argsort(-1 - level.leaves.births[empty])]
         taken = np.zeros((len(empty) + 1, 2), np.int64)
-        # While there are empty leaves it matters in which order others split. After that many rows go group by group.
+        # While there are empty leaves it matters in which order others split. Later rows go group by group.
         done = 0
         if len(empty):
-            given = self._sizes, self._states, deleted
-            done = insert(level.leaves, level.rules, *given, empty, ranks, taken)
+            done = insert(level.leaves, level.rules, self._sizes, self._states, deleted, empty, ranks, taken)
         sweep_reached(level.leaves, self._sizes, self._states, deleted, ranks[done:])
         self._deleted = int(deleted[: level.leaves.state[USED_SLOTS]].sum())
         level.insert_from(done, ranks, self._sizes)
         return taken[1 : 1 + taken[0, 1]]
 
     def _drop_borders(self) -> None:
-        """Takes the borders of leaves that are gone out of the branch blocks, with blocks that have none left."""
+        """Removes from the branch blocks the borders of leaves that splits took, and then blocks without any border."""
         leaves = self._levels[0].leaves
-        old = leaves.births[: leaves.state[USED_SLOTS]] < 0
-        below = np.union1d([0], self._levels[0].used(LOWER)[old]).astype(np.int64)
-        branches, kept, borders = [pages_of(level) for level in self._levels[1:]], [], below
+        has_number = leaves.births[: leaves.state[USED_SLOTS]] < 0  # leaves of before this call
+        below = np.union1d([0], self._levels[0].used(LOWER)[has_number]).astype(np.int64)
+        branches, remaining, borders = [pages_of(level) for level in self._levels[1:]], list[Kept](), below
         for pages in branches:
-            kept.append(parents_of(borders, pages.lowers))
-            borders = kept[-1][1]
-        self._keep_above(branches, kept, below)
+            remaining.append(parents_of(borders, pages.lowers))
+            borders = remaining[-1][1]
+        self._keep_above(branches, remaining, below)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, given_lengths
+from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, require_lengths
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.ranking import require
@@ -257,7 +257,7 @@ def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:
         return np.zeros(1, np.int64)
     if model.table.lengths is None:
         return cells.text_bytes(np.array([model.table.payload]))
-    return cells.text_bytes(given_lengths(model.lengths, rows))
+    return cells.text_bytes(require_lengths(model.lengths, rows))
 
 
 def _trees(

@@ -16,7 +16,7 @@ from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
 from keybench.pagemodels.costs.plain_cache import NOTE, PlainCacheModel
-from keybench.pagemodels.half_split.build import KEEP_EMPTY, SortedBuild
+from keybench.pagemodels.half_split.build import SortedBuild
 from keybench.pagemodels.half_split.kernel import ALONE, Rule
 
 LEAF, BRANCH = Rule(4, 4, ALONE, 2, 2), Rule(3, 3, 2, 2, 2)
@@ -100,7 +100,6 @@ def test_each_row_uses_the_pages_of_a_plain_tree(seed: int, ascends: bool, table
         branch=BRANCH,
         density=lambda _rows, _used, _pages: 0.0,
         build=build,
-        deletion=KEEP_EMPTY,
         table_rows=table_rows,
     )
     part, restart = min(cut, n), n // 2
