@@ -130,15 +130,19 @@ class PredictsCost(Protocol):
 
 
 Stored = NDArray[np.uint8] | NDArray[np.int64]
+"""Keys as an index has them: (n, width) bytes, or (n,) integers."""
 
 _SAMPLE = 2000
+"""Rows of a part of a load at which `shared_bytes` looks."""
 _MOST_PARTS = 8
+"""Parts of a load at which it looks."""
 
 
 def shared_bytes(stored: Stored, ranks: NDArray[np.int64], ends: Sequence[int] | NDArray[np.int64]) -> list[float]:
-    """For each part of a load, the mean bytes at its beginning that a key shares with its predecessor when it arrives.
-    `stored`: the keys as the index has them, (n, width) bytes or (n,) integers, whose high bytes come first; in order
-    of arrival, as `ranks`. It looks at 2,000 rows in the middle of each part, and of many parts at some."""
+    """For each part of a load, how many bytes at its beginning a key shares, on average, with the next lower key that
+    is there when it arrives. `stored`: the keys as the index has them, (n, width) bytes or (n,) integers, whose high
+    bytes come first; in order of arrival, as `ranks`. `ends`: rows after which each part ends. It looks at 2,000 rows
+    in the middle of at most 8 parts, and interpolates for the others."""
     if stored.ndim == 1:
         stored = stored.astype(">i8").view(np.uint8).reshape(len(stored), -1)
     rows = np.empty(len(ranks), np.int64)
@@ -146,13 +150,16 @@ def shared_bytes(stored: Stored, ranks: NDArray[np.int64], ends: Sequence[int] |
     bounds = np.array([0, *ends])
     middles = (bounds[:-1] + bounds[1:]) // 2
     chosen = np.unique(np.linspace(0, len(middles) - 1, _MOST_PARTS).astype(np.int64))
-    means = [_mean(stored, ranks, rows, int(middles[part]), int(bounds[part + 1])) for part in chosen]
+    means = [_mean_shared(stored, ranks, rows, int(middles[part]), int(bounds[part + 1])) for part in chosen]
     return [float(mean) for mean in np.interp(middles, middles[chosen], means)]
 
 
-def _mean(stored: Stored, ranks: NDArray[np.int64], rows: NDArray[np.int64], first: int, end: int) -> float:
+def _mean_shared(stored: Stored, ranks: NDArray[np.int64], rows: NDArray[np.int64], first: int, end: int) -> float:
+    """The mean of `shared_bytes` over 2,000 rows from row `first` on, or up to row `end`. `rows`: the row with each
+    rank."""
     sample = ranks[first : min(first + _SAMPLE, end)]
-    before = np.sort(ranks[:first])
-    at = np.searchsorted(before, sample) - 1
-    own, others = stored[rows[sample[at >= 0]]], stored[rows[before[at[at >= 0]]]]
-    return float(np.cumprod(own == others, axis=1).sum() / max(1, len(sample)))
+    present = np.sort(ranks[:first])
+    predecessors = np.searchsorted(present, sample) - 1
+    has_one = predecessors >= 0
+    keys, lower_keys = stored[rows[sample[has_one]]], stored[rows[present[predecessors[has_one]]]]
+    return float(np.cumprod(keys == lower_keys, axis=1).sum() / max(1, len(sample)))

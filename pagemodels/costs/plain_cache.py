@@ -24,8 +24,11 @@ Places = NDArray[np.int32]
 NOTE = "a plain cache that keeps the pages used last, not the server's own rule: no live server has confirmed it"
 
 _ABSENT, _CLEAN, _DIRTY = range(3)
+"""States of a page: not in the cache; in it, as it is on disk; in it, and changed."""
 _NEWER, _OLDER = range(2)
-_HELD, _LEAVES, _BRANCHES = range(3)
+"""Fields of a page's links: the page used next after it, and the page used next before it."""
+_HELD, _LEAF_SPLITS, _BRANCH_SPLITS = range(3)
+"""Fields of `facts`: pages in the cache; splits of leaves and of branch pages so far."""
 _CHUNK = 1 << 13
 """Rows whose pages are held at a time."""
 
@@ -38,8 +41,9 @@ class _Cache(NamedTuple):
     state: NDArray[np.int8]
     """(pages,): whether each page is in the cache, and changed since it was written."""
     facts: Integers
-    """(3,): pages in the cache; leaves and branch pages that splits have made so far."""
+    """(3,): by the names above."""
     room: int
+    """Pages that the cache can hold."""
     first_branch: int
     first_table: int
     table_rows: int
@@ -59,26 +63,25 @@ class PlainCacheModel(SplitModel):
         n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
         level = build_level(load.ranks, self.leaf, noted=True)
         above = build_branches(level, self.branch)
-        leaves = ancestry(level)
-        branches = ancestry(above[0]) if above else Ancestry(*(np.empty(0, field.dtype) for field in leaves))
+        leaves, branches = ancestry(level), ancestry(above[0] if above else None)
         first_table = len(level) + len(branches.births)
         pages = first_table + (-(-n // self.table_rows) if self.table_rows else 0)
         cache = _Cache(
-            np.full((pages + 1, 2), pages, np.int32),
-            np.zeros(pages, np.int8),
-            np.zeros(3, np.int64),
-            server.pages(self.page_bytes),
-            len(level),
-            first_table,
-            self.table_rows,
+            links=np.full((pages + 1, 2), pages, np.int32),
+            state=np.zeros(pages, np.int8),
+            facts=np.zeros(3, np.int64),
+            room=server.pages(self.page_bytes),
+            first_branch=len(level),
+            first_table=first_table,
+            table_rows=self.table_rows,
         )
-        counts, over = np.zeros((len(ends), 2, 3), np.int64), np.zeros(_CHUNK, np.int32)
+        counts, parents = np.zeros((len(ends), 2, 3), np.int64), np.zeros(_CHUNK, np.int32)
         restart = NONE if load.restart is None else load.restart
-        parents = borders(above[0]) if above else None
-        for first, at in leaves_touched(level, _CHUNK):
-            if parents is not None:
-                touched(branches, parents, at, first, over)
-            _use_rows(cache, leaves, branches, first, at, over, ends, restart, counts)
+        branch_borders = borders(above[0]) if above else None
+        for first, leaf_of_row in leaves_touched(level, _CHUNK):
+            if branch_borders is not None:
+                touched(branches, branch_borders, leaf_of_row, first, parents)
+            _use_rows(cache, leaves, branches, first, leaf_of_row, parents, ends, restart, counts)
         return LoadCost(Pages(*counts[:, 0].T), Pages(*counts[:, 1].T), note=NOTE)
 
 
@@ -89,6 +92,7 @@ def with_plain_cache(model: SplitModel, table_rows: int) -> PlainCacheModel:
 
 @kernel
 def _take_out(cache: _Cache, page: int) -> None:
+    """Takes a page out of the ring."""
     newer, older = cache.links[page, _NEWER], cache.links[page, _OLDER]
     cache.links[newer, _OLDER], cache.links[older, _NEWER] = older, newer
 
@@ -106,7 +110,8 @@ def _drop_oldest(cache: _Cache, counts: Integers) -> None:
 
 @kernel
 def _use(cache: _Cache, page: int, changes: bool, is_new: bool, counts: Integers) -> None:
-    """Uses a page. `counts`: (2, 3), pages read and pages written, by kind."""
+    """Uses a page, which is read if it is neither in the cache nor new. `counts`: (2, 3), pages read and pages written,
+    by kind; added to."""
     links, state, ring_end = cache.links, cache.state, len(cache.state)
     if state[page] == _ABSENT:
         if cache.facts[_HELD] == cache.room:
@@ -125,13 +130,14 @@ def _use(cache: _Cache, page: int, changes: bool, is_new: bool, counts: Integers
 
 @kernel
 def _use_rows(
-    cache: _Cache, leaves: Ancestry, branches: Ancestry, first: int, at: Places, over: Places, ends: Integers,
-    restart: int, counts: Integers,
+    cache: _Cache, leaves: Ancestry, branches: Ancestry, first: int, leaf_of_row: Places, parents: Places,
+    ends: Integers, restart: int, counts: Integers,
 ) -> None:  # fmt: skip
-    """Some more rows, from row `first` on: the leaf of each after its split, and the branch page above it. `restart`:
-    the row before which the cache is emptied. `counts`: (parts, 2, 3), added to."""
+    """Uses the pages of some more rows, from row `first` on. `leaf_of_row`: the leaf of each row, after the split that
+    it may cause. `parents`: the branch page above that leaf before the row. `ends`: the rows before which each part of
+    the load ends. `restart`: the row before which the cache is emptied. `counts`: (parts, 2, 3), added to."""
     facts, part = cache.facts, part_of(ends, first)
-    for i in range(len(at)):
+    for i in range(len(leaf_of_row)):
         row = first + i
         while part < len(ends) and ends[part] <= row:
             part += 1
@@ -140,21 +146,21 @@ def _use_rows(
                 _drop_oldest(cache, counts[part])
         if cache.table_rows > 0:
             _use(cache, cache.first_table + row // cache.table_rows, True, row % cache.table_rows == 0, counts[part])
-        made, grown = facts[_LEAVES], facts[_BRANCHES]
-        splits = made < len(leaves.made) and leaves.births[leaves.made[made]] == row
-        if len(branches.births) > 0 and leaves.births[leaves.made[0]] <= row:  # the first split makes a branch page
-            is_new = leaves.births[leaves.made[0]] == row
-            grows = grown < len(branches.made) and branches.births[branches.made[grown]] == row
-            branch = branches.origins[branches.made[grown]] if grows else over[i]
+        leaf_splits, branch_splits = facts[_LEAF_SPLITS], facts[_BRANCH_SPLITS]
+        splits = leaf_splits < len(leaves.by_age) and leaves.births[leaves.by_age[leaf_splits]] == row
+        if len(branches.births) > 0 and leaves.births[leaves.by_age[0]] <= row:  # the first split makes a branch page
+            is_new = leaves.births[leaves.by_age[0]] == row
+            grows = branch_splits < len(branches.by_age) and branches.births[branches.by_age[branch_splits]] == row
+            branch = branches.origins[branches.by_age[branch_splits]] if grows else parents[i]
             _use(cache, cache.first_branch + branch, splits, is_new, counts[part])
             if grows:
-                _use(cache, cache.first_branch + branches.made[grown], True, True, counts[part])
-                facts[_BRANCHES] += 1
+                _use(cache, cache.first_branch + branches.by_age[branch_splits], True, True, counts[part])
+                facts[_BRANCH_SPLITS] += 1
         if not splits:
-            _use(cache, at[i], True, row == 0, counts[part])
+            _use(cache, leaf_of_row[i], True, row == 0, counts[part])
             continue
-        page = leaves.made[made]
-        facts[_LEAVES] += 1
+        page = leaves.by_age[leaf_splits]
+        facts[_LEAF_SPLITS] += 1
         _use(cache, leaves.origins[page], True, False, counts[part])
         _use(cache, page, True, True, counts[part])
         if leaves.neighbours[page] != NONE:

@@ -43,34 +43,41 @@ class Ancestry(NamedTuple):
     origins: Pages
     """The page from which each was split off; −1 for the first page."""
     neighbours: Pages
-    """The right neighbour that each found when it was made; −1 if it was the last."""
-    made: Pages
-    """All pages but the first, the oldest first."""
+    """The right neighbour that each had at first; −1 if it was the last page."""
+    by_age: Pages
+    """All pages but the first, the oldest first: (pages − 1,)."""
 
 
-def ancestry(level: TreeLevel) -> Ancestry:
-    """Of a level whose new pages always take the upper entries."""
+def ancestry(level: TreeLevel | None) -> Ancestry:
+    """The ancestry of a level whose new pages always take the upper entries; None for a level without pages."""
+    if level is None:
+        none = np.empty(0, np.int32)
+        return Ancestry(births=np.empty(0, np.int64), origins=none, neighbours=none, by_age=none)
     births = level.births
-    made = np.argsort(births, kind="stable")[1:].astype(np.int32)
-    return Ancestry(births, _older(births, 0, 1), _older(births, len(births) - 1, -1), made)
+    return Ancestry(
+        births=births,
+        origins=_nearest_older(births, begin=0, step=1),
+        neighbours=_nearest_older(births, begin=len(births) - 1, step=-1),
+        by_age=np.argsort(births, kind="stable")[1:].astype(np.int32),
+    )
 
 
 @kernel
-def _older(births: Integers, begin: int, step: int) -> Pages:
-    """For each page the nearest one that is older, among those that a walk of that step comes upon before it: with that
-    one it shared its border when it was made."""
-    found = np.full(len(births), NONE, np.int32)
+def _nearest_older(births: Integers, begin: int, step: int) -> Pages:
+    """(pages,): for each page the nearest older one on its left (`step` 1, from the first page) or on its right (−1,
+    from the last page); −1 if there is none. When the page was new, that one was its neighbour."""
+    nearest = np.full(len(births), NONE, np.int32)
     seen = np.empty(len(births), np.int32)  # each younger than the one before
     n, page = 0, begin
     for _ in range(len(births)):
         while n and births[seen[n - 1]] > births[page]:
             n -= 1
         if n:
-            found[page] = seen[n - 1]
+            nearest[page] = seen[n - 1]
         seen[n] = page
         n += 1
         page += step
-    return found
+    return nearest
 
 
 class Borders(NamedTuple):
@@ -85,7 +92,7 @@ class Borders(NamedTuple):
 
 
 def borders(level: TreeLevel) -> Borders:
-    """Of a level with entries."""
+    """The borders of a level that has entries."""
     uppers = np.cumsum(level.rows)
     shift = max(0, int(uppers[-1] // (2 * len(level))).bit_length() - 1)
     firsts = np.arange(0, uppers[-1], 1 << shift)
@@ -94,7 +101,8 @@ def borders(level: TreeLevel) -> Borders:
 
 @kernel
 def touched(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: int, at: Pages) -> None:
-    """Writes to `at` the pages that rows with these ranks change, which arrive from row `first` on."""
+    """Writes to `at` the page of a level to which each entry belongs, at the time when it arrives. `ranks`: of the
+    entries; ranks[i] arrives as row first + i. `final`: the borders after the last row."""
     births, origins, uppers, cells, shift = pages.births, pages.origins, final.uppers, final.cells, final.shift
     for i in range(len(ranks)):
         page = cells[ranks[i] >> shift]
@@ -106,8 +114,8 @@ def touched(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: int
 
 
 def leaves_touched(level: TreeLevel, chunk: int = 1 << 15) -> Iterator[tuple[int, Pages]]:
-    """(a row, the leaf into which it goes and those of rows that follow, by their places in key order), some rows at a
-    time. Of a level that `build_level` has `noted`."""
+    """For `chunk` rows at a time: (the first of these rows, the leaf into which each goes, by its place in key order).
+    `level`: leaves for which `build_level` has `noted` the pages."""
     noted, places = level.noted, level.places
     assert noted is not None
     assert places is not None

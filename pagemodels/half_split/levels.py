@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import kernel
 from keybench.errors import UsageError
+from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.half_split import kernel as split_kernel
 from keybench.pagemodels.half_split.kernel import FIRST, LAST, SLOT_FIELDS, USED_SLOTS, Leaves, Rule
 
@@ -218,6 +219,47 @@ def level_of(keys: int, rule: Rule, pages: LevelPages) -> LevelMemory:
     _scatter(pages.entries, pages.ends, leaves.content)
     new.link(np.arange(n), pages.lowers)
     return new
+
+
+def levels_of(
+    keys: int, leaf: Rule, branch: Rule, present: Integers, sizes: Sizes, pages: ServerPages, borders: Integers | None
+) -> list[LevelMemory]:
+    """The levels of an index with these pages of a server. `present`: the ranks of its rows, ascending. `sizes`: by
+    rank; empty if entries are counted. `borders`: the lower borders of all leaves but the first; if None, a leaf's
+    first row counts as its border."""
+    pages.require(len(present))
+    levels: list[LevelMemory] = []
+    entries, rule = present, leaf
+    for level in pages.levels:
+        ends = np.cumsum(level.entries)
+        lowers = _lowers(entries, ends - level.entries, level.entries > 0)
+        if borders is not None and not levels:
+            lowers[1:] = borders
+        if (np.diff(lowers) <= 0).any():
+            raise UsageError("no row can come to some leaves of the index: let the server clean up, and read it again.")
+        pages_of_level = LevelPages(
+            lowers=lowers,
+            births=-1 - level.numbers,
+            kinds=np.full(len(lowers), FIRST, np.int8),
+            ends=ends,
+            entries=entries.astype(np.int32),
+        )
+        memory = level_of(keys, rule, pages_of_level)
+        if len(sizes) and not levels:
+            bytes_before = np.append(0, np.cumsum(sizes[present], dtype=np.int64))
+            used = bytes_before[ends] - bytes_before[ends - level.entries]
+            memory.leaves.slots[: len(ends), split_kernel.USED] = used
+        levels.append(memory)
+        entries, rule = lowers, branch
+    return levels
+
+
+def _lowers(entries: Integers, starts: Integers, filled: NDArray[np.bool_]) -> Integers:
+    """(pages,): the first entry of each page; of a page without entries, the rank after the last entry before it.
+    `entries`: of all pages in order. `starts`: where each page's entries begin. `filled`: whether it has any."""
+    lowers = np.where(filled, np.append(entries, 0)[starts], np.append(-1, entries)[starts] + 1)
+    lowers[0] = 0
+    return lowers
 
 
 @kernel

@@ -31,7 +31,7 @@ from keybench.pagemodels.half_split.build import (
     sweep,
     sweep_of,
 )
-from keybench.pagemodels.half_split.kernel import APPEND, EDGE, FIRST, INTERIOR, USED, USED_SLOTS, Rule
+from keybench.pagemodels.half_split.kernel import APPEND, EDGE, FIRST, INTERIOR, USED_SLOTS, Rule
 from keybench.pagemodels.half_split.levels import (
     NO_SIZES,
     Integers,
@@ -43,53 +43,13 @@ from keybench.pagemodels.half_split.levels import (
     build_branches,
     build_level,
     level_of,
+    levels_of,
     numbers_by_birth,
     pages_of,
     rebuilt_above,
 )
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import is_permutation, require
-
-
-def levels_of(
-    keys: int, leaf: Rule, branch: Rule, present: Integers, sizes: Sizes, pages: ServerPages, borders: Integers | None
-) -> list[LevelMemory]:
-    """The levels of an index with these pages of a server. `present`: the ranks of its rows, ascending. `sizes`: by
-    rank; empty if entries are counted. `borders`: the lower borders of all leaves but the first; if None, a leaf's
-    first row counts as its border."""
-    pages.require(len(present))
-    levels: list[LevelMemory] = []
-    entries, rule = present, leaf
-    for level in pages.levels:
-        ends = np.cumsum(level.entries)
-        lowers = _lowers(entries, ends - level.entries, level.entries > 0)
-        if borders is not None and not levels:
-            lowers[1:] = borders
-        if (np.diff(lowers) <= 0).any():
-            raise UsageError("no row can come to some leaves of the index: let the server clean up, and read it again.")
-        pages_of_level = LevelPages(
-            lowers=lowers,
-            births=-1 - level.numbers,
-            kinds=np.full(len(lowers), FIRST, np.int8),
-            ends=ends,
-            entries=entries.astype(np.int32),
-        )
-        memory = level_of(keys, rule, pages_of_level)
-        if len(sizes) and not levels:
-            bytes_before = np.append(0, np.cumsum(sizes[present], dtype=np.int64))
-            memory.leaves.slots[: len(ends), USED] = bytes_before[ends] - bytes_before[ends - level.entries]
-        levels.append(memory)
-        entries, rule = lowers, branch
-    return levels
-
-
-def _lowers(entries: Integers, starts: Integers, filled: NDArray[np.bool_]) -> Integers:
-    """(pages,): the first entry of each page; of a page without entries, the rank after the last entry before it.
-    `entries`: of all pages in order. `starts`: where each page's entries begin. `filled`: whether it has any."""
-    lowers = np.where(filled, np.append(entries, 0)[starts], np.append(-1, entries)[starts] + 1)
-    lowers[0] = 0
-    return lowers
-
 
 _NO_NUMBERS: Mapping[int, int] = {}
 _FEW = 64

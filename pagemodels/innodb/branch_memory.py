@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, int64, kernel
+from keybench.compiled import kernel
 from keybench.pagemodels.innodb import leaf_memory as leaf
-from keybench.pagemodels.innodb.leaf_memory import directory
+from keybench.pagemodels.innodb.leaf_memory import directory, places_of_page
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 from keybench.pagemodels.innodb.tablespace import MYSQL, Tablespace, allocate, reserve, single
 from keybench.pagemodels.memory import move
@@ -20,32 +20,37 @@ from keybench.pagemodels.memory import move
 Ints = NDArray[Any]
 
 RECORDS, FREED, TOP, LAST, BASE, LEVEL, LEFT, RIGHT, NUMBER = range(9)
-"""Fields of a page: records, free places in its heap, places in its heap, the key inserted last (or FORGOTTEN), where
-its records begin, its level (1 above the leaves), its neighbours (−1 none), its number in the file."""
+"""Fields of a page. RECORDS: its records. FREED: free places in its heap. TOP: places in its heap. LAST: the key
+inserted last, or FORGOTTEN. BASE: where its records begin in `keys`, `places` and `children`. LEVEL: 1 above the
+leaves. LEFT, RIGHT: its neighbours (−1 none). NUMBER: its number in the file."""
 _FIELDS = 9
 
 MINIMUM, FORGOTTEN = 0, -1
 """The key of the first node pointer of a level, which is below all others; the value for "no last key"."""
-_ABOVE_ALL = 1 << 62
 
 ROOT, HEIGHT, PAGES, GIVEN_BACK = range(4)
-"""Fields of `facts`: the root's page (−1 while it is a leaf), levels above the leaves, branch pages ever taken, branch
-pages given back."""
+"""Fields of `facts`. ROOT: the root's page (−1 while it is a leaf). HEIGHT: levels above the leaves. PAGES: branch
+pages ever taken. GIVEN_BACK: branch pages given back."""
 ATTEMPTS, NEIGHBOURS, MERGES = range(4, 7)
-"""Splits begun on all levels; those that used the right neighbour instead; merges."""
+"""More of them: splits begun on all levels; those that used the right neighbour instead; merges."""
 SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS, SPARSE = range(7, 14)
-"""Bytes of a record; records that fit a page; bytes of a page for records and directory; bytes of a page; number of the
-branch segment (the leaves have the next one); whether it is MariaDB, where the heap shrinks when its topmost record is
-deleted; bytes of records below which a page may be merged."""
+"""More of them. SIZE: bytes of a record. PLACES: records that fit a page. ROOM: bytes of a page for records and
+directory. PAGE_BYTES: bytes of a page. SEGMENT: number of the branch segment; the leaves have the next one. SHRINKS:
+whether it is MariaDB, where the heap shrinks when its topmost record is deleted. SPARSE: bytes of records below which a
+page may be merged."""
 PENDING = 16
-"""The first of the pending changes above a split, five numbers each; the last one is done first."""
-_FACTS = PENDING + 5 * 64
+"""Where the list of pending changes begins, `CHANGE_FIELDS` numbers each; the last one is done first."""
+CHANGE_FIELDS = 5
+"""What, level, and three more numbers (`defer`)."""
+_MOST_CHANGES = 64
+_FACTS = PENDING + CHANGE_FIELDS * _MOST_CHANGES
 
 MARGIN = 64
 """Maximum pages and extents that one row takes: two for each level, and levels are few."""
 _FILL = 0.5
 """Expected used share of a page. If it is less, memory grows on the way."""
 _GROWTH = 1.25
+"""Factor by which memory grows."""
 
 
 class BranchTree(NamedTuple):
@@ -66,20 +71,21 @@ class BranchTree(NamedTuple):
 
 
 def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool, sparse: int) -> BranchTree:
-    """No branch pages yet, but room for those that so many leaves usually need; `grow` makes room for more."""
+    """No branch pages yet, but room for those that so many leaves usually need; `grow` makes room for more. `size`:
+    bytes of a record; `segment`, `shrinks`, `sparse`: as the fields of `facts` with these names."""
     room = page_bytes - PAGE_HEADER
-    places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
+    places = places_of_page(size, room)
     facts = np.zeros(_FACTS, np.int64)
     facts[[ROOT, SIZE, PLACES, ROOM]] = -1, size, places, room
     facts[[PAGE_BYTES, SEGMENT, SHRINKS, SPARSE]] = page_bytes, segment, shrinks, sparse
     pages = int(leaves / (places * _FILL)) + 2 * MARGIN
     return BranchTree(
-        np.empty(pages * places, np.int64),
-        np.empty(pages * places, np.uint16),
-        np.empty(pages * places, np.int32),
-        np.empty((pages, _FIELDS), np.int64),
-        np.empty(leaves, np.int64),
-        facts,
+        keys=np.empty(pages * places, np.int64),
+        places=np.empty(pages * places, np.uint16),
+        children=np.empty(pages * places, np.int32),
+        state=np.empty((pages, _FIELDS), np.int64),
+        leaves=np.empty(leaves, np.int64),
+        facts=facts,
     )
 
 
@@ -220,25 +226,6 @@ def find(tree: BranchTree, key: int, level: int) -> int:
     return int(page)
 
 
-@inlined
-def find_way(tree: BranchTree, key: int, way: Ints) -> tuple[int, int, int]:
-    """Writes the branch pages on the way to a key, from the root. Returns their number, and from which key on up to
-    which other one the way is the same."""
-    page, low, high, n = tree.facts[ROOT], int64(-1), int64(_ABOVE_ALL), 0
-    while page >= 0:
-        way[n] = page
-        n += 1
-        if tree.state[page, LEVEL] == 1:
-            break
-        begin, at = tree.state[page, BASE], last_not_above(tree, page, key)
-        if at > 0:
-            low = tree.keys[begin + at]
-        if at + 1 < tree.state[page, RECORDS]:
-            high = tree.keys[begin + at + 1]
-        page = int64(tree.children[begin + at])
-    return n, low, high
-
-
 @kernel
 def lead_to(tree: BranchTree, father: int, old: int, new: int) -> None:
     """Redirects the node pointer that leads to one page to another."""
@@ -249,6 +236,9 @@ def lead_to(tree: BranchTree, father: int, old: int, new: int) -> None:
 
 
 PUT, DELETE, REMOVE_FIRST, MERGE, LIFT, RELEASE = range(6)
+"""Pending changes. PUT: insert a node pointer, with its key and its child. DELETE: delete the node pointer, in a page,
+to a child. REMOVE_FIRST: remove the first record of a page. MERGE: merge a page if it has few records. LIFT: if the
+root has one child, move the records of that page into it. RELEASE: give back the page with a number."""
 
 
 @kernel
@@ -313,14 +303,16 @@ def is_full(tree: BranchTree, page: int) -> bool:
 
 @kernel
 def defer(tree: BranchTree, pending: int, what: int, level: int, one: int, other: int, held: int) -> int:
-    """Adds a change to the list of pending changes, inside `held` insertions. Returns the list's new length."""
-    at, facts = PENDING + 5 * pending, tree.facts
+    """Adds a change to the list of `pending` changes. Returns the list's new length. `what`: one of the names above, to
+    which `one` and `other` belong in that order. `held`: insertions on lower levels inside which the change happens."""
+    at, facts = PENDING + CHANGE_FIELDS * pending, tree.facts
     facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4] = what, level, one, other, held
     return pending + 1
 
 
 @kernel
 def _allocate(tree: BranchTree, space: Tablespace, level: int, hint: int, direction: int) -> int:
+    """The number of a new page of a level; `hint` and `direction` as of `tablespace.allocate`."""
     return allocate(space, tree.facts[SEGMENT] + (1 if level == 0 else 0), hint, direction)
 
 
@@ -341,7 +333,8 @@ def _raise_root(tree: BranchTree, space: Tablespace) -> None:
 def split(
     tree: BranchTree, space: Tablespace, page: int, at: int, key: int, child: int, pending: int, held: int
 ) -> int:
-    """Inserts a record that `is_full` refused. Returns the new length of the list of pending changes."""
+    """Inserts a record, before the one at `at`, into a page that `is_full`. Returns the new length of the list of
+    pending changes. `held`: as of `defer`."""
     reserve(space, held)
     state, keys, facts = tree.state, tree.keys, tree.facts
     if page == facts[ROOT]:
@@ -379,7 +372,8 @@ def split(
 def _split_down(
     tree: BranchTree, space: Tablespace, page: int, at: int, key: int, child: int, pending: int, held: int
 ) -> int:
-    """Moves the records below the new one's predecessor to a new left page, which gets the old page's node pointer."""
+    """As `split`, where the new record's successor was inserted last: moves the records below its predecessor to a new
+    left page, which gets the old page's node pointer."""
     state, keys = tree.state, tree.keys
     level, base = state[page, LEVEL], state[page, BASE]
     first = at - 1 if at > 1 else at

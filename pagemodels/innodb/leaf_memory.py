@@ -14,39 +14,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, kernel
+from keybench.pagemodels.innodb.records import PAGE_HEADER
 
 Ints = NDArray[Any]
 
 LOWER, UPPER, NEXT, PREVIOUS, PAGE, RECORDS, TOP, FREE, LAST, HIGHEST, BYTES, GARBAGE = range(12)
-"""Fields of a slot: its range of ranks, its neighbours (−1 none), its page; of that page the records, the places in its
-heap, the first free place (−1 none), the rank inserted last (−1 forgotten) and the highest rank; where records differ
-in size, the end of its heap, and the bytes of the heap that hold no record."""
+"""Fields of a slot, which is where a leaf is in `slots`. LOWER, UPPER: its range of ranks. NEXT, PREVIOUS: the slots of
+its neighbours (−1 none). PAGE: its page, numbered in order of creation. Of that page: RECORDS; TOP, the places in its
+heap; FREE, the first free place (−1 none); LAST, the rank inserted last (−1 forgotten); HIGHEST, the highest rank.
+Where records differ in size: BYTES, the end of its heap; GARBAGE, the bytes of the heap that hold no record."""
 _FIELDS = 16  # a cache line
 
 ROW, WHAT, KIND, FULL, SEPARATOR, WITHIN, OTHER, MOVED = range(8)
-"""Fields of an event: the row, what it did, the kind of split, the page that was full, the key of the new node pointer,
-a key that still leads to the page whose node pointer changes, the other page, the records that moved to it."""
+"""Fields of an event. ROW: the row. WHAT: what it did, by the names below. KIND: the kind of split. FULL: the page that
+was full, or was purged. SEPARATOR: the key of the new node pointer. WITHIN: a key that still leads to the page whose
+node pointer changes. OTHER: the other page. MOVED: the records that moved to it."""
 NEIGHBOUR, UP, DOWN = range(3)
-"""The row went into the right neighbour; a new page took the upper part; a new page took the lower part."""
+"""Events of a full leaf: the row went into the right neighbour; a new page took the upper part of the records; a new
+page took the lower part."""
 INTO_LEFT, INTO_RIGHT, DISCARDED, ALONE, LAST_ONE, TRIED = range(3, 9)
-"""A purged page went into its left or right neighbour; was given back with its last record; is its level's only one;
-was that and is now empty; stays, after an attempt that only the file noticed."""
+"""Events of a purged leaf. INTO_LEFT, INTO_RIGHT: its records went into that neighbour. DISCARDED: its page was given
+back with its last record. ALONE: it is the only leaf. LAST_ONE: it was the only leaf, and is now empty. TRIED: it
+stays, after an attempt to merge it that may only have made the file longer."""
 APPEND, EDGE, INTERIOR = range(3)
+"""Kinds of split."""
 
 LEAVES, EVENTS, SHIFT = range(3)
 """Fields of `facts`: pages, events, log2 of the width of a cell."""
 SIZE, ROOM, SIXTEENTH, CLUSTERED, SHRINKS, SAFE = range(3, 9)
-"""Bytes of a record, or of the smallest one; bytes of a page for records and directory; a sixteenth of a page; whether
-that is kept free for updates; whether the heap shrinks when its topmost record is deleted (MariaDB); a number of
-records below which no rule refuses another."""
+"""More of them. SIZE: bytes of a record, or of the smallest one. ROOM: bytes of a page for records and directory.
+SIXTEENTH: a sixteenth of a page, in bytes. CLUSTERED: whether that is kept free for updates. SHRINKS: whether the heap
+shrinks when its topmost record is deleted (MariaDB). SAFE: as long as a page has fewer records, no rule refuses
+another."""
 IS_ROOT, GIVEN_BACK, SPARE = range(9, 12)
-"""Whether the only leaf is the root; slots that were given back with their pages; the last one of them (−1 none), whose
-NEXT is the one before."""
+"""The last ones. IS_ROOT: whether the only leaf is the root. GIVEN_BACK: slots that were given back with their pages.
+SPARE: the last one of them (−1 none), whose NEXT is the one before."""
 FACTS = 12
 
 FREED = np.uint32(1 << 31)
 """Marks a free place, whose other bits are the next free place + 1; above all ranks."""
 _GROWTH = 1.25
+"""Factor by which memory grows."""
 _FILL = 0.62
 """Expected used share of a page. If it is less, memory grows on the way."""
 
@@ -86,7 +94,6 @@ def directory(records: int) -> int:
 def new(
     size: int,
     page_bytes: int,
-    room: int,
     rows: int,
     sizes: NDArray[np.uint16] = NO_SIZES,
     *,
@@ -95,28 +102,39 @@ def new(
 ) -> LeafPages:
     """One empty leaf, and room for the leaves that so many rows usually need; `grow` makes room for more. `size`: bytes
     of a record. `sizes`: (rows,) by rank, where records differ; `size` is then that of the smallest."""
-    places = next(n for n in range(room) if room - n * size - directory(n + 1) < size)
-    usual = max(1, room * rows // max(1, int(sizes.sum(dtype=np.int64)))) if len(sizes) else places
-    pages = int(rows / (usual * _FILL)) + 64
-    shift = max(0, (usual // 12).bit_length() - 1)
+    room = page_bytes - PAGE_HEADER
+    places = places_of_page(size, room)
+    usual_records = max(1, room * rows // max(1, int(sizes.sum(dtype=np.int64)))) if len(sizes) else places
+    pages = int(rows / (usual_records * _FILL)) + 64
+    shift = max(0, (usual_records // 12).bit_length() - 1)  # a cell is about a tenth of a page wide
+    # With fewer records, two more fit beside the sixteenth kept free; each takes its bytes and half of one in the
+    # directory.
     safe = 0 if len(sizes) else (room - page_bytes // 16 - 2 * size - 2) * 2 // (2 * size + 1) - 1
     facts = np.zeros(FACTS, np.int64)
     facts[[LEAVES, SHIFT, SIZE, ROOM, IS_ROOT, SPARE]] = 1, shift, size, room, 1, -1
     facts[[SIXTEENTH, CLUSTERED, SHRINKS, SAFE]] = page_bytes // 16, clustered, shrinks, safe
     sized_pages = pages if len(sizes) else 0
     leaves = LeafPages(
-        np.empty((pages, places), np.uint32),
-        np.empty((pages, _FIELDS), np.int32),
-        np.zeros((max(rows, 1) - 1 >> shift) + 1, np.int32),
-        np.empty((2 * pages, MOVED + 1), np.int64),
-        np.empty(places + 1, np.uint64),
-        facts,
-        sizes,
-        np.empty((sized_pages, places), np.uint16),
-        np.empty((sized_pages, places), np.uint16),
+        heaps=np.empty((pages, places), np.uint32),
+        slots=np.empty((pages, _FIELDS), np.int32),
+        cells=np.zeros((max(rows, 1) - 1 >> shift) + 1, np.int32),
+        events=np.empty((2 * pages, MOVED + 1), np.int64),
+        scratch=np.empty(places + 1, np.uint64),
+        facts=facts,
+        sizes=sizes,
+        starts=np.empty((sized_pages, places), np.uint16),
+        freed=np.empty((sized_pages, places), np.uint16),
     )
-    leaves.slots[0, : GARBAGE + 1] = 0, rows, -1, -1, 0, 0, 0, -1, -1, -1, 0, 0
+    first = leaves.slots[0]
+    first[: GARBAGE + 1] = 0
+    first[UPPER] = rows
+    first[[NEXT, PREVIOUS, FREE, LAST, HIGHEST]] = -1
     return leaves
+
+
+def places_of_page(size: int, room: int) -> int:
+    """How many records of `size` bytes fit a page with `room` bytes for records and directory."""
+    return next(n for n in range(room) if room - n * size - directory(n + 1) < size)
 
 
 def grow(leaves: LeafPages) -> None:
@@ -134,7 +152,7 @@ def size_of(leaves: LeafPages, rank: int) -> int:
 
 @kernel
 def free_after_reorganisation(leaves: LeafPages, slot: int) -> int:
-    """Bytes for one more record if the page is copied; 0 if there are none."""
+    """Bytes for one more record if the page is reorganised, so that no place is free; 0 if there are none."""
     slots, facts, n = leaves.slots, leaves.facts, leaves.slots[slot, RECORDS]
     used = slots[slot, BYTES] - slots[slot, GARBAGE] if len(leaves.sizes) > 0 else n * facts[SIZE]
     return max(0, int(facts[ROOM] - used - directory(n + 1)))
@@ -146,34 +164,6 @@ def free_on_top(leaves: LeafPages, slot: int) -> int:
     slots, facts, top = leaves.slots, leaves.facts, leaves.slots[slot, TOP]
     used = slots[slot, BYTES] if len(leaves.sizes) > 0 else top * facts[SIZE]
     return max(0, int(facts[ROOM] - used - directory(top + 1)))
-
-
-@kernel
-def adjacent(heap: Ints, top: int, one: int, other: int) -> bool:
-    """Whether no record lies between two keys."""
-    low, high = np.uint32(min(one, other)), np.uint32(max(one, other))
-    between = 0
-    for i in range(top):
-        between += (heap[i] > low) & (heap[i] < high)
-    return between == 0
-
-
-@kernel
-def is_full(leaves: LeafPages, slot: int, rank: int) -> bool:
-    """Whether a leaf takes no further record without a split."""
-    facts, slots, size = leaves.facts, leaves.slots, size_of(leaves, rank)
-    n, free = slots[slot, RECORDS], free_after_reorganisation(leaves, slot)
-    if free < size:
-        return True
-    crowded = slots[slot, TOP] > n or (len(leaves.sizes) > 0 and slots[slot, GARBAGE] > 0)
-    if crowded and free < facts[SIXTEENTH] // 2 and n > 1 and free_on_top(leaves, slot) < size:
-        return True
-    last = slots[slot, LAST]
-    if not facts[CLUSTERED] or n < 2 or facts[SIXTEENTH] + size <= free or last < 0:
-        return False
-    if last == slots[slot, HIGHEST] and rank > last:
-        return True
-    return adjacent(leaves.heaps[slots[slot, PAGE]], slots[slot, TOP], last, rank)
 
 
 @kernel
@@ -232,7 +222,7 @@ def put(leaves: LeafPages, slot: int, rank: int) -> bool:
 
 @kernel
 def release(leaves: LeafPages, slot: int, place: int) -> None:
-    """Adds a place at the head of the free places."""
+    """Makes a place of a leaf's heap free: the one that the next insertion takes."""
     slots, page = leaves.slots, leaves.slots[slot, PAGE]
     if len(leaves.sizes) > 0:
         size = leaves.sizes[leaves.heaps[page, place]]
@@ -244,7 +234,7 @@ def release(leaves: LeafPages, slot: int, place: int) -> None:
 
 @kernel
 def delete(leaves: LeafPages, slot: int, place: int) -> None:
-    """Deletes a single record. In MariaDB the heap shrinks if the record was its topmost (page_mem_free)."""
+    """Frees the place of a record. In MariaDB the heap shrinks if that is its topmost place (page_mem_free)."""
     slots, page = leaves.slots, leaves.slots[slot, PAGE]
     if not leaves.facts[SHRINKS] or place != slots[slot, TOP] - 1:
         release(leaves, slot, place)
@@ -289,19 +279,19 @@ def gather(leaves: LeafPages, slot: int, low: int, high: int) -> int:
 
 @kernel
 def rank_of(item: Any) -> int:
-    """The rank of an item of `scratch`."""
+    """The rank of an item of `LeafPages.scratch`."""
     return int(np.int64(item >> np.uint64(16)))
 
 
 @kernel
 def place_of(item: Any) -> int:
-    """The place in the heap of an item of `scratch`."""
+    """The place in its heap of an item of `LeafPages.scratch`."""
     return int(np.int64(item & np.uint64(0xFFFF)))
 
 
 @kernel
 def assign(leaves: LeafPages, slot: int, low: int, high: int) -> None:
-    """Writes the slot to the cells whose first rank is from `low` to below `high`."""
+    """Makes a slot the one of all cells whose first rank is from `low` to below `high`."""
     shift = leaves.facts[SHIFT]
     width = (1 << shift) - 1
     leaves.cells[(low + width) >> shift : min((high + width) >> shift, len(leaves.cells))] = slot
@@ -343,7 +333,7 @@ def divide(leaves: LeafPages, slot: int, separator: int, new_is_left: bool) -> t
 
 @kernel
 def give(leaves: LeafPages, slot: int, right: int, border: int) -> tuple[int, int]:
-    """The ranks from `border` on go from a leaf to its right neighbour. Returns the new slots of both."""
+    """Moves the range of ranks from `border` on from a leaf to its right neighbour. Returns the new slots of both."""
     slots = leaves.slots
     lower, old, upper = slots[slot, LOWER], slots[slot, UPPER], slots[right, UPPER]
     if old - border > border - lower + upper - old:
@@ -365,7 +355,7 @@ def give(leaves: LeafPages, slot: int, right: int, border: int) -> tuple[int, in
 
 @kernel
 def note(leaves: LeafPages, row: int, what: int, kind: int, full: int, separator: int, within: int, other: int) -> None:
-    """Records an event."""
+    """Adds an event, by the fields above; MOVED is left to the caller."""
     event = leaves.events[leaves.facts[EVENTS]]
     event[ROW], event[WHAT], event[KIND], event[FULL] = row, what, kind, full
     event[SEPARATOR], event[WITHIN], event[OTHER] = separator, within, other

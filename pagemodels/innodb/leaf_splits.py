@@ -25,8 +25,36 @@ _MARGIN = 8
 
 
 @kernel
+def _adjacent(heap: NDArray[np.uint32], top: int, one: int, other: int) -> bool:
+    """Whether no record of a heap with `top` places lies between two ranks."""
+    low, high = np.uint32(min(one, other)), np.uint32(max(one, other))
+    between = 0
+    for i in range(top):
+        between += (heap[i] > low) & (heap[i] < high)
+    return between == 0
+
+
+@kernel
+def _is_full(leaves: LeafPages, slot: int, rank: int) -> bool:
+    """Whether a leaf takes no further record without a split."""
+    facts, slots, size = leaves.facts, leaves.slots, leaf.size_of(leaves, rank)
+    n, free = slots[slot, leaf.RECORDS], leaf.free_after_reorganisation(leaves, slot)
+    if free < size:
+        return True
+    crowded = slots[slot, leaf.TOP] > n or (len(leaves.sizes) > 0 and slots[slot, leaf.GARBAGE] > 0)
+    if crowded and free < facts[leaf.SIXTEENTH] // 2 and n > 1 and leaf.free_on_top(leaves, slot) < size:
+        return True
+    last = slots[slot, leaf.LAST]
+    if not facts[leaf.CLUSTERED] or n < 2 or facts[leaf.SIXTEENTH] + size <= free or last < 0:
+        return False
+    if last == slots[slot, leaf.HIGHEST] and rank > last:
+        return True
+    return _adjacent(leaves.heaps[slots[slot, leaf.PAGE]], slots[slot, leaf.TOP], last, rank)
+
+
+@kernel
 def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
-    """Inserts a record that `is_full` refused. The first split of a page goes by the number of its records. If the new
+    """Inserts a record that `_is_full` refused. The first split of a page goes by the number of its records. If the new
     record still does not fit its half, as can be where records differ in size, that is split again, by bytes
     (btr_page_get_split_rec)."""
     facts, slots, scratch = leaves.facts, leaves.slots, leaves.scratch
@@ -35,12 +63,8 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
         facts[leaf.IS_ROOT] = 0
     again = False
     while True:
-        right, n, page, last = (
-            slots[slot, leaf.NEXT],
-            slots[slot, leaf.RECORDS],
-            slots[slot, leaf.PAGE],
-            slots[slot, leaf.LAST],
-        )
+        right, n = slots[slot, leaf.NEXT], slots[slot, leaf.RECORDS]
+        page, last = slots[slot, leaf.PAGE], slots[slot, leaf.LAST]
         at_end = rank > slots[slot, leaf.HIGHEST]
         if at_end and right >= 0 and leaf.fits(leaves, right, rank):
             within = slots[right, leaf.LOWER]
@@ -50,7 +74,7 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
             return
         kind = leaf.INTERIOR if right >= 0 else leaf.APPEND if at_end else leaf.EDGE
         heap, top = leaves.heaps[page], slots[slot, leaf.TOP]
-        beside = last >= 0 and ((at_end and last == slots[slot, leaf.HIGHEST]) or leaf.adjacent(heap, top, last, rank))
+        beside = last >= 0 and ((at_end and last == slots[slot, leaf.HIGHEST]) or _adjacent(heap, top, last, rank))
         if beside and not again and last > rank:
             slot = _split_down(leaves, slot, rank, row, kind)
         else:
@@ -81,8 +105,9 @@ def _below(leaves: LeafPages, count: int, rank: int) -> int:
 
 @kernel
 def _by_bytes(leaves: LeafPages, count: int, rank: int) -> tuple[int, int]:
-    """(the first record that moves up, its rank or else the new one's) so that both halves have about equal bytes. The
-    records in `scratch` are sorted."""
+    """Divides the `count` records in `scratch`, which are sorted, and the new one, so that both halves have about equal
+    bytes. Returns (the first of the records that moves up, the lowest rank of the upper half: its own or the new
+    one's)."""
     sizes, scratch, at = leaves.sizes, leaves.scratch, _below(leaves, count, rank)
     total = int(sizes[rank])
     for i in range(count):
@@ -166,19 +191,19 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
 
 @kernel
 def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, at: NDArray[np.int32]) -> int:
-    """Inserts rows from `begin` until `end`, or until memory must grow. Returns the row to go on from. Without ranks,
-    keys are in order of arrival. Writes to the end of `at`, if it is not empty, the page of each row; −1 if a page was
-    full: the row's event knows more."""
+    """Inserts rows from `begin` until `end`, or until memory must grow. Returns the row to go on from. `ranks`: of all
+    rows; empty if keys ascend in order of arrival. Writes to the end of `at`, if it is not empty, the page of each row;
+    −1 if a page was full: the row's event tells what happened."""
     leaves = uncounted(leaves)
     slots, cells, facts, one_size = leaves.slots, leaves.cells, leaves.facts, len(leaves.sizes) == 0
-    shift, safe, given = facts[leaf.SHIFT], facts[leaf.SAFE], len(ranks) > 0
+    shift, safe, ascends = facts[leaf.SHIFT], facts[leaf.SAFE], len(ranks) == 0
     noted, first = len(at) > 0, end - len(at)
     for row in range(begin, end):
-        rank = ranks[row] if given else row
+        rank = row if ascends else ranks[row]
         slot = int(cells[rank >> shift])
         while rank >= slots[slot, leaf.UPPER]:
             slot = int(slots[slot, leaf.NEXT])
-        if slots[slot, leaf.RECORDS] >= safe and leaf.is_full(leaves, slot, rank):
+        if slots[slot, leaf.RECORDS] >= safe and _is_full(leaves, slot, rank):
             if facts[leaf.LEAVES] + _MARGIN > len(slots) or facts[leaf.EVENTS] + _MARGIN > len(leaves.events):
                 return row
             _split(leaves, slot, rank, row)
@@ -196,15 +221,12 @@ def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, at: 
 
 @kernel
 def _remove(leaves: LeafPages, slot: int, rank: int) -> None:
-    """Removes a record. In MariaDB the heap shrinks if it was the topmost (page_mem_free)."""
-    slots, facts = leaves.slots, leaves.facts
+    """Finds a record in its leaf's heap and removes it."""
+    slots = leaves.slots
     heap, wanted, place = leaves.heaps[slots[slot, leaf.PAGE]], np.uint32(rank), np.uint32(0)
     for i in range(slots[slot, leaf.TOP]):  # without a branch: the compiler then compares several at a time
         place |= np.uint32(i) if heap[i] == wanted else np.uint32(0)
-    if facts[leaf.SHRINKS] and place == slots[slot, leaf.TOP] - 1:
-        slots[slot, leaf.TOP] -= 1
-    else:
-        leaf.release(leaves, slot, int(place))
+    leaf.delete(leaves, slot, int(place))
     slots[slot, leaf.RECORDS] -= 1
     slots[slot, leaf.LAST] = -1
     if slots[slot, leaf.HIGHEST] == rank:
@@ -225,7 +247,7 @@ def empty(leaves: LeafPages, slot: int) -> None:
 
 @kernel
 def _takes(leaves: LeafPages, slot: int, records: int) -> bool:
-    """Whether a leaf takes so many records more. It is reorganised if its free places are in the way."""
+    """Whether a leaf (−1 for none) takes so many records more. It is reorganised if only that makes room for them."""
     if slot < 0:
         return False
     slots, facts = leaves.slots, leaves.facts
@@ -269,7 +291,8 @@ def _absorb(leaves: LeafPages, slot: int, other: int) -> None:
 
 @kernel
 def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, small: bool) -> bool:
-    """Removes a record of a leaf that may have few of them then. Returns whether the level may have one leaf left."""
+    """Removes a record of a leaf that may have few of them then, and merges the leaf or gives it back. Returns whether
+    it may now be the only leaf. `sparse`, `small`: as of `purge`."""
     slots, facts, scratch = leaves.slots, leaves.facts, leaves.scratch
     left, right, page = slots[slot, leaf.PREVIOUS], slots[slot, leaf.NEXT], slots[slot, leaf.PAGE]
     within, alone = slots[slot, leaf.LOWER], left < 0 and right < 0

@@ -18,7 +18,7 @@ from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, PageModel, require_lengths
 from keybench.pagemodels.foreign_key_index import Repeated
-from keybench.pagemodels.innodb import branch_memory as pages
+from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import records
 from keybench.pagemodels.innodb import tablespace as spaces
@@ -26,17 +26,15 @@ from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGE
 from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages, chain, events_of
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load
 from keybench.pagemodels.innodb.node_pointers import follow_both
-from keybench.pagemodels.innodb.state import ClusteredState, InnodbStats, RecordSizes
+from keybench.pagemodels.innodb.state import MOST_ROWS, ClusteredState, IndexFormat, InnodbStats
 from keybench.pagemodels.innodb.tablespace import SIZE, Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import require
 
-_MOST_ROWS = 1 << 31
-
 
 @dataclass(frozen=True)
 class Parameters:
-    """What can be set."""
+    """The settings of server and table that change an index."""
 
     page_bytes: int = records.PAGE_BYTES
     """`innodb_page_size`."""
@@ -57,21 +55,15 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class InnodbModel:
-    """An index with records of these sizes, in bytes, in leaves and in branch pages."""
+class InnodbModel(IndexFormat):
+    """The page model of one index."""
 
-    leaf_bytes: int
-    branch_bytes: int
-    clustered: bool = True
     table: InnodbModel | None = None
     """For a secondary index: the clustered index, by row id or date, of the table in the same file."""
-    mysql: bool = False
-    page_bytes: int = records.PAGE_BYTES
-    merge_threshold: int = records.MERGE_THRESHOLD
     rows: NDArray[np.int64] | None = field(default=None, compare=False)
     """(n,): ranks of the rows in that table, if they do not arrive in its order."""
     most: int = 0
-    """The most characters of a payload, if payloads vary; `leaf_bytes` is then that of a record without payload."""
+    """The most characters of a payload, if payloads vary."""
     lengths: NDArray[np.int64] | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival."""
 
@@ -86,61 +78,51 @@ class InnodbModel:
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> InnodbStats:
         """Builds the index from keys in order of arrival; see `PageModel.insert`."""
-        if len(ranks) >= _MOST_ROWS:
+        if len(ranks) >= MOST_ROWS:
             raise UsageError(
-                f"the page model of InnoDB takes fewer than {_MOST_ROWS:,} rows, not {len(ranks):,}: use fewer --rows."
+                f"the page model of InnoDB takes fewer than {MOST_ROWS:,} rows, not {len(ranks):,}: use fewer --rows."
             )
         require(ranks, checkpoints)
         if self.rows is not None:
             require(self.rows)
         leaves, sizes = self._loaded(ranks, len(ranks))
         events = events_of(leaves)
-        rows = (
-            events_of(self.table._loaded(ranks[:0] if self.rows is None else self.rows, len(ranks))[0])
-            if self.table
-            else events[:0]
-        )
-        space = spaces.new(256, self.page_bytes, mysql=self.mysql)
-        trees = [
-            pages.new(
-                model.branch_bytes,
-                self.page_bytes,
-                len(splits) + 1,
-                2 * i + 1,
-                shrinks=not self.mysql,
-                sparse=self.page_bytes * self.merge_threshold // 100,
-            )
-            for i, (model, splits) in enumerate([(self.table, rows), (self, events)])
-            if model
-        ]
+        table_events, space, trees = events[:0], self.new_file(), list[BranchTree]()
+        if self.table:
+            no_ranks = ranks[:0]  # rows arrive in the table's order
+            table_events = events_of(self.table._loaded(no_ranks if self.rows is None else self.rows, len(ranks))[0])
+            trees.append(self.table.new_tree(len(table_events) + 1, segment=1))
+        trees.append(self.new_tree(len(events) + 1, segment=2 * len(trees) + 1))
         for tree in trees:
             start(tree, space)
-        done = begin = 0
-        while (done, begin) != (len(rows), len(events)):
-            done, begin = follow_both(trees[0], trees[-1], space, rows, events, done, begin)
+        table_done = done = 0
+        while (table_done, done) != (len(table_events), len(events)):
+            table_done, done = follow_both(trees[0], trees[-1], space, table_events, events, table_done, done)
             spaces.grow(space)
             for tree in trees:
-                pages.grow(tree)
-        noted = [
-            self._noted(events, rows, int(sizes[:rows].sum(dtype=np.int64)) if self.most else rows * self.leaf_bytes)
-            for rows in (*checkpoints, len(ranks))
-        ]
-        return self._stats(leaves, trees, space, noted)
+                branch.grow(tree)
+        points = []
+        for rows in (*checkpoints, len(ranks)):
+            used = int(sizes[:rows].sum(dtype=np.int64)) if self.most else rows * self.leaf_bytes
+            points.append(self._checkpoint(events, rows, used))
+        return self._stats(leaves, trees, space, points)
 
     def _loaded(self, ranks: NDArray[np.int64], rows: int) -> tuple[LeafPages, NDArray[np.uint16]]:
-        """(the leaves after the last row, bytes of each record in order of arrival; none if all have one size)."""
-        room = self.page_bytes - records.PAGE_HEADER
-        shrinks = not self.mysql
-        begin = 0
-        size, sizes, by_rank = self.leaf_bytes, leaf.NO_SIZES, leaf.NO_SIZES
+        """(the leaves after the last row, bytes of each record in order of arrival; none if all have one size).
+        `ranks`: empty if keys ascend in order of arrival."""
         if self.most:
-            sizes = (size + records.payload_bytes(require_lengths(self.lengths, rows), self.most)).astype(np.uint16)
-            by_rank = sizes
+            payloads = records.payload_bytes(require_lengths(self.lengths, rows), self.most)
+            sizes = by_rank = (self.leaf_bytes + payloads).astype(np.uint16)
             if len(ranks):
                 by_rank = np.empty_like(sizes)
                 by_rank[ranks] = sizes
-            size = int(sizes.min(initial=self.page_bytes))
-        leaves = leaf.new(size, self.page_bytes, room, rows, by_rank, clustered=self.clustered, shrinks=shrinks)
+            smallest = int(sizes.min(initial=self.page_bytes))
+            leaves = leaf.new(
+                smallest, self.page_bytes, rows, by_rank, clustered=self.clustered, shrinks=not self.mysql
+            )
+        else:
+            leaves, sizes = self.new_leaves(rows), leaf.NO_SIZES
+        begin = 0
         while (begin := load(leaves, ranks, begin, rows, UNNOTED)) < rows:
             leaf.grow(leaves)
         return leaves, sizes
@@ -157,10 +139,7 @@ class InnodbModel:
                 "the page model of InnoDB knows no past of rows of different lengths: give one payload, or measure it "
                 "on a server."
             )
-        sparse = self.page_bytes * self.merge_threshold // 100
-        return ClusteredState(
-            RecordSizes(self.leaf_bytes, self.branch_bytes, self.page_bytes, sparse, self.mysql), keys
-        )
+        return ClusteredState(self, keys)
 
     def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
         """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
@@ -171,29 +150,30 @@ class InnodbModel:
         table = self.table.with_payloads(lengths) if self.table else None
         return replace(self, table=table, lengths=lengths if self.most else None)
 
-    def _noted(self, events: NDArray[np.int64], rows: int, used: int) -> Checkpoint:
-        """`used`: bytes of the first `rows` records."""
+    def _checkpoint(self, events: NDArray[np.int64], rows: int, used: int) -> Checkpoint:
+        """The leaf level after the first `rows` rows, whose records have `used` bytes together."""
         split = events[(events[:, leaf.ROW] < rows) & (events[:, leaf.WHAT] != leaf.NEIGHBOUR)]
         appends, edges, interiors = (int((split[:, leaf.KIND] == kind).sum()) for kind in (APPEND, EDGE, INTERIOR))
-        density = 100 * used / ((len(split) + 1) * (self.page_bytes - records.PAGE_HEADER))
+        density = 100 * used / ((len(split) + 1) * self.room)
         return Checkpoint(rows, len(split) + 1, appends, edges, interiors, density)
 
-    def _garbage(self, slots: NDArray[np.int32]) -> int:
+    def _garbage_bytes(self, slots: NDArray[np.int32]) -> int:
+        """Bytes in leaves of records that were moved away."""
         if self.most:
             return int(slots[:, leaf.GARBAGE].sum())
         return int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()) * self.leaf_bytes
 
     def _stats(
-        self, leaves: LeafPages, trees: Sequence[BranchTree], space: Tablespace, noted: Sequence[Checkpoint]
+        self, leaves: LeafPages, trees: Sequence[BranchTree], space: Tablespace, points: Sequence[Checkpoint]
     ) -> InnodbStats:
         facts, slots = trees[-1].facts, leaves.slots[chain(leaves)]
         return InnodbStats.from_chain(
-            noted[-1],
+            points[-1],
             trees[-1].leaves[slots[:, leaf.PAGE]],
             slots[:, leaf.RECORDS].astype(np.int64),
             branch_pages=int(facts[PAGES] - facts[GIVEN_BACK]),
-            garbage_bytes=self._garbage(slots),
-            checkpoints=tuple(noted[:-1]),
+            garbage_bytes=self._garbage_bytes(slots),
+            checkpoints=tuple(points[:-1]),
             split_counter=int(
                 sum(tree.facts[ATTEMPTS] - (tree.facts[NEIGHBOURS] if self.mysql else 0) for tree in trees)
             ),
@@ -202,7 +182,7 @@ class InnodbModel:
         )
 
 
-def page_model(table: Table, given: Parameters, *, mysql: bool) -> PageModel:
+def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageModel:
     """The model of the index that holds the table's key; UsageError where its records have no one size."""
     if table.measures_rows:
         raise UsageError("the page model of InnoDB describes the key's index, not the table by date.")
@@ -210,17 +190,19 @@ def page_model(table: Table, given: Parameters, *, mysql: bool) -> PageModel:
         raise UsageError(
             f"the column {table.column.name} is as wide as its keys: give it their width with `sized` first."
         )
-    model = partial(InnodbModel, mysql=mysql, page_bytes=given.page_bytes, merge_threshold=given.merge_threshold)
-    key = records.key_bytes(table.column, multibyte=given.multibyte)
+    model = partial(
+        InnodbModel, mysql=mysql, page_bytes=parameters.page_bytes, merge_threshold=parameters.merge_threshold
+    )
+    key = records.key_bytes(table.column, multibyte=parameters.multibyte)
     payload, most = (0, table.payload) if table.lengths else (table.payload, 0)
-    leaf, branch = records.leaf_record(key, payload, table.key), records.branch_record(key, table.key)
+    leaf_bytes, branch_bytes = records.leaf_record(key, payload, table.key), records.branch_record(key, table.key)
     if table.key == "clustered":
-        return model(leaf, branch, most=most)
+        return model(leaf_bytes, branch_bytes, most=most)
     rows = model(*records.row_records(key, payload, table.key), most=most)
-    index = model(leaf, branch, clustered=False, table=rows)
+    index = model(leaf_bytes, branch_bytes, clustered=False, table=rows)
     if table.parent is None:
         return index
-    parent = page_model(table.parent, given, mysql=mysql)
+    parent = page_model(table.parent, parameters, mysql=mysql)
     return WithParent(Repeated(table.children, model=index), parent)
 
 

@@ -26,10 +26,10 @@ from keybench.pagemodels.memory import uncounted
 
 @kernel
 def apply_pending(tree: BranchTree, space: Tablespace, pending: int) -> None:
-    """Does the pending changes, and those that they add."""
+    """Does the `pending` changes, the last one first, and those that they add (`branch_memory.defer`)."""
     while pending > 0:
         pending -= 1
-        at, facts = branch.PENDING + 5 * pending, tree.facts
+        at, facts = branch.PENDING + branch.CHANGE_FIELDS * pending, tree.facts
         what, level, one, other, held = facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4]
         if what == branch.PUT:
             page = branch.find(tree, one, level)
@@ -54,7 +54,8 @@ def apply_pending(tree: BranchTree, space: Tablespace, pending: int) -> None:
 
 @kernel
 def _delete(tree: BranchTree, page: int, child: int, pending: int, held: int) -> int:
-    """Deletes the node pointer to a child, the last one if there are two."""
+    """Deletes a page's node pointer to a child, the last one if there are two. Returns the length of the list of
+    pending changes, as the next functions do."""
     state, keys = tree.state, tree.keys
     level = state[page, branch.LEVEL]
     if state[page, branch.RECORDS] < 2 and page != tree.facts[branch.ROOT]:
@@ -85,8 +86,8 @@ def _delete(tree: BranchTree, page: int, child: int, pending: int, held: int) ->
 
 @kernel
 def _discard(tree: BranchTree, page: int, pending: int, held: int) -> int:
-    """Gives back a page whose only node pointer goes. In MariaDB its neighbour goes up if the root then has no other
-    child (btr_discard_page)."""
+    """Gives a page back whose only node pointer is deleted. In MariaDB its neighbour goes up if the root then has no
+    other child (btr_discard_page)."""
     state = tree.state
     level, left, right = state[page, branch.LEVEL], state[page, branch.LEFT], state[page, branch.RIGHT]
     father = branch.find(tree, tree.keys[state[page, branch.BASE]], level + 1)
@@ -186,7 +187,7 @@ def _merge(tree: BranchTree, page: int, pending: int, held: int) -> int:
 
 @kernel
 def leave(tree: BranchTree, space: Tablespace, event: Ints) -> int:
-    """Applies an event of a purged leaf (`leaf_deletion.py`). Returns the length of the list of pending changes."""
+    """Applies an event of a purged leaf (`leaf_splits.purge`). Returns the length of the list of pending changes."""
     reserve_one(space, True)
     facts, what, page, other = tree.facts, event[leaf.WHAT], event[leaf.FULL], event[leaf.OTHER]
     if what == leaf.TRIED:
@@ -224,10 +225,12 @@ def _empty(tree: BranchTree, space: Tablespace, page: int) -> int:
 
 
 _HIGHEST = 1 << 62
+"""A row above all others."""
 
 
 @kernel
 def _has_room(tree: BranchTree, space: Tablespace) -> bool:
+    """Whether there is memory for all pages and extents that one row may take."""
     return bool(
         tree.facts[branch.PAGES] + branch.MARGIN < len(tree.state)
         and space.facts[LIMIT] // space.facts[EXTENT] + branch.MARGIN < len(space.extents)
@@ -252,7 +255,8 @@ def follow(tree: BranchTree, space: Tablespace, events: Ints, begin: int, end: i
 def follow_both(
     table: BranchTree, index: BranchTree, space: Tablespace, rows: Ints, entries: Ints, done: int, begin: int
 ) -> tuple[int, int]:
-    """As `follow`, for an index beside a table, into which each row goes first. Returns the next event of either."""
+    """As `follow`, for an index beside a table, into which each row goes first. `rows`, `entries`: the events of table
+    and index, of which the next ones are `done` and `begin`. Returns both, as they are then."""
     table, index, space = uncounted(table), uncounted(index), uncounted(space)
     while begin < len(entries):
         row = entries[begin, ROW]
@@ -269,6 +273,7 @@ def follow_both(
 
 
 _LEVELS = 64
+"""More levels than any index has."""
 _FEWEST = 2
 """Records that a page has at least, whatever the fill factor (isSpaceAvailable)."""
 
@@ -286,7 +291,7 @@ def records_of_full_page(size: int, page_bytes: int, room: int, fill: int) -> in
 
 @kernel
 def _begin(tree: BranchTree, space: Tablespace, level: int) -> int:
-    """The number of a new page."""
+    """The number of a new page of a level, for a sorted build."""
     if space.facts[MYSQL]:
         reserve_one(space, False)
     return int(allocate(space, tree.facts[branch.SEGMENT] + (level == 0), 0, 1))
@@ -296,7 +301,8 @@ def _begin(tree: BranchTree, space: Tablespace, level: int) -> int:
 def _add(
     tree: BranchTree, space: Tablespace, filling: NDArray[Any], keep: int, level: int, key: int, child: int
 ) -> None:
-    """Adds a node pointer to a level, and those of pages that this finishes to the levels above."""
+    """Adds a node pointer to a level in a sorted build, and the node pointers of pages that are full then to the levels
+    above. `filling`: the page of each level that is being filled, −1 for none. `keep`: node pointers of a full page."""
     state = tree.state
     while True:
         page = filling[level]

@@ -27,13 +27,17 @@ LEAF_BYTES = PAGE_BYTES - PAGE_HEADER
 """For records and the directory."""
 
 _LONGEST = 16_384
+"""Bytes of a record that no page takes, however large."""
 _HEADER = 5
-_HIDDEN = 6 + 7
+HIDDEN_BYTES = 6 + 7
+"""Of a record in a clustered index: transaction id and roll pointer."""
 SHORT_LIMIT, SHORT_TEXT = 255, 127
 """A text has a length of one byte if its column has at most so many, or if it itself has."""
 _ROW_ID = 8
 """How an index beside its table refers to a row: by the row's number, or by the moment of its creation."""
 _PAGE_NUMBER = 4
+_DIRECTORY = 0.5
+"""Bytes of the directory for a record: two for each four."""
 _ASCENDING_FILL, _LOWEST_FILL = 0.92, 0.35
 """Measured shares of a leaf (docs/internals/innodb.md §9): ascending keys; four ascending sources that lag behind one
 another."""
@@ -70,7 +74,7 @@ def leaf_record(key: int, payload: int, role: KeyRole) -> int:
     """Size of a record in a leaf of the key's index; `key` in bytes."""
     if role != "clustered":
         return _HEADER + key + _ROW_ID
-    return _HEADER + _HIDDEN + key + _payload_bytes(payload)
+    return _HEADER + HIDDEN_BYTES + key + _payload_bytes(payload)
 
 
 def branch_record(key: int, role: KeyRole) -> int:
@@ -80,11 +84,12 @@ def branch_record(key: int, role: KeyRole) -> int:
 
 def row_records(key: int, payload: int, role: KeyRole) -> tuple[int, int]:
     """Sizes of a leaf record and of a node pointer in a table that is ordered by row id, or by date."""
-    leaf = _HEADER + _HIDDEN + _ROW_ID + key + _payload_bytes(payload)
+    leaf = _HEADER + HIDDEN_BYTES + _ROW_ID + key + _payload_bytes(payload)
     return leaf, _HEADER + _ROW_ID + (key if role == "by-date" else 0) + _PAGE_NUMBER
 
 
 def _payload_bytes(payload: int) -> int:
+    """Bytes of a payload that fills its column, with its length; 0 without such a column."""
     return payload + (1 if payload <= SHORT_LIMIT else 2) if payload else 0
 
 
@@ -96,7 +101,7 @@ def payload_bytes(lengths: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
     """Estimated bytes a row of (the key's index filled in order, all pages at their emptiest with log and undo)."""
     share, width = PAGE_BYTES / LEAF_BYTES, key_bytes(column)
-    entry = (leaf_record(width, payload, key) + 0.5) * share
+    entry = (leaf_record(width, payload, key) + _DIRECTORY) * share
     rows = 0.0
     if key != "clustered":
         fill = _LOWEST_FILL if key == "by-date" else _ASCENDING_FILL  # writers whose clocks lag

@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.innodb import branch_memory as branch
-from keybench.pagemodels.innodb import branch_memory as pages
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
 from keybench.pagemodels.innodb.branch_memory import BranchTree, start
 from keybench.pagemodels.innodb.leaf_memory import FREED, LeafPages, chain, events_of
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load, purge
 from keybench.pagemodels.innodb.node_pointers import build, follow, records_of_full_page
-from keybench.pagemodels.innodb.records import PAGE_HEADER
+from keybench.pagemodels.innodb.records import MERGE_THRESHOLD, PAGE_BYTES, PAGE_HEADER
 from keybench.pagemodels.innodb.tablespace import Tablespace
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import chosen
@@ -63,22 +62,22 @@ class Extents:
 
 @dataclass(frozen=True, eq=False)
 class InnodbPages(ServerPages):
-    """All that the model needs to go on."""
+    """All pages of an index on a server, with their heaps and the file's extents: what the model needs to go on."""
 
     heaps: tuple[Heaps, ...] = ()
     """Of each level, leaves first."""
     extents: Extents | None = None
 
 
-def fill_heaps(leaves: LeafPages, heaps: Heaps, entries: Integers, ranks: Integers) -> None:
-    """Puts these ranks, ascending, into the places of the leaves, whose slots are in key order."""
-    counts = entries
-    owners = np.repeat(np.arange(len(counts)), counts)
-    leaves.heaps[owners, heaps.places] = ranks
+def fill_heaps(leaves: LeafPages, heaps: Heaps, counts: Integers, ranks: Integers) -> None:
+    """Puts these ranks, ascending, into the places that they have in the heaps of leaves, whose slots are in key order.
+    `counts`: records of each leaf."""
+    pages = np.repeat(np.arange(len(counts)), counts)
+    leaves.heaps[pages, heaps.places] = ranks
     starts = np.cumsum(counts) - counts
-    last = heaps.last >= 0
-    chosen = np.where(last, starts + np.maximum(heaps.last, 0), 0)
-    leaves.slots[: len(counts), leaf.LAST] = np.where(last, ranks[chosen] if len(ranks) else -1, -1)
+    is_known = heaps.last >= 0
+    last = np.where(is_known, starts + np.maximum(heaps.last, 0), 0)
+    leaves.slots[: len(counts), leaf.LAST] = np.where(is_known, ranks[last] if len(ranks) else -1, -1)
     leaves.slots[: len(counts), leaf.TOP] = heaps.tops
     for page, freed in enumerate(heaps.freed):
         leaves.slots[page, leaf.FREE] = freed[0] if freed else -1
@@ -86,60 +85,64 @@ def fill_heaps(leaves: LeafPages, heaps: Heaps, entries: Integers, ranks: Intege
             leaves.heaps[page, place] = FREED | np.uint32(following + 1)
 
 
-def fill_branches(tree: BranchTree, found: InnodbPages, lowers: Integers) -> None:
-    """Makes the branch pages over leaves with these lowest ranks."""
-    capacity, facts = int(tree.facts[pages.PLACES]), tree.facts
-    keys, children = np.append(pages.MINIMUM, lowers[1:] + 1), np.arange(len(lowers))
+def fill_branches(tree: BranchTree, server: InnodbPages, lowers: Integers) -> None:
+    """Makes the branch pages of a server's index over leaves with these lowest ranks."""
+    capacity, facts = int(tree.facts[branch.PLACES]), tree.facts
+    keys, children = np.append(branch.MINIMUM, lowers[1:] + 1), np.arange(len(lowers))
     page = 0
-    for height, (level, heaps) in enumerate(zip(found.levels[1:], found.heaps[1:], strict=True), start=1):
+    for height, (level, heaps) in enumerate(zip(server.levels[1:], server.heaps[1:], strict=True), start=1):
         ends = np.cumsum(level.entries)
         begins, first = ends - level.entries, page
         for i, number in enumerate(level.numbers.tolist()):
-            own, base = slice(int(begins[i]), int(ends[i])), page * capacity
+            of_page, base = slice(int(begins[i]), int(ends[i])), page * capacity
             n, freed = int(level.entries[i]), heaps.freed[i]
-            tree.keys[base : base + n], tree.children[base : base + n] = keys[own], children[own]
-            tree.places[base : base + n] = heaps.places[own]
+            tree.keys[base : base + n], tree.children[base : base + n] = keys[of_page], children[of_page]
+            tree.places[base : base + n] = heaps.places[of_page]
             tree.places[base + capacity - len(freed) : base + capacity] = freed
             row: dict[int, Any] = {
-                pages.RECORDS: n,
-                pages.FREED: len(freed),
-                pages.TOP: heaps.tops[i],
-                pages.LAST: keys[own][heaps.last[i]] if heaps.last[i] >= 0 else pages.FORGOTTEN,
-                pages.BASE: base,
-                pages.LEVEL: height,
-                pages.LEFT: page - 1 if i else -1,
-                pages.RIGHT: page + 1 if i + 1 < len(level.numbers) else -1,
-                pages.NUMBER: number,
+                branch.RECORDS: n,
+                branch.FREED: len(freed),
+                branch.TOP: heaps.tops[i],
+                branch.LAST: keys[of_page][heaps.last[i]] if heaps.last[i] >= 0 else branch.FORGOTTEN,
+                branch.BASE: base,
+                branch.LEVEL: height,
+                branch.LEFT: page - 1 if i else -1,
+                branch.RIGHT: page + 1 if i + 1 < len(level.numbers) else -1,
+                branch.NUMBER: number,
             }
             for field, value in row.items():
                 tree.state[page, field] = value
             page += 1
         keys, children = keys[begins], np.arange(first, page)
-    facts[[pages.ROOT, pages.HEIGHT, pages.PAGES]] = page - 1, len(found.levels) - 1, page
+    facts[[branch.ROOT, branch.HEIGHT, branch.PAGES]] = page - 1, len(server.levels) - 1, page
 
 
-def fill_space(space: Tablespace, found: Extents) -> None:
-    """Makes the file."""
+def fill_space(space: Tablespace, server: Extents) -> None:
+    """Gives a new file the extents, lists and segments of a server's file."""
     facts, extent = space.facts, int(space.facts[spaces.EXTENT])
     spaces.remove(space, spaces.FRAGMENTS, 0)
-    facts[[spaces.SIZE, spaces.LIMIT]] = found.size, found.limit
-    while len(space.extents) < len(found.owners) + pages.MARGIN:
+    facts[[spaces.SIZE, spaces.LIMIT]] = server.size, server.limit
+    while len(space.extents) < len(server.owners) + branch.MARGIN:
         spaces.grow(space)
-    for i, owner in enumerate(found.owners):
-        used = found.used[i * extent : (i + 1) * extent]
+    for i, owner in enumerate(server.owners):
+        used = server.used[i * extent : (i + 1) * extent]
         space.extents[i, [spaces.OWNER, spaces.COUNT]] = owner, int(used.sum())
         space.extents[i, spaces.USED :] = np.packbits(used, bitorder="little").view("<i8")
-    for which, members in found.lists.items():
-        for one in members:
-            spaces.append(space, which, one)
-    for segment, counts in enumerate(found.counts, start=1):
+    for which, members in server.lists.items():
+        for extent_number in members:
+            spaces.append(space, which, extent_number)
+    for segment, counts in enumerate(server.counts, start=1):
         facts[spaces.SEGMENTS + 3 * segment : spaces.SEGMENTS + 3 * segment + 3] = counts
 
 
 Integers = NDArray[np.int64]
 
-_MOST_ROWS = 1 << 31
+MOST_ROWS = 1 << 31
+"""Ranks are 32-bit integers."""
 _ALL_ROWS = 1 << 62
+"""A row above all others."""
+_EXTENTS = 256
+"""Extents for which a new file has memory at first."""
 
 
 @dataclass(frozen=True)
@@ -155,39 +158,55 @@ class InnodbStats(PageStats):
 
 
 @dataclass(frozen=True)
-class RecordSizes:
-    """What the rules depend on, in bytes."""
+class IndexFormat:
+    """Sizes of an index's records, in bytes, and what else the rules of its pages depend on."""
 
-    leaf: int
-    branch: int
-    page: int
-    sparse: int
-    """Bytes of records below which a page may be merged."""
-    mysql: bool
+    leaf_bytes: int
+    """Of a record in a leaf; without its payload where payloads vary."""
+    branch_bytes: int
+    """Of a node pointer."""
+    clustered: bool = True
+    mysql: bool = False
+    page_bytes: int = PAGE_BYTES
+    merge_threshold: int = MERGE_THRESHOLD
+    """In %: a page that is less full may be merged."""
 
     @property
     def room(self) -> int:
-        """Of a page for records and directory."""
-        return self.page - PAGE_HEADER
+        """Bytes of a page for records and directory."""
+        return self.page_bytes - PAGE_HEADER
+
+    def new_leaves(self, rows: int) -> LeafPages:
+        """An empty leaf, with memory for as many leaves as so many rows of one size usually need."""
+        return leaf.new(self.leaf_bytes, self.page_bytes, rows, clustered=self.clustered, shrinks=not self.mysql)
+
+    def new_tree(self, leaves: int, segment: int = 1) -> BranchTree:
+        """No branch pages, with memory for those over so many leaves. `segment`: the number of their segment."""
+        sparse = self.page_bytes * self.merge_threshold // 100
+        return branch.new(self.branch_bytes, self.page_bytes, leaves, segment, shrinks=not self.mysql, sparse=sparse)
+
+    def new_file(self) -> Tablespace:
+        """A new file, without index pages."""
+        return spaces.new(_EXTENTS, self.page_bytes, mysql=self.mysql)
 
 
 class ClusteredState:
-    """One clustered index of keys whose records have one size. `keys`: how many ever come, each below that rank."""
+    """One clustered index of records of one size. `keys`: how many keys ever come; ranks are below that number."""
 
-    def __init__(self, sizes: RecordSizes, keys: int) -> None:
-        if keys >= _MOST_ROWS:
-            raise UsageError(f"the page model of InnoDB takes fewer than {_MOST_ROWS:,} rows, not {keys:,}.")
-        self._sizes, self._keys = sizes, keys
+    def __init__(self, index_format: IndexFormat, keys: int) -> None:
+        if keys >= MOST_ROWS:
+            raise UsageError(f"the page model of InnoDB takes fewer than {MOST_ROWS:,} rows, not {keys:,}.")
+        self._format, self._keys = index_format, keys
         self._present, self._marked = np.zeros(keys, np.bool_), np.zeros(keys, np.bool_)
         self._deleted: list[Integers] = []
-        self._splits = np.zeros(3, np.int64)
-        self._counted = np.zeros(3, np.int64)
-        self._begin(self._empty_leaf(), np.zeros(1, np.int64))
+        self._splits = np.zeros(3, np.int64)  # of leaves, by kind
+        self._earlier_counters = np.zeros(3, np.int64)  # those of `_tree_counters` before the last rebuild
+        self._begin(self._format.new_leaves(self._keys), np.zeros(1, np.int64))
 
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the index by one that is built from these keys, in any order, at a fill factor in %."""
-        keep = self._full_pages(fill)
-        self._replace(chosen(ranks, self._keys), *keep)
+        full_pages = self._full_pages(fill)
+        self._replace(chosen(ranks, self._keys), *full_pages)
 
     def rebuild(self, fill: int) -> None:
         """Replaces the index by one that is built from the keys that are not deleted."""
@@ -199,7 +218,7 @@ class ClusteredState:
         if not isinstance(pages, InnodbPages) or pages.extents is None:
             raise UsageError("the page model of InnoDB goes on from InnoDB's own pages only: read them from its file.")
         present, entries = chosen(ranks, self._keys), pages.levels[0].entries
-        self._counted += self._own_counters()
+        self._earlier_counters += self._tree_counters()
         self._present, self._deleted = present, []
         self._marked[:] = False
         keys = np.flatnonzero(present)
@@ -242,7 +261,7 @@ class ClusteredState:
     def clean(self) -> None:
         """Purges the deleted keys in the order of their deletion."""
         ranks = np.concatenate([np.empty(0, np.int64), *self._deleted])
-        begin, sparse = 0, self._sizes.sparse
+        begin, sparse = 0, int(self._tree.facts[branch.SPARSE])
         while begin < len(ranks):
             small = bool(self._space.facts[spaces.SIZE] < self._space.facts[spaces.EXTENT])
             begin = purge(self._leaves, sparse, small, ranks, begin, len(ranks))
@@ -251,47 +270,40 @@ class ClusteredState:
         self._deleted = []
 
     def stats(self) -> InnodbStats:
-        """The index as it is now, deleted rows that are not purged yet included. Splits are those since it was made."""
-        slots, facts, sizes = self._leaves.slots[chain(self._leaves)], self._tree.facts, self._sizes
+        """The index as it is now, with deleted rows that are not purged. Splits are those since it was first empty."""
+        slots, facts, index_format = self._leaves.slots[chain(self._leaves)], self._tree.facts, self._format
         rows = slots[:, leaf.RECORDS].astype(np.int64)
         entries, unused = int(rows.sum()), int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum())
-        density = 100 * entries * sizes.leaf / (len(slots) * sizes.room)
+        density = 100 * entries * index_format.leaf_bytes / (len(slots) * index_format.room)
         appends, edge, interior = (int(self._splits[kind]) for kind in (leaf.APPEND, leaf.EDGE, leaf.INTERIOR))
-        attempts, neighbours, merges = map(int, self._counted + self._own_counters())
+        attempts, neighbours, merges = map(int, self._earlier_counters + self._tree_counters())
         return InnodbStats.from_chain(
             Checkpoint(entries, len(slots), appends, edge, interior, density),
             self._tree.leaves[slots[:, leaf.PAGE]],
             rows,
             branch_pages=int(facts[branch.PAGES] - facts[branch.GIVEN_BACK]),
-            garbage_bytes=unused * sizes.leaf,
-            split_counter=attempts - (neighbours if sizes.mysql else 0),
+            garbage_bytes=unused * index_format.leaf_bytes,
+            split_counter=attempts - (neighbours if index_format.mysql else 0),
             merges=merges,
             file_pages=int(self._space.facts[spaces.SIZE]),
         )
 
     def _full_pages(self, fill: int) -> tuple[int, int]:
-        """Records of a full (leaf, branch page) of a sorted build."""
-        sizes = self._sizes
-        leaf_records, branch_records = (
-            records_of_full_page(size, sizes.page, sizes.room, fill) for size in (sizes.leaf, sizes.branch)
-        )
-        return leaf_records, branch_records
+        """(records of a full leaf, of a full branch page) in a sorted build at a fill factor in %."""
+        page_bytes, room = self._format.page_bytes, self._format.room
+        leaf_records = records_of_full_page(self._format.leaf_bytes, page_bytes, room, fill)
+        return leaf_records, records_of_full_page(self._format.branch_bytes, page_bytes, room, fill)
 
-    def _own_counters(self) -> Integers:
+    def _tree_counters(self) -> Integers:
+        """(split attempts, attempts that used the right neighbour instead, merges) of the index since it was built."""
         return self._tree.facts[[branch.ATTEMPTS, branch.NEIGHBOURS, branch.MERGES]]
 
-    def _empty_leaf(self) -> LeafPages:
-        sizes = self._sizes
-        return leaf.new(sizes.leaf, sizes.page, sizes.room, self._keys, clustered=True, shrinks=not sizes.mysql)
-
     def _begin(self, leaves: LeafPages, lowers: Integers, keep: int = 0) -> None:
-        """A new file for these leaves; `keep`: node pointers on a full branch page."""
-        sizes, n = self._sizes, len(lowers)
-        self._leaves = leaves
-        self._space = spaces.new(256, sizes.page, mysql=sizes.mysql)
-        self._tree = branch.new(
-            sizes.branch, sizes.page, len(leaves.slots), 1, shrinks=not sizes.mysql, sparse=sizes.sparse
-        )
+        """Begins a new file for these leaves, whose lowest ranks are `lowers`. `keep`: node pointers on a full branch
+        page; 0 if branch pages are not built here."""
+        self._leaves, n = leaves, len(lowers)
+        self._space = self._format.new_file()
+        self._tree = self._format.new_tree(len(leaves.slots))
         start(self._tree, self._space)
         if keep:
             while len(self._tree.state) < n // max(1, keep - 1) + 2 * branch.MARGIN:
@@ -301,18 +313,19 @@ class ClusteredState:
             build(self._tree, self._space, lowers, keep)
 
     def _replace(self, present: NDArray[np.bool_], keep: int, keep_above: int) -> None:
-        self._counted += self._own_counters()
+        """Replaces the index by one that is built from these keys. `keep`, `keep_above`: as of `_full_pages`."""
+        self._earlier_counters += self._tree_counters()
         self._present, self._deleted = present, []
         self._marked[:] = False
         entries = np.flatnonzero(present)
         if not len(entries):
-            self._begin(self._empty_leaf(), np.zeros(1, np.int64))
+            self._begin(self._format.new_leaves(self._keys), np.zeros(1, np.int64))
             return
         starts = np.arange(0, len(entries), keep)
         counts = np.diff(np.append(starts, len(entries)))
         lowers, highest = np.append(0, entries[starts[1:]]), entries[starts + counts - 1]
         leaves = self._chain(lowers, counts, highest)
-        if self._sizes.mysql:
+        if self._format.mysql:
             leaves.slots[: len(starts), leaf.LAST] = highest
         full = len(entries) // keep
         leaves.heaps[:full, :keep] = entries[: full * keep].reshape(full, keep)
@@ -321,7 +334,7 @@ class ClusteredState:
 
     def _chain(self, lowers: Integers, counts: Integers, highest: Integers) -> LeafPages:
         """Leaves in key order with so many records each, whose heaps are still empty."""
-        n, leaves = len(lowers), self._empty_leaf()
+        n, leaves = len(lowers), self._format.new_leaves(self._keys)
         while len(leaves.slots) < n + n // 4:
             leaf.grow(leaves)
         fields: dict[int, Any] = {

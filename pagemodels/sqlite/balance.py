@@ -20,7 +20,8 @@ from keybench.pagemodels.sqlite.tree import Ints, Tree
 
 @kernel
 def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: int, bulk: int) -> int:
-    """Distributes n cells over pages; `pool` says what the `count` pages had. Returns the number of pages."""
+    """Distributes n cells of these sizes over pages with `room` bytes each. Returns the number of pages. `pool` says
+    what the `count` pages before had, and then what each page gets. `ahead`, `bulk`: see above, and BULK of `tree`."""
     ends, filled = pool[trees.END], pool[trees.FILLED]
     sizes[n] = 0
     i, pages = 0, count
@@ -42,7 +43,7 @@ def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: i
     pages = i + 1
     for i in range(pages - 1, 0, -1):
         right, left, last = filled[i], filled[i - 1], ends[i - 1] - 1
-        pointer = 2 if i == pages - 1 else 0
+        pointer = trees.POINTER if i == pages - 1 else 0
         while last >= 0:
             if right != 0 and (bulk or right + sizes[last + ahead] > left - (sizes[last] - pointer)):
                 break
@@ -56,7 +57,8 @@ def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: i
 
 @kernel
 def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> None:
-    """Computes how n cells of one size are distributed, which depends only on their number: pages, and their ends."""
+    """Writes to `Tree.plans` how n cells of one size, of `count` pages, are distributed: over how many pages, and where
+    each ends. That depends on their number alone. `kind`: 0 for leaves, 1 for branch pages."""
     plan, pool = tree.plans[kind, n], tree.pool
     for i in range(n):
         tree.pooled_sizes[i] = size
@@ -72,8 +74,8 @@ def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> N
 
 @inlined
 def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
-    """Distributes cells of one size: each leaf's new border is some rows away from an old one. Returns the number of
-    pages; `pool` says what each gets."""
+    """Distributes the n cells of `count` siblings, which have one size. Returns the number of pages; `pool` says what
+    each gets. No keys are listed for that: the new border of a leaf is some rows away from an old one."""
     pool, kind = tree.pool, min(level, 1)
     size = tree.facts[trees.USUAL if level == 0 else trees.CELL_BYTES + 1]
     if tree.plans[kind, n, 0] == 0:
@@ -276,6 +278,7 @@ def _note(tree: Tree, what: int, at: int, count: int, number: int) -> None:
 
 @kernel
 def _note_numbers(tree: Tree, count: int) -> None:
+    """Notes the numbers that the first `count` pages of a balancing have in the file."""
     for i in range(count):
         trees.note(tree.trace, tree.pool[trees.TAKEN, i])
 
@@ -297,6 +300,8 @@ def _renumber(file: Ints, pool: Ints, count: int, number: int) -> None:
 
 @inlined
 def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ahead: int) -> None:
+    """Writes the leaves of a balancing, and their links in the parent from place `links` on. `count` leaves became
+    `number`."""
     facts, leaves, marks, pool = tree.facts, tree.leaves, tree.marks, tree.pool
     kept = min(count, number) - 1
     pool[trees.BORDER, number - 1] = pool[trees.CHILD, count - 1]
@@ -318,6 +323,7 @@ def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ah
 
 @kernel
 def _put_branches(tree: Tree, parent: int, links: int, count: int, number: int, level: int) -> None:
+    """As `_put_leaves`, for branch pages of a level."""
     branches, children, pool = tree.branches, tree.children, tree.pool
     below = tree.leaves if level == 1 else branches
     for i in range(count, number):

@@ -26,12 +26,12 @@ _UNDEFINED = cgutils.true_bit  # of zero
 
 
 def _counting(generate: Callable[[Any, Any], Any]) -> Callable[[np.uint64], int]:
-    """A processor instruction for which numba has no function."""
+    """A function for kernels: one processor instruction. `generate`: its code, from LLVM's builder and a word."""
 
     def typed(_context: Any, word: Any) -> Any:
         if word != types.uint64:
             raise TypingError("bits are counted in uint64 alone")
-        return types.int64(word), lambda _context, builder, _signature, given: generate(builder, given[0])
+        return types.int64(word), lambda _context, builder, _signature, values: generate(builder, values[0])
 
     return cast("Callable[[np.uint64], int]", intrinsic(typed))
 

@@ -1,6 +1,8 @@
 """The loops over the rows of a b-tree, and of the table beside it: insertions and deletions (btree.c,
 sqlite3BtreeInsert and sqlite3BtreeDelete; docs/internals/sqlite.md §7)."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,22 +17,24 @@ from keybench.pagemodels.sqlite.tree import Ints, Tree
 @kernel
 def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int, splits: bool) -> int:
     """Inserts rows from `begin` until `end`, or until memory must grow. If `splits` is false, it stops before a row
-    that makes a page overflow, or that has overflow pages of its own. Returns the row to go on from. Without ranks,
-    keys are in order of arrival."""
+    that makes a page overflow, or that has overflow pages of its own. Returns the row to go on from. `ranks`: of all
+    rows; empty if keys ascend in order of arrival."""
     tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
-    given, varied, room, first = len(ranks) > 0, len(sizes) > 1, facts[trees.ROOM], facts[trees.WORDS]
+    ascends, varied, room, first = len(ranks) == 0, len(sizes) > 1, facts[trees.ROOM], facts[trees.WORDS]
     overflows, traced = len(tree.overflow) > 0, len(tree.trace) > 0
-    usual, largest = 2 + max(4, int64(sizes[0])), facts[trees.LARGEST]
+    usual = trees.POINTER + max(trees.SMALLEST_CELL, int64(sizes[0]))
+    largest = facts[trees.LARGEST]
     before = leaf = slot = int64(-1)
     for row in range(begin, end):
-        key = ranks[row] if given else row
+        key = row if ascends else ranks[row]
         same = before < key < leaf
         if not same:
             leaf = at_least(marks, first, BORDERS, key)
             slot = leaf >> facts[trees.SHIFT]
         before = key
-        used = leaves[slot, trees.USED] + (2 + max(4, int64(sizes[key])) if varied else usual)
+        size = trees.POINTER + max(trees.SMALLEST_CELL, int64(sizes[key])) if varied else usual
+        used = leaves[slot, trees.USED] + size
         if used > room and not (splits and facts[trees.PAGES] < facts[trees.MOST_PAGES] and not trees.full(file)):
             facts[trees.LARGEST] = largest
             return row
@@ -85,8 +89,8 @@ def load_beside(
     reached: int,
 ) -> tuple[int, int]:
     """As `load`, for an index beside a table. A row goes into the index first. `rows` are the ranks of rows in the
-    table, empty if they arrive in its order. `reached` rows are in the table already. Returns the rows of index and
-    table to go on from."""
+    table, empty if they arrive in its order. `begin`, `reached`: the next rows of index and table. Returns the rows of
+    both to go on from."""
     while begin < end or reached < end:
         ahead = load(table, file, rows, reached, end, False)  # nothing that the index could notice
         reached = ahead
@@ -100,6 +104,29 @@ def load_beside(
             if reached == ahead:
                 return begin, reached
     return end, reached
+
+
+def load_all(
+    tree: Tree,
+    table: Tree | None,
+    file: Ints,
+    ranks: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    begin: int,
+    end: int,
+    grow: Callable[[], None],
+) -> None:
+    """Inserts rows from `begin` to `end` into a key's b-tree, and into the table beside it if there is one (`load`,
+    `load_beside`). `grow`: makes memory for more pages, whenever there is too little."""
+    reached = begin
+    while True:
+        if table is not None:
+            begin, reached = load_beside(table, tree, file, rows, ranks, begin, end, reached)
+        else:
+            begin = reached = load(tree, file, ranks, begin, end, True)
+        if begin == reached == end:
+            return
+        grow()
 
 
 @kernel
@@ -156,8 +183,8 @@ def _erase_row(tree: Tree, file: Ints, key: int) -> None:
 
 @kernel
 def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
-    """The row before the divider takes its place. That row is the last of the leaf on the divider's left. The leaf is
-    balanced first. If that does not reach the divider's page, this page is balanced too."""
+    """Deletes a row that is a divider. The row before it, the last of the leaf on its left, takes its place. That leaf
+    is balanced first, and if this does not reach the divider's page, so is that page."""
     marks, leaves, branches, facts = tree.marks, tree.leaves, tree.branches, tree.facts
     before = stepped(marks, facts[trees.WORDS], ARRIVED, key, -1)
     remove(marks, facts[trees.WORDS], ARRIVED, key)
@@ -183,4 +210,5 @@ def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
 
 @kernel
 def _balance(tree: Tree, file: Ints, page: int, level: int) -> int:
+    """As `balance`, compiled once for deletions."""
     return balance(tree, file, int64(page), int64(level))

@@ -28,14 +28,15 @@ from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.cost import cache
 from keybench.pagemodels.sqlite.cost.load import replay, rows_of
-from keybench.pagemodels.sqlite.load import load, load_beside
+from keybench.pagemodels.sqlite.load import load_all
 from keybench.pagemodels.sqlite.state import IndexedState, SqliteStats, TreeState, noted, stats
-from keybench.pagemodels.sqlite.tree import Tree, lengthen, new_file
+from keybench.pagemodels.sqlite.tree import Ints, Tree, lengthen, new_file
 
 Ranks = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
 _NO_RANKS = np.empty(0, np.int64)
 _LARGEST_INTEGER = 8
+"""Bytes of an integer at most."""
 _ROWS = 1 << 11
 """Rows whose touches are kept at a time: so few that they stay in the processor's cache until they are read again."""
 _NUMBERS = 16
@@ -43,11 +44,14 @@ _NUMBERS = 16
 _AUTOCHECKPOINT = 1000
 """Frames: SQLite's own setting (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT)."""
 _FRAME_HEADER = 24
+"""Bytes of a frame of the WAL beside its page."""
+_PAGES = 1 << 12
+"""Pages of the file for which the cache has memory at first."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What can be set."""
+    """The settings of a database that change its b-trees."""
 
     page_bytes: int = cells.PAGE_SIZE
     """SQLite's page_size: a power of two from 512 to 65536."""
@@ -127,21 +131,24 @@ class IntegerCostModel(IntegerModel):
         return _load_cost(self, load, load.sizes, server)
 
 
-def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
     """The model of the b-tree that holds the table's key; UsageError if the size of its cells is not known."""
-    if given.page_bytes not in cells.PAGE_SIZES:
-        raise UsageError(f"SQLite has no pages of {given.page_bytes} bytes: take a power of two from 512 to 65536.")
+    if parameters.page_bytes not in cells.PAGE_SIZES:
+        raise UsageError(
+            f"SQLite has no pages of {parameters.page_bytes} bytes: take a power of two from 512 to 65536."
+        )
     if table.column.width == 0:
         raise UsageError(
             f"the column {table.column.name} is as wide as its keys: give it their width with `sized` first."
         )
     if table.measures_rows:
         raise UsageError("the page model of SQLite describes the key's index, not the table by date.")
-    model = _kind(table, given.page_bytes)(table, given.page_bytes)
+    model = _kind(table, parameters.page_bytes)(table, parameters.page_bytes)
     return repeated(model, table.children) if table.key == "fk" else model
 
 
 def _kind(table: Table, page_bytes: int) -> type[FixedModel | IntegerModel]:
+    """The class of the model: of keys of one width or of integers, and with costs where they are known."""
     known = table.key in ("clustered", "nonclustered") and table.lengths is None
     integers = table.column.form == "int"
     if known and table.key == "clustered":
@@ -154,83 +161,89 @@ def _kind(table: Table, page_bytes: int) -> type[FixedModel | IntegerModel]:
 
 
 def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> SqliteStats:
-    """`sizes`: bytes of the keys beyond `cells.record`, in order of arrival; or one 0 for all."""
+    """The b-tree of keys in order of arrival. `sizes`: bytes of each key that `cells.record` does not count, in order
+    of arrival; or one 0 for all."""
     n, table, page_bytes = len(ranks), model.table, model.page_bytes
     require(ranks, checkpoints)
     if model.rows is not None:
         require(model.rows)
-    order = ranks[:0] if model.rows is None else model.rows
-    rows, tree = _trees(table, page_bytes, ranks, order, sizes, _payload_bytes(model, n))
-    file, reached = new_file(page_bytes), 0
-    for each in filter(None, (rows, tree)):
-        trees.start(each, file)
+    rows = ranks[:0] if model.rows is None else model.rows
+    beside, tree = _trees(table, page_bytes, ranks, rows, sizes, _payload_bytes(model, n))
+    file = _started(beside, tree, page_bytes)
+
+    def grow() -> None:
+        lengthen(file)
+        for each in filter(None, (beside, tree)):
+            trees.grow(each)
+
     points = []
     for begin, end in pairwise((0, *checkpoints, n)):
-        while True:
-            if rows:
-                begin, reached = load_beside(rows, tree, file, order, ranks, begin, end, reached)
-            else:
-                begin = load(tree, file, ranks, begin, end, True)
-            if begin == end and (rows is None or reached == end):
-                break
-            lengthen(file)
-            for each in filter(None, (rows, tree)):
-                trees.grow(each)
+        load_all(tree, beside, file, ranks, rows, begin, end, grow)
         points.append(noted(tree, end))
     return stats(tree, points, n, among_others=table.key == "fk")
 
 
-def _load_cost(model: FixedModel | IntegerModel, given: Load, sizes: Sizes, server: Server) -> LoadCost:
-    """Rows go into the b-trees and through the page cache, some thousands at a time. `sizes`: as of `_build`."""
-    page_bytes = model.page_bytes
-    require(given.ranks)
-    payload = _payload_bytes(model, len(given.ranks))
-    table, tree = _trees(model.table, page_bytes, given.ranks, given.ranks[:0], sizes, payload)
+def _started(beside: Tree | None, tree: Tree, page_bytes: int) -> Ints:
+    """The state of a file with the roots of both b-trees, the table's first."""
     file = new_file(page_bytes)
-    for each in filter(None, (table, tree)):
+    for each in filter(None, (beside, tree)):
         trees.start(each, file)
-    ranks, n = given.ranks, len(given.ranks)
-    limit, auto = server.pages(page_bytes + cache.PAGE_OVERHEAD), _AUTOCHECKPOINT
+    return file
+
+
+def _load_cost(model: FixedModel | IntegerModel, rows: Load, sizes: Sizes, server: Server) -> LoadCost:
+    """Rows go into the b-trees and through the page cache, some thousands at a time. `sizes`: as of `_build`."""
+    page_bytes, ranks, n = model.page_bytes, rows.ranks, len(rows.ranks)
+    require(ranks)
+    in_order = ranks[:0]  # rows arrive in the table's order
+    beside, tree = _trees(model.table, page_bytes, ranks, in_order, sizes, _payload_bytes(model, n))
+    file = _started(beside, tree, page_bytes)
+    autocheckpoint = _AUTOCHECKPOINT
     if server.checkpoint_bytes is not None:
-        auto = server.checkpoint_bytes // (page_bytes + _FRAME_HEADER)
-    auto, rows_per_tx = (max(1, round(whole * server.share)) for whole in (auto, given.rows_per_tx))
-    pager = cache.new(limit, auto, 1 << 12, len(given.ends))
-    writers = np.zeros(n, np.int16) if given.writers is None else given.writers
-    rows = rows_of(np.asarray(given.ends, np.int64), writers, rows_per_tx, given.restart)
+        autocheckpoint = server.checkpoint_bytes // (page_bytes + _FRAME_HEADER)
+    pager = cache.new(
+        cache_pages=server.pages(page_bytes + cache.PAGE_OVERHEAD),
+        autocheckpoint=max(1, round(autocheckpoint * server.share)),
+        pages=_PAGES,
+        parts=len(rows.ends),
+    )
+    sent = rows_of(
+        ends=np.asarray(rows.ends, np.int64),
+        writers=np.zeros(n, np.int16) if rows.writers is None else rows.writers,
+        rows_per_tx=max(1, round(rows.rows_per_tx * server.share)),
+        restart=rows.restart,
+    )
     tree = tree._replace(trace=trees.new_trace(_ROWS * _NUMBERS))
-    if table is not None:
-        table = table._replace(trace=trees.new_trace(_ROWS * _NUMBERS))
+    if beside is not None:
+        beside = beside._replace(trace=trees.new_trace(_ROWS * _NUMBERS))
+    traced = [tree] if beside is None else [tree, beside]
+
+    def grow() -> None:
+        for each in traced:
+            if each.facts[trees.PAGES] >= each.facts[trees.MOST_PAGES]:
+                trees.grow(each)
+            each.trace.resize(2 * len(each.trace), refcheck=False)
+        lengthen(file)
+
     for first in range(0, n, _ROWS):
         end = min(n, first + _ROWS)
-        begin = reached = first
-        while True:
-            if table is not None:
-                begin, reached = load_beside(table, tree, file, ranks[:0], ranks, begin, end, reached)
-            else:
-                begin = load(tree, file, ranks, begin, end, True)
-                reached = begin
-            if begin == reached == end:
-                break
-            for each in filter(None, (tree, table)):
-                _grow_with_trace(each)
-            lengthen(file)
+        load_all(tree, beside, file, ranks, in_order, first, end, grow)
         cache.grow(pager, int(file[trees.LAST_PAGE]))
-        replay(pager, rows, tree.trace, trees.NO_TRACE if table is None else table.trace, first, end)
-        for each in filter(None, (tree, table)):
+        replay(pager, sent, tree.trace, trees.NO_TRACE if beside is None else beside.trace, first, end)
+        for each in traced:
             trees.clear_trace(each.trace)
     by_part = cache.costs(pager)
-    log = Log(by_part[cache.FRAMES] * (page_bytes + _FRAME_HEADER), None, None, by_part[cache.CHECKPOINTS])
-    return LoadCost(Pages(*by_part[:4]), Pages(*by_part[cache.COPIED : cache.COPIED + 4]), log)
-
-
-def _grow_with_trace(tree: Tree) -> None:
-    if tree.facts[trees.PAGES] >= tree.facts[trees.MOST_PAGES]:
-        trees.grow(tree)
-    tree.trace.resize(2 * len(tree.trace), refcheck=False)
+    log = Log(
+        bytes=by_part[cache.FRAMES] * (page_bytes + _FRAME_HEADER),
+        images=None,
+        image_bytes=None,
+        checkpoints=by_part[cache.CHECKPOINTS],
+    )
+    return LoadCost(read=Pages(*by_part[:4]), written=Pages(*by_part[cache.COPIED : cache.COPIED + 4]), log=log)
 
 
 def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexState:
-    """`sizes`: as of `_build`, by rank."""
+    """The b-tree without rows, into which so many keys will come. `sizes`: as of `_build`, but by rank."""
     table, page_bytes = model.table, model.page_bytes
     if table.key not in ("clustered", "nonclustered"):
         raise UsageError(
@@ -240,7 +253,7 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
         raise UsageError("the page model of SQLite knows no past of rows of different lengths: give one payload.")
     cell, dividers, pages = _cells(table, page_bytes, sizes, _payload_bytes(model, keys))
     entries = cells.record(table.column, rowid=True) + sizes
-    longest = cells.stored(entries + 8, page_bytes, table=False).overflow
+    longest = cells.stored(entries + _LARGEST_INTEGER, page_bytes, table=False).overflow
     if pages.any() or (table.key == "nonclustered" and longest.any()):
         raise UsageError(
             f"the page model of SQLite knows no past of rows with overflow pages, as a payload of {table.payload:,} "
@@ -272,19 +285,19 @@ def _trees(
     if table.by_date:
         key = cells.record(column, rowid=True) + cells.MOMENT_BYTES + sizes
         row, pages = cells.stored(key + payload, page_bytes, table=False)
-        entry, none = cells.stored(key, page_bytes, table=False)
+        entry, entry_pages = cells.stored(key, page_bytes, table=False)
         return (
             trees.new(order, _each(row, n), None, page_bytes, pages),
-            trees.new(ranks, entry, None, page_bytes, none),
+            trees.new(ranks, entry, None, page_bytes, entry_pages),
         )
     rowids = np.arange(1, n + 1)
     varints = cells.varint_bytes(rowids)
     row, pages = cells.stored(cells.record(column) + payload + sizes, page_bytes, table=True)
     entries = cells.record(column, rowid=True) + sizes + cells.integer_bytes(rowids)
-    entry, none = cells.stored(entries, page_bytes, table=False)
+    entry, entry_pages = cells.stored(entries, page_bytes, table=False)
     return (
-        trees.new(ranks[:0], row + varints, 4 + varints, page_bytes, pages),
-        trees.new(ranks, entry, None, page_bytes, none),
+        trees.new(ranks[:0], row + varints, cells.CHILD_BYTES + varints, page_bytes, pages),
+        trees.new(ranks, entry, None, page_bytes, entry_pages),
     )
 
 
@@ -293,7 +306,7 @@ def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Ranks) -> tuple
     b-tree; of another one without its rowids."""
     if cells.is_rowid(table):
         rest, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
-        return rest + sizes, 4 + sizes, pages
+        return rest + sizes, cells.CHILD_BYTES + sizes, pages
     record = cells.record(table.column) + payload + sizes
     row, pages = cells.stored(record, page_bytes, table=table.key == "nonclustered")
     return row, None, pages

@@ -32,7 +32,10 @@ ASCENDING_FILL = 0.873
 _LOWEST_FILL = 0.48
 _LEAF_HEADER = 8
 _CELL_POINTER = 2
-_PAGE_NUMBER = 4
+CHILD_BYTES = 4
+"""Bytes of a child's page number, in a divider."""
+_OVERFLOW_NUMBER = 4
+"""Bytes of the number of the first overflow page, in a cell."""
 _ROWID_BYTES = 3
 """A rowid by order of arrival: 3 bytes as a value up to 8,388,607, as a varint up to 2,097,151."""
 _WIDEST = 36
@@ -57,7 +60,7 @@ def varint(value: int) -> int:
 
 
 def varint_bytes(values: Integers) -> Sizes:
-    """Bytes of integers as varints, as cells hold rowids."""
+    """(n,): bytes of integers as varints, as cells hold rowids."""
     sizes = np.full(len(values), 9, np.uint16)
     for size in range(8, 0, -1):
         sizes[(values >= 0) & (values < 1 << (7 * size))] = size
@@ -65,7 +68,7 @@ def varint_bytes(values: Integers) -> Sizes:
 
 
 def integer_bytes(values: Integers) -> Sizes:
-    """Bytes of integers as values of a record."""
+    """(n,): bytes of integers as values of a record."""
     sizes = np.full(len(values), 8, np.uint16)
     magnitudes = np.where(values < 0, ~values, values)
     for size in (6, 4, 3, 2, 1):
@@ -77,7 +80,9 @@ def integer_bytes(values: Integers) -> Sizes:
 def record(column: Column, *, rowid: bool = False) -> int:
     """Bytes of a record without its payload and the values of its integers: the key's, and a rowid's if it has one.
     `rowid`: whether the record has a rowid."""
-    key_type = 1 if column.form == "int" else varint((13 if column.form == "text" else 12) + 2 * column.width)
+    key_type = 1  # bytes of the serial type: 12 + 2 · width for a blob, 13 + 2 · width for a text
+    if column.form != "int":
+        key_type = varint((13 if column.form == "text" else 12) + 2 * column.width)
     data = 0 if column.form == "int" else column.width
     return 1 + key_type + data + (1 if rowid else 0)
 
@@ -103,7 +108,7 @@ class StoredCells(NamedTuple):
 
 def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -> StoredCells:
     """Records of so many bytes in a b-tree. `table`: whether it is a rowid table, whose leaves take longer records than
-    the pages of an index."""
+    the pages of an index. The numbers are those of the file format, section "Cell Payload Overflow Pages"."""
     most = page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
     length = 1 + (records >= 1 << 7).astype(np.uint16) + (records >= 1 << 14) + (records >= 1 << 21)
     if int(records.max(initial=0)) <= most:
@@ -112,7 +117,7 @@ def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -
     local = least + (size - least) % per_page
     local = np.where(size <= most, size, np.where(local <= most, local, least))
     pages = -(-(size - local) // per_page)
-    return StoredCells((length + local + _PAGE_NUMBER * (pages > 0)).astype(np.uint16), pages.astype(np.uint16))
+    return StoredCells((length + local + _OVERFLOW_NUMBER * (pages > 0)).astype(np.uint16), pages.astype(np.uint16))
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
@@ -145,11 +150,13 @@ def _key_bytes(column: Column) -> tuple[int, int]:
 
 
 def _index_leaf(size: int, fill: float) -> float:
+    """Bytes of file for a record of `size` bytes in an index b-tree whose leaves are filled to that share."""
     cell, overflow = _stored(size, table=False)
     return (cell + _CELL_POINTER) / ((PAGE_SIZE - _LEAF_HEADER) * fill) * PAGE_SIZE + overflow
 
 
 def _rowid_leaf(size: int, rowid: int) -> float:
+    """Bytes of file for a record of `size` bytes in full leaves of a rowid table. `rowid`: bytes of its rowid."""
     cell, overflow = _stored(size, table=True)
     return PAGE_SIZE / ((PAGE_SIZE - _LEAF_HEADER) // (cell + rowid + _CELL_POINTER)) + overflow
 

@@ -13,8 +13,8 @@ from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import chosen
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, Marks, add, holds
-from keybench.pagemodels.sqlite.load import erase, erase_beside, load, load_beside
+from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, Marks, add, at_least, holds
+from keybench.pagemodels.sqlite.load import erase, erase_beside, load_all
 from keybench.pagemodels.sqlite.records import require_fill
 from keybench.pagemodels.sqlite.tree import Ints, Tree
 
@@ -53,13 +53,14 @@ def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, bor
 
 
 def _add_branches(tree: Tree, pages: ServerPages, uppers: Integers, slots: Integers) -> None:
+    """Makes the branch pages over leaves with these upper bounds, which lie in these slots."""
     children, places, below = uppers, slots, tree.leaves
     for level in pages.levels[1:]:
         while tree.facts[trees.PAGES] + len(level.numbers) > tree.facts[trees.MOST_PAGES]:
             trees.grow(tree)
         if below is not tree.leaves:
             below = tree.branches  # `grow` may have moved it
-        made, begin = np.empty(len(level.numbers), np.int64), 0
+        of_level, begin = np.empty(len(level.numbers), np.int64), 0
         for i, (number, count) in enumerate(zip(level.numbers.tolist(), level.entries.tolist(), strict=True)):
             page, end = trees.new_branch(tree, number), begin + count
             place = trees.children_of(tree, page)
@@ -68,27 +69,28 @@ def _add_branches(tree: Tree, pages: ServerPages, uppers: Integers, slots: Integ
             tree.branches[page, trees.CELLS], tree.branches[page, trees.UPPER] = count - 1, uppers[end - 1]
             tree.branches[page, trees.PARENT] = -1
             below[places[begin:end], trees.PARENT] = page
-            made[i], begin = page, end
+            of_level[i], begin = page, end
         uppers = uppers[np.cumsum(level.entries) - 1]
-        children, places, below = made, made, tree.branches
+        children, places, below = of_level, of_level, tree.branches
 
 
 def _leaf_bytes(tree: Tree, keys: Integers) -> Integers:
-    """As `trees.cell_bytes`."""
+    """`trees.cell_bytes` of many keys, in leaves."""
     raw = tree.sizes[keys] if len(tree.sizes) > 1 else np.full(len(keys), tree.sizes[0])
-    return np.maximum(raw.astype(np.int64), 4) + 2
+    return np.maximum(raw.astype(np.int64), trees.SMALLEST_CELL) + trees.POINTER
 
 
 def _divider_bytes(tree: Tree, keys: Integers) -> Integers:
-    """As `trees.cell_bytes`."""
+    """`trees.cell_bytes` of many keys, in branch pages."""
     if len(tree.dividers):
-        return tree.dividers[keys].astype(np.int64) + 2
+        return tree.dividers[keys].astype(np.int64) + trees.POINTER
     raw = tree.sizes[keys] if len(tree.sizes) > 1 else np.full(len(keys), tree.sizes[0])
-    return raw.astype(np.int64) + 6
+    return raw.astype(np.int64) + cells.CHILD_BYTES + trees.POINTER
 
 
 @kernel
 def _mark(marks: Marks, first: int, which: int, ranks: Integers) -> None:
+    """Adds ranks to a set (`bitmaps.add`)."""
     for rank in ranks:
         add(marks, first, which, rank)
 
@@ -101,10 +103,21 @@ class SqliteStats(PageStats):
     """Overflow pages of the b-tree."""
 
 
+@kernel
+def chain(tree: Tree) -> Integers:
+    """The leaves' slots in key order: int64 (leaves,)."""
+    facts = tree.facts
+    slots, upper = np.empty(facts[trees.LEAVES], np.int64), -1
+    for i in range(len(slots)):
+        upper = at_least(tree.marks, facts[trees.WORDS], BORDERS, upper + 1)
+        slots[i] = upper >> facts[trees.SHIFT]
+    return slots
+
+
 def noted(tree: Tree, rows: int) -> Checkpoint:
     """The leaf level as it is, with so many rows in the b-tree."""
     facts = tree.facts
-    used = int(tree.leaves[trees.chain(tree), trees.USED].sum(dtype=np.int64))
+    used = int(tree.leaves[chain(tree), trees.USED].sum(dtype=np.int64))
     kinds = (int(facts[kind]) for kind in (trees.LEAVES, trees.APPENDS, trees.EDGES, trees.INTERIORS))
     leaves, appends, edges, interiors = kinds
     return Checkpoint(rows, leaves, appends, edges, interiors, 100 * used / (leaves * int(facts[trees.ROOM])))
@@ -114,7 +127,7 @@ def stats(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_others: 
     """The b-tree as it is, with so many rows. `points`: the leaf level at checkpoints, and now. `among_others`: whether
     another table takes pages in between, so that page numbers are not known but their order. A parent table does; how
     many pages at a time depends on the size of transactions."""
-    leaves = tree.leaves[trees.chain(tree)].astype(np.int64)
+    leaves = tree.leaves[chain(tree)].astype(np.int64)
     return SqliteStats.from_chain(
         points[-1],
         leaves[:, trees.NUMBER].copy(),
@@ -135,7 +148,7 @@ class State:
     def __init__(self, empty: Callable[[], Tree], page_bytes: int, keys: int) -> None:
         """`empty`: makes a b-tree without pages, with room for so many keys."""
         self._empty, self._page_bytes, self._keys = empty, page_bytes, keys
-        self._tree, self._file = self._begun()
+        self._tree, self._file = self._empty_trees()
 
     def build(self, ranks: Ranks, fill: int) -> None:
         """Replaces the b-tree by the one that VACUUM makes of these keys, in any order."""
@@ -162,7 +175,7 @@ class State:
         """Nothing: SQLite leaves nothing to clean up later."""
 
     def stats(self) -> SqliteStats:
-        """The b-tree as it is. Splits are those of insertions since it was made."""
+        """The b-tree as it is now. Splits are those of insertions since it was first empty."""
         rows = int(np.count_nonzero(self._present()))
         return stats(self._tree, [noted(self._tree, rows)], rows)
 
@@ -172,15 +185,17 @@ class State:
         words = np.ascontiguousarray(self._tree.marks[first::2])
         return np.unpackbits(words.view(np.uint8), count=self._keys, bitorder="little").view(np.bool_)
 
-    def _begun(self) -> tuple[Tree, Ints]:
+    def _empty_trees(self) -> tuple[Tree, Ints]:
+        """(the b-tree with an empty root, the state of its file)."""
         tree, file = self._empty(), trees.new_file(self._page_bytes)
         trees.start(tree, file)
         return tree, file
 
     def _replace(self, ranks: Ranks, fill: int) -> None:
+        """Replaces the b-tree by the one that VACUUM makes of these keys, ascending. UsageError for a wrong `fill`."""
         require_fill(fill)
         splits = self._tree.facts[_SPLITS].copy()
-        self._tree, self._file = self._begun()
+        self._tree, self._file = self._empty_trees()
         self._fill(ranks)
         self._tree.facts[_SPLITS] = splits
 
@@ -188,22 +203,25 @@ class State:
         """Builds the b-tree of sorted ranks into its empty root."""
         facts = self._tree.facts
         facts[trees.BULK] = not facts[trees.ROWS_IN_LEAVES]
-        self._each(lambda begin, end: load(self._tree, self._file, ranks, begin, end, True), len(ranks))
+        load_all(self._tree, None, self._file, ranks, ranks, 0, len(ranks), self._grow)
         facts[trees.BULK], self._tree.plans[:] = 0, 0
 
     def _load(self, ranks: Ranks) -> None:
-        self._each(lambda begin, end: load(self._tree, self._file, ranks, begin, end, True), len(ranks))
+        """Inserts keys that are known to be absent."""
+        load_all(self._tree, None, self._file, ranks, ranks, 0, len(ranks), self._grow)
 
     def _erase(self, ranks: Ranks) -> None:
-        self._each(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
+        """Deletes keys that are known to be present."""
+        self._for_all(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
 
-    def _each(self, work: Callable[[int, int], int], rows: int) -> None:
-        """Does the work for all rows. It stops where memory has to grow, and says at which row."""
+    def _for_all(self, erase_rows: Callable[[int, int], int], rows: int) -> None:
+        """Calls `erase_rows(begin, rows)` until all rows are done: it returns the row at which memory must grow."""
         begin = 0
-        while (begin := work(begin, rows)) < rows:
+        while (begin := erase_rows(begin, rows)) < rows:
             self._grow()
 
     def _grow(self) -> None:
+        """Makes memory for more pages."""
         trees.lengthen(self._file)
         trees.grow(self._tree)
 
@@ -240,7 +258,7 @@ class IndexedState(State):
         bounds = np.array([entries.min(), entries.max() + last])
         stored = cells.stored(bounds, page_bytes, table=False).sizes
         entry_sizes = _bounded(keys, int(stored[0]), int(stored[1]))
-        dividers = (4 + varints).astype(np.uint16)
+        dividers = (cells.CHILD_BYTES + varints).astype(np.uint16)
 
         def table() -> Tree:
             return trees.new(_NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, most))
@@ -258,28 +276,27 @@ class IndexedState(State):
         self._number(ranks, 0)
         self._replace(np.flatnonzero(there), fill)
 
-    def _begun(self) -> tuple[Tree, Ints]:
+    def _empty_trees(self) -> tuple[Tree, Ints]:
+        """(the b-tree with an empty root, the state of its file)."""
         self._table, tree, file = self._empty_table(), self._empty(), trees.new_file(self._page_bytes)
         for each in (self._table, tree):
             trees.start(each, file)
         return tree, file
 
     def _fill(self, ranks: Ranks) -> None:
-        rows, file = np.sort(self._numbers[ranks]), self._file
-        self._each(lambda begin, end: load(self._table, file, rows, begin, end, True), len(rows))
+        rows = np.sort(self._numbers[ranks])
+        load_all(self._table, None, self._file, rows, rows, 0, len(rows), self._grow)
         super()._fill(ranks)
 
     def _load(self, ranks: Ranks) -> None:
-        rows, begin, reached = self._number(ranks, int(self._table.facts[trees.LARGEST]) + 1), 0, 0
-        while True:
-            begin, reached = load_beside(self._table, self._tree, self._file, rows, ranks, begin, len(rows), reached)
-            if begin == reached == len(rows):
-                return
-            self._grow()
+        rows = self._number(ranks, int(self._table.facts[trees.LARGEST]) + 1)
+        load_all(self._tree, self._table, self._file, ranks, rows, 0, len(rows), self._grow)
 
     def _erase(self, ranks: Ranks) -> None:
         rows, table = self._numbers[ranks], self._table
-        self._each(lambda begin, end: erase_beside(table, self._tree, self._file, rows, ranks, begin, end), len(rows))
+        self._for_all(
+            lambda begin, end: erase_beside(table, self._tree, self._file, rows, ranks, begin, end), len(rows)
+        )
         words = np.flatnonzero(table.marks[2 * int(table.facts[trees.WORDS]) + ARRIVED :: 2])
         last = 64 * int(words.max(initial=-1)) + 63
         while last >= 0 and not holds(table.marks, int(table.facts[trees.WORDS]), ARRIVED, last):

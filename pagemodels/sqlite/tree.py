@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 from keybench.compiled import inlined, kernel
 from keybench.pagemodels.memory import move
 from keybench.pagemodels.sqlite import bitmaps
-from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add, at_least
+from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add
 
 LAST_PAGE, FREE, _TRUNK, _LOCKED, _LISTED = range(5)
-"""Fields of a file's state: its last page; number of free pages; how many of them a full trunk and the pages that it
-names are; the page that is reserved for locks; where the list begins."""
+"""Fields of a file's state. LAST_PAGE: its last page. FREE: number of free pages. _TRUNK: a full trunk and the pages
+that it names, together. _LOCKED: the page that is reserved for locks. _LISTED: where the list of free pages begins."""
 
 _LENGTH = 1 << 12
+"""Fields and free pages for which a new file has memory."""
 _GIVEN_BACK = 128
 """Maximum pages that one row gives back."""
 
@@ -41,7 +42,8 @@ _GIVEN_BACK = 128
 def new_file(page_bytes: int) -> Ints:
     """The state of a file that holds its schema's page alone."""
     file = np.zeros(_LENGTH, np.int64)
-    file[LAST_PAGE], file[_TRUNK], file[_LOCKED] = 1, page_bytes // 4 - 7, (1 << 30) // page_bytes + 1
+    names = page_bytes // 4 - 8
+    file[LAST_PAGE], file[_TRUNK], file[_LOCKED] = 1, names + 1, (1 << 30) // page_bytes + 1
     return file
 
 
@@ -59,8 +61,8 @@ def full(file: Ints) -> bool:
 
 @kernel
 def take(file: Ints, near: int) -> int:
-    """A page number: of those that the first trunk names the one nearest to `near`, or the first one if that is 0; the
-    trunk itself if it names none; if no page is free, the next one of the file."""
+    """Takes a page, and returns its number: of those that the first trunk names the one nearest to `near`, or the first
+    one if that is 0; the trunk itself if it names none; if no page is free, the next one at the file's end."""
     free = file[FREE]
     if free > 0:
         file[FREE] -= 1
@@ -91,20 +93,21 @@ def give_back(file: Ints, page: int, behind: int) -> None:
 
 
 ROOT, ROW_END, OVERFLOW, DEEPENED, LIFTED, ALONE, SPREAD = range(-1, -8, -1)
-"""What is noted: behind a path; behind a record; a page of a long record, and its number; a root that got a child to
-which its cells go, and the child's number; a root that took the cells of its only child, and the child's number; a leaf
-for the newest row of a rowid table alone, and its number; siblings over which cells are spread: the place of the one
-that has changed, how many they were, how many they are, their old numbers and their new ones."""
+"""Words of a trace. ROOT: the path ends. ROW_END: the record ends. OVERFLOW: an overflow page; its number follows.
+DEEPENED: the root got a child to which its cells go; the child's number follows. LIFTED: the root took the cells of its
+only child; the child's number follows. ALONE: the newest row of a rowid table got a leaf alone; its number follows.
+SPREAD: cells were spread over siblings; there follow the place of the one that had changed, how many they were, how
+many they are, their old numbers and their new ones."""
 
 NO_TRACE = np.empty(0, np.int32)
 NEXT_PLACE, FIRST = 0, 1
-"""The element that says where the next number goes; where the first record begins."""
+"""The element of a trace that says where the next number goes; where the first record begins."""
 _ROW_NUMBERS = 512
 """More numbers than a row needs: 20 levels, and 12 numbers for each where cells are spread."""
 
 
 def new_trace(numbers: int) -> Ints:
-    """Room for so many numbers."""
+    """An empty trace with room for so many numbers."""
     trace = np.zeros(numbers + _ROW_NUMBERS, np.int32)
     clear_trace(trace)
     return trace
@@ -117,7 +120,7 @@ def clear_trace(trace: Ints) -> None:
 
 @inlined
 def note(trace: Ints, number: int) -> None:
-    """Adds a number."""
+    """Adds a number to a trace."""
     trace[trace[NEXT_PLACE]] = number
     trace[NEXT_PLACE] += 1
 
@@ -130,40 +133,52 @@ def room_for(trace: Ints, overflow: int) -> bool:
 
 Ints = NDArray[Any]
 
+POINTER, SMALLEST_CELL = 2, 4
+"""Bytes of a cell's pointer; bytes that a cell of a leaf has at least."""
+_CHILD = 4
+"""Bytes of a child's number in a cell of a branch page."""
+_LEAF_HEADER, _BRANCH_HEADER = 8, 12
+
 USED, CELLS, NUMBER, PARENT = range(4)
-"""Fields of a page: bytes of its cells and their pointers, cells, its number in the file, the branch page above it (−1
-for the root)."""
+"""Fields of a page. USED: bytes of its cells and their pointers. CELLS: its cells. NUMBER: its number in the file.
+PARENT: the branch page above it (−1 for the root)."""
 UPPER = 4
 """Field of a branch page: its upper bound."""
 
 PAGES, MOST_PAGES, LEAVES, BRANCHES, PLACES = range(5)
-"""Fields of `facts`: branch pages ever taken, and the limit at which memory grows; leaves; branch pages; children for
-which a page has room in memory."""
+"""Fields of `facts`. PAGES: branch pages ever taken. MOST_PAGES: the number of them at which memory grows. LEAVES:
+leaves. BRANCHES: branch pages. PLACES: children for which a page has room in memory."""
 ROOM, ROWS_IN_LEAVES, PAGE_BYTES, LAST, SHIFT, WORDS = 5, 7, 8, 9, 10, 11
-"""Bytes for cells in a leaf, and in a branch page; whether all rows are in leaves (rowid tables); bytes of a page; the
-upper bound of the rightmost pages; log2 of the divisor that turns upper bounds into slots; the first word of ranks in
-the bitmaps."""
+"""More of them. ROOM: bytes for cells in a leaf; ROOM + 1: in a branch page. ROWS_IN_LEAVES: whether all rows are in
+leaves (rowid tables). PAGE_BYTES: bytes of a page. LAST: the upper bound of the rightmost pages. SHIFT: log2 of the
+divisor that turns upper bounds into slots. WORDS: the first word of ranks in the bitmaps."""
 LARGEST, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES, USUAL = 12, 13, 14, 15, 16, 17, 19
-"""The largest key; whether the new key is above all before; new leaves by kind of split; bytes of each cell with its
-pointer, in leaves and in branch pages, if all have one size in an index b-tree, else 0; the largest cell of a leaf,
-which is the usual size for integers and row numbers."""
+"""More of them. LARGEST: the largest key. ABOVE: whether the new key is above all before. APPENDS, EDGES, INTERIORS:
+new leaves by kind of split. CELL_BYTES: bytes of each cell with its pointer in leaves, CELL_BYTES + 1: in branch pages,
+if all have one size in an index b-tree, else 0. USUAL: the largest cell of a leaf, which is the usual size for integers
+and row numbers."""
 KEY, BULK, RECYCLED = 20, 21, 22
-"""The key that is being inserted, −1 while one is deleted; whether sorted keys are built into an index b-tree; a branch
-page that is no longer used, plus one, whose number is the next one of these (0: there is none)."""
+"""The last ones. KEY: the key that is being inserted, −1 while one is deleted. BULK: whether sorted keys are built into
+an index b-tree. RECYCLED: a branch page that is no longer used, plus one, whose NUMBER is the next one of these (0:
+there is none)."""
 _FACTS = 23
 
 CHILD, OLD_END, END, FILLED, TAKEN, BORDER = range(6)
-"""Fields of a page in a balancing: its child, the cell before which it ended and ends now, bytes, number in the file,
-upper bound."""
+"""Fields of one of the siblings in a balancing (`Tree.pool`). CHILD: the page. OLD_END, END: the cell before which it
+ended, and ends now. FILLED: bytes of its cells. TAKEN: its number in the file. BORDER: its upper bound."""
 
 _MARGIN = 128
 """Maximum branch pages that one row takes: four for each level, and levels are few."""
 _FILL = 0.85
 """Expected used share of a page. If it is less, memory grows on the way."""
 _GROWTH = 1.25
+"""Factor by which memory grows."""
 _LARGEST_SIZE = 65_535
+"""Of a cell, in bytes."""
 _NARROW = 1 << 31
+"""Numbers below this one are 32-bit integers."""
 _MOST_SHIFT = 4
+"""Maximum of SHIFT: at most 16 successive ranks share a slot."""
 _SPARE = 12
 """Children beyond those that fit a page for which it has room in memory: they make it overflow."""
 
@@ -192,7 +207,7 @@ class Tree(NamedTuple):
     overflow: Ints
     """uint16: overflow pages of each rank; (1,) if all have the same, (0,) if none has any."""
     pool: Ints
-    """int64 (6, 8): by the names above."""
+    """int64 (6, 8): the siblings of a balancing, by the names above."""
     pooled_keys: Ints
     """int64: the keys of the cells of a balancing."""
     pooled_sizes: Ints
@@ -222,17 +237,18 @@ def new(
     """
     rows = keys or max(len(ranks), len(sizes))
     least = int(sizes.min(initial=_LARGEST_SIZE))
-    smallest = 2 + max(4, least), 2 + (least + 4 if dividers is None else int(dividers.min(initial=_LARGEST_SIZE)))
+    smallest_divider = least + _CHILD if dividers is None else int(dividers.min(initial=_LARGEST_SIZE))
+    smallest = POINTER + max(SMALLEST_CELL, least), POINTER + smallest_divider  # in a leaf, in a branch page
     facts = np.zeros(_FACTS, np.int64)
-    rooms = page_bytes - 8, page_bytes - 12
+    rooms = page_bytes - _LEAF_HEADER, page_bytes - _BRANCH_HEADER
     places = [room // size + _SPARE for room, size in zip(rooms, smallest, strict=True)]
-    mean = 2 + max(4.0, float(sizes.mean()) if rows else 0.0)
+    mean = POINTER + max(float(SMALLEST_CELL), float(sizes.mean()) if rows else 0.0)
     leaves = rows * mean / (rooms[0] * _FILL)
-    branches = int(leaves * (mean + 8) / (rooms[1] * _FILL)) + 2 * _MARGIN
+    branches = int(leaves * (mean + 2 * _CHILD) / (rooms[1] * _FILL)) + 2 * _MARGIN
     if len(sizes) == 1 and dividers is None:
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
-    pool_cells = 4 * max(places) + 64
-    facts[USUAL] = 2 + max(4, int(sizes.max(initial=0)))
+    pool_cells = 4 * max(places) + 64  # a balancing has the cells of three pages, and makes one page more
+    facts[USUAL] = POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0)))
     fewest = _fewest(rooms[0], sizes)
     if keys:
         fewest = _fewest_left(rooms[0], sizes, page_bytes) if dividers is None else 1
@@ -243,19 +259,19 @@ def new(
     facts[[ROOM, ROOM + 1, ROWS_IN_LEAVES, PAGE_BYTES]] = *rooms, dividers is not None, page_bytes
     kind = np.int32 if max(last + 1, 8 * branches * places[1]) < _NARROW else np.int64  # with what `grow` adds
     return Tree(
-        marks,
-        np.empty(((last >> shift) + 1, 4), kind),
-        np.empty((branches, 5), kind),
-        np.empty(pool_cells + branches * places[1], kind),
-        facts,
-        _by_rank(sizes, ranks),
-        np.empty(0, np.uint16) if dividers is None else _by_rank(dividers, ranks),
-        _by_rank(overflow, ranks) if overflow.any() else NO_OVERFLOW,
-        np.empty((6, 8), np.int64),
-        np.empty(pool_cells, np.int64),
-        np.empty(pool_cells, np.int64),
-        np.zeros((2, pool_cells, 9), np.int32),
-        NO_TRACE,
+        marks=marks,
+        leaves=np.empty(((last >> shift) + 1, 4), kind),
+        branches=np.empty((branches, 5), kind),
+        children=np.empty(pool_cells + branches * places[1], kind),
+        facts=facts,
+        sizes=_by_rank(sizes, ranks),
+        dividers=np.empty(0, np.uint16) if dividers is None else _by_rank(dividers, ranks),
+        overflow=_by_rank(overflow, ranks) if overflow.any() else NO_OVERFLOW,
+        pool=np.empty((6, 8), np.int64),
+        pooled_keys=np.empty(pool_cells, np.int64),
+        pooled_sizes=np.empty(pool_cells, np.int64),
+        plans=np.zeros((2, pool_cells, 9), np.int32),
+        trace=NO_TRACE,
     )
 
 
@@ -267,7 +283,7 @@ def _fewest(room: int, sizes: NDArray[np.uint16]) -> int:
     bytes, the last two pages have room − b together at first, less b where a larger divider takes their place, and
     differ by 2 b at most: room / 2 − 2 b less a pointer is left in each. Pages before them have more.
     """
-    largest = 2 + max(4, int(sizes.max(initial=0)))
+    largest = POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0)))
     return max(1, room // largest // 2 if len(sizes) == 1 else room // (2 * largest) - 3)
 
 
@@ -275,11 +291,12 @@ def _fewest_left(room: int, sizes: NDArray[np.uint16], page_bytes: int) -> int:
     """As `_fewest`, where keys are deleted too: then a page is balanced only when two thirds of it are free. In a rowid
     table a leaf between others can have a single row: dividers stay when their rows go, so that a row with a lower
     rowid than the divider can be appended."""
-    left = (room - 2 * page_bytes // 3) // (2 + max(4, int(sizes.max(initial=0))))
+    left = (room - 2 * page_bytes // 3) // (POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0))))
     return max(1, min(left, _fewest(room, sizes)))
 
 
 def _by_rank(sizes: NDArray[np.uint16], ranks: NDArray[np.int64]) -> NDArray[np.uint16]:
+    """The sizes, which are in order of arrival, by rank. One for all stays as it is."""
     if len(sizes) == 1 or not len(ranks):
         return sizes
     placed = np.empty_like(sizes)
@@ -320,8 +337,8 @@ def cell_bytes(tree: Tree, key: int, level: int) -> int:
     """Bytes of a key's cell in a page of a level, with its pointer; a leaf's cells have at least four bytes."""
     raw = int(tree.sizes[key] if len(tree.sizes) > 1 else tree.sizes[0])
     if level == 0:
-        return int(2 + max(raw, 4))
-    return int(2 + (tree.dividers[key] if len(tree.dividers) > 0 else raw + 4))
+        return int(POINTER + max(raw, SMALLEST_CELL))
+    return int(POINTER + (tree.dividers[key] if len(tree.dividers) > 0 else raw + _CHILD))
 
 
 @kernel
@@ -332,19 +349,20 @@ def upper_of(tree: Tree, page: int, level: int) -> int:
 
 @inlined
 def children_of(tree: Tree, page: int) -> int:
-    """The place where the children of a branch page begin."""
+    """The place in `Tree.children` where those of a branch page begin."""
     return int(len(tree.pooled_keys) + page * tree.facts[PLACES])
 
 
 @inlined
 def shift_of(tree: Tree, level: int) -> int:
-    """log2 of the divisor that turns a child of a level into its place among pages."""
+    """log2 of the divisor that turns a page of a level, as `Tree.children` names it, into its place in `leaves` or
+    `branches`."""
     return int(tree.facts[SHIFT] if level == 0 else 0)
 
 
 @kernel
 def new_branch(tree: Tree, number: int) -> int:
-    """A branch page without children."""
+    """Makes a branch page without children, with this number in the file. Returns its place in `Tree.branches`."""
     facts, branches = tree.facts, tree.branches
     page = facts[RECYCLED] - 1
     if page >= 0:
@@ -374,14 +392,3 @@ def start(tree: Tree, file: Ints) -> None:
     leaves[slot, NUMBER], leaves[slot, PARENT] = take(file, 0), -1
     facts[LEAVES] = 1
     add(tree.marks, facts[WORDS], BORDERS, facts[LAST])
-
-
-@kernel
-def chain(tree: Tree) -> NDArray[Any]:
-    """The leaves' slots in key order: int64 (leaves,)."""
-    facts = tree.facts
-    slots, upper = np.empty(facts[LEAVES], np.int64), -1
-    for i in range(len(slots)):
-        upper = at_least(tree.marks, facts[WORDS], BORDERS, upper + 1)
-        slots[i] = upper >> facts[SHIFT]
-    return slots

@@ -30,20 +30,22 @@ _TOLERANCE, _YOUNG_AT_LEAST = 20, 5
 """BUF_LRU_OLD_TOLERANCE, BUF_LRU_NON_OLD_MIN_LEN."""
 
 HEAD, TAIL, MIDDLE, OLDER, LENGTH, FREE, NEXT_FREE, FREED, YOUNG, LEAST = range(10)
-"""Fields of `state`: the list's ends; the first old frame (−1: none); old frames; frames in the list; free frames, and
-one of them; frames freed so far; frames freed until a young page is moved; a length at which a walk stops."""
+"""Fields of `state`. HEAD, TAIL: the list's ends. MIDDLE: the first old frame (−1: none). OLDER: old frames. LENGTH:
+frames in the list. FREE: free frames. NEXT_FREE: one of them. FREED: frames freed so far. YOUNG: frames freed until a
+young page is moved. LEAST: a length of the list at which a walk stops."""
 DEPTH, SHORT, WRITES = range(10, 13)
 """innodb_lru_scan_depth, BUF_LRU_MIN_LEN, and pages that one walk writes: of the share of a pool that is simulated."""
 NOW, CLEANED, READ_TIME, BATCH, BATCH_TIME = range(13, 18)
-"""The time in ns; when the last walk's writes are done; ns that a read takes; pages of a batch of writes,
-and ns that it takes."""
+"""Times in ns. NOW: the time. CLEANED: when the last walk's writes are done. READ_TIME: what a read takes. BATCH: pages
+of a batch of writes. BATCH_TIME: what a batch takes."""
 FIRST_BRANCH, FIRST_LEAF, WRITTEN = range(18, 21)
-"""The numbers of the first branch page and the first leaf; pages written so far of each kind."""
+"""The numbers of the first branch page and the first leaf; from WRITTEN on, pages written so far of each kind."""
 
 PAGE, BEFORE, AFTER, CHANGED, OLD, CLOCK, USED, DONE = range(8)
-"""Fields of a frame: its page; its neighbours in the list, of which `BEFORE` is nearer to the head (or the next free
-frame); the time of its first change that is not written yet, + 1 (0: none); whether it is old; FREED when it was last
-at the head; when it was first used (0: not yet); when its last write is done."""
+"""Fields of a frame. PAGE: its page. BEFORE, AFTER: its neighbours in the list; BEFORE is nearer to the head, or the
+next free frame. CHANGED: the time of its first change that is not written yet, + 1 (0: none). OLD: whether it is in the
+old part. CLOCK: FREED when it was last at the head. USED: when it was first used (0: not yet). DONE: when its last
+write is done."""
 
 
 class BufferPool(NamedTuple):
@@ -138,7 +140,7 @@ _READ_TIME, _BATCH_TIME = 60_000, 5_000_000
 SHORTEST = 256
 """BUF_LRU_MIN_LEN."""
 NEVER = 1 << 62
-"""A time."""
+"""A time that no load reaches."""
 _OLD_TIME = 1_000_000_000
 """innodb_old_blocks_time, in ns."""
 
@@ -160,11 +162,12 @@ def frames_of(cache_bytes: int, page_bytes: int) -> int:
 def new(frames: int, others: int, branches: int, leaves: int, share: float = 1) -> BufferPool:
     """A pool that holds a new server's catalogue, for so many pages of each kind; perhaps a share of a larger one."""
     pool = BufferPool(
-        np.full(others + branches + leaves, NOWHERE, np.int32),
-        np.zeros((frames, DONE + 1), np.int64),
-        np.zeros(WRITTEN + 3, np.int64),
+        places=np.full(others + branches + leaves, NOWHERE, np.int32),
+        frames=np.zeros((frames, DONE + 1), np.int64),
+        state=np.zeros(WRITTEN + 3, np.int64),
     )
     state = pool.state
+    # A quarter of the young part: buf_page_peek_if_too_old.
     state[YOUNG] = frames * (MIDPOINT_OF - MIDPOINT) // (4 * MIDPOINT_OF)
     # A walk frees at least a page and may write one: of the smallest share, too, nobody waits for ever.
     state[[DEPTH, SHORT, WRITES]] = (
@@ -205,6 +208,7 @@ def _start(pool: BufferPool, share: float) -> None:
 
 @kernel
 def _free(pool: BufferPool, frame: int) -> None:
+    """Takes a frame out of the list and makes it free."""
     remove(pool, frame)
     frames, state = pool.frames, pool.state
     if frames[frame, PAGE] >= 0:
@@ -259,7 +263,7 @@ def clean(pool: BufferPool) -> None:
 
 @kernel
 def _take(pool: BufferPool) -> int:
-    """A free frame (buf_LRU_get_free_block)."""
+    """Takes a frame from the free ones, for which the page cleaner may have to walk (buf_LRU_get_free_block)."""
     frames, state = pool.frames, pool.state
     while state[FREE] == 0:
         state[NOW] = max(state[NOW], state[CLEANED])
@@ -298,6 +302,7 @@ def drop(pool: BufferPool, page: int) -> None:
 
 @kernel
 def _read(pool: BufferPool, page: int, changes: bool) -> int:
+    """Reads a page into a frame behind the midpoint, and perhaps changes it. Returns 1."""
     state, frames = pool.state, pool.frames
     state[NOW] += state[READ_TIME]
     frame = _take(pool)
@@ -311,13 +316,14 @@ def _read(pool: BufferPool, page: int, changes: bool) -> int:
 
 @kernel
 def _to_head(pool: BufferPool, frame: int) -> None:
+    """Moves a frame to the list's head."""
     remove(pool, frame)
     insert(pool, frame, NOWHERE)
 
 
 @inlined
 def touch(pool: BufferPool, page: int, changes: bool) -> int:
-    """As `use`, in the middle of a loop."""
+    """As `use`, compiled into the loop that calls it."""
     state, frames, frame = pool.state, pool.frames, int64(pool.places[page])
     if frame < 0:
         return _read(pool, page, changes)
@@ -343,8 +349,8 @@ def use(pool: BufferPool, page: int, changes: bool) -> int:
 
 @inlined
 def at_rest(pool: BufferPool, page: int, changes: bool) -> int:
-    """The time from which on such a use of a page may do anything that its last one has not done, if nothing else
-    happens: 0 if it may now."""
+    """The time until which another use of a page changes nothing in the pool, if nothing else happens there; 0 if even
+    the next use may. `changes`: whether the use changes the page."""
     state, frames, frame = pool.state, pool.frames, int64(pool.places[page])
     if frame < 0 or (changes and (frames[frame, CHANGED] == 0 or frames[frame, DONE] > state[NOW])):
         return int64(0)

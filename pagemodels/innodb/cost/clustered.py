@@ -21,11 +21,11 @@ from keybench.pagemodels.innodb import branch_memory, leaf_memory, tablespace
 from keybench.pagemodels.innodb.branch_memory import start
 from keybench.pagemodels.innodb.cost import cache
 from keybench.pagemodels.innodb.cost.load import FIELDS, PURGE_AT, SECOND, SEGMENTS, UNDO, Plan, replay
-from keybench.pagemodels.innodb.leaf_memory import DOWN, MOVED, NEIGHBOUR, ROW, UP, WHAT, LeafPages, events_of
+from keybench.pagemodels.innodb.leaf_memory import DOWN, MOVED, NEIGHBOUR, ROW, UP, WHAT, events_of
 from keybench.pagemodels.innodb.leaf_splits import load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
-from keybench.pagemodels.innodb.records import PAGE_HEADER, key_bytes
+from keybench.pagemodels.innodb.records import HIDDEN_BYTES
 from keybench.pagemodels.ranking import require
 
 CAPACITY = 512 << 20
@@ -35,22 +35,31 @@ UNDO_FRAME = 4
 _END = 5
 """The end of a mini-transaction: a byte and a checksum."""
 _SPLIT, _COMMIT = 200, 300
-"""About: headers, links and allocation of a new page, without the records that move; begin and commit of a transaction
-and the purge of its undo log."""
+"""Bytes of log, about: of a split, for headers, links and allocation of the new page, without the records that move; of
+a transaction, for its begin, its commit and the purge of its undo log."""
 _TWO_BYTES, _THREE_BYTES = 1 << 7, (1 << 7) + (1 << 14)
 """Numbers from here on take so many bytes (MIN_2BYTE, MIN_3BYTE)."""
 _SHORT = 15
 """Bytes that the first byte of a record can count."""
+_INSERT_HEADER = 6
+"""Bytes of an INSERT_HEAP_DYNAMIC beside the name of the page and the bytes of the row."""
+_UNDO_PAGE_NUMBER = 1 << 10
+"""Of an undo page, roughly: it only decides how many bytes the number takes."""
+_OLDEST_SHARE = 3 / 4
+"""A changed page is written, for the sake of the log, about when this share of the log's capacity was added since."""
 
 
 def undo_record(key_bytes: int, rows_per_tx: int) -> int:
     """Bytes of an undo record: links, type, the row's number in the transaction, the table's, the key
     (trx0rec.cc, trx_undo_page_report_insert)."""
-    return UNDO_FRAME + 1 + (1 if rows_per_tx <= 1 << 7 else 2) + 1 + 1 + key_bytes
+    record_type, table_number, key_length = 1, 1, 1
+    row_number = 1 if rows_per_tx <= 1 << 7 else 2
+    return UNDO_FRAME + record_type + row_number + table_number + key_length + key_bytes
 
 
 def _record(body: float, page_number: float) -> float:
-    """Bytes of a record of the log with so many bytes behind the page's name; below 0: the last one's page."""
+    """Bytes of a record of the log that has so many behind the page's name. `page_number`: below 0 if the record is
+    about the same page as the one before it, which is not named again."""
     name = 0 if page_number < 0 else 1 + _varint(page_number)
     length = 1 + name + body
     if length > _SHORT + 1:
@@ -59,22 +68,24 @@ def _record(body: float, page_number: float) -> float:
 
 
 def _varint(number: float) -> int:
+    """Bytes that a number takes in the log."""
     return 1 if number < _TWO_BYTES else 2 if number < _THREE_BYTES else 3
 
 
 def shared_by_chance(rows: float) -> float:
-    """Bytes that a random key has in common with the one before it among so many."""
+    """Bytes at its beginning that a random key shares, on average, with the next lower one of so many: log256 of their
+    number that tell the keys apart, and 1/256 + 1/256² + … = 1/255 by chance."""
     return float(np.log(max(rows, 1)) / np.log(256) + 1 / 255)
 
 
 @dataclass(frozen=True)
 class Redo:
-    """The log of rows of one size."""
+    """The redo log that rows of one size need."""
 
     record_bytes: int
-    """Of a leaf's record, with its header."""
+    """Bytes of a leaf's record, with its header."""
     header_bytes: int
-    """Of them, those before the key that a neighbour has too."""
+    """Bytes of the record's header, which stands before the key."""
     key_bytes: int
 
     def log(self, load: Load, events: Integers) -> Log:
@@ -88,8 +99,9 @@ class Redo:
             # Page numbers take more bytes as the index grows: those in the middle of the part stand for all.
             pages = leaves + len(splits) / 2 if load.index_pages is None else float(load.index_pages[part])
             shared = shared_by_chance((begin + end) / 2) if load.shared is None else float(load.shared[part])
-            body = 6 + self.record_bytes - self.header_bytes - min(shared, self.key_bytes)
-            undo = _record(1 + undo_record(self.key_bytes, load.rows_per_tx) - UNDO_FRAME, 1 << 10) + _END
+            body = _INSERT_HEADER + self.record_bytes - self.header_bytes - min(shared, self.key_bytes)
+            undo_body = 1 + undo_record(self.key_bytes, load.rows_per_tx) - UNDO_FRAME
+            undo = _record(undo_body, _UNDO_PAGE_NUMBER) + _END
             row_bytes = (end - begin) * (undo + _record(body, pages) + _END)
             split_bytes = len(splits) * _SPLIT + int(splits[:, MOVED].sum()) * _record(body, -1)
             neighbour_bytes = int((of_part[:, WHAT] == NEIGHBOUR).sum()) * _SPLIT / 2  # about half: no page is new
@@ -104,7 +116,8 @@ Integers = NDArray[np.int64]
 _CHUNK = 1 << 18
 """Rows whose leaves are held at a time."""
 _ROW_TIME = 8_000
-"""ns that a row takes, with a durable commit each 1,000 rows, on the machine of the comparison (2,000 to 12,000)."""
+"""Nanoseconds that a row takes, with a durable commit each 1,000 rows, on the machine of the comparison (2,000 to
+12,000)."""
 _UNDO_ROOM = 330
 """Bytes of a page that hold no undo records: headers and trailer."""
 _EMPTIEST = 0.3
@@ -140,43 +153,47 @@ class ClusteredModel(InnodbModel):
 
 
 def _undo_pages(model: ClusteredModel, rows: Load) -> int:
-    """Undo pages of a transaction."""
+    """How many undo pages a transaction needs."""
     record = undo_record(model.redo.key_bytes, rows.rows_per_tx)
     return -(-min(rows.rows_per_tx, len(rows.ranks)) * record // (model.page_bytes - _UNDO_ROOM))
 
 
 def _without_checkpoints(log: Log, written: Pages, frames: int, server: Server) -> bool:
-    """Whether pages are written for room in the pool before they must be for the log's sake, which is about when the
-    log since a page's first change takes three quarters of its capacity. On average a page that is written was changed
-    so long ago as it takes to write as many pages as the pool has."""
+    """Whether pages are written to make room in the pool before a checkpoint has to write them. The age of a page is
+    the log since its first change; on average, the log that is added while as many pages are written as the pool has.
+    """
     ages = np.minimum(np.cumsum(log.bytes), frames * log.bytes / np.maximum(written.all, 1))
-    return bool(ages.max(initial=0) < (server.checkpoint_bytes or CAPACITY) * server.share * 3 / 4)
+    return bool(ages.max(initial=0) < (server.checkpoint_bytes or CAPACITY) * server.share * _OLDEST_SHARE)
 
 
 class _Simulated:
-    """One load: leaves, branch pages, file and buffer pool, a chunk of rows at a time."""
+    """One load, a chunk of rows at a time: its leaves, branch pages, file and buffer pool. `frames`: pages of the pool;
+    `share`: of the server's pool that they are. `undo`: undo pages of a transaction."""
 
     def __init__(self, model: ClusteredModel, rows: Load, frames: int, share: float, undo: int) -> None:
         self._ranks, n = np.ascontiguousarray(rows.ranks, np.int64), len(rows.ranks)
         self._ends = np.asarray(rows.ends, np.int64)
-        size = model.page_bytes
-        self.leaves: LeafPages = leaf_memory.new(
-            model.leaf_bytes, size, size - PAGE_HEADER, n, clustered=True, shrinks=True
-        )
+        self.leaves = model.new_leaves(n)
         pages = len(self.leaves.slots)
-        self._space = tablespace.new(256, size, mysql=False)
-        sparse = size * model.merge_threshold // 100
-        self._tree = branch_memory.new(model.branch_bytes, size, pages, 1, shrinks=True, sparse=sparse)
+        self._space, self._tree = model.new_file(), model.new_tree(pages)
         start(self._tree, self._space)
         transactions = -(-n // rows.rows_per_tx)
-        most = undo * transactions if undo > 1 else SEGMENTS
-        self._pool = cache.new(frames, UNDO + most, pages // 8 + 1024, pages, share)
-        self._left, self._right = (np.full(pages, -1, np.int32) for _ in range(2))
-        state = np.zeros(FIELDS, np.int64)
-        state[PURGE_AT] = SECOND
-        log, unused = np.zeros((transactions, undo), np.int32), np.empty(most, np.int32)
-        neighbours = self._left, self._right
-        self._plan = Plan(self._ranks, rows.rows_per_tx, undo, int(_ROW_TIME / share), log, unused, *neighbours, state)
+        most_undo_pages = undo * transactions if undo > 1 else SEGMENTS
+        self._pool = cache.new(
+            frames=frames, others=UNDO + most_undo_pages, branches=pages // 8 + 1024, leaves=pages, share=share
+        )
+        self._plan = Plan(
+            ranks=self._ranks,
+            rows_per_tx=rows.rows_per_tx,
+            undo_pages=undo,
+            row_time=int(_ROW_TIME / share),
+            undo=np.zeros((transactions, undo), np.int32),
+            unused=np.empty(most_undo_pages, np.int32),
+            left=np.full(pages, -1, np.int32),
+            right=np.full(pages, -1, np.int32),
+            state=np.zeros(FIELDS, np.int64),
+        )
+        self._plan.state[PURGE_AT] = SECOND
         self._reads, self._written = (np.zeros((len(self._ends) + 1, 3), np.int64) for _ in range(2))
         self._share, self._restart = share, rows.restart or 0
         cache.create(self._pool, int(self._pool.state[cache.FIRST_LEAF]))
@@ -190,40 +207,44 @@ class _Simulated:
             self._chunk(begin, end)
         parts = len(self._ends)
         written = np.diff(self._written[:parts], axis=0, prepend=0)
-        others = self._plan.undo_pages > 0
-        zero = np.zeros(parts, np.int64)
-        read, wrote = (
-            Pages(of[:, cache.LEAF], of[:, cache.BRANCH], zero, of[:, cache.OTHER] if others else None)
-            for of in (self._reads[:parts], written)
+        return self._pages(self._reads[:parts]), self._pages(written)
+
+    def _pages(self, counts: Integers) -> Pages:
+        """From counts of pages by part and kind, (parts, 3)."""
+        return Pages(
+            leaf=counts[:, cache.LEAF],
+            branch=counts[:, cache.BRANCH],
+            table=np.zeros(len(counts), np.int64),
+            other=counts[:, cache.OTHER] if self._plan.undo_pages else None,
         )
-        return read, wrote
 
     def _chunk(self, begin: int, end: int) -> None:
+        """The rows from `begin` to `end`: into their leaves first, then through the pool."""
         at, done = np.empty(end - begin, np.int32), begin
         while (done := load(self.leaves, self._ranks, done, end, at)) < end:
             leaf_memory.grow(self.leaves)
-        self._grow(len(self.leaves.slots) - len(self._left))
-        given = self._pool, self._plan, self._tree, self._space, events_of(self.leaves), at, end
-        while not replay(*given, self._ends, self._reads, self._written):
+        self._grow(len(self.leaves.slots) - len(self._plan.left))
+        events, totals = events_of(self.leaves), (self._ends, self._reads, self._written)
+        while not replay(self._pool, self._plan, self._tree, self._space, events, at, end, *totals):
             tablespace.grow(self._space)
             branch_memory.grow(self._tree)
 
     def _grow(self, pages: int) -> None:
         """Room for more leaves, in place."""
-        for array in (self._pool.places, self._left, self._right):
+        for array in (self._pool.places, self._plan.left, self._plan.right):
             before = len(array)
             array.resize(before + pages, refcheck=False)
             array[before:] = -1
         self._tree.leaves.resize(len(self.leaves.slots), refcheck=False)
 
 
-def page_model(table: Table, given: Parameters, *, mysql: bool) -> PageModel:
+def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageModel:
     """As `model.page_model`, and for a clustered index of rows of one size on MariaDB a `PredictsCost`."""
-    model = without_cost(table, given, mysql=mysql)
+    model = without_cost(table, parameters, mysql=mysql)
     if mysql or not isinstance(model, InnodbModel) or model.table or not model.clustered or model.most:
         return model
-    key = key_bytes(table.column, multibyte=given.multibyte)
-    varies = key - table.column.width
-    header = model.leaf_bytes - 13 - table.column.width - table.payload
-    own = {field.name: getattr(model, field.name) for field in fields(model)}
-    return ClusteredModel(**own, redo=Redo(model.leaf_bytes, header, key - varies))
+    key = table.column.width
+    redo = Redo(
+        record_bytes=model.leaf_bytes, header_bytes=model.leaf_bytes - HIDDEN_BYTES - key - table.payload, key_bytes=key
+    )
+    return ClusteredModel(**{field.name: getattr(model, field.name) for field in fields(model)}, redo=redo)

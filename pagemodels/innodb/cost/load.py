@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs.touches import part_of
-from keybench.pagemodels.innodb.branch_memory import PAGES, BranchTree, find_way
+from keybench.pagemodels.innodb import branch_memory as branch
+from keybench.pagemodels.innodb.branch_memory import PAGES, BranchTree
 from keybench.pagemodels.innodb.cost import cache
 from keybench.pagemodels.innodb.cost.cache import BufferPool
 from keybench.pagemodels.innodb.leaf_memory import DOWN, FULL, NEIGHBOUR, ROW, WHAT
@@ -25,12 +26,16 @@ from keybench.pagemodels.memory import uncounted
 Integers = NDArray[np.int64]
 
 _TABLE, _SYSTEM = 0, 3
-"""The first pages of the table's file, and of the system's: descriptors, bitmap, segments."""
+"""The first of three pages at the beginning of the table's file, and of the system's."""
 _MAP, _BITMAP, _SEGMENTS = range(3)
+"""These pages: descriptors of extents, bitmap of the change buffer, segments."""
 _HEADERS, SEGMENTS = 6, 128
 """The headers of the rollback segments, and how many there are (TRX_SYS_N_RSEGS)."""
 UNDO = _HEADERS + SEGMENTS
 """The first undo page."""
+
+_ABOVE_ALL = 1 << 62
+"""A key above all others."""
 
 SECOND = 1_000_000_000
 _SWEEPS = 2
@@ -39,18 +44,20 @@ _SWEEPS = 2
 _WINDOW = 64
 """Splits after which the branch pages are brought up to date: a row may use a branch page that much too early."""
 _LEVELS = 64
+"""More levels than any index has."""
 
 ROWS, COMMITTED, PURGED, PURGE_AT, UNDO_PAGES, UNUSED, _EVENTS, _FOLLOWED, _BRANCHES = range(9)
-"""Fields of `state`: rows done; transactions committed and purged; the time of the next purge; undo pages in the file,
-and those of them that are free; events that are done, those of them that the branch pages know, and branch pages that
-were made."""
+"""Fields of `state`. ROWS: rows done. COMMITTED, PURGED: transactions committed, and purged. PURGE_AT: the time of the
+next purge. UNDO_PAGES: undo pages in the file. UNUSED: those of them that are free. _EVENTS: events of leaves that are
+done. _FOLLOWED: events that the branch pages know. _BRANCHES: branch pages so far."""
 FIELDS = 9
 
 
 class Plan(NamedTuple):
-    """How rows come, and what is known of the leaves."""
+    """The rows of a load, the undo pages of its transactions, and the neighbours of the leaves."""
 
     ranks: Integers
+    """Of the keys, in order of arrival: (n,)."""
     rows_per_tx: int
     undo_pages: int
     """Of a transaction; 0 for a sample of rows: then nothing but the index is known."""
@@ -61,14 +68,16 @@ class Plan(NamedTuple):
     unused: NDArray[np.int32]
     """Undo pages that purge has freed, the last one first in use again; as many as there can be undo pages."""
     left: NDArray[np.int32]
-    """(leaves,): the neighbours of each leaf; −1 none."""
+    """(leaves,): the left neighbour of each leaf; −1 none."""
     right: NDArray[np.int32]
+    """(leaves,): the right neighbour of each leaf; −1 none."""
     state: Integers
+    """By the names above."""
 
 
 @kernel
 def _new_in_file(pool: BufferPool, plan: Plan, file: int) -> int:
-    """Uses the pages of a file that know of a new one."""
+    """Uses the first pages of a file, in which a new page is entered. Returns pages read."""
     if plan.undo_pages == 0:
         return 0
     return (
@@ -80,7 +89,7 @@ def _new_in_file(pool: BufferPool, plan: Plan, file: int) -> int:
 
 @kernel
 def _new_undo_page(plan: Plan, transaction: int, number: int) -> int:
-    """Gives a transaction an undo page: one that is free, or a new one."""
+    """Gives a transaction its undo page of this number: one that is free, or a new one. Returns that page."""
     state = plan.state
     if state[UNUSED]:
         state[UNUSED] -= 1
@@ -94,7 +103,7 @@ def _new_undo_page(plan: Plan, transaction: int, number: int) -> int:
 
 @kernel
 def _begin_undo_page(pool: BufferPool, plan: Plan, transaction: int, number: int) -> int:
-    """A transaction's next undo page. Returns pages read."""
+    """Begins a transaction's undo page of this number. Returns pages read."""
     reads = cache.use(pool, _HEADERS + transaction % SEGMENTS, number == 0)
     if plan.undo_pages == 1 and transaction >= SEGMENTS:  # the segment's own is used again (TRX_UNDO_CACHED)
         plan.undo[transaction, 0] = plan.undo[transaction - SEGMENTS, 0]
@@ -106,7 +115,8 @@ def _begin_undo_page(pool: BufferPool, plan: Plan, transaction: int, number: int
 
 @kernel
 def _commit(pool: BufferPool, plan: Plan, transaction: int) -> int:
-    """Adds a transaction to the history: to a list that links it with the segment's last one (flst_add_first)."""
+    """Adds a transaction to the history: to a list that links it with the segment's last one (flst_add_first). Returns
+    pages read."""
     reads = cache.use(pool, _HEADERS + transaction % SEGMENTS, True)
     if transaction - SEGMENTS >= plan.state[PURGED]:
         reads += cache.use(pool, int(plan.undo[transaction - SEGMENTS, 0]), True)
@@ -115,7 +125,8 @@ def _commit(pool: BufferPool, plan: Plan, transaction: int) -> int:
 
 @kernel
 def _purge(pool: BufferPool, plan: Plan) -> int:
-    """Reads the undo logs of what was committed, and frees them. It works while rows go on: that takes no time."""
+    """Reads the undo logs of transactions that were committed, and frees them. That goes on beside the load, so it
+    takes no time. Returns pages read."""
     now, reads, state = pool.state[cache.NOW], 0, plan.state
     for transaction in range(state[PURGED], state[COMMITTED]):
         header = _HEADERS + transaction % SEGMENTS
@@ -145,7 +156,8 @@ def _purge(pool: BufferPool, plan: Plan) -> int:
 
 @kernel
 def _make_room(pool: BufferPool, plan: Plan, event: Integers, reads: Integers) -> None:
-    """Uses the leaves that a full one concerns, and makes a new one."""
+    """Does what an event of a full leaf asks of the pool: uses that leaf and its neighbours, and makes the new leaf.
+    `reads`: (3,), pages read by kind; added to."""
     left, right, full, new, what = plan.left, plan.right, event[FULL], event[NEW], event[WHAT]
     neighbours = left[full], right[full]
     reads[cache.LEAF] += cache.use(pool, pool.state[cache.FIRST_LEAF] + full, what != NEIGHBOUR)
@@ -166,10 +178,10 @@ def _make_room(pool: BufferPool, plan: Plan, event: Integers, reads: Integers) -
 
 
 @kernel
-def _make_branches(pool: BufferPool, plan: Plan, made: int, pages: int) -> int:
-    """Makes the branch pages from the `made`-th on. Returns pages read."""
+def _make_branches(pool: BufferPool, plan: Plan, first: int, pages: int) -> int:
+    """Makes the branch pages from number `first` up to `pages`. Returns pages read."""
     reads = 0
-    for page in range(made, pages):
+    for page in range(first, pages):
         reads += _new_in_file(pool, plan, _TABLE)
         cache.create(pool, pool.state[cache.FIRST_BRANCH] + page)
     return reads
@@ -177,13 +189,33 @@ def _make_branches(pool: BufferPool, plan: Plan, made: int, pages: int) -> int:
 
 @inlined
 def _rest(pool: BufferPool, plan: Plan, way: Integers, height: int, leaf: int, undo: int) -> int:
-    """After how many more rows like the last one anything may happen but that time passes."""
+    """How many more rows like the last one do nothing but let time pass. `way`: the branch pages on the way to their
+    leaf, `height` of them. `undo`: the transaction's undo page."""
     until = min(cache.cleaner_at_rest(pool), cache.at_rest(pool, pool.state[cache.FIRST_LEAF] + leaf, True))
     for level in range(height):
         until = min(until, cache.at_rest(pool, pool.state[cache.FIRST_BRANCH] + way[level], False))
     if plan.undo_pages > 0:
         until = min(until, plan.state[PURGE_AT], cache.at_rest(pool, undo, True))
     return int((until - pool.state[cache.NOW] - 1) // plan.row_time)
+
+
+@inlined
+def _find_way(tree: BranchTree, key: int, way: Integers) -> tuple[int, int, int]:
+    """Writes the branch pages on the way to a key, from the root. Returns their number, and from which key on up to
+    which other one the way is the same."""
+    page, low, high, n = tree.facts[branch.ROOT], int64(-1), int64(_ABOVE_ALL), 0
+    while page >= 0:
+        way[n] = page
+        n += 1
+        if tree.state[page, branch.LEVEL] == 1:
+            break
+        begin, at = tree.state[page, branch.BASE], branch.last_not_above(tree, page, key)
+        if at > 0:
+            low = tree.keys[begin + at]
+        if at + 1 < tree.state[page, branch.RECORDS]:
+            high = tree.keys[begin + at + 1]
+        page = int64(tree.children[begin + at])
+    return n, low, high
 
 
 @kernel
@@ -200,7 +232,7 @@ def advance(
     reads: Integers,
     written: Integers,
 ) -> None:
-    """The rows until `stop`, with the events of those that did not fit, from that event on.
+    """Sends the rows until `stop` through the pool. `events`: of leaves that were full; `event` is the next one.
 
     `at`: the leaves of the rows from `begin` on. `parts`: rows after which each part of the load ends; `reads` and
     `written`: int64 (parts, 3), by kind of page. Of rows that follow one another into one leaf, those that do nothing
@@ -219,7 +251,7 @@ def advance(
     while row < stop:
         key, leaf = ranks[row] + 1, at[row - begin]
         if not low <= key < high:
-            height, low, high = find_way(tree, key, way)
+            height, low, high = _find_way(tree, key, way)
         for level in range(height):
             reads[part, cache.BRANCH] += cache.touch(pool, begin_branch + way[level], False)
         if leaf < 0:
@@ -279,9 +311,9 @@ def replay(
     reads: Integers,
     written: Integers,
 ) -> bool:
-    """The rows until `end`, whose leaves `at` has, and their events: see `advance`. Returns whether all are done: else
-    tree and space must grow. The branch pages are brought up to date before each `_WINDOW` events: a row may use one
-    that much too early."""
+    """Sends the rows until `end`, whose leaves `at` has, through the pool (`advance`). Returns whether all are done; if
+    not, tree and space must grow. The branch pages are brought up to date before each `_WINDOW` events: a row may use
+    one that much too early."""
     state, begin = plan.state, end - len(at)
     while state[ROWS] < end:
         last = min(state[_EVENTS] + _WINDOW, len(events))

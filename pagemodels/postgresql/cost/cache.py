@@ -28,9 +28,13 @@ ONCE = 1
 CLEAN, DIRTY, NEEDED = 0, 1, 2
 """Whether a page changed since it was written; `NEEDED` is added if the checkpoint has yet to write it."""
 HAND, TAKEN, INSERTED, FLUSHED, CALM = range(5)
+"""Fields of the state: the hand's place; buffers that were ever taken; the place in the log where the next record goes;
+the place up to which the log is written; the number of the time of calm, from 1."""
 LEAF, BRANCH, HEAP = range(3)
+"""Kinds of pages, in the order of their numbers here."""
 
 Word = np.uint64
+"""Eight usage counts, a byte each."""
 _COUNT = Word(0xFF)
 _ONE = Word(1)
 _ONES = Word(0x0101010101010101)
@@ -61,24 +65,23 @@ class SharedBuffers(NamedTuple):
     of_pages: NDArray[np.int64]
     """(pages, 2): `buffers` and `changed` side by side, because a row needs both at once."""
     state: NDArray[np.int64]
-    """(5,): the hand's place; buffers that were ever taken; the place in the log where the next record goes; the place
-    up to which the log is written; the number of the time of calm, from 1."""
+    """(5,): by the names above."""
 
 
 def new(buffers: int, pages: int, first_branch: int, first_heap: int) -> SharedBuffers:
     """An empty pool for pages 0 … `pages` − 1."""
     of_pages = np.tile(np.array([NOWHERE, 0], np.int64), (pages, 1))
     pool = SharedBuffers(
-        of_pages[:, 0],
-        np.full(buffers, NOWHERE, np.int32),
-        np.zeros(-(-buffers // 8), np.uint64),
-        np.zeros(buffers, np.int8),
-        of_pages[:, 1],
-        np.array([first_branch, first_heap], np.int64),
-        np.zeros(3, np.int64),
-        np.zeros(buffers, np.int64),
-        of_pages,
-        np.zeros(5, np.int64),
+        buffers=of_pages[:, 0],
+        pages=np.full(buffers, NOWHERE, np.int32),
+        counts=np.zeros(-(-buffers // 8), np.uint64),
+        dirty=np.zeros(buffers, np.int8),
+        changed=of_pages[:, 1],
+        firsts=np.array([first_branch, first_heap], np.int64),
+        written=np.zeros(3, np.int64),
+        calm=np.zeros(buffers, np.int64),
+        of_pages=of_pages,
+        state=np.zeros(5, np.int64),
     )
     pool.state[CALM] = 1
     _mark_end(pool)
@@ -88,9 +91,9 @@ def new(buffers: int, pages: int, first_branch: int, first_heap: int) -> SharedB
 @kernel
 def _mark_end(pool: SharedBuffers) -> None:
     """Makes the bytes behind the last count so large that the hand passes them."""
-    own = len(pool.pages) & 7
-    if own > 0:
-        pool.counts[len(pool.counts) - 1] |= _FULL << Word(own << 3)
+    counts_in_last_word = len(pool.pages) & 7
+    if counts_in_last_word > 0:
+        pool.counts[len(pool.counts) - 1] |= _FULL << Word(counts_in_last_word << 3)
 
 
 @kernel
@@ -124,13 +127,14 @@ def write(pool: SharedBuffers, buffer: int) -> None:
 
 @inlined
 def _begin_count(pool: SharedBuffers, buffer: int) -> None:
+    """Sets a buffer's usage count to 1."""
     place = Word((buffer & 7) << 3)
     pool.counts[buffer >> 3] = pool.counts[buffer >> 3] & ~(_COUNT << place) | _ONE << place
 
 
 @inlined
 def _victim(pool: SharedBuffers) -> int:
-    """A buffer for another page, with the count 1."""
+    """Finds a buffer for another page, by the hand of the clock unless some were never used. Its count is 1 then."""
     counts, state = pool.counts, pool.state
     if state[TAKEN] < len(pool.pages):
         buffer: int = state[TAKEN]
@@ -150,8 +154,8 @@ def _victim(pool: SharedBuffers) -> int:
         word = counts[at]
         none = ~(word + _FULL) & _HIGH
     up_to = ((none & (~none + _ONE)) - _ONE) & _ONES  # a bit for each count up to the first that is 0
-    own = up_to ^ (up_to >> Word(8))
-    counts[at] = word - (up_to ^ own ^ before) + own
+    victim = up_to ^ (up_to >> Word(8))  # the bit of that count alone
+    counts[at] = word - (up_to ^ victim ^ before) + victim
     state[CALM] += 1
     buffer = (at << 3) + int64(up_to * _ONES >> Word(56)) - 1
     state[HAND] = buffer + 1 if buffer + 1 < len(pool.pages) else 0
@@ -176,13 +180,14 @@ def bring(pool: SharedBuffers, page: int) -> None:
 
 @inlined
 def bring_here(pool: SharedBuffers, page: int) -> None:
-    """The same, in the middle of a loop."""
+    """As `bring`, compiled into a loop that needs it often."""
     _put(pool, page, _victim(pool))
 
 
 @kernel
 def bring_in_turn(pool: SharedBuffers, page: int, ring: NDArray[np.int32]) -> None:
-    """The same for a bulk load. `ring`: (1 + buffers,), the place of the buffer taken last, then the buffers or −1."""
+    """As `bring`, for a bulk load. `ring`: (1 + buffers,), the place in the ring of the buffer taken last, then the
+    ring's buffers, −1 for none."""
     size = len(ring) - 1
     at = ring[0] % size + 1
     buffer, ring[0] = ring[at], at

@@ -22,8 +22,9 @@ from keybench.pagemodels.postgresql.cost.cache import SharedBuffers
 from keybench.pagemodels.postgresql.cost.log import Checkpoints, Counts, LogSizes
 from keybench.pagemodels.postgresql.cost.pages import (
     LAST,
-    MADE,
+    SPLITS,
     Backends,
+    HeapIndex,
     IndexLevel,
     Integers,
     LoadState,
@@ -41,14 +42,24 @@ Writers = NDArray[np.int16]
 _AHEAD = 5
 """So many rows before a leaf is used, its place in memory is prefetched."""
 
-HEAP_ROWS, TX_ROWS, BATCH_ROWS, RESTART, FLUSH_ROWS = range(5)
-"""Fields of the work: rows of a heap page, of a transaction, of what COPY adds to the heap at a time; the row before
-which the server is restarted, or −1; rows after which the log is written even without a commit, or 0."""
+
+class Work(NamedTuple):
+    """How rows are sent."""
+
+    heap_rows: int
+    """Rows that fit a page of the heap."""
+    rows_per_tx: int
+    batch_rows: int
+    """Rows that COPY adds to the heap at a time."""
+    restart: int
+    """The row before which the server is restarted, or −1."""
+    flush_rows: int
+    """Rows after which the log is written even without a commit, or 0."""
 
 
 @kernel
 def begin(pool: SharedBuffers) -> None:
-    """The root as an empty leaf."""
+    """Makes the index: its root is an empty leaf."""
     cache.bring(pool, 0)
     log.note(pool, 0, log.append(pool, log.FIRST_LEAF))
 
@@ -66,22 +77,22 @@ def _restart(pool: SharedBuffers, checkpoints: Checkpoints, backends: Backends) 
 
 @inlined
 def _is_deep(branches: IndexLevel, row: int) -> bool:
-    """Whether a branch page is on the way to a leaf."""
+    """Whether a branch page is on the way of a row to its leaf."""
     return len(branches.births) > 0 and bool(branches.births[0] < row)
 
 
 @inlined
 def _is_tall(branches: IndexLevel, row: int) -> bool:
-    """Whether another page above it is too."""
-    return len(branches.made) > 0 and bool(branches.births[branches.made[0]] < row)
+    """Whether a page above the branch page is on the way too."""
+    return len(branches.by_age) > 0 and bool(branches.births[branches.by_age[0]] < row)
 
 
 @kernel
 def _split(load: LoadState, row: int, goes_to: int, writer: int) -> None:
-    """A row that splits its leaf."""
+    """Enters a row that splits its leaf: uses the pages on the way to it, then splits it (`split_leaf`)."""
     pool, index, backends, counts = load.pool, load.tree, load.backends, load.counts
     leaves, branches = index.leaves, index.branches
-    leaf = leaves.origins[leaves.made[leaves.state[MADE]]]
+    leaf = leaves.origins[leaves.by_age[leaves.state[SPLITS]]]
     if backends.leaf[writer] != NONE:
         counts[log.READ + cache.LEAF] += cache.use(pool, backends.leaf[writer])
         backends.leaf[writer] = NONE
@@ -96,20 +107,21 @@ def _split(load: LoadState, row: int, goes_to: int, writer: int) -> None:
 
 
 class RowChunk(NamedTuple):
-    """Some rows that follow one another."""
+    """Some rows that follow one another: (n,) each."""
 
     first: int
-    at: Places
-    """(n,): the leaf into which each goes."""
+    """The number of the first row."""
+    leaves: Places
+    """The leaf into which each row goes."""
     writers: Writers
-    """(n,): who sends each."""
+    """The writer that sends each row."""
 
 
 @inlined
 def _repeat(load: LoadState, sent: RowChunk, size: int, row: int, until: int, leaf: int, branch: int, root: int) -> int:
-    """Enters rows from `row` on that go where the row before went. Returns their number. `branch`, `root`: the pages on
-    their way to the leaf, or −1."""
-    pool, at, writers = load.pool, sent.at, sent.writers
+    """Enters at once the rows from `row` on that go to the leaf of the row before. Returns their number. `branch`,
+    `root`: the pages on their way to the leaf, or −1. `size`: bytes of the record of a row in the log."""
+    pool, leaf_of_row, writers = load.pool, sent.leaves, sent.writers
     writer = writers[row - 1 - sent.first]
     if (branch != NONE and pool.buffers[branch] == cache.NOWHERE) or (
         root != NONE and pool.buffers[root] == cache.NOWHERE
@@ -117,7 +129,7 @@ def _repeat(load: LoadState, sent: RowChunk, size: int, row: int, until: int, le
         return int64(0)
     step, n = int64((size + 7) & ~7), int64(0)
     most = min(until - row, (log.due(load.checkpoints, pool) - pool.state[cache.INSERTED] + step - 1) // step)
-    while n < most and at[row + n - sent.first] == leaf and writers[row + n - sent.first] == writer:
+    while n < most and leaf_of_row[row + n - sent.first] == leaf and writers[row + n - sent.first] == writer:
         n += 1
     if n == 0:
         return n
@@ -133,94 +145,122 @@ def _repeat(load: LoadState, sent: RowChunk, size: int, row: int, until: int, le
 
 
 @inlined
-def _fill(load: LoadState, sent: RowChunk, row: int, until: int, writer: int) -> int:
-    """Enters rows of a writer that split no leaf: `row` and those behind it, up to `until` or to another writer's row.
-    Returns the row behind the last one, after which checkpoints have yet to go on."""
-    pool, checkpoints, index, backends, counts = load.pool, load.checkpoints, load.tree, load.backends, load.counts
-    leaves, branches, sizes = index.leaves, index.branches, load.sizes
-    first, at, writers = sent
+def _branch_above(index: HeapIndex, leaf: int, row: int, splits: int) -> int:
+    """The branch page on the way of a row to its leaf. `splits`: splits of branch pages so far."""
+    ways = index.ways
+    if ways[leaf, 1] != splits:
+        ways[leaf, 0], ways[leaf, 1] = traced(index.branches, index.parents[leaf], row), splits
+    return index.first_branch + int64(ways[leaf, 0])
+
+
+@inlined
+def _is_calm(pool: SharedBuffers, leaf: int) -> bool:
+    """Whether another use of a leaf, and of the pages on the way to it, changes nothing in the cache."""
+    buffer = pool.buffers[leaf]
+    return bool(buffer != cache.NOWHERE and pool.calm[buffer] == pool.state[cache.CALM])
+
+
+@inlined
+def _enter_calmly(
+    load: LoadState, sent: RowChunk, row: int, until: int, writer: int, leaf: int, size: int
+) -> tuple[int, int]:
+    """Enters `row` into its leaf, which is calm, and the writer's next rows as long as theirs are: nothing but the log
+    grows. Returns (the row behind the last one, the last one's leaf)."""
+    pool, (first, leaf_of_row, writers) = load.pool, sent
+    inserted, limit = pool.state[cache.INSERTED], log.due(load.checkpoints, pool)
+    while True:
+        inserted += (size + 7) & ~7
+        pool.changed[leaf] = inserted
+        load.tree.leaves.entries[leaf] += 1
+        row += 1
+        if row >= until or writers[row - first] != writer or inserted >= limit:
+            break
+        following = int64(leaf_of_row[row - first])
+        if not _is_calm(pool, following):
+            break
+        leaf = following
+    pool.state[cache.INSERTED] = inserted
+    return row, leaf
+
+
+@inlined
+def _enter(load: LoadState, leaf: int, before: int, branch: int, root: int, size: int) -> None:
+    """Enters a row into its leaf. `before`: the last leaf, if the writer's row before went there. `branch`, `root`: the
+    pages on the way to the leaf. Any of the three may be −1. `size`: bytes of the record without a whole page."""
+    pool, leaves, sizes, counts = load.pool, load.tree.leaves, load.sizes, load.counts
+    last = leaves.state[LAST]
+    if before != leaf or leaf != last:
+        if before != NONE:
+            counts[log.READ + cache.LEAF] += cache.use(pool, before)
+        if root != NONE:
+            counts[log.READ + cache.BRANCH] += cache.use(pool, root)
+        if branch != NONE:
+            counts[log.READ + cache.BRANCH] += cache.use(pool, branch)
+    buffer = pool.buffers[leaf]
+    if buffer == cache.NOWHERE:
+        cache.bring_here(pool, leaf)
+        counts[log.READ + cache.LEAF] += 1
+    elif (
+        cache.use_buffer(pool, buffer) == cache.MOST
+        and (root == NONE or cache.at_most(pool, root))
+        and (branch == NONE or cache.at_most(pool, branch))
+    ):
+        pool.calm[buffer] = pool.state[cache.CALM]
+    leaves.entries[leaf] += 1
+    if log.whole(pool, load.checkpoints, leaf):
+        size += log.image_of(counts, log.leaf_image(sizes, leaves.entries[leaf], leaf == last)) - sizes.entry
+    log.note(pool, leaf, log.append(pool, size))
+
+
+@inlined
+def _enter_rows(load: LoadState, sent: RowChunk, row: int, until: int, writer: int) -> int:
+    """Enters a writer's rows, which split no leaf, into the index: `row` and those behind it, up to `until` or to
+    another writer's row. Returns the row behind the last one, after which checkpoints have yet to go on."""
+    pool, checkpoints, index = load.pool, load.checkpoints, load.tree
+    leaves, branches = index.leaves, index.branches
+    first, leaf_of_row, writers = sent
     deep, tall, last = _is_deep(branches, row), _is_tall(branches, row), int64(leaves.state[LAST])
-    before, size, state, made = int64(backends.leaf[writer]), log.INSERT + sizes.entry, pool.state, branches.state[MADE]
+    root = int64(index.root) if tall else int64(NONE)
+    before, size, splits = int64(load.backends.leaf[writer]), log.INSERT + load.sizes.entry, branches.state[SPLITS]
     while True:
         if row + _AHEAD < until:
-            ahead = at[row + _AHEAD - first]
+            ahead = leaf_of_row[row + _AHEAD - first]
             prefetch(pool.of_pages, ahead)
             prefetch(leaves.entries, ahead)
             if deep:
                 prefetch(index.ways, ahead)
-        leaf = int64(at[row - first])
-        buffer, calm = pool.buffers[leaf], state[cache.CALM]
-        if (
-            buffer != cache.NOWHERE
-            and pool.calm[buffer] == calm
-            and (before == NONE or (pool.buffers[before] != cache.NOWHERE and pool.calm[pool.buffers[before]] == calm))
-        ):  # as long as that is so, nothing but the log grows
-            inserted, limit = state[cache.INSERTED], log.due(checkpoints, pool)
-            while True:
-                inserted += (size + 7) & ~7
-                pool.changed[leaf] = inserted
-                leaves.entries[leaf] += 1
-                before = leaf
-                row += 1
-                if row >= until or writers[row - first] != writer or inserted >= limit:
-                    break
-                leaf = int64(at[row - first])
-                buffer = pool.buffers[leaf]
-                if buffer == cache.NOWHERE or pool.calm[buffer] != calm:
-                    break
-            state[cache.INSERTED] = inserted
-            before = before if tall and before == last else int64(NONE)
+        leaf = int64(leaf_of_row[row - first])
+        if _is_calm(pool, leaf) and (before == NONE or _is_calm(pool, before)):
+            row, leaf = _enter_calmly(load, sent, row, until, writer, leaf, size)
+            before = leaf if tall and leaf == last else int64(NONE)
         else:
-            branch = int64(NONE)
-            if deep:
-                if index.ways[leaf, 1] != made:
-                    index.ways[leaf, 0], index.ways[leaf, 1] = traced(branches, index.parents[leaf], row), made
-                branch = index.first_branch + int64(index.ways[leaf, 0])
-            if before != leaf or leaf != last:
-                if before != NONE:
-                    counts[log.READ + cache.LEAF] += cache.use(pool, before)
-                if tall:
-                    counts[log.READ + cache.BRANCH] += cache.use(pool, index.root)
-                if deep:
-                    counts[log.READ + cache.BRANCH] += cache.use(pool, branch)
-            buffer = pool.buffers[leaf]
-            if buffer == cache.NOWHERE:
-                cache.bring_here(pool, leaf)
-                counts[log.READ + cache.LEAF] += 1
-            elif (
-                cache.use_buffer(pool, buffer) == cache.MOST
-                and (not tall or cache.at_most(pool, index.root))
-                and (not deep or cache.at_most(pool, branch))
-            ):
-                pool.calm[buffer] = state[cache.CALM]
-            leaves.entries[leaf] += 1
-            own = size
-            if log.whole(pool, checkpoints, leaf):
-                own += log.image_of(counts, log.leaf_image(sizes, leaves.entries[leaf], leaf == last)) - sizes.entry
-            log.note(pool, leaf, log.append(pool, own))
+            branch = _branch_above(index, leaf, row, splits) if deep else int64(NONE)
+            _enter(load, leaf, before, branch, root, size)
             before = leaf if tall and leaf == last else int64(NONE)
             row += 1
-            if row < until and at[row - first] == leaf:
-                direct = before != NONE  # no branch page is on the way
-                above, root = NONE if direct else branch, NONE if direct or not tall else index.root
-                row += _repeat(load, sent, size, row, until, leaf, above, root)
+            if row < until and leaf_of_row[row - first] == leaf:
+                above, top = branch, root
+                if before != NONE:  # the next rows go to the last leaf without a look at the pages above
+                    above = top = int64(NONE)
+                row += _repeat(load, sent, size, row, until, leaf, above, top)
         if row >= until or writers[row - first] != writer:
             break
         if log.is_due(checkpoints, pool):
             log.go_on(checkpoints, pool)
-    backends.leaf[writer] = before
+    load.backends.leaf[writer] = before
     return row
 
 
 @kernel
-def insert(load: LoadState, work: Integers, sent: RowChunk, ends: Integers, out: NDArray[np.int64]) -> None:
-    """Some more rows. `out`: (parts, FIELDS) gets what was counted up to the end of each part."""
+def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDArray[np.int64]) -> None:
+    """Some more rows go into heap and index. `ends`: rows before which each part of the load ends. `out`: (parts,
+    FIELDS) gets what was counted up to the end of each part."""
     load = uncounted(load)
     pool, checkpoints, index, backends, counts = load.pool, load.checkpoints, load.tree, load.backends, load.counts
-    leaves, (first, at, writers) = index.leaves, sent
-    by_copy, restart, flush_rows = work[TX_ROWS] > 1, work[RESTART], work[FLUSH_ROWS]
+    leaves, (first, leaf_of_row, writers) = index.leaves, sent
+    restart, flush_rows = work.restart, work.flush_rows
     part = part_of(ends, first)
-    row, end = first, first + len(at)
+    row, end = first, first + len(leaf_of_row)
     while row < end:
         writer = int64(writers[row - first])
         if row == restart:
@@ -228,15 +268,14 @@ def insert(load: LoadState, work: Integers, sent: RowChunk, ends: Integers, out:
         if backends.in_batch[writer] == 0:
             if backends.in_tx[writer] == 0:
                 begin_copy(backends, writer)
-            n = min(
-                work[BATCH_ROWS], work[TX_ROWS] - backends.in_tx[writer], backends.rows[writer] - backends.done[writer]
-            )
-            to_heap(load, work[HEAP_ROWS], writer, n, by_copy)
+            unsent = backends.rows[writer] - backends.done[writer]
+            n = min(work.batch_rows, work.rows_per_tx - backends.in_tx[writer], unsent)
+            to_heap(load, work.heap_rows, writer, n, work.rows_per_tx > 1)
             backends.in_batch[writer] = n
-        begun, made = row, leaves.state[MADE]
-        splits_at = leaves.births[leaves.made[made]] if made < len(leaves.made) else end
+        begin_row, splits = row, leaves.state[SPLITS]
+        splits_at = leaves.births[leaves.by_age[splits]] if splits < len(leaves.by_age) else end
         if splits_at == row:
-            _split(load, row, int64(at[row - first]), writer)
+            _split(load, row, int64(leaf_of_row[row - first]), writer)
             row += 1
         else:
             until = min(end, ends[part], splits_at, row + backends.in_batch[writer])
@@ -244,11 +283,11 @@ def insert(load: LoadState, work: Integers, sent: RowChunk, ends: Integers, out:
                 until = min(until, restart)
             if flush_rows:
                 until = min(until, (row + flush_rows - 1) // flush_rows * flush_rows + 1)
-            row = _fill(load, sent, row, until, writer)
-        backends.done[writer] += row - begun
-        backends.in_tx[writer] += row - begun
-        backends.in_batch[writer] -= row - begun
-        if backends.in_tx[writer] == work[TX_ROWS] or backends.done[writer] == backends.rows[writer]:
+            row = _enter_rows(load, sent, row, until, writer)
+        backends.done[writer] += row - begin_row
+        backends.in_tx[writer] += row - begin_row
+        backends.in_batch[writer] -= row - begin_row
+        if backends.in_tx[writer] == work.rows_per_tx or backends.done[writer] == backends.rows[writer]:
             backends.in_tx[writer] = 0
             pool.state[cache.FLUSHED] = log.append(pool, log.COMMIT)
         elif flush_rows and (row - 1) % flush_rows == 0:
@@ -321,30 +360,39 @@ def limits(server: Server, rows_per_tx: int, heap_rows: int) -> Limits:
 
 
 def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -> Counts:
-    """(FIELDS, parts): what was counted in each part."""
+    """(FIELDS, parts): what a load costs in each part, by the fields of `log`."""
     n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
     writers = np.zeros(n, np.int16) if load.writers is None else load.writers
-    own, level, files = index(load.ranks, model.leaf, model.branch)
+    tree, level, index_places = index(load.ranks, model.leaf, model.branch)
     rows = np.array([n]) if load.writers is None else np.bincount(writers)
-    pages = own.first_heap + n // model.heap_rows + 1 + len(rows)
-    pool = cache.new(limits.buffers, pages, own.first_branch, own.first_heap)
-    heap_first = np.concatenate([files + pages, np.arange(pages - own.first_heap)])  # the table's file is older
-    at = log.usable(server.log_position)
-    pool.state[cache.INSERTED] = pool.state[cache.FLUSHED] = at
+    pages = tree.first_heap + n // model.heap_rows + 1 + len(rows)
+    pool = cache.new(limits.buffers, pages, tree.first_branch, tree.first_heap)
+    # Checkpoints write in the order of the files; the table's file is older than the index's.
+    file_places = np.concatenate([index_places + pages, np.arange(pages - tree.first_heap)])
+    begin_bytes = log.usable(server.log_position)
+    pool.state[cache.INSERTED] = pool.state[cache.FLUSHED] = begin_bytes
     distance = server.checkpoint_bytes or _MAX_WAL_SIZE
-    kept = log.new(heap_first, limits.buffers, distance, server.durable, at, limits.segment)
-    backends = Backends.new(rows, pages - own.first_heap, limits.ring)
-    batch = min(load.rows_per_tx, model.copy_rows)
-    restart = NONE if load.restart is None else load.restart
-    work = np.array([model.heap_rows, load.rows_per_tx, batch, restart, limits.flush_rows], np.int64)
-    state = LoadState(pool, kept, own, backends, model.log_sizes, np.zeros(log.FIELDS, np.int64))
-    out = np.zeros((len(ends), log.FIELDS), np.int64)
-    out[:, log.BYTES] = at  # of parts without rows
+    state = LoadState(
+        pool=pool,
+        checkpoints=log.new(file_places, limits.buffers, distance, server.durable, begin_bytes, limits.segment),
+        tree=tree,
+        backends=Backends.new(rows, pages - tree.first_heap, limits.ring),
+        sizes=model.log_sizes,
+        counts=np.zeros(log.FIELDS, np.int64),
+    )
+    work = Work(
+        heap_rows=model.heap_rows,
+        rows_per_tx=load.rows_per_tx,
+        batch_rows=min(load.rows_per_tx, model.copy_rows),
+        restart=NONE if load.restart is None else load.restart,
+        flush_rows=limits.flush_rows,
+    )
+    totals = np.zeros((len(ends), log.FIELDS), np.int64)
+    totals[:, log.BYTES] = begin_bytes  # of parts without rows
     begin(pool)
     for first, leaves in leaves_touched(level):
-        sent = RowChunk(first, leaves, writers[first : first + len(leaves)])
-        insert(state, work, sent, ends, out)
-    out[:, log.BYTES] = log.places(out[:, log.BYTES])
+        insert(state, work, RowChunk(first, leaves, writers[first : first + len(leaves)]), ends, totals)
+    totals[:, log.BYTES] = log.places(totals[:, log.BYTES])
     start = np.zeros(log.FIELDS, np.int64)
-    start[log.BYTES] = log.places(np.array([at]))[0]
-    return np.diff(out, axis=0, prepend=start[None]).T
+    start[log.BYTES] = log.places(np.array([begin_bytes]))[0]
+    return np.diff(totals, axis=0, prepend=start[None]).T

@@ -37,6 +37,7 @@ from keybench.pagemodels.postgresql.records import (
 )
 
 HEADER = 24
+"""Of a record (XLogRecord)."""
 FIRST_PAGE = 20
 """Header of the first page that a record names: with the relation."""
 NEXT_PAGE = 8
@@ -44,6 +45,7 @@ NEXT_PAGE = 8
 IMAGE = 5
 """What a page's header has in addition if the page is there as a whole."""
 _DATA, _LONG_DATA, _LONG_FROM = 2, 5, 256
+"""Header of a record's own data; the same of long data; bytes from which on data is long."""
 INSERT = HEADER + FIRST_PAGE + _DATA + 2
 """An entry into a leaf (xl_btree_insert), without the entry."""
 SPLIT = HEADER + FIRST_PAGE + NEXT_PAGE + _DATA + 10
@@ -53,6 +55,7 @@ FIRST_LEAF = HEADER + FIRST_PAGE + NEXT_PAGE + _DATA + 8 + 28
 NEW_ROOT = FIRST_LEAF + NEXT_PAGE
 """A root above a page that split, without its two entries."""
 COMMIT = HEADER + _DATA + 8
+"""The end of a transaction, with its time (xl_xact_commit)."""
 CHECKPOINT = 32 + 120 + 56
 """What a checkpoint adds: CHECKPOINT_REDO, CHECKPOINT_ONLINE, RUNNING_XACTS, aligned."""
 FIRST_ENTRY = 8
@@ -73,40 +76,49 @@ class LogSizes(NamedTuple):
 
 
 def log_sizes(column: Column, payload: int, *, dated: bool) -> LogSizes:
-    """Of a table's rows and of the entries of its key's index."""
-    row = 7 + 1 + row_data_bytes(column, payload, dated=dated)  # xl_multi_insert_tuple; all after 23 bytes of header
-    return LogSizes(entry_bytes(column), heap_row_bytes(column, payload, dated=dated), row + row % 2, row)
+    """The sizes of a table's rows and of the entries of its key's index. `dated`: whether rows have a moment of
+    creation."""
+    # A row has 7 bytes in front (xl_multi_insert_tuple), and of its own header of 24 bytes only the last one is logged.
+    row = 7 + 1 + row_data_bytes(column, payload, dated=dated)
+    return LogSizes(
+        entry=entry_bytes(column),
+        row=heap_row_bytes(column, payload, dated=dated),
+        logged_row=row + row % 2,
+        last_row=row,
+    )
 
 
 @inlined
 def rows_record(sizes: LogSizes, rows: int, makes_page: bool, whole: bool) -> int:
-    """Rows that go to one page of the heap (xl_heap_multi_insert), without the page as a whole."""
-    own = 4 + (0 if makes_page else 2 * rows)
-    about = IMAGE if whole else (rows - 1) * sizes.logged_row + sizes.last_row
-    return HEADER + FIRST_PAGE + (_DATA if own < _LONG_FROM else _LONG_DATA) + own + about
+    """Bytes of the record of rows that go to one page of the heap (xl_heap_multi_insert). If the page is there as a
+    whole, the image itself is not counted here."""
+    data = 4 + (0 if makes_page else 2 * rows)  # the rows' places on the page, if it is not new
+    rows_or_image = IMAGE if whole else (rows - 1) * sizes.logged_row + sizes.last_row
+    return HEADER + FIRST_PAGE + (_DATA if data < _LONG_FROM else _LONG_DATA) + data + rows_or_image
 
 
 @inlined
 def row_record(sizes: LogSizes, whole: bool) -> int:
-    """A row that is inserted alone (xl_heap_insert; its header, xl_heap_header, is 2 bytes shorter than COPY's)."""
+    """Bytes of the record of a row that is inserted alone (xl_heap_insert), as `rows_record`. The row's header,
+    xl_heap_header, is 2 bytes shorter than COPY's."""
     return HEADER + FIRST_PAGE + _DATA + 3 + (IMAGE if whole else sizes.last_row - 2)
 
 
 @inlined
 def heap_image(sizes: LogSizes, rows: int) -> int:
-    """A page of the heap as a whole."""
+    """Bytes of a page of the heap as a whole, with so many rows."""
     return HEAP_OVERHEAD + rows * sizes.row
 
 
 @inlined
 def leaf_image(sizes: LogSizes, entries: int, last: bool) -> int:
-    """A leaf as a whole; all but the last have a high key."""
+    """Bytes of a leaf as a whole; all leaves but the last have a high key."""
     return PAGE_OVERHEAD + (entries if last else entries + 1) * (sizes.entry + LINE_POINTER)
 
 
 @inlined
 def branch_image(sizes: LogSizes, children: int, last: bool) -> int:
-    """A branch page as a whole."""
+    """Bytes of a branch page as a whole; its first entry has no key."""
     size = leaf_image(sizes, children, last) - (sizes.entry - FIRST_ENTRY)
     return size if size < PAGE_BYTES else PAGE_BYTES
 
@@ -115,26 +127,30 @@ SEGMENT_BYTES = 16 << 20
 TARGET = 0.9
 """checkpoint_completion_target, the default and what keybench sets."""
 _PAGE, _SHORT, _LONG = 8192, 24, 40
+"""Bytes of a page of the log, of its header, and of that of a segment's first page."""
 USABLE = SEGMENT_BYTES // _PAGE * (_PAGE - _SHORT) - (_LONG - _SHORT)
 """Bytes of a segment that records can use."""
 NEVER = 2**62
+"""A place that the log does not reach."""
 
 REDO, TRIGGER, QUEUED, DONE, STARTED, DUE, BEGUN = range(7)
+"""Fields of the state of checkpoints. REDO: pages changed up to this place of the log are logged as a whole at their
+next change. TRIGGER: the place at which the next checkpoint begins. QUEUED, DONE: buffers in the queue, and how many of
+them are done. STARTED: the place at which the checkpoint began. DUE: the place at which its next buffer is due. BEGUN:
+checkpoints so far."""
 
 
 class Checkpoints(NamedTuple):
     """What is known of the checkpoint that runs, or ran last."""
 
     queue: NDArray[np.int32]
-    """(buffers,): those that it has to write."""
+    """(buffers,): the buffers that it has to write."""
     files: NDArray[np.int64]
     """(pages,): the place of each page in the order of the files."""
     state: NDArray[np.int64]
-    """(7,): pages changed up to this place of the log are logged as a whole at their next change; the place at which
-    the next checkpoint begins; buffers in the queue; how many of them are done; the place at which it began; the place
-    at which the next buffer is due; checkpoints so far."""
+    """(7,): by the names above."""
     segments: int
-    """Between two checkpoints."""
+    """Segments of the log between two checkpoints."""
     usable: int
     """Bytes of a segment that records can use; fewer if the rows are a sample (`Server.share`)."""
     images: bool
@@ -144,7 +160,8 @@ class Checkpoints(NamedTuple):
 def new(
     files: NDArray[np.int64], buffers: int, max_wal_size: int, images: bool, at: int, usable: int = USABLE
 ) -> Checkpoints:
-    """One that has just ended, at that place of the log. `usable`: bytes of a segment that records can use."""
+    """The state where a checkpoint has just ended, at place `at` of the log. `files`: the place of each page in the
+    order of the files. `images`: whether pages are logged as a whole. `usable`: bytes of a segment that records use."""
     segments = max(1, int(max_wal_size // SEGMENT_BYTES / (1 + TARGET)))
     state = np.zeros(7, np.int64)
     state[REDO], state[TRIGGER], state[DUE] = at if images else -1, (at // usable + segments) * usable, NEVER
@@ -152,7 +169,7 @@ def new(
 
 
 def usable(place: int) -> int:
-    """The usable bytes before a place of the log."""
+    """The bytes before a place of the log that records can use: all but headers of pages."""
     segments, inside = divmod(place, SEGMENT_BYTES)
     pages, at = divmod(inside, _PAGE)
     before = pages * (_PAGE - _SHORT) - (_LONG - _SHORT if pages else 0)
@@ -160,11 +177,11 @@ def usable(place: int) -> int:
 
 
 def places(usable_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of the log after so many usable bytes."""
+    """The places of the log after so many usable bytes: the inverse of `usable`."""
     segments, inside = np.divmod(usable_bytes, USABLE)
     pages = (inside + _LONG - _SHORT) // (_PAGE - _SHORT)
-    found: NDArray[np.int64] = segments * SEGMENT_BYTES + inside + _LONG + pages * _SHORT
-    return found
+    of_log: NDArray[np.int64] = segments * SEGMENT_BYTES + inside + _LONG + pages * _SHORT
+    return of_log
 
 
 @inlined
@@ -185,8 +202,8 @@ def _sort(queue: NDArray[np.int32], files: NDArray[np.int64], pages: NDArray[np.
         else:
             at, end = 0, n - 1 - (step - n // 2)
             queue[0], queue[end] = queue[end], queue[0]
-        own = queue[at]
-        key = files[pages[own]]
+        buffer = queue[at]
+        key = files[pages[buffer]]
         child = 2 * at + 1
         while child < end:
             if child + 1 < end and files[pages[queue[child + 1]]] > files[pages[queue[child]]]:
@@ -195,7 +212,7 @@ def _sort(queue: NDArray[np.int32], files: NDArray[np.int64], pages: NDArray[np.
                 break
             queue[at] = queue[child]
             at, child = child, 2 * child + 1
-        queue[at] = own
+        queue[at] = buffer
 
 
 @kernel
@@ -269,26 +286,26 @@ def due(checkpoints: Checkpoints, pool: SharedBuffers) -> int:
 Counts = NDArray[np.int64]
 
 READ, WRITTEN, IMAGES, IMAGE_BYTES, BYTES, CHECKPOINTS = 0, 3, 6, 7, 8, 9
-"""Fields of what is counted; pages read and written take three each, by kind."""
+"""Fields of what is counted; pages read and pages written take three each, for leaves, branch pages and the heap."""
 FIELDS = 10
 
 
 @inlined
 def note(pool: SharedBuffers, page: int, place: int) -> None:
-    """Notes that a page changed."""
+    """Notes that a page changed, by a record that ends at that place of the log."""
     pool.changed[page] = place
     pool.dirty[pool.buffers[page]] |= DIRTY
 
 
 @inlined
 def whole(pool: SharedBuffers, checkpoints: Checkpoints, page: int) -> bool:
-    """Whether the log takes the page as a whole."""
+    """Whether the page's next change logs it as a whole."""
     return bool(pool.changed[page] <= checkpoints.state[REDO])
 
 
 @inlined
 def image_of(counts: Counts, size: int) -> int:
-    """Counts a page as a whole. Returns what it adds to its record."""
+    """Counts a page that is logged as a whole, in `size` bytes. Returns what it adds to its record."""
     counts[IMAGES] += 1
     counts[IMAGE_BYTES] += size
     return IMAGE + size

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from keybench.compiled import inlined, kernel
 from keybench.pagemodels.costs.touches import NONE, Ancestry, ancestry
 from keybench.pagemodels.half_split.kernel import Rule
-from keybench.pagemodels.half_split.levels import TreeLevel, build_branches, build_level
+from keybench.pagemodels.half_split.levels import TreeLevel, build_branches, build_level, numbers_by_birth
 from keybench.pagemodels.postgresql.cost import cache, log
 from keybench.pagemodels.postgresql.cost.cache import SharedBuffers
 from keybench.pagemodels.postgresql.cost.log import Checkpoints, Counts, LogSizes
@@ -29,19 +29,20 @@ class IndexLevel(NamedTuple):
     """A level of the index: its pages in key order, and how many entries each has now."""
 
     births: Integers
+    """(pages,): this and the next three are those of `Ancestry`."""
     origins: Places
     neighbours: Places
-    made: Places
-    """As in `Ancestry`."""
+    by_age: Places
     kept: Integers
     """(pages,): entries that stayed on the page that split to make this one."""
     entries: Places
-    """(pages,): now."""
+    """(pages,): entries that each page has now."""
     state: Integers
-    """(2,): how many of `made` are there; the last page in key order."""
+    """(2,): by the names below."""
 
 
-MADE, LAST = range(2)
+SPLITS, LAST = range(2)
+"""Fields of a level's state: splits so far, each of which made the next page of `by_age`; the last page by key."""
 
 
 class HeapIndex(NamedTuple):
@@ -60,60 +61,58 @@ class HeapIndex(NamedTuple):
     first_heap: int
 
 
-def _tree(pages: Ancestry, level: TreeLevel | None, rule: Rule) -> IndexLevel:
+def _level_before_load(pages: Ancestry, level: TreeLevel | None, rule: Rule) -> IndexLevel:
+    """A level before its first row. `level`: the same level after the last row; None if it never has a page."""
     kept = np.empty(0, np.int64)
-    if level is not None:
+    if level is not None:  # kinds are numbered from −1, the first page, which no split made
         kept = np.array([0, rule.keep_append, rule.keep_edge, rule.keep_interior], np.int64)[level.kinds + 1]
-    return IndexLevel(*pages, kept, np.zeros(len(pages.births), np.int32), np.zeros(2, np.int64))
+    entries = np.zeros(len(pages.births), np.int32)
+    return IndexLevel(*pages, kept=kept, entries=entries, state=np.zeros(2, np.int64))
 
 
 def index(ranks: Integers, leaf: Rule, branch: Rule) -> tuple[HeapIndex, TreeLevel, Integers]:
-    """(the index before its first row, its leaves in the end, the place of each page in its file by page number)."""
-    level = build_level(ranks, leaf, noted=True)
-    above = build_branches(level, branch)
-    leaves = ancestry(level)
-    branches = ancestry(above[0]) if above else Ancestry(*(np.empty(0, own.dtype) for own in leaves))
-    first_heap = len(level) + len(branches.births) + 1
+    """(the index before its first row, its leaves after the last row, the place of each page in the index's file by
+    page number). `ranks`: of the keys, in order of arrival."""
+    leaf_level = build_level(ranks, leaf, noted=True)
+    above = build_branches(leaf_level, branch)
+    branch_level = above[0] if above else None
+    leaves, branches = ancestry(leaf_level), ancestry(branch_level)
+    first_heap = len(leaf_level) + len(branches.births) + 1
     parents = np.empty(0, np.int32)
-    if above:
-        parents = np.searchsorted(np.cumsum(above[0].rows), np.arange(len(level)), side="right").astype(np.int32)
-    built = HeapIndex(
-        _tree(leaves, level, leaf),
-        _tree(branches, above[0] if above else None, branch),
-        parents,
-        np.full((len(parents), 2), NONE, np.int32),
-        len(level),
-        first_heap - 1 if len(above) > 1 else NONE,
-        first_heap,
+    if branch_level is not None:
+        uppers = np.cumsum(branch_level.rows)
+        parents = np.searchsorted(uppers, np.arange(len(leaf_level)), side="right").astype(np.int32)
+    before_load = HeapIndex(
+        leaves=_level_before_load(leaves, leaf_level, leaf),
+        branches=_level_before_load(branches, branch_level, branch),
+        parents=parents,
+        ways=np.full((len(parents), 2), NONE, np.int32),
+        first_branch=len(leaf_level),
+        root=first_heap - 1 if len(above) > 1 else NONE,
+        first_heap=first_heap,
     )
-    return built, level, _files(leaves, branches, first_heap)
-
-
-def _files(leaves: Ancestry, branches: Ancestry, pages: int) -> Integers:
-    """The place of each page in the index's file, by its number. Of pages that a row makes, the leaf comes first."""
-    births = np.concatenate([leaves.births, branches.births])
-    heights = np.repeat([0, 1], [len(leaves.births), len(branches.births)])
-    files = np.full(pages, pages, np.int64)
-    files[np.lexsort((heights, births))] = np.arange(len(births))
-    return files
+    # The pages above the lowest branch pages, which count as one, lie behind all others.
+    places = np.append(np.concatenate(numbers_by_birth([leaves.births, branches.births])), first_heap)
+    return before_load, leaf_level, places
 
 
 class Backends(NamedTuple):
-    """What each writer's process remembers: (writers,) each."""
+    """What each writer's server process (backend) remembers, (writers,) each; and the rows on the heap's pages."""
 
     rows: Integers
-    """All that it will send."""
+    """All rows that the writer will send."""
     done: Integers
+    """Rows that it has sent."""
     in_tx: Integers
     """Rows of its transaction so far."""
     in_batch: Integers
     """Rows that are in the heap, but not in the index yet."""
     heap: Integers
-    """The page of the heap where it goes on; −1 if none."""
+    """The page of the heap to which its next row goes; −1 if none."""
     leaf: Integers
-    """The last leaf, if its row before went there; else −1."""
+    """The last leaf of the index, if the writer's row before went there; else −1."""
     rings: Places
-    """(writers, 1 + buffers): of its bulk load."""
+    """(writers, 1 + buffers): the ring of buffers of each COPY (`cache.bring_in_turn`)."""
     fill: Places
     """(heap pages,): rows on each page of the heap."""
     state: Integers
@@ -121,26 +120,28 @@ class Backends(NamedTuple):
 
     @staticmethod
     def new(rows: Integers, pages: int, ring: int) -> Backends:
-        """Before the first row. `rows`: (writers,)."""
-        nowhere = np.full(len(rows), NONE, np.int64)
+        """Before the first row. `rows`: (writers,). `pages`: room for so many pages of the heap. `ring`: buffers of a
+        COPY's ring."""
+        done, in_tx, in_batch = np.zeros((3, len(rows)), np.int64)
+        heap, leaf = np.full((2, len(rows)), NONE, np.int64)
         rings = np.full((len(rows), 1 + ring), cache.NOWHERE, np.int32)
         rings[:, 0] = 0
         return Backends(
-            rows,
-            np.zeros(len(rows), np.int64),
-            np.zeros(len(rows), np.int64),
-            np.zeros(len(rows), np.int64),
-            nowhere,
-            nowhere.copy(),
-            rings,
-            np.zeros(pages, np.int32),
-            np.zeros(1, np.int64),
+            rows=rows,
+            done=done,
+            in_tx=in_tx,
+            in_batch=in_batch,
+            heap=heap,
+            leaf=leaf,
+            rings=rings,
+            fill=np.zeros(pages, np.int32),
+            state=np.zeros(1, np.int64),
         )
 
 
 @kernel
 def begin_copy(backends: Backends, writer: int) -> None:
-    """Begins a COPY, whose ring is empty."""
+    """Begins a COPY: its ring has no buffers yet."""
     ring = backends.rings[writer]
     slot = 1
     while slot < len(ring) and ring[slot] != cache.NOWHERE:
@@ -163,7 +164,8 @@ class LoadState(NamedTuple):
 
 @kernel
 def to_heap(load: LoadState, heap_rows: int, writer: int, n: int, by_copy: bool) -> None:
-    """A writer's next n rows, by COPY; or one row by INSERT, which uses pages as an index does."""
+    """Adds a writer's next n rows to the heap, by COPY; or one row by INSERT, which uses pages as an index does.
+    `heap_rows`: rows that fit a page of the heap."""
     pool, checkpoints, backends, sizes, counts = load.pool, load.checkpoints, load.backends, load.sizes, load.counts
     ring, state, first = backends.rings[writer], backends.state, load.tree.first_heap
     page = backends.heap[writer]
@@ -174,48 +176,77 @@ def to_heap(load: LoadState, heap_rows: int, writer: int, n: int, by_copy: bool)
             cache.use_in_turn(pool, first + page, ring) if by_copy else cache.use(pool, first + page)
         )
     while n:
-        makes = page == NONE or backends.fill[page] == heap_rows
-        if makes:
+        is_new = page == NONE or backends.fill[page] == heap_rows
+        if is_new:
             page = state[0]
             state[0] += 1
             if by_copy:
                 cache.bring_in_turn(pool, first + page, ring)
             else:
                 cache.bring(pool, first + page)
-        here = min(n, heap_rows - backends.fill[page])
-        backends.fill[page] += here
-        as_whole = not makes and log.whole(pool, checkpoints, first + page)
-        size = log.rows_record(sizes, here, makes, as_whole) if by_copy else log.row_record(sizes, as_whole)
+        rows_here = min(n, heap_rows - backends.fill[page])
+        backends.fill[page] += rows_here
+        as_whole = not is_new and log.whole(pool, checkpoints, first + page)
+        size = log.rows_record(sizes, rows_here, is_new, as_whole) if by_copy else log.row_record(sizes, as_whole)
         if as_whole:
             size += log.image_of(counts, log.heap_image(sizes, backends.fill[page])) - log.IMAGE
         log.note(pool, first + page, log.append(pool, size))
-        n -= here
+        n -= rows_here
     backends.heap[writer] = page
 
 
 @inlined
 def traced(tree: IndexLevel, page: int, row: int) -> int:
-    """Where a page's entries were before that row: the page itself, or the one from which it came."""
+    """The page that had a page's entries before that row: the page itself, or the nearest one of those from which it
+    was split off that was there already."""
     while tree.births[page] >= row and tree.origins[page] != NONE:
         page = tree.origins[page]
     return page
 
 
+@inlined
+def _image(sizes: LogSizes, level: IndexLevel, page: int, first: int) -> int:
+    """Bytes of a page as a whole. `first`: the number of the level's first page, which is 0 for leaves."""
+    is_last, entries = page == level.state[LAST], level.entries[page]
+    return log.leaf_image(sizes, entries, is_last) if first == 0 else log.branch_image(sizes, entries, is_last)
+
+
 @kernel
-def _split(tree: IndexLevel, page: int) -> int:
-    """Makes the next page of a level. Returns how many entries it has."""
-    origin = tree.origins[page]
-    entries: int = tree.entries[origin] + 1 - tree.kept[page]
-    tree.entries[origin], tree.entries[page] = tree.kept[page], entries
-    tree.state[MADE] += 1
-    if tree.neighbours[page] == NONE:
-        tree.state[LAST] = page
-    return entries
+def _split(load: LoadState, level: IndexLevel, first: int, goes_left: bool) -> None:
+    """Makes the next page of a level by a split, and logs that. The page that splits was used already. `first`: the
+    number of the level's first page, which is 0 for leaves. `goes_left`: whether the new entry stays on the old page.
+    """
+    pool, checkpoints, sizes, counts = load.pool, load.checkpoints, load.sizes, load.counts
+    page = level.by_age[level.state[SPLITS]]
+    origin, neighbour = level.origins[page], level.neighbours[page]
+    level.entries[page] = level.entries[origin] + 1 - level.kept[page]
+    level.entries[origin] = level.kept[page]
+    level.state[SPLITS] += 1
+    if neighbour == NONE:
+        level.state[LAST] = page
+    cache.bring(pool, first + page)
+    size = log.SPLIT + sizes.entry * (level.entries[page] + (neighbour != NONE))
+    if first > 0:  # the record names the child, and the first entry of a branch page is short
+        size += log.NEXT_PAGE + log.FIRST_ENTRY - sizes.entry
+    if log.whole(pool, checkpoints, first + origin):
+        size += log.image_of(counts, _image(sizes, level, origin, first))
+    else:
+        size += sizes.entry * (2 if goes_left else 1)
+    if neighbour != NONE:
+        counts[log.READ + (cache.LEAF if first == 0 else cache.BRANCH)] += cache.use(pool, first + neighbour)
+        size += log.NEXT_PAGE
+        if log.whole(pool, checkpoints, first + neighbour):
+            size += log.image_of(counts, _image(sizes, level, neighbour, first))
+    place = log.append(pool, size)
+    log.note(pool, first + origin, place)
+    log.note(pool, first + page, place)
+    if neighbour != NONE:
+        log.note(pool, first + neighbour, place)
 
 
 @kernel
 def _to_parent(load: LoadState, leaf: int, row: int) -> None:
-    """The link to a leaf that `row` made, in the branch page above."""
+    """Enters the link to a leaf that `row` made into the branch page above it, which may split."""
     pool, checkpoints, index, sizes, counts = load.pool, load.checkpoints, load.tree, load.sizes, load.counts
     branches, first = index.branches, index.first_branch
     if branches.births[0] == row:
@@ -223,76 +254,34 @@ def _to_parent(load: LoadState, leaf: int, row: int) -> None:
         branches.entries[0] = 2
         log.note(pool, first, log.append(pool, log.NEW_ROOT + log.FIRST_ENTRY + sizes.entry))
         return
-    own = traced(branches, index.parents[leaf], row)
-    counts[log.READ + cache.BRANCH] += cache.use(pool, first + own)
-    made = branches.state[MADE]
-    if made == len(branches.made) or branches.births[branches.made[made]] != row:
-        branches.entries[own] += 1
+    parent = traced(branches, index.parents[leaf], row)
+    counts[log.READ + cache.BRANCH] += cache.use(pool, first + parent)
+    splits = branches.state[SPLITS]
+    if splits == len(branches.by_age) or branches.births[branches.by_age[splits]] != row:
+        branches.entries[parent] += 1
         size = log.INSERT + log.NEXT_PAGE + sizes.entry
-        if log.whole(pool, checkpoints, first + own):
-            image = log.branch_image(sizes, branches.entries[own], own == branches.state[LAST])
-            size += log.image_of(counts, image) - sizes.entry
-        log.note(pool, first + own, log.append(pool, size))
+        if log.whole(pool, checkpoints, first + parent):
+            size += log.image_of(counts, _image(sizes, branches, parent, first)) - sizes.entry
+        log.note(pool, first + parent, log.append(pool, size))
         return
-    page = branches.made[made]
-    neighbour = branches.neighbours[page]
-    entries = _split(branches, page)
-    goes_left = traced(branches, index.parents[leaf], row + 1) == own
-    cache.bring(pool, first + page)
-    size = log.SPLIT + log.NEXT_PAGE + log.FIRST_ENTRY + sizes.entry * (entries - 1 + (neighbour != NONE))
-    if log.whole(pool, checkpoints, first + own):
-        size += log.image_of(counts, log.branch_image(sizes, branches.entries[own], False))
-    else:
-        size += sizes.entry * (2 if goes_left else 1)
-    if neighbour != NONE:
-        counts[log.READ + cache.BRANCH] += cache.use(pool, first + neighbour)
-        size += log.NEXT_PAGE
-        if log.whole(pool, checkpoints, first + neighbour):
-            size += log.image_of(
-                counts, log.branch_image(sizes, branches.entries[neighbour], neighbour == branches.state[LAST])
-            )
-    place = log.append(pool, size)
-    log.note(pool, first + own, place)
-    log.note(pool, first + page, place)
-    if neighbour != NONE:
-        log.note(pool, first + neighbour, place)
+    _split(load, branches, first, traced(branches, index.parents[leaf], row + 1) == parent)
     root = index.root
-    if made == 0:
+    if splits == 0:
         cache.bring(pool, root)
         log.note(pool, root, log.append(pool, log.NEW_ROOT + log.FIRST_ENTRY + sizes.entry))
         return
     counts[log.READ + cache.BRANCH] += cache.use(pool, root)
     size = log.INSERT + log.NEXT_PAGE + sizes.entry
     if log.whole(pool, checkpoints, root):
-        size += log.image_of(counts, log.branch_image(sizes, made + 2, True)) - sizes.entry
+        size += log.image_of(counts, log.branch_image(sizes, splits + 2, True)) - sizes.entry
     log.note(pool, root, log.append(pool, size))
 
 
 @kernel
 def split_leaf(load: LoadState, goes_to: int, row: int) -> None:
-    """A row's entry splits its leaf, which was used already."""
-    pool, checkpoints, sizes, counts = load.pool, load.checkpoints, load.sizes, load.counts
+    """Splits the leaf of a row, which was used already. `goes_to`: the leaf to which the row belongs afterwards."""
     leaves = load.tree.leaves
-    pool.state[cache.CALM] += 1
-    page = leaves.made[leaves.state[MADE]]
-    own, neighbour = leaves.origins[page], leaves.neighbours[page]
-    entries = _split(leaves, page)
-    cache.bring(pool, page)
-    size = log.SPLIT + sizes.entry * (entries + (neighbour != NONE))
-    if log.whole(pool, checkpoints, own):
-        size += log.image_of(counts, log.leaf_image(sizes, leaves.entries[own], False))
-    else:
-        size += sizes.entry * (2 if goes_to == own else 1)
-    if neighbour != NONE:
-        counts[log.READ + cache.LEAF] += cache.use(pool, neighbour)
-        size += log.NEXT_PAGE
-        if log.whole(pool, checkpoints, neighbour):
-            size += log.image_of(
-                counts, log.leaf_image(sizes, leaves.entries[neighbour], neighbour == leaves.state[LAST])
-            )
-    place = log.append(pool, size)
-    log.note(pool, own, place)
-    log.note(pool, page, place)
-    if neighbour != NONE:
-        log.note(pool, neighbour, place)
+    load.pool.state[cache.CALM] += 1
+    page = leaves.by_age[leaves.state[SPLITS]]
+    _split(load, leaves, 0, goes_to == leaves.origins[page])
     _to_parent(load, page, row)

@@ -39,10 +39,11 @@ list, a changed one in the dirty list."""
 BITS, _KIND_BIT = KIND - 1, 3
 
 LIMIT, FEW, HELD, IDLE, PART, TX, WAL, LENGTH, AUTOCHECKPOINT, UNIQUE = range(10)
-"""Facts: pages of the cache; dirty or pinned pages at which one is spilled (n90pct); pages in the cache, and those of
-them in the clean list; where the costs of the part of the load are; the number of the transaction, and of the one in
-which the WAL last began anew; frames in the WAL; frames after which a commit checkpoints; how many different pages of
-each kind are in the WAL."""
+"""Facts. LIMIT: pages of the cache. FEW: dirty or pinned pages at which one is spilled (n90pct). HELD: pages in the
+cache. IDLE: those of them in the clean list. PART: where the costs of the current part of the load are. TX: the number
+of the transaction. WAL: the number of the one in which the WAL last began anew. LENGTH: frames in the WAL.
+AUTOCHECKPOINT: frames after which a commit checkpoints. UNIQUE: from there on, how many different pages of each kind
+are in the WAL."""
 FULLY_COPIED = UNIQUE + 4
 """Whether a checkpoint has copied all of the WAL, so that the next frame begins it anew."""
 _FIRST_PART = FULLY_COPIED + 1
@@ -62,7 +63,7 @@ def new(cache_pages: int, autocheckpoint: int, pages: int, parts: int) -> Pager:
     facts = np.zeros(_FIRST_PART + parts * _COLUMNS, np.int64)
     facts[[LIMIT, FEW, PART, WAL]] = cache_pages, cache_pages * 9 // 10, _FIRST_PART, 1
     facts[AUTOCHECKPOINT] = autocheckpoint
-    pager = Pager(np.zeros((pages + 1 + PLACES, 4), np.uint32), facts)
+    pager = Pager(pages=np.zeros((pages + 1 + PLACES, 4), np.uint32), facts=facts)
     pager.pages[DIRTY, :2] = DIRTY
     fetch(pager, 1, OTHER, True)
     release(pager, 1)
@@ -82,7 +83,7 @@ def grow(pager: Pager, pages: int) -> None:
 
 @inlined
 def next_part(pager: Pager) -> None:
-    """The next part of the load begins."""
+    """Counts costs for the next part of the load from now on."""
     pager.facts[PART] += _COLUMNS
 
 
@@ -113,7 +114,7 @@ def drop_last(pager: Pager) -> None:
 
 @inlined
 def fetch(pager: Pager, number: int, kind: int, fresh: bool) -> None:
-    """Pins a page. `fresh`: it is new, and not read."""
+    """Brings a page into the cache if it is not there, and pins it. `fresh`: it is new, so that it is not read."""
     place, facts = number + PLACES, pager.facts
     state = pager.pages[place, STATE] & BITS
     if state == HERE:
@@ -130,7 +131,7 @@ def fetch(pager: Pager, number: int, kind: int, fresh: bool) -> None:
 
 @inlined
 def change(pager: Pager, number: int) -> None:
-    """A pinned page is changed."""
+    """Marks a pinned page as changed."""
     place = number + PLACES
     if not pager.pages[place, STATE] & CHANGED:
         pager.pages[place, STATE] |= CHANGED
@@ -139,7 +140,7 @@ def change(pager: Pager, number: int) -> None:
 
 @inlined
 def release(pager: Pager, number: int) -> None:
-    """A pinned page is no longer in use."""
+    """Unpins a page, which is no longer in use."""
     place = number + PLACES
     state = pager.pages[place, STATE] & ~PINNED
     pager.pages[place, STATE] = state
@@ -152,7 +153,7 @@ def release(pager: Pager, number: int) -> None:
 
 @inlined
 def _unpin(pager: Pager, place: int) -> None:
-    """A clean page may be recycled from now on (pcache1Unpin)."""
+    """Puts a clean page, which is no longer in use, into the list of those that may be recycled (pcache1Unpin)."""
     facts = pager.facts
     if facts[HELD] > facts[LIMIT]:
         pager.pages[place, STATE] = 0

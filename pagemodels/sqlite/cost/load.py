@@ -37,7 +37,7 @@ def _is_here(pager: Pager, number: int) -> bool:
 
 @inlined
 def _touch(pager: Pager, number: int) -> None:
-    """A page that is here, and not pinned, is used for a moment."""
+    """Uses a page that is in the cache and not pinned: it goes to the front of its list."""
     place = number + cache.PLACES
     cache.take_out(pager.pages, place)
     cache.put_in(pager.pages, cache.DIRTY if pager.pages[place, cache.STATE] & cache.CHANGED else cache.CLEAN, place)
@@ -45,7 +45,7 @@ def _touch(pager: Pager, number: int) -> None:
 
 @inlined
 def _use_leaf(pager: Pager, number: int) -> None:
-    """As `_touch`, and changes the page."""
+    """Uses and changes a page that is in the cache and not pinned."""
     place = number + cache.PLACES
     if not pager.pages[place, cache.STATE] & cache.CHANGED:
         pager.pages[place, cache.STATE] |= cache.CHANGED
@@ -55,7 +55,7 @@ def _use_leaf(pager: Pager, number: int) -> None:
 
 @inlined
 def _just_drops(pager: Pager, number: int) -> bool:
-    """Whether so many pages that are pinned together spill none, and each of them that comes in drops one at most."""
+    """Whether `number` pages can be pinned at once so that none is spilled, and each that is read drops one at most."""
     facts = pager.facts
     return bool(
         facts[cache.HELD] - facts[cache.IDLE] + number < facts[cache.FEW]
@@ -82,7 +82,7 @@ def _use_branch(pager: Pager, number: int) -> None:
 
 @inlined
 def _read_leaf(pager: Pager, number: int) -> None:
-    """As `_use_leaf`, of a leaf that may have to be read, after the pages above it, where `_just_drops` is true."""
+    """Uses and changes a leaf, which is read if it is absent, after the pages above it. `_just_drops` must be true."""
     place = number + cache.PLACES
     if pager.pages[place, cache.STATE]:
         pager.pages[place, cache.STATE] &= cache.BITS  # its kind is `LEAF`
@@ -95,6 +95,7 @@ def _read_leaf(pager: Pager, number: int) -> None:
 
 @inlined
 def _read(pager: Pager, kind: int) -> None:
+    """Counts a page that is read into the cache; if the cache is full, a clean page is dropped for it."""
     facts = pager.facts
     if facts[cache.HELD] + 1 >= facts[cache.LIMIT]:
         cache.drop_last(pager)
@@ -138,7 +139,7 @@ def short_way(pager: Pager, trace: Ints, at: int) -> int:
 
 @kernel
 def use(pager: Pager, trace: Ints, at: int) -> int:
-    """The fast path for such a row. Returns where the next record begins."""
+    """The fast path for a row for which `all_here` is true. Returns where the next record begins."""
     end = at
     while trace[end] != trees.ROOT:
         end += 1
@@ -152,12 +153,15 @@ Path = NDArray[np.int64]
 """The pages that a cursor holds, the root first."""
 
 _LEVELS = 32
+"""More levels than any b-tree has."""
 _IN_TX, _LAST_WRITER, _PART = range(3)
+"""Fields of the state: rows of the transaction so far, the writer of the last one, and the part of the load."""
 NOBODY = -1
+"""The writer before the first row."""
 
 
 class SentRows(NamedTuple):
-    """Whose rows come when."""
+    """The rows of a load: who sends each, and in what transactions and parts."""
 
     ends: Integers
     """(parts,): the rows before which each part of the load ends."""
@@ -167,16 +171,23 @@ class SentRows(NamedTuple):
     restart: int
     """The row before which connections are opened anew, with empty caches; −1 if they are not."""
     state: Integers
-    """(3,): rows of the transaction so far, the writer of the last one, and the part of the load."""
+    """(3,): by the names above."""
 
 
 def rows_of(ends: Integers, writers: NDArray[np.int16], rows_per_tx: int, restart: int | None) -> SentRows:
-    """Before the first row."""
-    return SentRows(ends, writers, rows_per_tx, -1 if restart is None else restart, np.array([0, NOBODY, 0]))
+    """The rows of a load, before the first one is sent."""
+    return SentRows(
+        ends=ends,
+        writers=writers,
+        rows_per_tx=rows_per_tx,
+        restart=-1 if restart is None else restart,
+        state=np.array([0, NOBODY, 0]),
+    )
 
 
 @inlined
 def _kind(of_table: bool, level: int) -> int:
+    """The kind of a page of a level, in the table beside the index or in the key's b-tree."""
     return int(cache.TABLE if of_table else cache.LEAF if level == 0 else cache.BRANCH)
 
 
@@ -195,12 +206,14 @@ def _descend(pager: Pager, trace: Ints, at: int, path: Path, of_table: bool) -> 
 
 @inlined
 def _release_path(pager: Pager, path: Path, height: int) -> None:
+    """Unpins the pages of a path, the root first."""
     for i in range(height):
         cache.release(pager, path[i])
 
 
 @kernel
 def _new_page(pager: Pager, number: int, kind: int) -> None:
+    """Pins a page that is new in the file, and changes it and page 1, which says how many pages the file has."""
     cache.change(pager, 1)
     cache.fetch(pager, number, kind, True)
     cache.change(pager, number)
@@ -208,16 +221,17 @@ def _new_page(pager: Pager, number: int, kind: int) -> None:
 
 @inlined
 def _among(numbers: Ints, number: int) -> bool:
-    found = False
+    """Whether a number is one of these."""
+    is_among = False
     for each in numbers:
-        found |= each == number
-    return found
+        is_among |= each == number
+    return is_among
 
 
 @kernel
 def _spread(pager: Pager, trace: Ints, at: int, path: Path, height: int, kind: int) -> int:
     """Balances the last page of a path with its siblings (balance_nonroot). Returns where the record goes on."""
-    own, count, number = int64(trace[at]), int64(trace[at + 1]), int64(trace[at + 2])
+    changed, count, number = int64(trace[at]), int64(trace[at + 1]), int64(trace[at + 2])
     old = trace[at + 3 : at + 3 + count]
     now = trace[at + 3 + count : at + 3 + count + number]
     cache.change(pager, path[height - 2])
@@ -231,12 +245,12 @@ def _spread(pager: Pager, trace: Ints, at: int, path: Path, height: int, kind: i
     for i in range(number, count):
         cache.change(pager, 1)
         cache.change(pager, int64(old[i]))
-        if i != own:
+        if i != changed:
             cache.release(pager, int64(old[i]))
     for i in range(number):
-        if i != own:
+        if i != changed:
             cache.release(pager, int64(now[i]))
-    cache.release(pager, int64(now[own] if own < number else old[own]))
+    cache.release(pager, int64(now[changed] if changed < number else old[changed]))
     return int(at + 3 + count + number)
 
 

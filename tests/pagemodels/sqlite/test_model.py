@@ -23,6 +23,7 @@ from keybench.pagemodels.ranking import ranked
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.load import load
+from keybench.pagemodels.sqlite.state import chain
 from keybench.pagemodels.sqlite.tree import new_file
 from tests.pagemodels.sqlite.reference import File, Tree
 
@@ -173,7 +174,7 @@ def test_cells_of_any_sizes_are_distributed_by_the_rules(
     reference_tree = Tree(file, sizes[placed].tolist().__getitem__, divider, page_bytes)
     for rank in ranks.tolist():
         reference_tree.insert(rank)
-    leaves = tree.leaves[trees.chain(tree)]
+    leaves = tree.leaves[chain(tree)]
     assert leaves[:, trees.NUMBER].tolist() == [page.number for page in reference_tree.leaves()]
     assert leaves[:, trees.CELLS].tolist() == [len(page.keys) for page in reference_tree.leaves()]
     assert leaves[:, trees.USED].tolist() == [reference_tree.used(page) for page in reference_tree.leaves()]
