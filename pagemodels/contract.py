@@ -165,6 +165,12 @@ def require_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.
     return lengths
 
 
+def require_width(column: Column) -> None:
+    """UsageError for a column whose keys have no width of their own yet."""
+    if not column.width:
+        raise UsageError(f"the column {column.name} is as wide as its keys: give it their width with `sized` first.")
+
+
 P = TypeVar("P")
 
 

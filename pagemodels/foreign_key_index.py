@@ -28,10 +28,12 @@ def repeated(model: PageModel | SizedByValue, times: int) -> PageModel | SizedBy
 
 @dataclass(frozen=True)
 class _Repeated:
-    """The entries of each key."""
+    """What both models of repeated keys have: the number and the order of each key's entries."""
 
     times: int
+    """Entries of each key."""
     parents: NDArray[np.int64] | None = None
+    """(keys · times,): for each entry, in order of arrival, the place of its key; None if a key's arrive together."""
     lengths: NDArray[np.int64] | None = None
     """(keys,): characters of the payload that each key's rows have, if they vary."""
 
@@ -44,7 +46,7 @@ class _Repeated:
         return replace(self, lengths=lengths)
 
     def _of_lengths(self, model: M) -> M:
-        """The model for the payloads of the entries."""
+        """The model of single entries, with the payload of each entry if payloads vary."""
         if self.lengths is None or not isinstance(model, TakesPayloads):
             return model
         return cast("M", model.with_payloads(_of_entries(self.lengths, self.times, self.parents)))
@@ -58,7 +60,7 @@ class Repeated(_Repeated):
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds the index from keys in order of arrival, given by rank: int64 (n,)."""
-        entries, places = _entries(ranks, self.times, self.parents), _scaled(checkpoints, self.times)
+        entries, places = _entries(ranks, self.times, self.parents), [place * self.times for place in checkpoints]
         return _in_keys(self._of_lengths(self.model).insert(entries, places), self.times)
 
 
@@ -76,13 +78,13 @@ class SizedRepeated(_Repeated):
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
         """As `Repeated.insert`; `sizes` are in order of arrival, like the ranks."""
-        entries, places = _entries(ranks, self.times, self.parents), _scaled(checkpoints, self.times)
+        entries, places = _entries(ranks, self.times, self.parents), [place * self.times for place in checkpoints]
         of_entries = _of_entries(sizes, self.times, self.parents)
         return _in_keys(self._of_lengths(self.model).insert(entries, places, sizes=of_entries), self.times)
 
 
 def _entries(ranks: NDArray[np.int64], times: int, parents: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """The ranks of entries in order of arrival; without `parents`, those of a key arrive together."""
+    """The ranks of entries in order of arrival, from the ranks of keys. `parents`: as of `_Repeated`."""
     if parents is None:
         return (ranks[:, None] * times + np.arange(times)).ravel()
     order = np.argsort(parents, kind="stable")  # by key, and the entries of a key in order of arrival
@@ -96,10 +98,6 @@ def _of_entries(values: NDArray[N], times: int, parents: NDArray[np.int64] | Non
     return np.repeat(values, times) if parents is None else values[parents]
 
 
-def _scaled(checkpoints: Sequence[int], times: int) -> list[int]:
-    return [place * times for place in checkpoints]
-
-
 def _in_keys(stats: PageStats, times: int) -> PageStats:
-    """The figures with checkpoints in keys again."""
+    """The same figures, with checkpoints in keys instead of entries."""
     return replace(stats, checkpoints=tuple(replace(at, rows=at.rows // times) for at in stats.checkpoints))

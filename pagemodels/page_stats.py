@@ -27,14 +27,19 @@ class LeafOrder(NamedTuple):
 
     @classmethod
     def from_chain(cls, numbers: NDArray[np.int64]) -> LeafOrder:
-        """Of the leaves' page numbers in key order, (leaves,)."""
+        """From the leaves' page numbers in key order: (leaves,)."""
         return cls.from_links(numbers[:-1], numbers[1:], len(numbers))
 
     @classmethod
     def from_links(cls, numbers: NDArray[np.int64], successors: NDArray[np.int64], leaves: int) -> LeafOrder:
-        """Of the page numbers of leaves with a successor, in any order, and of their successors: (links,) each."""
-        backward, jumps = int((successors < numbers).sum()), int((successors != numbers + 1).sum())
-        return cls(leaves, len(numbers), backward, jumps)
+        """From the page numbers of all leaves that have a successor, in any order, and of their successors: (links,)
+        each."""
+        return cls(
+            leaves=leaves,
+            links=len(numbers),
+            backward=int((successors < numbers).sum()),
+            jumps=int((successors != numbers + 1).sum()),
+        )
 
     @property
     def back_links(self) -> float:

@@ -76,7 +76,8 @@ def is_permutation(numbers: NDArray[np.int64]) -> bool:
 
 
 def chosen(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
-    """(keys,): whether each of so many keys is one of these. UsageError for ranks that are no keys, or come twice."""
+    """(keys,): whether the rank of each of so many keys is among `ranks`. UsageError for ranks that are no keys, or
+    come twice."""
     is_chosen = _is_among(ranks, keys)
     if int(np.count_nonzero(is_chosen)) != len(ranks):
         raise UsageError(f"ranks of keys must be 0 to {keys - 1:,}, each at most once.")
@@ -84,7 +85,8 @@ def chosen(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
 
 
 def _is_among(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
-    """(keys,): whether each key is one of these; none if a rank is no key."""
+    """(keys,): whether each rank from 0 to keys − 1 is among `ranks`; False for all if one of `ranks` is another
+    number."""
     is_among = np.zeros(keys, np.bool_)
     if len(ranks) and int(ranks.min()) >= 0 and int(ranks.max()) < keys:
         is_among[ranks] = True

@@ -24,8 +24,9 @@ FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
 """Why a page exists: it is the first one, or a split of this kind made it."""
 
 LOWER, UPPER, USED, COUNT, NEXT, PREVIOUS, SETTLED, PAGE = range(8)
-"""Fields of a slot: its range of ranks, the size of its entries, their number, its neighbours, how many of the entries
-came by a split rather than by a later insertion, and the number of its page where `insert` notes pages."""
+"""Fields of a slot. LOWER, UPPER: its range of ranks. USED: the size of its entries together. COUNT: their number.
+NEXT, PREVIOUS: the slots of its neighbours (−1 none). SETTLED: how many of the entries came by a split rather than by a
+later insertion. PAGE: the number of its page, where `insert` notes pages."""
 SLOT_FIELDS: Final = 8  # half a cache line
 
 USED_SLOTS, LAST = range(2)
@@ -125,8 +126,9 @@ class Rule:
 
 @kernel
 def _kept_at_insertion(items: NDArray[np.int32], n: int, rank: int, previous: int) -> int:
-    """How many stay left in a split at the new `rank`, the last of the items; 0 unless it directly follows `previous`.
-    The entries above it move to the new page. Where there are none, the new entry goes there alone."""
+    """How many of the first n items, of which `rank` is the new one, stay left in a split at the new one: the entries
+    above it move to the new page; if there are none, the new one goes there alone. 0 unless the new one directly
+    follows `previous`, the entry that came before it."""
     if previous > rank:
         return 0
     above = 0
@@ -165,7 +167,8 @@ def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int
 def split(
     leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int, new: int
 ) -> None:
-    """Splits the leaf in `slot`, which has no room for `rank`. The new page takes the upper part, in a free slot."""
+    """Splits the leaf in `slot`, which has no room for `rank`, the row with number `time`. The new page takes the upper
+    part of the entries. Of both pages, the one with the narrower range goes to the free slot `new`."""
     cells, slots, births, kinds = leaves.cells, leaves.slots, leaves.births, leaves.kinds
     content, state, scratch = leaves.content, leaves.state, leaves.scratch
     count = slots[slot, COUNT]
@@ -284,8 +287,8 @@ def insert(
         split(leaves, rules, sizes, slot, rank, start + (times[i] if timed else i), new)
         last = state[LAST]
         if noted:
-            own = slot if slots[slot, LOWER] <= rank < slots[slot, UPPER] else new
-            pages[start + (times[i] if timed else i)] = slots[own, PAGE]
+            leaf = slot if slots[slot, LOWER] <= rank < slots[slot, UPPER] else new
+            pages[start + (times[i] if timed else i)] = slots[leaf, PAGE]
     return len(ranks)
 
 
@@ -295,6 +298,7 @@ class Groups(NamedTuple):
     uppers: NDArray[np.int64]
     """The upper border of each group."""
     shift: int
+    """log2 of the distance between the ranks whose groups `firsts` has."""
     firsts: NDArray[np.int32]
     """The group of each rank c << shift."""
     scratch: NDArray[np.uint16]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, PageModel, require_lengths
+from keybench.pagemodels.contract import IndexState, PageModel, require_lengths, require_width
 from keybench.pagemodels.foreign_key_index import Repeated
 from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb import leaf_memory as leaf
@@ -186,10 +186,7 @@ def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageMode
     """The model of the index that holds the table's key; UsageError where its records have no one size."""
     if table.measures_rows:
         raise UsageError("the page model of InnoDB describes the key's index, not the table by date.")
-    if table.column.width == 0:
-        raise UsageError(
-            f"the column {table.column.name} is as wide as its keys: give it their width with `sized` first."
-        )
+    require_width(table.column)
     model = partial(
         InnodbModel, mysql=mysql, page_bytes=parameters.page_bytes, merge_threshold=parameters.merge_threshold
     )

@@ -18,6 +18,7 @@ from keybench.compiled import kernel
 Ints = NDArray[Any]
 
 _EXTENT_BYTES, _FEWEST, _SMALLEST_PAGE = 1 << 20, 64, 4096
+"""Bytes of an extent of small pages; pages of an extent, at least; bytes of the smallest page."""
 WORD = 64
 """Bits of a word of a bitmap."""
 ONE = np.int64(1)
@@ -33,17 +34,21 @@ _FIRST_MARIADB, _FIRST_MYSQL = 4, 7
 """Pages of a new file (FIL_IBD_FILE_INITIAL_SIZE)."""
 
 OWNER, COUNT, PREVIOUS, NEXT, USED = range(5)
-"""Fields of an extent: its segment, NOBODY or SHARED; the number of its used pages; the extents before and after it
-in its list (−1 none); from USED on, a bit for each page, 64 in a word."""
+"""Fields of an extent. OWNER: its segment, NOBODY or SHARED. COUNT: the number of its used pages. PREVIOUS, NEXT: the
+extents before and after it in its list (−1 none). From USED on: a bit for each page, 64 in a word."""
 NOBODY, SHARED = 0, -1
+"""Values of OWNER: the extent is free; it is a "fragment" extent, whose pages any segment may use."""
 
 SIZE, LIMIT, EXTENT, _DESCRIBED, _THRESHOLD, MYSQL, SEGMENTS, _LISTS = 0, 1, 2, 3, 4, 5, 6, 32
-"""Fields of `facts`: pages of the file; pages whose extents are initialised; pages of an extent; extents for each
-descriptor page; pages of a large file; whether it is MySQL; then three numbers for each segment, and three for each
-list."""
-FULL, IN_PARTIAL, SINGLE = 0, 1, 2  # of a segment: full extents, used pages of partly used ones, single pages
-FREE, FRAGMENTS = 0, 1  # lists; a segment s has 2 s for its empty extents and 2 s + 1 for its partly used ones
+"""Fields of `facts`. SIZE: pages of the file. LIMIT: pages whose extents are initialised. EXTENT: pages of an extent.
+_DESCRIBED: extents for each descriptor page. _THRESHOLD: pages of a large file. MYSQL: whether it is MySQL. From
+SEGMENTS on: three numbers for each segment. From _LISTS on: three numbers for each list."""
+FULL, IN_PARTIAL, SINGLE = 0, 1, 2
+"""The numbers of a segment: full extents; used pages of partly used extents; single pages."""
+FREE, FRAGMENTS = 0, 1
+"""Lists. A segment s has list 2 s for its empty extents and 2 s + 1 for its partly used ones."""
 _HEAD, _TAIL, _LENGTH = 0, 1, 2
+"""The numbers of a list: its first extent, its last one (−1 none), how many it has."""
 
 
 class Tablespace(NamedTuple):
@@ -155,8 +160,9 @@ def reserve_one(space: Tablespace, cleaning: bool) -> None:
 
 @kernel
 def _reserve(space: Tablespace, wanted: int, held: int, spares: bool) -> None:
-    """Grows the file until so many extents are free, besides those held, and those spared for other uses. A file below
-    one extent grows by pages, so that two are free."""
+    """Grows the file until `wanted` extents are free beside those `held`, and if it `spares`, beside three and one
+    percent of the file's extents for other uses (fsp_reserve_free_extents). A file below one extent grows by pages, so
+    that two are free."""
     facts = space.facts
     if facts[SIZE] < facts[EXTENT]:
         facts[SIZE] = max(facts[SIZE], space.extents[0, COUNT] + 2)
@@ -194,12 +200,14 @@ def _initialise(space: Tablespace) -> None:
 
 @kernel
 def _is_free(space: Tablespace, extent: int) -> bool:
+    """Whether an extent is initialised and belongs to nobody."""
     return bool(extent * space.facts[EXTENT] < space.facts[LIMIT] and space.extents[extent, OWNER] == NOBODY)
 
 
 @kernel
 def take(space: Tablespace, hint: int) -> int:
-    """Takes the hint's extent from the list of free ones if it is free, else the first free one."""
+    """Takes an extent from the list of free ones, and returns it: the one in which the page `hint` lies, if that is
+    free, else the first one."""
     extent = hint // space.facts[EXTENT]
     if not _is_free(space, extent):
         if length(space, FREE) == 0:
@@ -259,7 +267,7 @@ def _use(space: Tablespace, page: int) -> None:
 
 @kernel
 def _mark(space: Tablespace, segment: int, page: int) -> int:
-    """Uses a page of the segment's own extent."""
+    """Uses a page of an extent that belongs to the segment. Returns the page."""
     facts, pages = space.facts, space.facts[EXTENT]
     extent = page // pages
     if space.extents[extent, COUNT] == 0:
@@ -299,7 +307,8 @@ def single(space: Tablespace, segment: int, hint: int) -> int:
 
 @kernel
 def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
-    """A page for a segment; `direction` is 1 for a page to the right, −1 to the left, 0 for neither."""
+    """Takes a page for a segment, and returns its number (fseg_alloc_free_page_low). `hint`: the number that it should
+    have. `direction`: 1 for a page to the right of the one that splits, −1 to the left, 0 for neither."""
     facts, pages = space.facts, space.facts[EXTENT]
     partial, of_segment = 2 * segment + 1, SEGMENTS + 3 * segment
     spare = (length(space, partial) + length(space, 2 * segment)) * pages - facts[of_segment + IN_PARTIAL]
@@ -310,8 +319,8 @@ def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     if hint >= min(facts[LIMIT], facts[SIZE]):
         hint = 0
     extent = hint // pages
-    own = space.extents[extent, OWNER] == segment and space.extents[extent, COUNT] < pages
-    if own:
+    is_own = space.extents[extent, OWNER] == segment and space.extents[extent, COUNT] < pages
+    if is_own:
         page = _unused(space, extent, hint % pages)
         if page == hint or not facts[MYSQL]:
             return _mark(space, segment, page)
@@ -321,7 +330,7 @@ def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     if grows and direction != 0:
         extent = _next_extent(space, segment)
         return _mark(space, segment, extent * pages + pages - 1 if direction < 0 else _unused(space, extent, 0))
-    if own:
+    if is_own:
         return _mark(space, segment, _unused(space, extent, hint % pages))
     if spare > 0:
         return _mark(

@@ -26,7 +26,7 @@ from functools import partial
 
 from keybench.errors import UsageError
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.contract import PageModel, SizedByValue, require_width
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild
 from keybench.pagemodels.half_split.kernel import Rule
@@ -37,39 +37,46 @@ from keybench.pagemodels.postgresql.records import (
     HEAP_OVERHEAD,
     LINE_POINTER,
     PAGE_BYTES,
-    PAGE_OVERHEAD,
     copy_rows,
     entry_bytes,
     heap_row_bytes,
 )
-from keybench.pagemodels.postgresql.split_point import HEAP_TID, between_keys, split_rule
+from keybench.pagemodels.postgresql.split_point import HEAP_TID, SPACE, Items
 
 BRANCH_FILLFACTOR = 70
 FILLFACTORS = range(10, 101)
+"""What the storage parameter fillfactor of an index can be, in %."""
 
 
-def sorted_build(item: int, first_of_branch: int, rule: Callable[[int], Rule]) -> SortedBuild:
-    """For items of so many bytes with their line pointers; the first one of a branch page has no key. `rule`: how
-    leaves split with a fill factor. It is the index's own, so it holds for later splits at the right edge too."""
-    branch = _kept(item, first_of_branch, 0, BRANCH_FILLFACTOR)
-    return SortedBuild(partial(_kept, item, item, HEAP_TID), lambda _fill: branch, rule, overlap=1)
+def _sorted_build(leaf: Items, branch: Items, rule: Callable[[int], Rule]) -> SortedBuild:
+    """What CREATE INDEX and REINDEX do. `rule`: how leaves split with a fill factor. It is the index's own, so it holds
+    for later splits at the right edge too."""
+    branch_items = _items_of_built_page(branch, BRANCH_FILLFACTOR)
+    return SortedBuild(
+        leaf=partial(_items_of_built_page, leaf), branch=lambda _fill: branch_items, rule=rule, overlap=1
+    )
 
 
-def _kept(item: int, first: int, reserve: int, fill: int) -> int:
-    """Items that stay on a full page. UsageError for a fill factor that PostgreSQL does not take."""
-    if fill not in FILLFACTORS:
-        raise UsageError(f"an index's fillfactor is between 10 and 100, not {fill}: the default is 90.")
-    wanted = PAGE_BYTES * (100 - fill) // 100
+def _items_of_built_page(sizes: Items, fill: int) -> int:
+    """Items that a sorted build leaves on a full page. UsageError for a fill factor that PostgreSQL does not take."""
+    _require_fillfactor(fill)
+    least_free = PAGE_BYTES * (100 - fill) // 100
     items = 2
     while True:
-        free = PAGE_BYTES - PAGE_OVERHEAD - 2 * LINE_POINTER - first - (items - 1) * item  # the high key's pointer too
-        if free < wanted or free < item - LINE_POINTER + reserve:
+        free = SPACE - 2 * LINE_POINTER - sizes.first - (items - 1) * sizes.item  # the high key's pointer too
+        if free < least_free or free < sizes.item - LINE_POINTER + sizes.reserve:
             return items - 1
         items += 1
 
 
-_TRUNCATED = 8 + LINE_POINTER
-"""The first entry of a branch page keeps no key."""
+def _require_fillfactor(fill: int) -> None:
+    """UsageError for a fill factor that PostgreSQL does not take."""
+    if fill not in FILLFACTORS:
+        raise UsageError(f"an index's fillfactor is between 10 and 100, not {fill}: the default is 90.")
+
+
+_FIRST_OF_BRANCH = 8 + LINE_POINTER
+"""Bytes of the first entry of a branch page, which keeps no key."""
 _COMPRESSED_FROM = 507
 """Minimum bytes of a key that may be compressed: above a sixteenth of a page with its length."""
 
@@ -81,11 +88,10 @@ class Parameters:
     fillfactor: int = 90
 
     def __post_init__(self) -> None:
-        if self.fillfactor not in FILLFACTORS:
-            raise UsageError(f"an index's fillfactor is between 10 and 100, not {self.fillfactor}: the default is 90.")
+        _require_fillfactor(self.fillfactor)
 
 
-def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
+def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
     """The model of the key's index; the table is a heap in all key roles. UsageError for keys whose size depends on
     compression, for so many entries of a key that other rules of splitting begin, and for the index on the moment of
     creation, where moments can be equal."""
@@ -94,36 +100,32 @@ def page_model(table: Table, given: Parameters) -> PageModel | SizedByValue:
             "there is no page model of PostgreSQL's index on the moment of creation: take the key's index."
         )
     column = table.column
-    if not column.width:
-        raise UsageError(f"the column {column.name} is as wide as its keys: give it their width with `sized` first.")
+    require_width(column)
     if column.width >= _COMPRESSED_FROM:
         raise UsageError(
             f"PostgreSQL compresses keys of {column.width} bytes, each by its content, so their index cannot be "
             f"modelled: take keys of less than {_COMPRESSED_FROM} bytes."
         )
     item = entry_bytes(column) + LINE_POINTER
-    space = PAGE_BYTES - PAGE_OVERHEAD
-
-    def leaf_rule(fillfactor: int) -> Rule:
-        return split_rule(space, item, item, fillfactor, HEAP_TID)
-
-    leaf = leaf_rule(given.fillfactor)
-    if table.key == "fk":
-        leaf = between_keys(leaf, space, item, given.fillfactor, table.children)
+    leaf = Items(item=item, first=item, reserve=HEAP_TID)
+    branch = Items(item=item, first=_FIRST_OF_BRANCH, reserve=0)
+    fillfactor = parameters.fillfactor
+    is_foreign = table.key == "fk"
     model = HeapIndexModel(
         heap_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
         log_sizes=log_sizes(column, table.payload, dated=table.by_date),
         copy_rows=copy_rows(column, table.payload),
-        build=sorted_build(item, _TRUNCATED, leaf_rule),
+        build=_sorted_build(leaf, branch, leaf.rule),
         deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),
-        leaf=leaf,
-        branch=split_rule(space, item, _TRUNCATED, BRANCH_FILLFACTOR, 0),
-        density=lambda rows, _used, pages: _density(space, (rows + pages - 1) * item, pages),
+        leaf=leaf.rule_between_keys(fillfactor, table.children) if is_foreign else leaf.rule(fillfactor),
+        branch=branch.rule(BRANCH_FILLFACTOR),
+        density=lambda rows, _used, pages: _density((rows + pages - 1) * item, pages),
     )
-    return repeated(model, table.children) if table.key == "fk" else model
+    return repeated(model, table.children) if is_foreign else model
 
 
-def _density(space: int, used: int, pages: int) -> float:
-    """As pgstatindex: high keys count as used; 4 bytes of each page, a line pointer, are neither used nor free."""
-    free = (space - LINE_POINTER) * pages - used
-    return 100 - 100 * free / (space * pages)
+def _density(used: int, pages: int) -> float:
+    """As pgstatindex, from used bytes with high keys; 4 bytes of each page, a line pointer, are neither used nor free.
+    """
+    free = (SPACE - LINE_POINTER) * pages - used
+    return 100 - 100 * free / (SPACE * pages)

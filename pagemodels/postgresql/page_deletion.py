@@ -21,12 +21,12 @@ class _Tree:
     """The pages of all levels, level 0 the leaves, each by its place in key order."""
 
     def __init__(self, lowers: Sequence[Integers]) -> None:
-        self.lowers = [own.copy() for own in lowers]
-        self.next = [np.append(np.arange(1, len(own)), NONE) for own in lowers]
-        self.previous = [np.arange(-1, len(own) - 1) for own in lowers]
-        self.gone = [np.zeros(len(own), np.bool_) for own in lowers]
-        self.parent = [np.searchsorted(above, own, side="right") - 1 for own, above in pairwise(lowers)]
-        self.children = [np.bincount(own, minlength=len(lowers[i + 1])) for i, own in enumerate(self.parent)]
+        self.lowers = [level.copy() for level in lowers]
+        self.next = [np.append(np.arange(1, len(level)), NONE) for level in lowers]
+        self.previous = [np.arange(-1, len(level) - 1) for level in lowers]
+        self.gone = [np.zeros(len(level), np.bool_) for level in lowers]
+        self.parent = [np.searchsorted(above, level, side="right") - 1 for level, above in pairwise(lowers)]
+        self.children = [np.bincount(parents, minlength=len(lowers[i + 1])) for i, parents in enumerate(self.parent)]
 
     def top(self, leaf: int) -> list[int]:
         """The pages that go with a leaf, by level from 0; none if it has to stay."""
@@ -67,7 +67,8 @@ def delete_empty(
     lowers: Sequence[Integers], numbers: Sequence[Integers], empty: NDArray[np.bool_]
 ) -> tuple[list[tuple[Integers, Integers]], list[int]]:
     """(for each level, the places of the pages that stay and their lower borders; the numbers of those that went).
-    `lowers` and `numbers` are of the pages of each level in key order, `empty` says which leaves have no entry."""
+    `lowers` and `numbers`: of the pages of each level in key order, leaves first. `empty`: which leaves have no entry.
+    """
     tree, freed = _Tree(lowers), []
     candidates = np.flatnonzero(empty)
     for leaf in candidates[np.argsort(numbers[0][candidates])].tolist():
@@ -78,4 +79,4 @@ def delete_empty(
             freed += [int(numbers[level][page]) for level, page in enumerate(going)]
             leaf = after if empty[after] and numbers[0][after] < visited else NONE
     stay = [np.flatnonzero(~gone) for gone in tree.gone]
-    return [(places, own[places]) for places, own in zip(stay, tree.lowers, strict=True)], freed
+    return [(places, borders[places]) for places, borders in zip(stay, tree.lowers, strict=True)], freed

@@ -16,16 +16,24 @@ HEAP_OVERHEAD = 24
 LINE_POINTER = 4
 _ENTRY_HEADER = 8
 _FILLFACTOR = 0.9
+"""Of an index, by default."""
 _SHORT_VARLENA = 126
+"""Bytes of a value whose length takes one byte, at most."""
+_ROW_HEADER = 24
 _LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
 
 _MOMENT_BYTES = 8
+"""Of the moment of creation, in a table by date."""
+_UUID_TEXT = 36
+"""Characters of a UUID, as COPY reads it."""
 _COPY_ROWS, _COPY_BYTES = 1000, 65_535
 """MAX_BUFFERED_TUPLES and MAX_BUFFERED_BYTES, for lines without their ends (copyfrom.c)."""
 _DECIMALS = 7
 """Digits of a number as a key, roughly: those of millions of rows."""
 _FIXED = frozenset({"uuid", "bigint", "integer"})
 """Types without a length header."""
+_LOG_FACTOR = 2.5
+"""Bytes of log that a load keeps for each byte that its rows add."""
 _WIDEST = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""
 
@@ -36,6 +44,7 @@ def key_bytes(column: Column) -> int:
 
 
 def _datum_bytes(column: Column) -> int:
+    """Size of a key in a row or an index entry, with its length header."""
     width = key_bytes(column)
     if column.sql_type in _FIXED:
         return width
@@ -49,6 +58,7 @@ def entry_key(column: Column) -> slice:
 
 
 def _aligned(size: int, to: int = 8) -> int:
+    """The size, rounded up to a multiple of `to`."""
     return -(-size // to) * to
 
 
@@ -64,11 +74,11 @@ def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
 
 def heap_row_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
     """Size of a row in the heap, with its line pointer."""
-    return _aligned(24 + row_data_bytes(column, payload, dated=dated)) + LINE_POINTER
+    return _aligned(_ROW_HEADER + row_data_bytes(column, payload, dated=dated)) + LINE_POINTER
 
 
 def row_data_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
-    """Size of a row's columns, without their header of 24 bytes."""
+    """Size of a row's columns, without the row's header of 24 bytes."""
     data = _datum_bytes(column) + _MOMENT_BYTES * dated
     if payload > _SHORT_VARLENA:
         data = _aligned(data, 4) + 4 + payload
@@ -80,10 +90,11 @@ def row_data_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
 def copy_rows(column: Column, payload: int) -> int:
     """Rows that COPY adds to the heap at a time: until it has read 64 kB of text, 1,000 at most (copyfrom.c)."""
     width = key_bytes(column)
-    key = width if column.form == "text" else _DECIMALS if column.form == "int" else 36
+    characters = width if column.form == "text" else _DECIMALS if column.form == "int" else _UUID_TEXT
     if column.sql_type == "bytea":
-        key = 3 + 2 * width
-    return min(_COPY_ROWS, -(-_COPY_BYTES // (key + (1 + payload if payload else 0))))
+        characters = len(r"\\x") + 2 * width  # hexadecimal
+    line = characters + (1 + payload if payload else 0)
+    return min(_COPY_ROWS, -(-_COPY_BYTES // line))
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
@@ -93,6 +104,6 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
     entry = entry_bytes(column) + LINE_POINTER
     index = entry / _FILLFACTOR
     heap = heap_row_bytes(column, payload, dated=key == "by-date")
-    date_entry = _aligned(8 + _MOMENT_BYTES) + LINE_POINTER if key == "by-date" else 0
-    log = 2.5 * (heap + entry + date_entry + _LOG_RECORDS_BYTES)
+    date_entry = _aligned(_ENTRY_HEADER + _MOMENT_BYTES) + LINE_POINTER if key == "by-date" else 0
+    log = _LOG_FACTOR * (heap + entry + date_entry + _LOG_RECORDS_BYTES)
     return index, heap + 2 * (entry + date_entry) + log

@@ -6,16 +6,19 @@ sorted input (src/include/lib/sort_template.h), not stable, but the same on ever
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from keybench.errors import UsageError
 from keybench.pagemodels.half_split.kernel import Rule
+from keybench.pagemodels.postgresql.records import PAGE_BYTES, PAGE_OVERHEAD
 
 _FEW, _MANY = 7, 40
+"""Elements below which the routine sorts by insertion; elements above which it takes the pivot from nine."""
 
 
 def qsort_order(keys: Sequence[int]) -> list[int]:
-    """The places of the keys in the sequence in which the routine leaves them."""
+    """The places of the keys in the sequence in which PostgreSQL's sorting routine leaves them."""
     places = list(range(len(keys)))
     _sort(keys, places, 0, len(places))
     return places
@@ -38,7 +41,8 @@ def _sort(keys: Sequence[int], at: list[int], low: int, n: int) -> None:
 
 
 def _partition(keys: Sequence[int], at: list[int], low: int, n: int) -> tuple[int, int]:
-    """Moves smaller elements than at[low] first, equal ones next, larger ones last. Returns (smaller, larger)."""
+    """Moves the elements of at[low : low + n] that are smaller than at[low] to the front, then equal ones, then larger
+    ones. Returns (how many are smaller, how many are larger)."""
     key = keys[at[low]]
     a = b = low + 1
     c = d = low + n - 1
@@ -71,11 +75,12 @@ def _swap_runs(at: list[int], first: int, end: int, n: int) -> None:
 
 
 def _swap(at: list[int], i: int, j: int) -> None:
+    """Swaps two elements."""
     at[i], at[j] = at[j], at[i]
 
 
 def _pivot(keys: Sequence[int], at: list[int], low: int, n: int) -> int:
-    """The middle of three elements, or of three middles of three."""
+    """The place of the pivot of at[low : low + n]: the middle of three elements, or of three such middles."""
 
     def middle(a: int, b: int, c: int) -> int:
         x, y, z = keys[at[a]], keys[at[b]], keys[at[c]]
@@ -96,60 +101,72 @@ def _pivot(keys: Sequence[int], at: list[int], low: int, n: int) -> int:
     return middle(low, mid, last)
 
 
+SPACE = PAGE_BYTES - PAGE_OVERHEAD
+"""Bytes of a page for items and their line pointers."""
 HEAP_TID = 8
 """Bytes of a row's address, reserved for the high key of a leaf that splits, although unique keys never use it."""
 _LEAF_SPLIT_DISTANCE = 0.05
 """Share of the bytes of a page's entries by which a split may differ from the best one (nbtsplitloc.c)."""
 
 
-def split_rule(space: int, item: int, first: int, fillfactor: int, reserve: int) -> Rule:
-    """For pages with `space` bytes for items of `item`, the first of `first`, and a high key in all but the last."""
-    room_last = 1 + (space - first) // item
-    room = 1 + (space - first - item) // item
-    last = _kept(space, item, first, room_last + 1, 0, fillfactor, reserve)
-    other = _kept(space, item, first, room + 1, item, 50, reserve)
-    return Rule(room, room_last, last, last, other)
+@dataclass(frozen=True, kw_only=True)
+class Items:
+    """The items on the pages of one level: bytes, with their line pointers."""
 
+    item: int
+    first: int
+    """The first item of a page, which has no key on branch pages."""
+    reserve: int
+    """Reserved for the high key of a page that splits, beside the item itself."""
 
-def between_keys(leaf: Rule, space: int, item: int, fillfactor: int, times: int) -> Rule:
-    """The rule of leaves with so many entries of each key."""
-    last = _choices(space, item, item, leaf.room_last + 1, 0, fillfactor, HEAP_TID)
-    other = _choices(space, item, item, leaf.room + 1, item, 50, HEAP_TID)
-    if times > (most := min(len(last), len(other))):
-        raise UsageError(
-            f"PostgreSQL splits pages with {times} entries of a key by rules that its page model does not know: "
-            f"take at most {most} children."
+    def rule(self, fillfactor: int) -> Rule:
+        """How pages split. All but the rightmost have a high key, an item too."""
+        rightmost, other = self._splits(fillfactor)[0], self._splits(None)[0]
+        return Rule(
+            room=self._room(None),
+            room_last=self._room(fillfactor),
+            keep_append=rightmost,
+            keep_edge=rightmost,
+            keep_interior=other,
         )
-    return replace(leaf, together=times, choices=(last, last, other))
 
+    def rule_between_keys(self, fillfactor: int, times: int) -> Rule:
+        """As `rule`, for leaves with `times` entries of each key. UsageError for more than the rule is enough for."""
+        rightmost, other = self._near_best_splits(fillfactor), self._near_best_splits(None)
+        if times > (most := min(len(rightmost), len(other))):
+            raise UsageError(
+                f"PostgreSQL splits pages with {times} entries of a key by rules that its page model does not know: "
+                f"take at most {most} children."
+            )
+        return replace(self.rule(fillfactor), together=times, choices=(rightmost, rightmost, other))
 
-def _choices(
-    space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int
-) -> tuple[int, ...]:
-    """The splits of a leaf that are nearly as good as the best: the items that stay left, the best first."""
-    splits = _splits(space, item, first, items, high_key, fillfactor, reserve)
-    tolerance = int((items - 1) * item * _LEAF_SPLIT_DISTANCE)
-    near = [abs(left - splits[0]) * item <= tolerance for left in splits]
-    return tuple(splits[: near.index(False) if False in near else len(splits)])
+    def _room(self, fillfactor: int | None) -> int:
+        """Items of a full page. `fillfactor`: as of `_splits`."""
+        high_key = self.item if fillfactor is None else 0
+        return 1 + (SPACE - self.first - high_key) // self.item
 
+    def _splits(self, fillfactor: int | None) -> list[int]:
+        """Numbers of items that can stay left when a full page splits for one item more, in the order in which nbtree
+        prefers them. `fillfactor`: in %, of the rightmost page, which has no high key; None for any other page, which
+        divides its free bytes evenly."""
+        high_key = self.item if fillfactor is None else 0
+        items = self._room(fillfactor) + 1
+        splits, differences = [], []
+        for left in range(1, items):
+            left_free = SPACE - self.first - (left - 1) * self.item - (self.item + self.reserve)
+            right_free = SPACE - high_key - self.first - (items - left - 1) * self.item
+            if left_free < 0 or right_free < 0:
+                continue
+            if fillfactor is None:
+                difference = abs(left_free - right_free)
+            else:  # in the server a difference of two doubles, cut to a whole number
+                difference = abs(int(fillfactor / 100.0 * left_free - (1.0 - fillfactor / 100.0) * right_free))
+            splits.append(left)
+            differences.append(difference)
+        return [splits[at] for at in qsort_order(differences)]
 
-def _kept(space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int) -> int:
-    """Items that stay left in the split whose free bytes, left and right, come nearest to the fill factor."""
-    return _splits(space, item, first, items, high_key, fillfactor, reserve)[0]
-
-
-def _splits(space: int, item: int, first: int, items: int, high_key: int, fillfactor: int, reserve: int) -> list[int]:
-    """Numbers of items that can stay left, in the order in which nbtree prefers them."""
-    splits, differences = [], []
-    for left in range(1, items):
-        left_free = space - first - (left - 1) * item - (item + reserve)
-        right_free = space - high_key - first - (items - left - 1) * item
-        if left_free < 0 or right_free < 0:
-            continue
-        if high_key:
-            difference = abs(left_free - right_free)
-        else:  # in the server a difference of two doubles, cut to a whole number
-            difference = abs(int(fillfactor / 100.0 * left_free - (1.0 - fillfactor / 100.0) * right_free))
-        splits.append(left)
-        differences.append(difference)
-    return [splits[at] for at in qsort_order(differences)]
+    def _near_best_splits(self, fillfactor: int | None) -> tuple[int, ...]:
+        """The first ones of `_splits`: those that are nearly as good as the best."""
+        splits = self._splits(fillfactor)
+        tolerance = int(self._room(fillfactor) * self.item * _LEAF_SPLIT_DISTANCE)
+        return tuple(takewhile(lambda left: abs(left - splits[0]) * self.item <= tolerance, splits))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, require_lengths
+from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, require_lengths, require_width
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.ranking import require
@@ -137,10 +137,7 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
         raise UsageError(
             f"SQLite has no pages of {parameters.page_bytes} bytes: take a power of two from 512 to 65536."
         )
-    if table.column.width == 0:
-        raise UsageError(
-            f"the column {table.column.name} is as wide as its keys: give it their width with `sized` first."
-        )
+    require_width(table.column)
     if table.measures_rows:
         raise UsageError("the page model of SQLite describes the key's index, not the table by date.")
     model = _kind(table, parameters.page_bytes)(table, parameters.page_bytes)

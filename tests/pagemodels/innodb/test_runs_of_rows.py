@@ -28,19 +28,21 @@ ORDERS = {"bursts": bursts, **streams.STREAMS}
 
 def one_by_one(simulated: _Simulated, n: int) -> None:
     """All rows, each for itself; branch pages are brought up to date before each 64 events, as in the kernel."""
-    own, at, done = simulated, np.empty(n, np.int32), 0
-    while (done := load(own.leaves, own._ranks, done, n, at)) < n:
-        grow(own.leaves)
-    own._grow(len(own.leaves.slots) - len(own._left))
-    events, plan, event = events_of(own.leaves), own._plan, 0
+    at, done = np.empty(n, np.int32), 0
+    while (done := load(simulated.leaves, simulated._ranks, done, n, at)) < n:
+        grow(simulated.leaves)
+    simulated._grow(len(simulated.leaves.slots) - len(simulated._plan.left))
+    events, event = events_of(simulated.leaves), 0
+    pool, plan, tree = simulated._pool, simulated._plan, simulated._tree
+    ends, reads, written = simulated._ends, simulated._reads, simulated._written
     rows = [*events[64::64, ROW].tolist(), n]
     for window, stop in enumerate(rows):
-        part, made = int(np.searchsorted(own._ends, plan.state[ROWS], side="right")), int(own._tree.facts[PAGES])
+        part, first = int(np.searchsorted(ends, plan.state[ROWS], side="right")), int(tree.facts[PAGES])
         last = min(64 * (window + 1), len(events))
-        assert follow(own._tree, own._space, events, 64 * window, stop) == last
-        own._reads[part, OTHER] += _make_branches(own._pool, plan, made, int(own._tree.facts[PAGES]))
+        assert follow(tree, simulated._space, events, 64 * window, stop) == last
+        reads[part, OTHER] += _make_branches(pool, plan, first, int(tree.facts[PAGES]))
         for row in range(int(plan.state[ROWS]), stop):
-            advance(own._pool, plan, own._tree, events, event, at, 0, row + 1, own._ends, own._reads, own._written)
+            advance(pool, plan, tree, events, event, at, 0, row + 1, ends, reads, written)
             event += event < last and events[event, ROW] == row
 
 
