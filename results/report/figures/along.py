@@ -1,10 +1,11 @@
 """Figures along the load or the phases of an index's life: cost of a row, density, splits, pages read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
 from keybench.model.reading import Series
@@ -12,27 +13,80 @@ from keybench.model.sizes import spelled
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group, insertions, phases_of, splits_per_thousand
-from keybench.results.plots.charts import Curve
+from keybench.results.plots.charts import Curve, curve_panels
 from keybench.results.plots.panels import Scale
 from keybench.results.report.figures.figure import (
     Drawing,
-    Line,
     Styles,
     blocks_note,
-    draw_curves,
+    evenly_chosen,
+    extremes,
     gaps,
     group_figure,
     join,
     missing,
     named_rows,
     origin_note,
-    single_curves,
     stored_blob,
 )
 from keybench.results.store.blobs import COST, GROWTH, Blob
-from keybench.results.wording import listed, number, rows_unit
+from keybench.results.wording import listed, number, plural, rows_unit
 
 _MOST_PLACES: Final = 40
+_MOST_LINES: Final = 24
+"""Panels in a picture of lines."""
+
+Line = NDArray[np.float64]
+
+
+def _single_curves(group: Group, styles: Styles, lines: Mapping[str, Line]) -> dict[str, Curve]:
+    """A curve without a range for each arm's line; both by the arm's name."""
+    arms = [arm for arm in group.arms if arm.name in lines]
+    rows = named_rows(group, arms, styles)
+    return {arm.name: Curve.single(row, lines[arm.name]) for arm, row in zip(arms, rows, strict=True)}
+
+
+def _draw(
+    group: Group,
+    curves: Mapping[str, Curve],
+    key: str,
+    *,
+    x: Line,
+    labels: tuple[str, str],
+    places: tuple[str, Sequence[str]],
+    caption: Sequence[str],
+    origin: str,
+    data: str = "",
+    last: str = "At the last rows:",
+    control: bool = True,
+    **axes: Any,
+) -> Drawing:
+    """A panel of curves for each arm; the first text of `caption` stands before the note on the control.
+
+    `curves` are by the arm's name, over `x`; `labels` are those of x and y. With `control`, the control's curve is
+    drawn dashed in all panels. The table has the `places` with their name, then the middle of each arm's curve, named
+    `data` (by default as y). `last` introduces the values at the last place.
+    """
+    arms = [arm for arm in group.arms if arm.name in curves]
+    chosen, note = evenly_chosen(group, arms, _MOST_LINES)
+    reference = curves.get(group.control.name) if control and group.control else None
+    ends = [(group.label(arm), float(curves[arm.name].middle[-1])) for arm in arms]
+    first, *notes = caption
+    return Drawing(
+        caption=join(first, "" if reference is None else "Dashed: the control.", *notes, note),
+        origin=origin,
+        alt=join(f"Small multiples, {plural(len(chosen), 'panel')}. {last}", extremes(ends)),
+        svg=curve_panels(
+            x,
+            [curves[arm.name] for arm in chosen],
+            labels,
+            key,
+            reference=None if reference is None else (reference, "control"),
+            **axes,
+        ),
+        header=(places[0], *(f"{group.label(arm)}, {data or labels[1]}" for arm in arms)),
+        rows=tuple((place, *(float(curves[arm.name].middle[i]) for arm in arms)) for i, place in enumerate(places[1])),
+    )
 
 
 @group_figure("cost", 30, "Insert cost as the table grows", "ms per 1,000 rows, lower is better")
@@ -55,14 +109,14 @@ def _insert_cost(group: Group, styles: Styles, key: str) -> Drawing | str:
     marked = any(curve.mark for curve in curves.values())
     without = [group.label(arm) for arm in group.arms if not series[arm.name]]
     several = "Lines are medians; bands span the range of the blocks."
-    return draw_curves(
+    return _draw(
         group,
         curves,
-        (edges[:-1] + edges[1:]) / 2 / divisor,
-        (f"{word} inserted", "ms per 1,000 rows"),
-        ("rows inserted up to", [f"{edge:.0f}" for edge in edges[1:]]),
-        "median",
         key,
+        x=(edges[:-1] + edges[1:]) / 2 / divisor,
+        labels=(f"{word} inserted", "ms per 1,000 rows"),
+        places=("rows inserted up to", [f"{edge:.0f}" for edge in edges[1:]]),
+        data="median",
         caption=(
             several if len(group.blocks) > 1 else blocks_note(group),
             _cache_note(group, marked=marked),
@@ -117,14 +171,13 @@ def _density_growth(group: Group, styles: Styles, key: str) -> Drawing | str | N
     places = next(iter(blobs.values())).arrays["rows"].astype(np.float64)
     divisor, word = rows_unit(group.rows)
     lines = {name: np.interp(places, blob.arrays["rows"], blob.arrays["density"]) for name, blob in blobs.items()}
-    return draw_curves(
+    return _draw(
         group,
-        single_curves(group, styles, lines),
-        places / divisor,
-        (f"{word} inserted", "density, %"),
-        ("rows inserted", [f"{place:.0f}" for place in places]),
-        "density, %",
+        _single_curves(group, styles, lines),
         key,
+        x=places / divisor,
+        labels=(f"{word} inserted", "density, %"),
+        places=("rows inserted", [f"{place:.0f}" for place in places]),
         caption=(
             "With random keys the density swings around 69\u00a0%, because all pages fill and split at about the same "
             "time.",
@@ -148,14 +201,13 @@ def _phase_densities(group: Group, styles: Styles, key: str) -> Drawing | None:
     for arm in (arm for arm in group.arms if phases_of(arm)):
         known = [arm.summary(Metric.LEAF_DENSITY, Subject(SubjectKind.PHASE, name)) for name in names]
         lines[arm.name] = np.array([one.median if one else np.nan for one in known])
-    return draw_curves(
+    return _draw(
         group,
-        single_curves(group, styles, lines),
-        np.arange(1.0, len(names) + 1),
-        ("phase", "density, %"),
-        ("phase", names),
-        "density, %",
+        _single_curves(group, styles, lines),
         key,
+        x=np.arange(1.0, len(names) + 1),
+        labels=("phase", "density, %"),
+        places=("phase", names),
         caption=(
             "After each phase. A line falls where pages split or rows are deleted, and rises where pages fill or the "
             "index is rebuilt.",
@@ -174,14 +226,13 @@ def _phase_splits(group: Group, styles: Styles, key: str) -> Drawing | None:
     if len(names) < 2 or not lines:
         return None
     highest = 1.08 * max(float(line.max()) for line in lines.values()) or 1.0
-    return draw_curves(
+    return _draw(
         group,
-        single_curves(group, styles, lines),
-        np.arange(1.0, len(names) + 1),
-        ("insertion", "splits per 1,000 rows"),
-        ("phase", names),
-        "splits per 1,000 rows",
+        _single_curves(group, styles, lines),
         key,
+        x=np.arange(1.0, len(names) + 1),
+        labels=("insertion", "splits per 1,000 rows"),
+        places=("phase", names),
         caption=(
             "In each phase that inserts, whatever lies between them. Splits that move rows; appends are left out. "
             "Where the server counts none, they are the page model's.",
@@ -217,15 +268,15 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
     measured = {arm.name: _measured(arm, group.rows) for arm in arms}
     knees = [f"{group.label(arm)} at {number(at)} rows" for arm in arms if (at := _knee(costs[arm.name]))]
     seen = any(value is not None for value in measured.values())
-    curves = single_curves(group, styles, means)
-    return draw_curves(
+    curves = _single_curves(group, styles, means)
+    return _draw(
         group,
         {name: replace(curve, point=measured[name]) for name, curve in curves.items()},
-        places / divisor,
-        (f"{word} inserted", "pages read a row"),
-        ("rows inserted", [f"{place:.0f}" for place in places]),
-        "pages read a row so far",
         key,
+        x=places / divisor,
+        labels=(f"{word} inserted", "pages read a row"),
+        places=("rows inserted", [f"{place:.0f}" for place in places]),
+        data="pages read a row so far",
         caption=(
             f"The server's cache has {spelled(int(costs[arms[0].name].about['cache_bytes']))}. A page that is not in "
             "it has to be read before a row can go there.",

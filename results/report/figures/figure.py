@@ -4,11 +4,8 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
-
-import numpy as np
-from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
 from keybench.results.analysis.arms import Arm
@@ -16,7 +13,7 @@ from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import Summary
 from keybench.results.plots.canvas import Style
-from keybench.results.plots.charts import Curve, Dot, curve_panels
+from keybench.results.plots.charts import Dot
 from keybench.results.plots.panels import PlotRow
 from keybench.results.store.blobs import Blob
 from keybench.results.wording import listed, number, plural, why_absent
@@ -190,9 +187,6 @@ def join(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-MOST_LINES: Final = 24
-"""Panels in a picture of lines."""
-
 MOST_CLOUDS: Final = 12
 """Panels in a picture of points: each takes tens of kilobytes."""
 
@@ -252,55 +246,3 @@ def total(values: Sequence[float | None]) -> float | None:
     """The sum of the known values; None if there are none."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
-
-
-Line = NDArray[np.float64]
-
-
-def single_curves(group: Group, styles: Styles, lines: Mapping[str, Line]) -> dict[str, Curve]:
-    """A curve without a range for each arm's line; both by the arm's name."""
-    arms = [arm for arm in group.arms if arm.name in lines]
-    rows = named_rows(group, arms, styles)
-    return {arm.name: Curve.single(row, lines[arm.name]) for arm, row in zip(arms, rows, strict=True)}
-
-
-def draw_curves(
-    group: Group,
-    curves: Mapping[str, Curve],
-    x: Line,
-    labels: tuple[str, str],
-    places: tuple[str, Sequence[str]],
-    data_name: str,
-    key: str,
-    *,
-    caption: Sequence[str],
-    origin: str,
-    control: bool = True,
-    last: str = "At the last rows:",
-    **axes: Any,
-) -> Drawing:
-    """A panel of curves for each arm; the first text of `caption` stands before the note on the control.
-
-    `curves` are by the arm's name, over `x`; with `control`, the control's is drawn dashed in all panels. The data have
-    the `places` with their name, then the middle of each arm's curve, named `data_name`.
-    """
-    arms = [arm for arm in group.arms if arm.name in curves]
-    chosen, note = evenly_chosen(group, arms, MOST_LINES)
-    reference = curves.get(group.control.name) if control and group.control else None
-    ends = [(group.label(arm), float(curves[arm.name].middle[-1])) for arm in arms]
-    first, *notes = caption
-    return Drawing(
-        caption=join(first, "" if reference is None else "Dashed: the control.", *notes, note),
-        origin=origin,
-        alt=join(f"Small multiples, {plural(len(chosen), 'panel')}. {last}", extremes(ends)),
-        svg=curve_panels(
-            x,
-            [curves[arm.name] for arm in chosen],
-            labels,
-            key,
-            reference=None if reference is None else (reference, "control"),
-            **axes,
-        ),
-        header=(places[0], *(f"{group.label(arm)}, {data_name}" for arm in arms)),
-        rows=tuple((place, *(float(curves[arm.name].middle[i]) for arm in arms)) for i, place in enumerate(places[1])),
-    )

@@ -26,29 +26,25 @@ from keybench.results.store.blobs import Blob
 from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial, new_run_id
 from keybench.results.store.tables import SCHEMA_VERSION
+from tests.results import conftest
 
 START = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
 
 def a_run(run_id: str = "0a1b2c3d4e", started: datetime = START) -> Run:
-    return Run(
-        id=run_id, started=started, keybench="0.1.0", command="keybench run", seed=2**70, blocks=3, scenario="quick",
-        profile="durable", definition={"layouts": ["uuid-v4"], "rows": None}, machine={"cpu": "Z", "cores": 2},
-    )  # fmt: skip
+    definition = {"layouts": ["uuid-v4"], "rows": None}
+    return replace(conftest.a_run(run_id), started=started, seed=2**70, scenario="quick", definition=definition)
 
 
 def a_trial(block: int = 1, position: int = 0, points: int = 5) -> Trial:
-    return Trial(
-        block=block, position=position, database="sqlite", server="embedded", column="binary16", layout="uuid-v4",
-        scenario="quick", payload=100, rows=1000, writers=1, rows_per_tx=100, started=START, seconds=1.25, status="ok",
-        error="",
-        readings=(
-            Reading(Metric.INSERT_SECONDS, 0.1 + 0.2, "measured"),
-            Reading(Metric.APPENDS, 7.0, "derived"),
-            Reading(Metric.LOG_BYTES, None, "absent", "SQLite keeps no log"),
-        ),
-        series=(Series(Metric.INSERT_SECONDS, np.arange(points) * 2**40, np.linspace(0, 1e-300, points)),),
-    )  # fmt: skip
+    readings = (
+        Reading(Metric.INSERT_SECONDS, 0.1 + 0.2, "measured"),
+        Reading(Metric.APPENDS, 7.0, "derived"),
+        Reading(Metric.LOG_BYTES, None, "absent", "SQLite keeps no log"),
+    )
+    series = (Series(Metric.INSERT_SECONDS, np.arange(points) * 2**40, np.linspace(0, 1e-300, points)),)
+    plain = conftest.a_trial(readings, block=block, position=position, database="sqlite", column="binary16")
+    return replace(plain, scenario="quick", rows=1000, rows_per_tx=100, started=START, seconds=1.25, series=series)
 
 
 def same(left: Trial, right: Trial) -> bool:
