@@ -16,7 +16,7 @@ from keybench.model.metric import Metric
 from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import shuffle_max, sign_flip_max
-from keybench.results.analysis.ratios import RatioEstimate, estimate, estimate_between
+from keybench.results.analysis.ratios import ByBlock, RatioEstimate, estimate, estimate_between
 from keybench.results.store.records import Environment, Run, Trial
 
 Conditions = dict[str, str | int | float | dict[str, str]]
@@ -115,10 +115,6 @@ def _memory(run: Run) -> int:
     """The machine's memory in GiB; 0 if it is unknown."""
     memory = run.machine.get("memory_bytes")
     return round(memory / _GIB) if isinstance(memory, int | float) else 0
-
-
-ByBlock = Mapping[int, float]
-"""Values by block."""
 
 
 @dataclass(frozen=True)

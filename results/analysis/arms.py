@@ -13,7 +13,7 @@ from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.results.analysis.ratios import Summary, summarise
 from keybench.results.store.records import Run, Trial
 
-ByBlock = Mapping[int, Reading]
+ReadingsByBlock = Mapping[int, Reading]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Arm:
         return tuple(trial for trial in self.trials if trial.status == "error")
 
     @cached_property
-    def readings(self) -> Mapping[Subject, Mapping[Metric, ByBlock]]:
+    def readings(self) -> Mapping[Subject, Mapping[Metric, ReadingsByBlock]]:
         """The readings of good trials, including absent ones, by subject, metric and block."""
         readings: dict[Subject, dict[Metric, dict[int, Reading]]] = defaultdict(lambda: defaultdict(dict))
         for trial in sorted(self.good, key=lambda trial: trial.block):
@@ -60,11 +60,11 @@ class Arm:
         return readings
 
     @property
-    def predicted(self) -> Mapping[Subject, Mapping[Metric, ByBlock]]:
+    def predicted(self) -> Mapping[Subject, Mapping[Metric, ReadingsByBlock]]:
         """The readings of page models beside the server; the default model's subject is `MODEL`."""
         return {subject: readings for subject, readings in self.readings.items() if subject.kind == SubjectKind.MODEL}
 
-    def by_block(self, metric: Metric, subject: Subject = KEY) -> ByBlock:
+    def by_block(self, metric: Metric, subject: Subject = KEY) -> ReadingsByBlock:
         """The readings of one metric, including absent ones; empty if no trial mentions it."""
         return self.readings.get(subject, {}).get(metric, {})
 

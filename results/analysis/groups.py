@@ -135,7 +135,8 @@ def groups_of(run: Run, trials: Iterable[Trial], environments: Iterable[Environm
     groups = []
     for (database, server, payload, rows, _), part in parts.items():
         arms = tuple(sorted(arms_of(part), key=lambda arm: (arm.layout, arm.column)))
-        groups.append(Group(run, database, server, payload, rows, "", arms, servers.get((database, server))))
+        environment = servers.get((database, server))
+        groups.append(Group(run, database, server, payload, rows, column="", arms=arms, environment=environment))
     return groups
 
 

@@ -17,6 +17,9 @@ import numpy as np
 from keybench.results.analysis.bootstrap import Floats, interval, interval_between
 from keybench.results.analysis.p_values import ALPHA, ENOUGH_BLOCKS
 
+ByBlock = Mapping[int, float]
+"""Values by block."""
+
 
 @dataclass(frozen=True)
 class RatioEstimate:
@@ -37,7 +40,7 @@ CONFIDENCE: Final = 1 - ALPHA
 """The confidence of all intervals."""
 
 
-def ratio_to_control(treated: Mapping[int, float], control: Mapping[int, float]) -> RatioEstimate | None:
+def ratio_to_control(treated: ByBlock, control: ByBlock) -> RatioEstimate | None:
     """The median over blocks of treated / control in the same block; both map block numbers to values.
 
     Blocks in which either value is missing or not positive are left out; None if no block remains.
@@ -73,12 +76,12 @@ def estimate_between(before: Floats, after: Floats) -> RatioEstimate | None:
     return RatioEstimate(middle, exp(low), exp(high), fewer)
 
 
-def by_block_ratios(values: Mapping[int, float], base: Mapping[int, float]) -> dict[int, float]:
+def by_block_ratios(values: ByBlock, base: ByBlock) -> dict[int, float]:
     """Each value over the base of the same block; blocks in which either is missing or not above 0 are left out."""
     return {block: value / base[block] for block, value in values.items() if value > 0 and base.get(block, 0) > 0}
 
 
-def log_ratios(arms: Sequence[Mapping[int, float]], control: Mapping[int, float]) -> Floats:
+def log_ratios(arms: Sequence[ByBlock], control: ByBlock) -> Floats:
     """(blocks, arms): log of each arm's value over the control's in the same block; NaN if either is not above 0."""
     blocks = sorted(block for block, value in control.items() if value > 0)
     base = np.array([control[block] for block in blocks])
@@ -132,7 +135,7 @@ def summarise(values: Collection[float]) -> Summary | None:
     return Summary(median(values), min(values), max(values), len(values)) if values else None
 
 
-def summarise_ratio(values: Mapping[int, float], base: Mapping[int, float]) -> Summary | None:
+def summarise_ratio(values: ByBlock, base: ByBlock) -> Summary | None:
     """Each value over the base of the same block, both by block; None if no block has both above 0."""
     estimate = ratio_to_control(values, base)
     if estimate is None:

@@ -28,7 +28,7 @@ from keybench.model.reading import Reading
 from keybench.model.subject import KEY, Subject, SubjectKind
 from keybench.results.analysis.arms import Arm, repeats
 from keybench.results.analysis.groups import Group
-from keybench.results.analysis.ratios import by_block_ratios, estimate
+from keybench.results.analysis.ratios import ByBlock, by_block_ratios, estimate
 from keybench.results.atomic_file import atomic_file
 from keybench.results.comparison import Conditions, machine_of, server_of, work_of
 
@@ -268,7 +268,7 @@ def _is_count(reading: Reading, server: str) -> bool:
     return server in COMPUTED or reading.origin != "modelled"
 
 
-def _in_blocks(values: Mapping[int, float]) -> list[Value]:
+def _in_blocks(values: ByBlock) -> list[Value]:
     """The values of blocks 1, 2 …; None where a block has none."""
     return [values.get(block) for block in range(1, max(values) + 1)]
 
@@ -286,7 +286,7 @@ def _time_arms(group: Group, metrics: Iterable[Metric]) -> list[TimeArm]:
     return timed
 
 
-def _time_arm(arm: Arm, metric: Metric, ratios: Mapping[int, float]) -> TimeArm:
+def _time_arm(arm: Arm, metric: Metric, ratios: ByBlock) -> TimeArm:
     over = estimate(np.array([log(ratio) for ratio in ratios.values()]))
     assert over is not None
     low, high = (None, None) if isnan(over.low) else (over.low, over.high)

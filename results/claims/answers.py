@@ -95,7 +95,7 @@ class ClaimRow:
 
 
 def _row(
-    claim: Claim, verdict: Verdict, reason: str, question: ClaimQuestion | None = None, group: Group | None = None,
+    claim: Claim, verdict: Verdict, reason: str, *, question: ClaimQuestion | None = None, group: Group | None = None,
     answer: ClaimAnswer | None = None,
 ) -> ClaimRow:  # fmt: skip
     """The row of a claim. With a group, of what its trials say; with an answer alone, of arithmetic."""
@@ -162,10 +162,10 @@ def answers(groups: Sequence[Group]) -> list[ClaimRow]:
 
 def _answer_question(claim: Claim, question: ClaimQuestion, groups: Sequence[Group]) -> list[ClaimRow]:
     """A row for each database that answers the question; if none does, one that says why."""
-    if question.ours is not None:
-        exact = ClaimAnswer(question.ours, question.ours, question.ours, 0, True, "computed")
+    if (value := question.ours) is not None:
+        exact = ClaimAnswer(value, low=value, high=value, blocks=0, enough=True, origin="computed")
         verdict, reason = judge(question, exact)
-        return [_row(claim, verdict, f"{reason} {question.how}".strip(), question, answer=exact)]
+        return [_row(claim, verdict, f"{reason} {question.how}".strip(), question=question, answer=exact)]
     answered, problems = [], []
     for database in question.databases:
         asked = [group for group in groups if group.database == database and can_answer(group, question)]
@@ -176,8 +176,11 @@ def _answer_question(claim: Claim, question: ClaimQuestion, groups: Sequence[Gro
             # Of several that are equally good, the last one: runs are in order of time.
             group, answer = max(reversed(good), key=lambda one: _rank(question, *one))
             verdict, reason = _judge_group(question, group, answer)
-            answered.append(_row(claim, verdict, reason, question, group, answer))
-    return answered or [_row(claim, "not measured", " ".join(dict.fromkeys(problems)) or _NO_TRIAL, question)]
+            answered.append(_row(claim, verdict, reason, question=question, group=group, answer=answer))
+    if answered:
+        return answered
+    why = " ".join(dict.fromkeys(problems)) or _NO_TRIAL
+    return [_row(claim, "not measured", why, question=question)]
 
 
 def _rank(question: ClaimQuestion, group: Group, answer: ClaimAnswer) -> tuple[bool, bool, bool, int, int]:

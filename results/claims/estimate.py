@@ -1,6 +1,6 @@
 """Which trials can answer a question, and their answer: an estimate with an interval over blocks, or a reason."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -13,7 +13,7 @@ from keybench.model.subject import KEY, Subject
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group, groups_of
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.ratios import ratio_to_control
+from keybench.results.analysis.ratios import ByBlock, ratio_to_control
 from keybench.results.claims.claim import ClaimQuestion, ClaimSide
 from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.wording import number, plural, ratio
@@ -148,7 +148,7 @@ def _growth(arm: Arm, chunks: int) -> tuple[dict[int, float], dict[int, float]]:
     return first, last
 
 
-def _absent(arms: list[Arm], question: ClaimQuestion, *values: Mapping[int, float]) -> str:
+def _absent(arms: list[Arm], question: ClaimQuestion, *values: ByBlock) -> str:
     title = question.metric.definition.title.lower()
     lacking = [arm for arm, by_block in zip(arms, values, strict=True) if not by_block]
     if not lacking:
@@ -158,9 +158,7 @@ def _absent(arms: list[Arm], question: ClaimQuestion, *values: Mapping[int, floa
     return f"No {title} of {lacking[0].layout}: {why}."
 
 
-def _summary(
-    question: ClaimQuestion, treated: Mapping[int, float], control: Mapping[int, float], origin: str
-) -> ClaimAnswer | None:
+def _summary(question: ClaimQuestion, treated: ByBlock, control: ByBlock, origin: str) -> ClaimAnswer | None:
     """The answer over blocks that have both values; None if there are none. Exact figures have their range as the
     interval."""
     blocks = sorted(block for block in treated if block in control)
@@ -174,5 +172,5 @@ def _summary(
     if not question.exact and enough:
         known = ratio_to_control(treated, control)
         if known is not None:
-            return ClaimAnswer(known.ratio, known.low, known.high, known.blocks, True, origin)
-    return ClaimAnswer(median(each), min(each), max(each), len(each), enough, origin)
+            return ClaimAnswer(known.ratio, known.low, known.high, known.blocks, enough=True, origin=origin)
+    return ClaimAnswer(median(each), min(each), max(each), blocks=len(each), enough=enough, origin=origin)

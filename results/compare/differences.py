@@ -12,9 +12,8 @@ from keybench.errors import UsageError, unknown_name
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL, NO_DATABASE
 from keybench.results.analysis.arms import Arm, arms_of, repeats, with_known_servers
-from keybench.results.analysis.ratios import RatioEstimate, verdict
+from keybench.results.analysis.ratios import ByBlock, RatioEstimate, verdict
 from keybench.results.comparison import (
-    ByBlock,
     Change,
     changes_between_runs,
     changes_in_blocks,
@@ -272,11 +271,20 @@ def _row(
 ) -> tuple[ComparisonRow, Samples | None] | None:
     """The row, with samples if it is still to be tested; None if neither side mentions the metric."""
     first, second = old.values(metric), new.values(metric)
-    if not first and not second and not (old.mentions(metric) or new.mentions(metric)):
+    if not (old.mentions(metric) or new.mentions(metric)):
         return None
     exact = metric.definition.exact
     was, now = (median(values.values()) if values else None for values in (first, second))
-    row = ComparisonRow(new.database, new.server, new.payload, old.name, new.name, metric, was, now)
+    row = ComparisonRow(
+        database=new.database,
+        server=new.server,
+        payload=new.payload,
+        before=old.name,
+        after=new.name,
+        metric=metric,
+        old=was,
+        new=now,
+    )
     if not first or not second:
         if not first and not second and old.good and new.good:
             return None  # neither engine provides it
@@ -319,7 +327,7 @@ def _same_counts(before: ComparisonSide, after: ComparisonSide, old: Arm, new: A
     )
 
 
-def _exactly(row: ComparisonRow, first: Mapping[int, float], second: Mapping[int, float]) -> ComparisonRow:
+def _exactly(row: ComparisonRow, first: ByBlock, second: ByBlock) -> ComparisonRow:
     """Blocks with the same number have the same keys, so every block must agree."""
     blocks = sorted({*first} & {*second})
     row = replace(row, exact=True)

@@ -168,11 +168,6 @@ class Curve:
     point: float | None = None
     """A value at the last place, drawn as a dot."""
 
-    @staticmethod
-    def single(row: PlotRow, values: NDArray[np.float64]) -> Curve:
-        """One line without a range."""
-        return Curve(row, values, values, values)
-
 
 def curve_panels(
     x: NDArray[np.float64],

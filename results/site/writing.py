@@ -5,7 +5,7 @@ So a site holds nothing that a bundle does not hold: nothing private, and no tim
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +18,7 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import time_metric
 from keybench.results.analysis.groups import Group, harmful_splits
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.ratios import Summary, by_block_ratios, summarise
+from keybench.results.analysis.ratios import ByBlock, Summary, by_block_ratios, summarise
 from keybench.results.atomic_file import atomic_file
 from keybench.results.bundle.private import RESTRICTED, names_a_place, without_times
 from keybench.results.bundle.reading import Bundle, read_bundle
@@ -32,8 +32,8 @@ from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 from keybench.results.wording import decimals, number
 
-Values = Mapping[int, float]
-"""By block."""
+Shown = Callable[[Group, Arm], ByBlock]
+"""What a chapter shows of an arm."""
 
 
 @dataclass(frozen=True)
@@ -73,20 +73,20 @@ class Chapter:
     title: str
     unit: str
     about: str
-    values: Callable[[Group, Arm], Values]
+    values: Shown
     figures: tuple[SiteFigure, ...] = ()
 
 
-def _plain(metric: Metric) -> Callable[[Group, Arm], Values]:
+def _plain(metric: Metric) -> Shown:
     return lambda _, arm: arm.values(metric)
 
 
-def _per_row(metric: Metric) -> Callable[[Group, Arm], Values]:
+def _per_row(metric: Metric) -> Shown:
     return lambda group, arm: {block: value / group.rows for block, value in arm.values(metric).items()}
 
 
-def _ratio(metric: Callable[[Group], Metric]) -> Callable[[Group, Arm], Values]:
-    def values(group: Group, arm: Arm) -> Values:
+def _ratio(metric: Callable[[Group], Metric]) -> Shown:
+    def values(group: Group, arm: Arm) -> ByBlock:
         return by_block_ratios(arm.values(metric(group)), group.control.values(metric(group)) if group.control else {})
 
     return values

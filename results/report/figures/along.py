@@ -43,7 +43,8 @@ def _single_curves(group: Group, styles: Styles, lines: Mapping[str, Line]) -> d
     """A curve without a range for each arm's line; both by the arm's name."""
     arms = [arm for arm in group.arms if arm.name in lines]
     rows = named_rows(group, arms, styles)
-    return {arm.name: Curve.single(row, lines[arm.name]) for arm, row in zip(arms, rows, strict=True)}
+    known = [(arm.name, row, lines[arm.name]) for arm, row in zip(arms, rows, strict=True)]
+    return {name: Curve(row, middle=line, low=line, high=line) for name, row, line in known}
 
 
 def _draw(
