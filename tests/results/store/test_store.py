@@ -32,8 +32,8 @@ START = datetime(2026, 3, 4, 5, 6, 7, 89, tzinfo=UTC)
 
 
 def a_run(run_id: str = "0a1b2c3d4e", started: datetime = START) -> Run:
-    definition = {"layouts": ["uuid-v4"], "rows": None}
-    return replace(conftest.a_run(run_id), started=started, seed=2**70, scenario="quick", definition=definition)
+    plain = replace(conftest.a_run(run_id), started=started, command="keybench run", seed=2**70, scenario="quick")
+    return replace(plain, definition={"layouts": ["uuid-v4"], "rows": None})
 
 
 def a_trial(block: int = 1, position: int = 0, points: int = 5) -> Trial:
