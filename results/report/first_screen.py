@@ -48,26 +48,26 @@ def _time(groups: Sequence[Group], styles: Styles) -> ReportFigure:
     if most >= ENOUGH_BLOCKS:
         lines = "Lines are 95\u00a0% intervals: the truth is likely inside."
     return _Picture(
-        key,
-        title,
-        unit,
-        f"1 is as fast as an integer key, 2 takes twice as long. {lines}",
-        "× control",
-        lambda group, arm: (group.ratio(arm, time_metric(group)), group.modelled),
-        ratio,
+        key=key,
+        title=title,
+        unit=unit,
+        caption=f"1 is as fast as an integer key, 2 takes twice as long. {lines}",
+        label="× control",
+        known=lambda group, arm: (group.ratio(arm, time_metric(group)), group.modelled),
+        write=ratio,
         ratios=True,
     ).drawn(timed, styles)
 
 
 def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
     return _Picture(
-        "answer-density",
-        "How full the pages are",
-        "% of each page of the index that is in use; further right is better",
-        "Half-empty pages mean a larger index, of which a cache holds less.",
-        "% full",
-        lambda group, arm: (arm.summary(Metric.LEAF_DENSITY), group.modelled),
-        lambda value: f"{value:.0f}",
+        key="answer-density",
+        title="How full the pages are",
+        unit="% of each page of the index that is in use; further right is better",
+        caption="Half-empty pages mean a larger index, of which a cache holds less.",
+        label="% full",
+        known=lambda group, arm: (arm.summary(Metric.LEAF_DENSITY), group.modelled),
+        write=lambda value: f"{value:.0f}",
         limits=(0.0, 100.0),
     ).drawn(groups, styles)
 
@@ -82,15 +82,15 @@ def gave_back(group: Group) -> str:
 
 def _harm(groups: Sequence[Group], styles: Styles) -> ReportFigure:
     return _Picture(
-        "answer-splits",
-        "How often a full page is split",
-        "splits for each 1,000 rows; further left is better",
-        "A split moves part of a page to a new one and leaves both partly empty. Pages that are added at the end are "
-        "not counted: no row moves. Hollow: from the page model, not from the server. "
+        key="answer-splits",
+        title="How often a full page is split",
+        unit="splits for each 1,000 rows; further left is better",
+        caption="A split moves part of a page to a new one and leaves both partly empty. Pages that are added at the "
+        "end are not counted: no row moves. Hollow: from the page model, not from the server. "
         + next(filter(None, map(gave_back, groups)), ""),
-        "per 1,000 rows",
-        splits_of,
-        lambda value: number(value, 1) if value else "0",
+        label="per 1,000 rows",
+        known=splits_of,
+        write=lambda value: number(value, 1) if value else "0",
     ).drawn(groups, styles)
 
 

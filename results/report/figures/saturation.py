@@ -33,8 +33,7 @@ class _Quantity:
     unit: str
     label: str
     of: Callable[[Arm, int], Summary | None]
-    """The quantity of an arm whose trials have so many rows."""
-    note: str = ""
+    """The quantity of an arm whose trials send this number of rows."""
 
 
 def _sent(group: Group) -> int:
@@ -44,25 +43,25 @@ def _sent(group: Group) -> int:
 
 _QUANTITIES: Final = (
     _Quantity(
-        "rate",
-        "Rows a second by number of writers",
-        "rows a second of all writers together, higher is better",
-        "rows a second",
-        lambda arm, rows: summarise([rows / seconds for seconds in arm.values(Metric.INSERT_SECONDS).values()]),
+        name="rate",
+        title="Rows a second by number of writers",
+        unit="rows a second of all writers together, higher is better",
+        label="rows a second",
+        of=lambda arm, rows: summarise([rows / seconds for seconds in arm.values(Metric.INSERT_SECONDS).values()]),
     ),
     _Quantity(
-        "p99",
-        "Transaction time by number of writers",
-        "ms, 99th percentile of all writers' transactions with their retries, lower is better",
-        "p99, ms",
-        lambda arm, _: arm.summary(Metric.TX_P99_MS),
+        name="p99",
+        title="Transaction time by number of writers",
+        unit="ms, 99th percentile of all writers' transactions with their retries, lower is better",
+        label="p99, ms",
+        of=lambda arm, _: arm.summary(Metric.TX_P99_MS),
     ),
     _Quantity(
-        "aborts",
-        "Aborts by number of writers",
-        "rollbacks in favour of other transactions, per 1,000 transactions, lower is better",
-        "aborts per 1,000",
-        lambda arm, _: aborts if (aborts := arm.summary(Metric.ABORTS)) and aborts.high else None,
+        name="aborts",
+        title="Aborts by number of writers",
+        unit="rollbacks in favour of other transactions, per 1,000 transactions, lower is better",
+        label="aborts per 1,000",
+        of=lambda arm, _: aborts if (aborts := arm.summary(Metric.ABORTS)) and aborts.high else None,
     ),
 )
 
