@@ -30,7 +30,7 @@ def apply_pending(tree: BranchTree, space: Tablespace, pending: int) -> None:
     while pending > 0:
         pending -= 1
         at, facts = branch.PENDING + branch.CHANGE_FIELDS * pending, tree.facts
-        what, level, one, other, held = facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4]
+        what, level, one, other, held = facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4]  # `defer`
         if what == branch.PUT:
             page = branch.find(tree, one, level)
             place = branch.position(tree, page, one)

@@ -20,7 +20,6 @@ not fit (nbtsort.c, _bt_buildadd). The item that came last then becomes its high
 page. Branch pages are filled to 70 %.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,7 +28,6 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, require_width
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild
-from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
 from keybench.pagemodels.postgresql.cost.log import log_sizes
 from keybench.pagemodels.postgresql.page_deletion import delete_empty, needs_visit
@@ -48,12 +46,12 @@ FILLFACTORS = range(10, 101)
 """What the storage parameter fillfactor of an index can be, in %."""
 
 
-def _sorted_build(leaf: Items, branch: Items, rule: Callable[[int], Rule]) -> SortedBuild:
-    """What CREATE INDEX and REINDEX do. `rule`: how leaves split with a fill factor. It is the index's own, so it holds
-    for later splits at the right edge too."""
+def _sorted_build(leaf: Items, branch: Items) -> SortedBuild:
+    """What CREATE INDEX and REINDEX do. The fill factor is the index's, so it holds for later splits of the rightmost
+    leaf too."""
     branch_items = _items_of_built_page(branch, BRANCH_FILLFACTOR)
     return SortedBuild(
-        leaf=partial(_items_of_built_page, leaf), branch=lambda _fill: branch_items, rule=rule, overlap=1
+        leaf=partial(_items_of_built_page, leaf), branch=lambda _fill: branch_items, rule=leaf.rule, overlap=1
     )
 
 
@@ -115,7 +113,7 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
         heap_rows=(PAGE_BYTES - HEAP_OVERHEAD) // heap_row_bytes(column, table.payload, dated=table.by_date),
         log_sizes=log_sizes(column, table.payload, dated=table.by_date),
         copy_rows=copy_rows(column, table.payload),
-        build=_sorted_build(leaf, branch, leaf.rule),
+        build=_sorted_build(leaf, branch),
         deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),
         leaf=leaf.rule_between_keys(fillfactor, table.children) if is_foreign else leaf.rule(fillfactor),
         branch=branch.rule(BRANCH_FILLFACTOR),
@@ -125,7 +123,6 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
 
 
 def _density(used: int, pages: int) -> float:
-    """As pgstatindex, from used bytes with high keys; 4 bytes of each page, a line pointer, are neither used nor free.
-    """
+    """As pgstatindex. `used`: bytes, with high keys. A line pointer of each page is neither used nor free."""
     free = (SPACE - LINE_POINTER) * pages - used
     return 100 - 100 * free / (SPACE * pages)

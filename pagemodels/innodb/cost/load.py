@@ -242,9 +242,10 @@ def advance(
     state, ranks, row, n = plan.state, plan.ranks, plan.state[ROWS], len(plan.ranks)
     part, logs = part_of(parts, row), plan.undo_pages > 0
     begin_leaf, begin_branch = pool.state[cache.FIRST_LEAF], pool.state[cache.FIRST_BRANCH]
-    transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx
+    transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx  # `place`: of the row in its transaction
     number = -(-place * plan.undo_pages // plan.rows_per_tx)  # undo pages that the transaction has begun
-    until = number * plan.rows_per_tx // plan.undo_pages if logs else plan.rows_per_tx
+    until = number * plan.rows_per_tx // plan.undo_pages if logs else plan.rows_per_tx  # the place that needs a new one
+    # The branch pages on the way to keys from `low` to below `high`, and the transaction's undo page.
     way, height, low, high, undo = np.empty(_LEVELS, np.int64), 0, int64(0), int64(0), int64(0)
     if logs and place:
         undo = int64(plan.undo[transaction, number - 1])
@@ -254,7 +255,7 @@ def advance(
             height, low, high = _find_way(tree, key, way)
         for level in range(height):
             reads[part, cache.BRANCH] += cache.touch(pool, begin_branch + way[level], False)
-        if leaf < 0:
+        if leaf < 0:  # the leaf was full: the row's events tell what happened
             while event < len(events) and events[event, ROW] == row:
                 _make_room(pool, plan, events[event], reads[part])
                 event += 1

@@ -297,7 +297,8 @@ def replay(pager: Pager, rows: SentRows, trace: Ints, table: Ints, first: int, e
     pager, rows = uncounted(pager), uncounted(rows)
     beside, n, state = len(table) > 0, len(rows.writers), rows.state
     path, other = np.empty(_LEVELS, np.int64), np.empty(_LEVELS, np.int64)
-    height = above = 0
+    height = above = 0  # lengths of both paths
+    # Where the row's records begin in both traces, and where the last ones begin that have a path.
     at = of_row = whole = whole_of_row = trees.FIRST
     row = first
     while row < end:
@@ -309,6 +310,7 @@ def replay(pager: Pager, rows: SentRows, trace: Ints, table: Ints, first: int, e
             another = state[_LAST_WRITER] != NOBODY and state[_LAST_WRITER] != writer
             cache.begin(pager, another or row == rows.restart)
             state[_LAST_WRITER] = writer
+        # A short record has no path: the row just fits the leaf of the row before.
         short, table_short = trace[at] == trees.ROW_END, beside and table[of_row] == trees.ROW_END
         again = short and (table_short or not beside) and state[_IN_TX] > 0
         whole = whole if short else at
