@@ -31,6 +31,8 @@ _ORDER = {"runners": 0, "notebooks": 0, "contract": 0, "generators": 2}
 if "PYTEST_XDIST_WORKER" not in os.environ:  # those have it from the process that started them
     os.environ["TMPDIR"] = str(folder_for_servers())
     tempfile.tempdir = None
+    # Three processes of tests share the cores; threads of numpy's matrix products would wait for one another, spinning.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_report_header() -> list[str]:

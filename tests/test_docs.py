@@ -3,18 +3,20 @@
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from keybench.cli import COMMANDS
 from keybench.databases.registry import engines
 from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
@@ -83,11 +85,10 @@ def commands() -> list[str]:
 @cache
 def told(*command: str) -> str:
     """What a command says of itself; asked once, for documents name few commands in many ways."""
-    done = subprocess.run(
-        [sys.executable, "-m", "keybench", *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    name, *rest = command
+    done = CliRunner().invoke(import_module(COMMANDS[name].module).app, [*rest, "--help"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    return done.output
 
 
 @pytest.mark.parametrize("line", commands())

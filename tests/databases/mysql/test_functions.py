@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -13,7 +12,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from keybench import listing
 from keybench.databases import mariadb, mysql
 from keybench.databases.contract.roles import Address
 from keybench.databases.mysql.admin import MySqlAdmin
@@ -217,9 +218,9 @@ def test_the_printed_script_is_installed_by_the_client(engine: MySqlEngine, addr
     client = shutil.which("mysql", path=path) if path else shutil.which("mariadb") or shutil.which("mysql")
     if client is None:
         pytest.skip(f"no client beside the installed {engine.title}")
-    command = [sys.executable, "-m", "keybench", "list", "sql", engine.name, *([name] if name else [])]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert printed == script(engine, name)
+    listed = CliRunner().invoke(listing.app, ["sql", engine.name, *([name] if name else [])])
+    printed = listed.stdout
+    assert (listed.exit_code, printed) == (0, script(engine, name))
     with closing(MySqlAdmin(address)) as admin:
         admin.rows("CREATE DATABASE printed")
         try:
