@@ -1,7 +1,7 @@
 """The command `keybench clean`: removes what killed runs left behind."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -121,7 +121,8 @@ def _clean_server(schema: OwnedSchema, yes: bool, dry_run: bool, console: Consol
         if not typer.confirm("Remove it?"):
             say(console, "nothing was removed from that server")
             return
-    say(console, f"{schema.place}: removed {_listed(schema.remove())}")
+    removed = ", ".join(schema.remove()) or "nothing: a run has started to use it, or somebody else has removed it"
+    say(console, f"{schema.place}: removed {removed}")
 
 
 def _engine_of(url: str) -> Engine:
@@ -135,19 +136,12 @@ def _engine_of(url: str) -> Engine:
         if engine.reached_by(url):
             check_url(engine, url)
             return engine
-    raise UsageError(f"--server {scheme(url) or '…'}://…: no database has such URLs. Known: {', '.join(_schemes())}.")
-
-
-def _schemes() -> Iterator[str]:
-    return (f"{scheme}://" for engine in engines().values() for scheme in engine.url_schemes)
+    known = ", ".join(f"{scheme}://" for engine in engines().values() for scheme in engine.url_schemes)
+    raise UsageError(f"--server {scheme(url) or '…'}://…: no database has such URLs. Known: {known}.")
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number > 1 else ''}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "nothing: a run has started to use it, or somebody else has removed it"
 
 
 def main() -> None:

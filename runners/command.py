@@ -63,8 +63,3 @@ def run(context: typer.Context, **values: Any) -> int:
             code = execute(request, store, run_id, servers, console, debug=options.debug)
         say(console, f"next: keybench report {run_id}{launch.results_option(options.results)} -o report.html")
         return code
-
-
-def main() -> None:
-    """Runs the command and ends the process."""
-    cli.run(app)

@@ -223,12 +223,3 @@ def _print(name: str, text: str, console: Console) -> None:
     width = max(40, console.width - _INDENT - 2)
     lines = [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False) or [""]]
     say(console, f"  {name:<{_INDENT}}" + f"\n{' ' * (_INDENT + 2)}".join(lines))
-
-
-def main() -> None:
-    """Runs the command and ends the process."""
-    cli.run(app)
-
-
-if __name__ == "__main__":
-    main()

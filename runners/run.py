@@ -1,6 +1,7 @@
 """`python -m runners.run`: the same as `keybench run`. Worker processes import this again, so it does nothing else."""
 
 if __name__ == "__main__":
-    from keybench.runners.command import main
+    from keybench import cli
+    from keybench.runners.command import app
 
-    main()
+    cli.run(app)

@@ -30,7 +30,7 @@ Stamps = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class ArrivalOrder:
     """An order of arrival."""
 
     places: NDArray[np.int64]
@@ -49,12 +49,12 @@ class Arrived:
     """The rows of one table in order of arrival."""
 
     table: TrialTable
-    order: Order
+    order: ArrivalOrder
 
     @staticmethod
     def as_planned(table: TrialTable, note: str = "") -> Arrived:
         """In planned order."""
-        return Arrived(table, Order(np.arange(len(table.keys), dtype=np.int64), note=note, planned=True))
+        return Arrived(table, ArrivalOrder(np.arange(len(table.keys), dtype=np.int64), note=note, planned=True))
 
     def keys(self) -> Keys:
         """The keys in order of arrival."""
@@ -65,7 +65,8 @@ class Arrived:
         return self.table.ranks[self.order.places]
 
     def parents(self) -> NDArray[np.int64] | None:
-        """For each child, in order of arrival, the place of its parent among `keys`; None as in `Order.children`."""
+        """For each child, in order of arrival, the place of its parent among `keys`; None as in
+        `ArrivalOrder.children`."""
         if self.order.children is None:
             return None
         arrived = np.empty(len(self.order.places), np.int64)
@@ -106,7 +107,8 @@ class Recorder:
             return Arrived.as_planned(trial_table)
         if loaded.entered:
             places = by_stamps(trial_table.sources, [loaded.entered[writer] for writer in trial_table.writers])
-            return Arrived(trial_table, Order(_places_among(places)))
+            # From places in the planned order of all writers to places in that of this table's writers alone.
+            return Arrived(trial_table, ArrivalOrder(np.searchsorted(np.sort(places), places)))
         if self._recorder is None:
             return Arrived.as_planned(trial_table, _UNKNOWN)
         try:
@@ -115,12 +117,7 @@ class Recorder:
             return Arrived.as_planned(trial_table, f"By the planned order of arrival: {error}")
         places, children = by_transactions(arrivals, self._table, trial_table.keys, trial_table.table.children)
         note = _BY_PARENTS if children is None and self._table is not trial_table.table else arrivals.near
-        return Arrived(trial_table, Order(places, children, note))
-
-
-def _places_among(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Converts places in the planned order of all writers to places in the planned order of these rows alone."""
-    return np.searchsorted(np.sort(places), places)
+        return Arrived(trial_table, ArrivalOrder(places, children, note))
 
 
 def by_stamps(sources: Sequence[KeySource], entered: Sequence[Stamps]) -> NDArray[np.int64]:

@@ -247,13 +247,20 @@ def sources_of_load(
     switch = _switch(scenario, name, rows, all_shares)
     plans = [
         WriterPlan(
-            part.id, i, len(all_shares), len(share.arrivals) - share.rows, start, share.arrivals, share.phases,
-            _of_phases(scenario.phase, name, share) or _processes(scenario, name, part, share, switch),
-            part.clock, part.shard,
-            _row_shards(part, len(share.arrivals), (*seed, i)),
+            id=part.id,
+            index=i,
+            of=len(all_shares),
+            refill_rows=len(share.arrivals) - share.rows,
+            start=start,
+            arrivals=share.arrivals,
+            phases=share.phases,
+            processes=_of_phases(scenario.phase, name, share) or _processes(scenario, name, part, share, switch),
+            clock=part.clock,
+            shard=part.shard,
+            row_shards=_row_shards(part, len(share.arrivals), (*seed, i)),
         )
         for i, (part, share) in enumerate(zip(scenario.writer, all_shares, strict=True))
-    ]  # fmt: skip
+    ]
     servers = _servers(scenario, name, start, all_shares)
     sources = [
         KeySource(name, plan, share.planned, seed, server)

@@ -124,17 +124,14 @@ def _startable(on: Engine, server: str) -> str:
             + ("\n  without any server: --server model predicts the pages" if on.has_page_model else "")
         )
     if server not in on.servers:
+        kinds = [*on.servers, *([MODEL_SERVER] if on.has_page_model else []), AUTO]
         raise UsageError(
-            f"{on.name} has no server kind {server!r} (it has: {', '.join(_kinds(on))}, auto"
+            f"{on.name} has no server kind {server!r} (it has: {', '.join(kinds)}"
             f"{', or a URL' if on.url_schemes else ''}). For one database only: --server {on.name}=KIND."
         )
     if reason := on.missing(server):
         raise EnvironmentMissing(reason)
     return server
-
-
-def _kinds(on: Engine) -> list[str]:
-    return [*on.servers, *([MODEL_SERVER] if on.has_page_model else [])]
 
 
 def check_restarts(scenario: Scenario, servers: Mapping[str, str]) -> None:

@@ -12,8 +12,7 @@ from keybench import cli
 from keybench.databases.contract.settings import ContainerOptions
 from keybench.errors import UsageError
 from keybench.runners import config as defaults
-
-GIB = 1 << 30
+from keybench.runners.options import GIB, RunOptions
 
 app = cli.application()
 
@@ -91,7 +90,6 @@ def verify(
     from keybench.databases.hosting import secret
     from keybench.results.store.database import Store
     from keybench.runners.launch import command_line, licences_accepted
-    from keybench.runners.options import RunOptions
     from keybench.runners.verify import verification
 
     options = RunOptions(server=[server], image=image, memory=memory, cpus=cpus, trial_timeout=trial_timeout)
@@ -123,8 +121,3 @@ def _explain(name: str) -> int:
         work = f"scenario {load.scenario}, {load.rows:,} rows, layouts {', '.join(load.layouts)}"
         console.print(f"{load.name}: {work}")
     return 0
-
-
-def main() -> None:
-    """Runs the command and ends the process."""
-    cli.run(app)

@@ -88,7 +88,8 @@ class ExecutorPool(WriterPool):
 
     def run(self, tasks: Sequence[WriterTask], *, timeout: float, progress: Progress) -> list[WriterResult]:
         """As `WriterPool`."""
-        on, address = engine(tasks[0].engine), tasks[0].address
+        address = tasks[0].address
+        on = engine(address.engine)
         assert isinstance(on, HasCoordinationTable)
         table, load = on.coordination_table(address), secrets.randbits(62)
         futures: list[Future[Outcome]] = []

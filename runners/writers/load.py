@@ -125,7 +125,7 @@ def load_rows(
     row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
-        WriterTask(address.engine, address, writer_table, source, first, slices, rows_per_tx, skew_rows, path, style)
+        WriterTask(address, writer_table, source, first, slices, rows_per_tx, skew_rows, path, style)
         for writer_table, source, first, slices in zip(
             tables or [table] * len(sources), sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True
         )

@@ -42,7 +42,6 @@ class Sends(PreparesRows, Protocol):
 class WriterTask:
     """One writer's work: consecutive rows of its stream, from row `first`, into a table."""
 
-    engine: str
     address: Address
     table: Table
     source: KeySource
@@ -84,7 +83,7 @@ def write(task: WriterTask, handle: BarrierHandle) -> WriterResult:
     """Runs one writer: for each slice it prepares batches, waits for the other writers, and sends. Only sending is
     timed."""
     with handle.joined() as barrier:
-        session = engine(task.engine).session(task.address, task.table)
+        session = engine(task.address.engine).session(task.address, task.table)
         try:
             if task.style is None:
                 return write_slices(task, session, barrier)

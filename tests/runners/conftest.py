@@ -15,8 +15,14 @@ from keybench.databases.contract.roles import Admin, Provision
 from keybench.databases.contract.settings import Profile
 from keybench.databases.contract_suite.servers import folder_for_servers
 from keybench.databases.registry import engine
+from keybench.model.table import Table
+from keybench.results.store.database import Store
+from keybench.results.store.records import Trial
 from keybench.runners.command import app
+from keybench.runners.planning.key_sources import KeySource, key_sources
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import Target
+from keybench.scenarios.schema import Scenario
 
 NO_DOCKER = "unix:///nonexistent/docker.sock"
 
@@ -95,10 +101,15 @@ def here(
     return in_this_process(app, variables, tmp_path, monkeypatch, capsys)
 
 
-@pytest.fixture
-def refused(here: Run) -> Run:
-    """`keybench run …` in an empty folder, for what it says before it does anything."""
-    return here
+def results(folder: Path) -> Store:
+    """The results of the runs in that folder, to be read."""
+    return Store.open(str(folder / "keybench-results.sqlite"), write=False)
+
+
+def latest_trials(folder: Path) -> list[Trial]:
+    """The trials of the last run in that folder."""
+    with results(folder) as store:
+        return store.trials(store.run("latest").id)
 
 
 @contextmanager
@@ -113,6 +124,16 @@ def running(which: str, profile: Profile = "fast") -> Iterator[tuple[Target, Pro
         yield Target(on, kind, provision.start()), provision
     finally:
         provision.stop()
+
+
+def prepared(
+    target: Target, work: Scenario, rows: int, layout: str = "morris", column: str = "binary16-mssql"
+) -> tuple[Table, tuple[KeySource, ...]]:
+    """The table of one trial, and where its writers' keys come from. Without a column: the engine's own for GUIDs."""
+    name = target.engine.name
+    request = Request((name,), {name: target.server}, work, (layout,), (), rows, 1, "fast", 3, 60.0)
+    trial = TrialPlan(1, 0, name, layout, column or target.engine.default_column("uuid").name, 100, rows)
+    return trial.table(work), key_sources(request, trial)
 
 
 @pytest.fixture

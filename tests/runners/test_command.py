@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from keybench.errors import UsageError
-from keybench.results.store.database import Store
 from keybench.runners.config import options
 from keybench.runners.launch import command_line, licences_accepted, names, server_names
 from keybench.runners.trials.prediction import ModelTrial
 from keybench.runners.writers import dask_cluster
 from tests.databases.installed import free_port
-from tests.runners.conftest import Run
+from tests.runners.conftest import Run, latest_trials, results
 
 NO_DOCKER = {"DOCKER_HOST": "unix:///nonexistent/docker.sock"}
 
@@ -34,8 +33,8 @@ NO_DOCKER = {"DOCKER_HOST": "unix:///nonexistent/docker.sock"}
         (("--resume", "latest"), "keybench: "),
     ],
 )
-def test_a_wrong_name_is_one_line_and_exit_2(refused: Run, arguments: tuple[str, ...], message: str) -> None:
-    done = refused(*arguments)
+def test_a_wrong_name_is_one_line_and_exit_2(here: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = here(*arguments)
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stderr.startswith(message)
     assert "Traceback" not in done.stderr
@@ -65,8 +64,8 @@ def test_a_wrong_name_is_one_line_and_exit_2(refused: Run, arguments: tuple[str,
         ),
     ],
 )
-def test_values_that_no_run_can_have(refused: Run, arguments: tuple[str, ...], message: str) -> None:
-    done = refused(*arguments)
+def test_values_that_no_run_can_have(here: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = here(*arguments)
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert done.stderr.startswith("keybench: ")
@@ -108,12 +107,12 @@ def test_a_dry_run_draws_when_writers_are_busy_and_uses_the_scenarios_columns(he
     assert "uuid-v7 · binary16," not in done.stdout
 
 
-def test_impossible_writers_are_reported_in_one_message(refused: Run, tmp_path: Path) -> None:
+def test_impossible_writers_are_reported_in_one_message(here: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n[[writer]]\nid = "a"\nstart = 5\nstop = 3\n'
         '[[writer]]\nid = "b"\nrate = 0\n'
     )
-    done = refused("--db", "sqlite", "--scenario", "mine.toml")
+    done = here("--db", "sqlite", "--scenario", "mine.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "keybench: scenario mine.toml:\n"
@@ -123,18 +122,18 @@ def test_impossible_writers_are_reported_in_one_message(refused: Run, tmp_path: 
     )
 
 
-def test_resume_takes_no_other_options(refused: Run) -> None:
-    done = refused("--resume", "latest", "--rows", "5", "--layout", "all")
+def test_resume_takes_no_other_options(here: Run) -> None:
+    done = here("--resume", "latest", "--rows", "5", "--layout", "all")
     assert done.returncode == 2
     assert done.stderr == "keybench: --resume goes on with the run as it was planned: leave out --layout, --rows.\n"
 
 
 @pytest.mark.parametrize("empty", [False, True])
-def test_resume_creates_no_results(refused: Run, tmp_path: Path, *, empty: bool) -> None:
+def test_resume_creates_no_results(here: Run, tmp_path: Path, *, empty: bool) -> None:
     file = tmp_path / "new.sqlite"
     if empty:
         file.touch()
-    done = refused("--resume", "zzz", "--results", "new.sqlite")
+    done = here("--resume", "zzz", "--results", "new.sqlite")
     told = "new.sqlite holds no results yet: measure with `keybench run`."
     missing = "no results database new.sqlite: measure with `keybench run`, or give --results another file."
     assert (done.returncode, done.stderr) == (2, f"keybench: {told if empty else missing}\n")
@@ -150,9 +149,9 @@ def test_a_results_file_that_is_no_database(here: Run, tmp_path: Path) -> None:
     assert (tmp_path / "keybench-results.sqlite").read_bytes() == before
 
 
-def test_an_unknown_option_in_the_configuration(refused: Run, tmp_path: Path) -> None:
+def test_an_unknown_option_in_the_configuration(here: Run, tmp_path: Path) -> None:
     (tmp_path / "keybench.toml").write_text("[run]\nrow = 5\n")
-    done = refused("--db", "sqlite")
+    done = here("--db", "sqlite")
     assert done.returncode == 2
     assert "unknown option of [run] in keybench.toml 'row'. Did you mean rows" in done.stderr
 
@@ -261,38 +260,37 @@ def test_accepted_licences_are_forgotten_after_the_command(before: str | None, m
 
 @pytest.mark.parametrize("options", [(), ("--debug",)])
 def test_a_traceback_is_stored_and_printed_if_asked_for(
-    refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+    here: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
     def defect(self: ModelTrial) -> None:
         raise ZeroDivisionError("a defect")
 
     monkeypatch.setattr(ModelTrial, "measure", defect)
-    done = refused("--db", "sqlite", "--server", "model", "--rows", "10", "--blocks", "1", *options)
+    done = here("--db", "sqlite", "--server", "model", "--rows", "10", "--blocks", "1", *options)
     assert done.returncode == 1
     assert "ZeroDivisionError: a defect" in done.stdout
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        trials = store.trials(store.run("latest").id)
+    trials = latest_trials(tmp_path)
     assert all(trial.traceback.endswith("\nZeroDivisionError: a defect\n") for trial in trials)
     assert done.stderr.count("Traceback (most recent call last)") == (len(trials) if options else 0)
 
 
-def test_a_run_that_ends_before_its_first_trial_is_not_kept(refused: Run, tmp_path: Path) -> None:
-    done = refused("--db", "postgresql", "--server", f"postgresql://me@127.0.0.1:{free_port()}/x", "--rows", "10")
+def test_a_run_that_ends_before_its_first_trial_is_not_kept(here: Run, tmp_path: Path) -> None:
+    done = here("--db", "postgresql", "--server", f"postgresql://me@127.0.0.1:{free_port()}/x", "--rows", "10")
     assert done.returncode == 4
     assert done.stdout.endswith("stopped before the first trial ended: the results have nothing of this run\n")
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         assert store.runs() == []
 
 
 def test_an_executor_that_does_not_answer_leaves_no_run(
-    refused: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert dask_cluster.CONNECT_SECONDS == 5
     monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 1)
     port = free_port()
     server = ("--db", "postgresql", "--server", f"postgresql://me@127.0.0.1:{port}/x")
-    done = refused(*server, "--executor", f"tcp://127.0.0.1:{port}")
+    done = here(*server, "--executor", f"tcp://127.0.0.1:{port}")
     assert done.returncode == 4
     assert f"no Dask scheduler answers at tcp://127.0.0.1:{port} within 1 s" in done.stderr
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         assert store.runs() == []

@@ -13,6 +13,7 @@ import pytest
 
 from keybench.databases.sqlite.connection import server_error
 from keybench.results.store.database import Store
+from tests.runners.conftest import latest_trials
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="a small file system can be mounted by root on Linux only"
@@ -46,7 +47,7 @@ def test_a_disk_that_fills_up_under_the_server_makes_failed_trials(
     small_disk: Path, tmp_path: Path, variables: dict[str, str]
 ) -> None:
     runner = subprocess.Popen(
-        [*RUN, "--rows", "50000", "--blocks", "4"],
+        [*RUN, "--rows", "20000", "--blocks", "4"],
         cwd=tmp_path,
         env={**variables, "KEYBENCH_TMP": str(small_disk)},
         stdout=subprocess.PIPE,
@@ -68,8 +69,7 @@ def test_a_disk_that_fills_up_under_the_server_makes_failed_trials(
     output, _ = runner.communicate(timeout=10)
     assert runner.returncode == 1, output
     (small_disk / "ballast").unlink()
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        trials = store.trials(store.run("latest").id)
+    trials = latest_trials(tmp_path)
     assert len(trials) == 12
     errors = [trial.error for trial in trials if trial.status == "error"]
     assert errors

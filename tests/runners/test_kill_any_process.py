@@ -8,8 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from keybench import locked_folder
-from tests.runners.test_kill import left_over, recorded, start
+from tests.runners.test_kill import recorded, start, wait_until_nothing_is_left
 
 WORK = ("--db", "postgresql", "--server", "embedded", "--layout", "uuid-v4,uuid-v7", "--rows", "3000", "--blocks", "4")
 TRIALS = 3 * 4
@@ -68,7 +67,7 @@ def kill_and_go_on(
         kills += kill_one(kind, runner, chance)
         output, _ = runner.communicate(timeout=240)
         assert "Traceback" not in output, output
-        nothing_is_left(servers, kind)
+        wait_until_nothing_is_left(servers, swept_later="keybench-" if kind == "keeper" else "keybench-run-")
         now = [(trial.block, trial.position, trial.started) for trial in recorded(folder)]
         assert now[: len(kept)] == kept, "a trial that was recorded is gone or has been measured again"
         kept = now
@@ -76,21 +75,11 @@ def kill_and_go_on(
         runner = start(folder, variables, *(("--resume", "latest") if kept else WORK))
         output, _ = runner.communicate(timeout=240)
         assert runner.returncode in {0, 1}, output
-        nothing_is_left(servers, "nothing")
+        wait_until_nothing_is_left(servers)
     trials = recorded(folder)
     assert len(trials) == len({(trial.block, trial.position) for trial in trials}) == TRIALS
     assert all(trial.error for trial in trials if trial.status == "error")
     return kills
-
-
-def nothing_is_left(servers: Path, killed: str) -> None:
-    """Only what the next command sweeps: the folders of a killed keeper, and of a runner that was just starting."""
-    deadline = time.monotonic() + 15
-    while (remaining := left_over(servers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    for folder in locked_folder.sweep(servers) if remaining else ():
-        assert folder.name.startswith("keybench-run-" if killed != "keeper" else "keybench-"), remaining
-    assert left_over(servers) == []
 
 
 def test_killing_a_writer_the_fork_server_or_the_resource_tracker(

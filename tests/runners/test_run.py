@@ -11,10 +11,9 @@ from keybench.model.metric import Metric, of_theme
 from keybench.model.names import CONTROL
 from keybench.model.subject import KEY, MACHINE
 from keybench.results.store import blobs
-from keybench.results.store.database import Store
 from keybench.runners.planning.columns import columns_for
 from keybench.scenarios.files import load_scenario
-from tests.runners.conftest import Run
+from tests.runners.conftest import Run, latest_trials, results
 
 SMALL = ("--rows", "3000", "--blocks", "1")
 """Too few for pilots."""
@@ -28,7 +27,7 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
     done = command(*SMALL)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         run = store.run("latest")
         trials = store.trials(run.id, blobs=True)
         assert {e.database for e in store.environments(run.id)} == {"postgresql", "sqlite"}
@@ -79,8 +78,7 @@ def test_layouts_of_every_form_can_be_measured_on_both_databases(here: Run, tmp_
     options = ("--rows", "600", "--blocks", "1", "--profile", "fast")
     done = here("--server", "embedded", "--layout", ",".join(names), *options)
     assert done.returncode == 0, done.stdout + done.stderr
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        trials = store.trials(store.run("latest").id)
+    trials = latest_trials(tmp_path)
     assert {(t.database, t.layout) for t in trials} == {(d, n) for d in ("postgresql", "sqlite") for n in names}
 
 
@@ -88,7 +86,7 @@ def test_writers_columns_profile_and_configuration_reach_the_results(here: Run, 
     (tmp_path / "keybench.toml").write_text('[run]\ndb = "sqlite"\nlayout = ["rt-comb-sql"]\n')
     done = here(*SMALL, "--column", "binary16-mssql", "--writers", "2", KEYBENCH_PROFILE="fast")
     assert done.returncode == 0, done.stdout + done.stderr
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         run = store.run("latest")
         trials = {trial.layout: trial for trial in store.trials(run.id)}
     assert run.profile == "fast"
@@ -119,8 +117,7 @@ def test_resuming_a_finished_run_has_nothing_to_do(here: Run) -> None:
 def test_a_trial_that_takes_too_long_is_a_row_and_the_run_goes_on(here: Run, tmp_path: Path) -> None:
     done = here("--db", "sqlite", "--layout", "uuid-v4", "--rows", "1500000", "--trial-timeout", "1", "--blocks", "1")
     assert done.returncode == 1, done.stdout + done.stderr
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        trials = store.trials(store.run("latest").id)
+    trials = latest_trials(tmp_path)
     assert len(trials) == 2
     assert next(t.error for t in trials if t.layout == "uuid-v4").startswith("no result after ")
 
@@ -148,7 +145,7 @@ def test_every_layout_is_measured_in_a_column_that_takes_its_keys(
     done = here("--db", database, "--layout", "all", "--rows", "3000", "--blocks", "1", "--profile", "fast")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         run = store.run("latest")
         trials = store.trials(run.id)
         (environment,) = store.environments(run.id)
@@ -167,8 +164,7 @@ def test_every_layout_is_measured_in_a_column_that_takes_its_keys(
 def test_a_refill_after_deletions(here: Run, tmp_path: Path, database: str) -> None:
     done = here("--db", database, "--layout", "uuid-v4", "--scenario", "refill", "--rows", "5000", "--blocks", "1")
     assert done.returncode == 0, done.stdout + done.stderr
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        trials = store.trials(store.run("latest").id)
+    trials = latest_trials(tmp_path)
     for trial in trials:
         given = {reading.metric for reading in trial.readings}
         assert (trial.status, set(Metric) - given) == ("ok", {*of_theme(Theme.KEYS), *SOME_ENGINES})
@@ -179,11 +175,12 @@ def test_a_refill_after_deletions(here: Run, tmp_path: Path, database: str) -> N
 def test_asking_for_uuid_by_name_explains_what_it_refuses(here: Run) -> None:
     assert columns_for(engine("mariadb"), layout("jhtodd-end"), []) == ["binary16"]
     done = here(
-        "--db", "mariadb", "--layout", "jhtodd-end,uuid-v7", "--column", "uuid", "--rows", "3000", "--blocks", "1"
-    )
+        "--db", "mariadb", "--layout", "jhtodd-end,uuid-v7", "--column", "uuid", "--rows", "500", "--blocks", "1",
+        "--profile", "fast",
+    )  # fmt: skip
     assert done.returncode == 1
     assert "uuid-v7 · uuid: 0" in done.stdout
     assert (
-        " of 3000 keys of jhtodd-end (MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth "
+        " of 500 keys of jhtodd-end (MariaDB's uuid takes no GUID whose seventh byte is 0x80 or more and whose ninth "
         "is 0x01 to 0x80): choose another --column."
     ) in done.stdout + done.stderr

@@ -70,21 +70,21 @@ CASES = [
     ],
 )
 def test_a_malformed_url_is_refused_before_anything_is_said(
-    refused: Run, tmp_path: Path, database: str, url: str, message: str, place: str
+    here: Run, tmp_path: Path, database: str, url: str, message: str, place: str
 ) -> None:
     arguments = ["--db", database, "--rows", "10"]
     if place == "option":
         arguments += ["--server", url]
     elif place == "file":
         (tmp_path / "keybench.toml").write_text(f"[run]\nserver = {json.dumps(url, ensure_ascii=False)}\n")
-    done = refused(*arguments, **({"KEYBENCH_SERVER": url} if place == "environment" else {}))
+    done = here(*arguments, **({"KEYBENCH_SERVER": url} if place == "environment" else {}))
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"keybench: {message}\n")
     assert not (tmp_path / "keybench-results.sqlite").exists()
 
 
-def test_a_run_stores_nothing_secret_of_its_url(refused: Run, tmp_path: Path) -> None:
+def test_a_run_stores_nothing_secret_of_its_url(here: Run, tmp_path: Path) -> None:
     url = "postgresql://me:S3CR3T@127.0.0.1:1/d?connect_timeout=2"
-    done = refused("--db", "postgresql", "--rows", "10", f"--server={url}")
+    done = here("--db", "postgresql", "--rows", "10", f"--server={url}")
     assert done.returncode == 4
     assert SECRET not in done.stdout + done.stderr
     assert SECRET.encode() not in (tmp_path / "keybench-results.sqlite").read_bytes()
@@ -126,8 +126,8 @@ def test_what_a_run_records_of_a_url() -> None:
         ),
     ],
 )
-def test_urls_in_other_options(refused: Run, arguments: list[str], message: str) -> None:
-    done = refused("--db", "sqlite", "--server", "model", "--rows", "10", "--blocks", "1", *arguments)
+def test_urls_in_other_options(here: Run, arguments: list[str], message: str) -> None:
+    done = here("--db", "sqlite", "--server", "model", "--rows", "10", "--blocks", "1", *arguments)
     assert done.returncode == 2
     assert done.stderr.startswith(f"keybench: {message}")
     assert SECRET not in done.stdout + done.stderr

@@ -28,7 +28,7 @@ from keybench.runners.planning.trial_tables import divide, keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.scenarios.files import load_scenario
-from tests.runners.conftest import running
+from tests.runners.conftest import prepared, running
 
 ROWS = 3000
 BY_PARENTS = "By the order of parents: how the children of several writers lay between one another is not known."
@@ -41,13 +41,9 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
         yield target
 
 
-def prepared(target: Target, *, count: int, rows: int = ROWS) -> tuple[Table, tuple[KeySource, ...]]:
-    name = target.engine.name
-    work = load_scenario("quick").with_equal_writers(count)
-    request = Request((name,), {name: target.server}, work, ("uuid-v4",), (), rows, 1, "fast", 3, 60.0)
-    column = target.engine.default_column("uuid").name
-    plan = TrialPlan(1, 0, name, "uuid-v4", column, 100, rows)
-    return plan.table(request.scenario), key_sources(request, plan)
+def of_writers(target: Target, *, count: int, rows: int = ROWS) -> tuple[Table, tuple[KeySource, ...]]:
+    """A trial of so many equal writers with random GUIDs."""
+    return prepared(target, load_scenario("quick").with_equal_writers(count), rows, "uuid-v4", column="")
 
 
 def loaded_and_order(
@@ -61,7 +57,7 @@ def loaded_and_order(
 
 
 def test_every_row_has_its_place_and_each_writers_rows_keep_their_order(target: Target, admin: Admin) -> None:
-    table, sources = prepared(target, count=4)
+    table, sources = of_writers(target, count=4)
     _, places, note = loaded_and_order(target, admin, table, sources, 100)
     admin.drop(table)
     assert np.sort(places).tolist() == list(range(ROWS))
@@ -77,7 +73,7 @@ def test_rows_of_single_row_transactions_arrive_in_the_order_that_the_server_num
 ) -> None:
     if (recorder := admin.arrival_recorder()) is None:
         pytest.skip(f"{target.engine.title} is asked through its sessions: see the next test")
-    table, sources = prepared(target, count=3, rows=300)
+    table, sources = of_writers(target, count=3, rows=300)
     admin.create(table)
     recorder.before(table)
     load_rows(target.address, table, sources, rows_per_tx=1, timeout=60)
@@ -93,7 +89,7 @@ def test_rows_of_single_row_transactions_arrive_in_the_order_that_the_server_num
 def test_a_transaction_holds_one_batch_of_one_writer(target: Target, admin: Admin, role: KeyRole) -> None:
     if (recorder := admin.arrival_recorder()) is None:
         pytest.skip(f"{target.engine.title} has no number of a transaction in its rows")
-    table, sources = prepared(target, count=4)
+    table, sources = of_writers(target, count=4)
     table = replace(table, key=role)
     admin.create(table)
     recorder.before(table)
@@ -153,7 +149,7 @@ def test_the_page_model_on_the_recovered_order_is_the_server(
 
 
 def assert_the_model_is_the_server(target: Target, admin: Admin, rows: int, rows_per_tx: int, role: KeyRole) -> None:
-    table, sources = prepared(target, count=4, rows=rows)
+    table, sources = of_writers(target, count=4, rows=rows)
     table = replace(table, key=role)
     admin.create(table)
     recorder = Recorder(admin, *divide(table, sources, 1))
@@ -220,7 +216,7 @@ def test_sqlite_rowids_agree_with_the_stamps() -> None:
     target = Target(on, "embedded", provision.start())
     try:
         admin = on.admin(target.address)
-        table, sources = prepared(target, count=4)
+        table, sources = of_writers(target, count=4)
         table = Table(table.name, table.column, table.payload, "nonclustered")
         keys, places, _ = loaded_and_order(target, admin, table, sources, 50)
         with apsw.Connection(str(files(target.address, table.name).database)) as connection:
@@ -233,7 +229,7 @@ def test_sqlite_rowids_agree_with_the_stamps() -> None:
 
 
 def test_one_writer_needs_no_recovery(target: Target, admin: Admin) -> None:
-    table, sources = prepared(target, count=1, rows=500)
+    table, sources = of_writers(target, count=1, rows=500)
     _, places, note = loaded_and_order(target, admin, table, sources, 100)
     admin.drop(table)
     assert places.tolist() == list(range(500))
@@ -269,7 +265,7 @@ class Silent:
 )
 def test_where_nothing_tells_the_planned_order_is_taken_and_named(admin: Admin, said: str) -> None:
     on = engine("sqlite")
-    table, sources = prepared(Target(on, "embedded", None), count=2, rows=10)  # type: ignore[arg-type]
+    table, sources = of_writers(Target(on, "embedded", None), count=2, rows=10)  # type: ignore[arg-type]
     loaded = LoadResult(np.arange(1), np.ones(1), np.ones(1), 0.0)
     order = Recorder(admin, *divide(table, sources, 1)).arrived(loaded).order
     assert (order.places.tolist(), order.note) == (list(range(10)), said)
@@ -277,7 +273,7 @@ def test_where_nothing_tells_the_planned_order_is_taken_and_named(admin: Admin, 
 
 def test_stamps_put_whole_transactions_one_after_the_other() -> None:
     on = engine("sqlite")
-    _, sources = prepared(Target(on, "embedded", None), count=2, rows=8)  # type: ignore[arg-type]
+    _, sources = of_writers(Target(on, "embedded", None), count=2, rows=8)  # type: ignore[arg-type]
     assert [source.planned.tolist() for source in sources] == [[1, 3, 5, 7], [2, 4, 6, 8]]
     two = np.array([2, 2])
     places = by_stamps(sources, [(np.array([0.1, 0.4]), two), (np.array([0.2, 0.3]), two)])
@@ -286,7 +282,7 @@ def test_stamps_put_whole_transactions_one_after_the_other() -> None:
 
 def test_insertions_of_interleaved_transactions_take_the_rows_in_the_order_in_which_they_were_sent() -> None:
     on = engine("sqlite")
-    table, sources = prepared(Target(on, "embedded", None), count=2, rows=4)  # type: ignore[arg-type]
+    table, sources = of_writers(Target(on, "embedded", None), count=2, rows=4)  # type: ignore[arg-type]
     keys = keys_in_order(sources)
     stored = table.column.encode(keys)
     shuffled = np.array([3, 0, 2, 1])

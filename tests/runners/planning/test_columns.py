@@ -12,7 +12,6 @@ from keybench.model.column import Pairing
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL, SUITED
 from keybench.model.subject import KEY
-from keybench.results.store.database import Store
 from keybench.runners.planning.columns import (
     check_columns,
     check_scenario,
@@ -22,7 +21,7 @@ from keybench.runners.planning.columns import (
     pairing_of,
 )
 from keybench.scenarios.files import parse_scenario
-from tests.runners.conftest import Run
+from tests.runners.conftest import Run, latest_trials
 
 OWN = {"mssql": "uniqueidentifier", "postgresql": "uuid", "oracle": "raw16", "mysql": "binary16", "sqlite": "binary16"}
 
@@ -156,8 +155,7 @@ def test_they_are_measured_where_they_are_made(here: Run, tmp_path: Path) -> Non
     layouts = "server-identity,server-uuid-v4,server-uuidv7"
     done = here("--db", "postgresql,sqlite", "--server", "embedded", "--layout", layouts, *SMALL, "--writers", "2")
     assert done.returncode == 0, done.stdout + done.stderr
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        trials = store.trials(store.run("latest").id)
+    trials = latest_trials(tmp_path)
     found = {(trial.database, trial.layout, trial.column) for trial in trials}
     assert found == {
         ("postgresql", "bigint-identity", "bigint"),
@@ -199,9 +197,9 @@ def test_they_are_measured_where_they_are_made(here: Run, tmp_path: Path) -> Non
     ],
 )
 def test_a_page_model_is_refused_before_anything_runs(
-    refused: Run, tmp_path: Path, databases: str, layout: str, message: str
+    here: Run, tmp_path: Path, databases: str, layout: str, message: str
 ) -> None:
-    done = refused("--db", databases, "--server", "model", "--layout", f"uuid-v4,{layout}")
+    done = here("--db", databases, "--server", "model", "--layout", f"uuid-v4,{layout}")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"keybench: {message}\n")
     assert not (tmp_path / "keybench-results.sqlite").exists()
 
@@ -231,13 +229,13 @@ ALL_AND_MODEL = ("--db", "postgresql,mssql", "--server", "postgresql=embedded", 
         ),
     ],
 )
-def test_all_layouts_says_which_it_leaves_out(refused: Run, arguments: tuple[str, ...], then: str) -> None:
-    done = refused(*arguments, "--rows", "100", "--dry-run")
+def test_all_layouts_says_which_it_leaves_out(here: Run, arguments: tuple[str, ...], then: str) -> None:
+    done = here(*arguments, "--rows", "100", "--dry-run")
     assert f"--layout all leaves out what servers make: {then}" in done.stdout.splitlines()
 
 
-def test_all_layouts_and_one_that_servers_make(refused: Run) -> None:
-    done = refused(*ALL_AND_MODEL, "--layout", "all,server-identity", "--rows", "100", "--blocks", "1", "--dry-run")
+def test_all_layouts_and_one_that_servers_make(here: Run) -> None:
+    done = here(*ALL_AND_MODEL, "--layout", "all,server-identity", "--rows", "100", "--blocks", "1", "--dry-run")
     lines = done.stdout.splitlines()
     assert [line for line in lines if "server-identity ·" in line] == [
         "  block 1: postgresql · server-identity · bigint, 100 rows"
@@ -303,7 +301,7 @@ start = 2026-01-01T00:00:00Z
     ],
 )
 def test_where_they_do_not_fit_the_reason_is_said(
-    refused: Run, tmp_path: Path, layout: str, database: str, scenario: str, message: str
+    here: Run, tmp_path: Path, layout: str, database: str, scenario: str, message: str
 ) -> None:
     rates = '[[writer]]\nid = "a"\nrate = 100.0\n[[writer]]\nid = "b"\nrate = 200.0\n'
     (tmp_path / "rates.toml").write_text(EDITED + rates)
@@ -311,6 +309,6 @@ def test_where_they_do_not_fit_the_reason_is_said(
     (tmp_path / "shards.toml").write_text(EDITED + two + "[table]\nshards = 2\n")
     (tmp_path / "dated.toml").write_text(EDITED + '[table]\nkey = "by-date"\n')
     (tmp_path / "bare.toml").write_text(EDITED + "[table]\npayload = 0\n")
-    done = refused("--db", database, "--layout", layout, "--scenario", scenario)
+    done = here("--db", database, "--layout", layout, "--scenario", scenario)
     assert (done.returncode, done.stderr) == (2, f"keybench: {message}\n")
     assert not (tmp_path / "keybench-results.sqlite").exists()

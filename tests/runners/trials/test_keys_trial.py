@@ -12,12 +12,11 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.names import NO_DATABASE
 from keybench.results.report.page import render
-from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import Request, plan, resolve_layouts
 from keybench.runners.trials.keys_trial import KeysTrial, breaks, duplicates
 from keybench.scenarios.files import load_scenario
-from tests.runners.conftest import Run
+from tests.runners.conftest import Run, results
 
 Counts = dict[Metric, float | None]
 
@@ -39,7 +38,7 @@ def run(asked: Request, *ways: str) -> dict[tuple[str, str], Trial]:
     return {(one.layout, one.column): KeysTrial(asked, one).run() for one in plan(asked) if one.column in ways}
 
 
-def results(*layouts: str, rows: int = 20_000, ways: Sequence[str]) -> dict[tuple[str, str], Counts]:
+def counts(*layouts: str, rows: int = 20_000, ways: Sequence[str]) -> dict[tuple[str, str], Counts]:
     return {about: values(trial) for about, trial in run(request(*layouts, rows=rows), *ways).items()}
 
 
@@ -84,7 +83,7 @@ def test_duplicates_and_breaks_are_counted() -> None:
 
 def test_what_layouts_promise_shows_in_the_counts() -> None:
     ways = (ONE, "operating system, 4 threads", SINGLE)
-    found = results("uuid-v7", "efcore-sequential", "rt-comb-sql-no-repeat", "tvondra-sequence", ways=ways)
+    found = counts("uuid-v7", "efcore-sequential", "rt-comb-sql-no-repeat", "tvondra-sequence", ways=ways)
     for (layout, way), of in found.items():
         assert of[Metric.KEY_NS] > 0
         assert of[Metric.DUPLICATE_KEYS] == 0, (layout, way)
@@ -98,13 +97,13 @@ def test_what_layouts_promise_shows_in_the_counts() -> None:
 
 def test_a_timestamp_that_never_repeats_runs_ahead_of_the_clock() -> None:
     """20,000 keys in 2 ms, 4 ms each (`UtcNoRepeat`'s increment): the last is some 80 s ahead."""
-    found = results("rt-comb-sql-no-repeat", ways=[ONE])["rt-comb-sql-no-repeat", ONE]
+    found = counts("rt-comb-sql-no-repeat", ways=[ONE])["rt-comb-sql-no-repeat", ONE]
     assert found[Metric.CLOCK_LEAD_MS] == pytest.approx(20_000 * 4, rel=0.01)
     assert found[Metric.ORDER_BREAKS] == 0
 
 
 def test_counts_repeat_exactly() -> None:
-    one, two = (results("uuid-v7", rows=5000, ways=[ONE, FOUR, "plain PRNG, 4 threads"]) for _ in range(2))
+    one, two = (counts("uuid-v7", rows=5000, ways=[ONE, FOUR, "plain PRNG, 4 threads"]) for _ in range(2))
     exact = (Metric.DUPLICATE_KEYS, Metric.ORDER_BREAKS, Metric.CLOCK_LEAD_MS)
     assert len(one) == 9
     for about, of in one.items():
@@ -127,7 +126,7 @@ def test_the_command_stores_resumes_and_reports(here: Run, tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout + done.stderr
     assert "without a database" in done.stdout
     assert "27 trials in 1 block, 2,000 keys in each trial; 54,000 keys to make" in done.stdout
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         page = render(store, ["latest"])
         trials = store.trials(store.run("latest").id)
     assert {trial.database for trial in trials} == {NO_DATABASE}
@@ -139,8 +138,8 @@ def test_the_command_stores_resumes_and_reports(here: Run, tmp_path: Path) -> No
     assert "27 of them recorded already; 0 keys to make" in again.stdout
 
 
-def test_options_of_databases_are_refused(refused: Run) -> None:
-    done = refused("--scenario", "generation", "--db", "sqlite", "--writers", "2")
+def test_options_of_databases_are_refused(here: Run) -> None:
+    done = here("--scenario", "generation", "--db", "sqlite", "--writers", "2")
     assert done.returncode == 2
     assert done.stderr == (
         "keybench: scenario generation only makes keys, without a database: leave out --db, --writers.\n"

@@ -18,7 +18,6 @@ from keybench.model.payload import Payload
 from keybench.model.reading import Reading
 from keybench.model.subject import KEY, SubjectKind
 from keybench.results.report.page import render
-from keybench.results.store.database import Store
 from keybench.results.store.records import Run as Recorded
 from keybench.results.store.records import Trial
 from keybench.results.tidy import values
@@ -28,7 +27,7 @@ from keybench.runners.planning.server_choice import check_load_path, check_path_
 from keybench.runners.trials.server_trial import Resources, ServerTrial
 from keybench.scenarios.files import load_scenario
 from tests.results.report.page import Page
-from tests.runners.conftest import Run
+from tests.runners.conftest import Run, results
 from tests.runners.trials.test_engine_checks import ENDED, PLAN, REQUEST
 
 BULK = load_scenario("bulk-load")
@@ -145,7 +144,7 @@ def test_a_bulk_run_is_measured_recorded_and_labelled(command: Run, plugged: dic
     done = command("--db", "sorting", "--scenario", "by-bulk.toml", **plugged)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"\n{BY_BULK.announcement}\n" in done.stdout
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         run = store.run("latest")
         trials, (environment,), warnings = store.trials(run.id), store.environments(run.id), store.warnings(run.id)
         page = Page(render(store, ["latest"])).text
@@ -180,7 +179,7 @@ def test_the_same_rows_by_the_other_path_have_all_of_that(
     done = command("--db", "sorting", "--scenario", "by-rows.toml", **plugged)
     assert done.returncode == 0, done.stdout + done.stderr
     assert BY_BULK.announcement not in done.stdout
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         run = store.run("latest")
         trials, (environment,), warnings = store.trials(run.id), store.environments(run.id), store.warnings(run.id)
         page = Page(render(store, ["latest"])).text

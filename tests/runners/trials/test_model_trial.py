@@ -22,7 +22,6 @@ from keybench.results.analysis.groups import group_trials
 from keybench.results.plots.canvas import styles
 from keybench.results.report.figures import group_figures
 from keybench.results.store import blobs
-from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.server_choice import resolve
@@ -31,14 +30,9 @@ from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.trials.prediction import alone, beside, grid_readings
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.parts import GridPart
-from tests.runners.conftest import Run
+from tests.runners.conftest import Run, latest_trials, results
 
 KINDS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
-
-
-def recorded(tmp_path: Path) -> tuple[Trial, ...]:
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        return tuple(store.trials(store.run("latest").id))
 
 
 def values(trial: Trial, of: str) -> dict[Metric, float | None]:
@@ -52,7 +46,7 @@ def test_a_run_without_any_server(here: Run, tmp_path: Path) -> None:
     assert "on postgresql (model), mssql (model)" in done.stdout
     assert "of disk" not in done.stdout
     assert "% full (modelled)" in done.stdout
-    trials = recorded(tmp_path)
+    trials = latest_trials(tmp_path)
     assert {(trial.server, trial.status) for trial in trials} == {("model", "ok")}
     for trial in trials:
         own = [reading for reading in trial.readings if reading.subject == KEY]
@@ -62,7 +56,7 @@ def test_a_run_without_any_server(here: Run, tmp_path: Path) -> None:
         grown = {line.metric: line for line in trial.series}[Metric.LEAF_PAGES]
         assert (grown.x[-1], grown.y[-1]) == (20_000, of[Metric.LEAF_PAGES])
         assert (np.diff(grown.y) >= 0).all()
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         (environment, _) = store.environments(store.run("latest").id)
         assert set(environment.versions) == {"keybench", "numba", "numpy"}
 
@@ -70,7 +64,7 @@ def test_a_run_without_any_server(here: Run, tmp_path: Path) -> None:
 def test_the_model_is_beside_the_server_and_equal(here: Run, tmp_path: Path) -> None:
     done = here("--db", "postgresql", "--layout", "uuid-v4", "--rows", "20000", "--blocks", "1", "--writers", "2")
     assert done.returncode == 0, done.stdout + done.stderr
-    for trial in recorded(tmp_path):
+    for trial in latest_trials(tmp_path):
         real, model = values(trial, KEY), values(trial, MODEL)
         assert model.keys() >= {Metric.LEAF_PAGES, Metric.LEAF_DENSITY, *KINDS}
         # A split takes its page before it is logged (nbtinsert.c): of two at once the later may have the earlier page,
@@ -164,8 +158,8 @@ def test_an_engine_without_a_model_says_so(monkeypatch: pytest.MonkeyPatch) -> N
         resolve((on.name,), ("model",))
 
 
-def test_keys_that_servers_make_are_no_work_for_a_model(refused: Run, tmp_path: Path) -> None:
-    done = refused("--db", "postgresql", "--server", "model", "--layout", "server-uuid-v4", "--rows", "500")
+def test_keys_that_servers_make_are_no_work_for_a_model(here: Run, tmp_path: Path) -> None:
+    done = here("--db", "postgresql", "--server", "model", "--layout", "server-uuid-v4", "--rows", "500")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("keybench: server-uuid-v4 keys are made by a server, and this run has only the page")
     assert not (tmp_path / "keybench-results.sqlite").exists()
@@ -181,7 +175,7 @@ SMALL = ("--db", "postgresql", "--server", "model", "--layout", "uuid-v4", "--bl
 def test_a_cache_that_is_too_small_is_seen_in_figures_and_picture(here: Run, tmp_path: Path) -> None:
     done = here(*SMALL, "--ram", "2MB", "--scenario", "beyond-cache", "--rows", "150000")
     assert (done.returncode, done.stderr) == (0, "")
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         run = store.run("latest")
         trials = store.trials(run.id, blobs=True)
     read = {
@@ -225,8 +219,8 @@ def test_a_cache_that_holds_all_is_said_to(here: Run) -> None:
         ((*SMALL, "--ram", "100KB"), "a cache of 102,400 bytes has fewer than 100 pages: give it more memory."),
     ],
 )
-def test_sizes_that_make_no_sense(refused: Run, arguments: tuple[str, ...], message: str) -> None:
-    done = refused(*arguments)
+def test_sizes_that_make_no_sense(here: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = here(*arguments)
     assert (done.returncode, " ".join(done.stderr.split())) == (2, f"keybench: {message}")
 
 
@@ -234,8 +228,7 @@ def test_reads_after_a_restart_say_where_the_cache_is_a_plain_one(here: Run, tmp
     arguments = ("--server", "model", "--layout", "uuid-v4", "--scenario", "cold-start", "--rows", "5000")
     done = here("--db", "mssql,postgresql", *arguments, "--blocks", "1")
     assert (done.returncode, done.stderr) == (0, "")
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
-        trials = store.trials(store.run("latest").id)
+    trials = latest_trials(tmp_path)
     known = {
         one.database: [
             (r.subject.name, r.reason) for r in one.readings if r.metric == Metric.PAGES_READ and r.value is not None

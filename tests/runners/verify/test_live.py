@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from keybench.databases.registry import engines
-from keybench.results.store.database import Store
 from keybench.runners.verify.verification import loads_of
+from tests.runners.conftest import results
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1500)]
 
@@ -46,7 +46,7 @@ def test_what_a_kill_left_is_gone_on_with(variables: dict[str, str], tmp_path: P
         begun.send_signal(signal.SIGKILL)
     assert not list(tmp_path.glob("*.zip"))
     time.sleep(1)
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         before = {run.id: len(store.trials(run.id)) for run in store.runs()}
     first, second = before.values()
     assert first == 5
@@ -57,7 +57,7 @@ def test_what_a_kill_left_is_gone_on_with(variables: dict[str, str], tmp_path: P
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, ""), done.stdout[-5000:]
     on = engines()["sqlite"]
-    with Store.open(str(tmp_path / "keybench-results.sqlite"), write=False) as store:
+    with results(tmp_path) as store:
         runs = store.runs()
         assert [run.id for run in runs][:2] == list(before)
         assert len(runs) == len(loads_of(on))

@@ -12,9 +12,9 @@ PROGRAM = """
 import sys
 from distributed import LocalCluster
 if __name__ == "__main__":
-    count, threads = map(int, sys.argv[1:])
+    count = int(sys.argv[1])
     with LocalCluster(
-        n_workers=count, threads_per_worker=threads, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
     ) as cluster:
         print(cluster.scheduler_address, flush=True)
         sys.stdin.read()
@@ -22,9 +22,9 @@ if __name__ == "__main__":
 
 
 @contextmanager
-def local_cluster(workers: int, environment: Mapping[str, str], threads: int = 1) -> Iterator[str]:
+def local_cluster(workers: int, environment: Mapping[str, str]) -> Iterator[str]:
     """The address of its scheduler."""
-    command = [sys.executable, "-c", PROGRAM, str(workers), str(threads)]
+    command = [sys.executable, "-c", PROGRAM, str(workers)]
     process = subprocess.Popen(
         command,
         env=dict(environment),

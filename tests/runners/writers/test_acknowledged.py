@@ -19,8 +19,7 @@ from keybench.errors import KeybenchError
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from keybench.model.transactions import TransactionStyle
-from keybench.runners.planning.key_sources import KeySource, key_sources
-from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_keys
@@ -28,7 +27,7 @@ from keybench.runners.writers import processes
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import context
 from keybench.scenarios.files import load_scenario
-from tests.runners.conftest import running
+from tests.runners.conftest import prepared, running
 
 pytestmark = pytest.mark.long
 
@@ -42,12 +41,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[Target, Provision]]
 
 
 def planned(target: Target, writers: int, rows: int) -> tuple[Table, tuple[KeySource, ...]]:
-    name = target.engine.name
     work = load_scenario("look-up-then-insert").with_equal_writers(writers)
-    request = Request((name,), {name: target.server}, work, ("uuid-v7",), (), rows, 1, "durable", 3, 60.0)
-    column = target.engine.default_column("uuid").name
-    plan = TrialPlan(1, 0, name, "uuid-v7", column, 100, rows)
-    return plan.table(work), key_sources(request, plan)
+    return prepared(target, work, rows, "uuid-v7", column="")
 
 
 def noting_writer(address: Address, table: Table, source: KeySource, first: int, note: str) -> None:

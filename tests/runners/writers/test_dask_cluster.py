@@ -22,12 +22,11 @@ from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost
 from keybench.scenarios.files import load_scenario
 from tests.databases.installed import free_port
-from tests.runners.conftest import Run
+from tests.runners.conftest import Run, prepared
 from tests.runners.owned import PASSWORD, owned
 from tests.runners.writers.dask_processes import local_cluster, spread_cluster
 from tests.runners.writers.namespaces import namespaces
 from tests.runners.writers.test_executor import stored_rows
-from tests.runners.writers.test_many_writers import prepared
 
 
 @pytest.fixture(scope="module")

@@ -33,8 +33,8 @@ from keybench.runners.writers.processes import Outcome, WorkerLost, context
 from keybench.runners.writers.remote import Call, TableBarrierHandle, identity
 from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.files import load_scenario
+from tests.runners.conftest import prepared
 from tests.runners.owned import PASSWORD, owned
-from tests.runners.writers.test_many_writers import prepared
 
 
 def started(name: str, url: str) -> Iterator[Target]:
@@ -252,7 +252,7 @@ def other_password(target: Target) -> Address:
 
 def test_a_call_holds_no_password(target: Target) -> None:
     table, sources = prepared(target, load_scenario("azure-lag"), 40)
-    task = WriterTask(target.engine.name, target.address, table, sources[0], 0, (10,), 1, 8)
+    task = WriterTask(target.address, table, sources[0], 0, (10,), 1, 8)
     call = Call(identity, (task, TableBarrierHandle(target.address, 1, 0, 8, 60))).pickled()
     assert PASSWORD.encode() not in call
     assert PASSWORD not in repr(task)

@@ -9,8 +9,7 @@ from keybench.databases.contract.roles import Admin
 from keybench.errors import KeybenchError, ServerError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
-from keybench.runners.planning.key_sources import key_sources
-from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_keys
@@ -18,7 +17,7 @@ from keybench.runners.writers import load as load_module
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.runners.writers.reader import ReaderTask, read_and_delete
 from keybench.scenarios.files import load_scenario
-from tests.runners.conftest import running
+from tests.runners.conftest import prepared, running
 
 
 @pytest.fixture(scope="module", params=["sqlite=embedded", "postgresql=embedded"])
@@ -27,22 +26,16 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
         yield target
 
 
-def request_for(target: Target, scenario: str = "quick", *, count: int = 1, rows: int = 10_000) -> Request:
-    name = target.engine.name
-    work = load_scenario(scenario).with_equal_writers(count)
-    return Request((name,), {name: "embedded"}, work, ("uuid-v7",), (), rows, 1, "durable", 3, 60.0)
-
-
-def trial(target: Target, layout: str = "uuid-v7", rows: int = 10_000) -> TrialPlan:
-    column = target.engine.default_column("uuid").name
-    return TrialPlan(1, 0, target.engine.name, layout, column, 100, rows)
+def load_of(
+    target: Target, scenario: str = "quick", *, count: int = 1, rows: int = 10_000, layout: str = "uuid-v7"
+) -> tuple[Table, tuple[KeySource, ...]]:
+    """The table and the equal writers of a load."""
+    return prepared(target, load_scenario(scenario).with_equal_writers(count), rows, layout, column="")
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_all_writers_rows_arrive_and_are_timed(target: Target, admin: Admin, count: int) -> None:
-    request, plan = request_for(target, count=count), trial(target)
-    table = plan.table(request.scenario)
-    sources = key_sources(request, plan)
+    table, sources = load_of(target, count=count)
     admin.create(table)
     seen: list[int] = []
     loaded = load_rows(
@@ -66,9 +59,7 @@ def test_rows_beyond_one_slice_are_sent_in_several(
     target: Target, admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(load_module, "SLICE_BYTES", 1000 * 328)  # 1,000 rows of key and 100 characters
-    request, plan = request_for(target, count=2, rows=4567), trial(target, rows=4567)
-    table = plan.table(request.scenario)
-    sources = key_sources(request, plan)
+    table, sources = load_of(target, count=2, rows=4567)
     admin.create(table)
     loaded = load_rows(target.address, table, sources, rows_per_tx=100, timeout=60)
     check_keys(table.column.encode(keys_in_order(sources)), admin.stored_keys(table))
@@ -78,9 +69,7 @@ def test_rows_beyond_one_slice_are_sent_in_several(
 
 
 def test_a_repeated_key_is_the_servers_error(target: Target, admin: Admin) -> None:
-    request, plan = request_for(target), trial(target)
-    table = plan.table(request.scenario)
-    sources = key_sources(request, plan)
+    table, sources = load_of(target)
     admin.create(table)
     load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
     with pytest.raises(ServerError, match=r"(?i)unique"):
@@ -89,22 +78,18 @@ def test_a_repeated_key_is_the_servers_error(target: Target, admin: Admin) -> No
 
 
 def test_keys_that_the_column_refuses_are_an_error_before_anything_is_sent(target: Target, admin: Admin) -> None:
-    request = request_for(target)
-    plan = trial(target, "bigint-identity")
-    table = plan.table(request.scenario)
+    table, sources = load_of(target, layout="bigint-identity")
     admin.create(table)
     with pytest.raises(
         KeybenchError, match=r"refuses 10000 of 10000 keys of bigint-identity: choose another --column\.$"
     ):
-        load_rows(target.address, table, key_sources(request, plan), rows_per_tx=1000, timeout=60)
+        load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
     assert not [part for part in admin.stored_keys(table) if len(part)]
     admin.drop(table)
 
 
 def test_reads_and_deletion_after_the_load(target: Target, admin: Admin) -> None:
-    request, plan = request_for(target, "refill"), trial(target)
-    table = plan.table(request.scenario)
-    sources = key_sources(request, plan)
+    table, sources = load_of(target, "refill")
     admin.create(table)
     load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
     readings = read_and_delete(
@@ -122,9 +107,7 @@ def test_reads_and_deletion_after_the_load(target: Target, admin: Admin) -> None
 
 
 def test_a_range_of_random_keys_is_no_range_by_time(target: Target, admin: Admin) -> None:
-    request, plan = request_for(target), trial(target, "uuid-v4")
-    table: Table = plan.table(request.scenario)
-    sources = key_sources(request, plan)
+    table, sources = load_of(target, layout="uuid-v4")
     admin.create(table)
     load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
     readings = read_and_delete(ReaderTask(target.address, table, sources, rows_per_tx=1000, reads=50, seed=1))

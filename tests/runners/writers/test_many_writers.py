@@ -21,7 +21,7 @@ from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, Subje
 from keybench.model.table import Table
 from keybench.runners.execute import check_connections
 from keybench.runners.measuring.arrival_order import Recorder
-from keybench.runners.planning.key_sources import KeySource, key_sources
+from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import divide, keys_in_order
 from keybench.runners.servers import Target
@@ -31,22 +31,14 @@ from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers.load import load_rows
 from keybench.runners.writers.processes import WorkerLost, WriterPool
 from keybench.scenarios.files import load_scenario
-from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import DealPart
-from tests.runners.conftest import Run, running
+from tests.runners.conftest import Run, prepared, running
 
 
 @pytest.fixture(scope="module", params=["sqlite=embedded", "postgresql=embedded", "mariadb=local", "mysql=local"])
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     with running(request.param) as (target, _):
         yield target
-
-
-def prepared(target: Target, work: Scenario, rows: int, name: str = "morris") -> tuple[Table, tuple[KeySource, ...]]:
-    database = target.engine.name
-    request = Request((database,), {database: target.server}, work, (name,), (), rows, 1, "fast", 3, 60.0)
-    trial = TrialPlan(1, 0, database, name, "binary16-mssql", 100, rows)
-    return trial.table(work), key_sources(request, trial)
 
 
 def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...]) -> np.ndarray:

@@ -11,14 +11,12 @@ from keybench.databases.postgresql.probes import wait_for_quiet
 from keybench.errors import ServerError
 from keybench.model.payload import Payload
 from keybench.model.transactions import RECENT, TransactionStyle
-from keybench.runners.planning.key_sources import key_sources
-from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_keys
 from keybench.runners.writers.load import load_rows
 from keybench.scenarios.files import load_scenario
-from tests.runners.conftest import running
+from tests.runners.conftest import prepared, running
 
 _SCHEMA = "keybench"
 
@@ -49,9 +47,7 @@ def rolled_back(admin: Admin) -> int:
 
 def test_every_rollback_of_the_server_is_a_retry_and_no_row_is_lost_or_twice(target: Target, admin: Admin) -> None:
     work = load_scenario("look-up-then-insert").with_equal_writers(3)
-    request = Request(("postgresql",), {"postgresql": "embedded"}, work, ("uuid-v7",), (), 900, 1, "fast", 3, 60.0)
-    plan = TrialPlan(1, 0, "postgresql", "uuid-v7", "uuid", 100, 900)
-    table, sources = plan.table(request.scenario), key_sources(request, plan)
+    table, sources = prepared(target, work, 900, "uuid-v7", "uuid")
     admin.create(table)
     filled = load_rows(target.address, table, sources, rows_per_tx=300, timeout=60, part=(0, 0.5))
     before = rolled_back(admin)
@@ -77,11 +73,8 @@ def test_every_rollback_of_the_server_is_a_retry_and_no_row_is_lost_or_twice(tar
 
 def test_two_that_create_what_does_not_exist_do_not_both_succeed(target: Target, admin: Admin) -> None:
     """Two sessions look the same leaf up, then both insert into it: the server lets one of them through."""
-    work = load_scenario("look-up-then-insert")
-    request = Request(("postgresql",), {"postgresql": "embedded"}, work, ("uuid-v7",), (), 40, 1, "fast", 3, 60.0)
-    plan = TrialPlan(1, 0, "postgresql", "uuid-v7", "uuid", 100, 40)
-    table = plan.table(request.scenario)
-    keys = keys_in_order(key_sources(request, plan))
+    table, sources = prepared(target, load_scenario("look-up-then-insert"), 40, "uuid-v7", "uuid")
+    keys = keys_in_order(sources)
     admin.create(table)
     for level, refused in (("read-committed", False), ("repeatable-read", False), ("serializable", True)):
         pair = [target.engine.session(target.address, table) for _ in range(2)]
@@ -117,11 +110,8 @@ def test_a_transaction_that_never_succeeds_ends_the_load(
     target: Target, admin: Admin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_TRIES", 3)
-    work = load_scenario("look-up-then-insert")
-    request = Request(("postgresql",), {"postgresql": "embedded"}, work, ("uuid-v7",), (), 40, 1, "fast", 3, 60.0)
-    plan = TrialPlan(1, 0, "postgresql", "uuid-v7", "uuid", 100, 40)
-    table = plan.table(request.scenario)
-    keys = keys_in_order(key_sources(request, plan))
+    table, sources = prepared(target, load_scenario("look-up-then-insert"), 40, "uuid-v7", "uuid")
+    keys = keys_in_order(sources)
     admin.create(table)
     admin.rows(  # type: ignore[attr-defined]
         f"CREATE FUNCTION {_SCHEMA}.refuse() RETURNS trigger LANGUAGE plpgsql AS "
