@@ -64,6 +64,7 @@ def clean(
 
 
 def _clean_folders(bases: Sequence[Path], dry_run: bool, console: Console) -> None:
+    """Removes the folders of private servers that no run uses, or shows them."""
     leftovers = [locked_folder.stale(base) for base in bases]
     stale = [folder for free, _ in leftovers for folder in free]
     in_use = [folder for _, used in leftovers for folder in used]
@@ -104,6 +105,7 @@ def _them(items: Sequence[object]) -> str:
 
 
 def _clean_server(schema: OwnedSchema, yes: bool, dry_run: bool, console: Console) -> None:
+    """Removes keybench's tables from a user's own server, if no run uses them and the user agrees."""
     if schema.in_use():
         say(console, f"{schema.place}: a run is using it, nothing is removed; clean again when it has ended")
         return
@@ -126,6 +128,7 @@ def _clean_server(schema: OwnedSchema, yes: bool, dry_run: bool, console: Consol
 
 
 def _engine_of(url: str) -> Engine:
+    """The engine that a URL reaches. UsageError if there is none, or if the engine does not understand it."""
     if not is_url(url):
         shown = f" {url}" if url.isalnum() else ""  # anything else may be a malformed URL with a password
         raise UsageError(

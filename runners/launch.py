@@ -185,6 +185,7 @@ def results_option(results: str) -> str:
 
 
 def _databases(options: RunOptions, scenario: Scenario) -> tuple[str, ...]:
+    """The names of the databases that --db asks for; none for a scenario that only makes keys."""
     if scenario.kind == "keys":
         return ()
     if options.db and not names(options.db):

@@ -76,6 +76,7 @@ class RunServers:
         return why or provision.ended()
 
     def _start(self, database: str, profile: Profile) -> Target:
+        """Starts the database's server, checks its settings, and notes its versions and settings."""
         on, server = engine(database), self._request.servers[database]
         chosen = settings_of(self._request.scenario, on)
         settings = on.configured(on.settings(profile, self._request.scenario.server.cache), chosen)

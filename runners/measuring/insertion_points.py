@@ -63,6 +63,7 @@ def _below(present: Present, rank: int) -> np.int64:
 def _insert(
     ranks: NDArray[np.int64], windows: Windows, present: Present, above: NDArray[np.int64], fronts: NDArray[np.int64]
 ) -> None:
+    """Inserts all ranks, and fills `above` and `fronts` as `insertions` returns them."""
     words, tree = present
     size, step = windows.rows, windows.rows * windows.every
     gaps = np.empty(size, np.int64)

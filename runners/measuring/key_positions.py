@@ -131,6 +131,7 @@ def _values(
     subject: Subject,
     note: str,
 ) -> list[Reading]:
+    """The metrics of the chosen inserts: all of them, or those of one writer."""
     above = inserts.above[chosen]
     values = {
         Metric.POSITION_MEAN: 100 * shares[chosen].mean(),

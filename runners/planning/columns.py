@@ -175,6 +175,7 @@ def left_out_of_all(chosen: Sequence[str], servers: Mapping[str, str], scenario:
 
 
 def _unfit(scenario: Scenario) -> str:
+    """Why keys that a server makes do not fit the scenario; empty if they do."""
     if scenario.kind == "keys":
         return "it makes keys without a database"
     if scenario.kind == "phases":

@@ -203,6 +203,7 @@ class KeySource:
         return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
 
     def _stream(self, number: int, part: WriterProcess, rows: slice, readings: NDArray[np.int64]) -> Stream:
+        """The keys of one of the writer's processes, which has these rows and reads these times from its clock."""
         writer, chosen, planned = self.writer, layout(part.layout), self.planned[rows]
         seed: tuple[int | str, ...] = (*self.seed, part.layout)
         if chosen.one_counter and self.server is not None:

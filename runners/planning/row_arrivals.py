@@ -174,4 +174,5 @@ def _owners(scenario: Scenario, phase: Phase, n: int, draw: np.random.Generator)
 
 
 def _tick(seconds: float) -> int:
+    """The moment in whole ticks."""
     return round(seconds * TICKS_PER_SECOND)

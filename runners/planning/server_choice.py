@@ -83,6 +83,7 @@ def _possible(on: Engine) -> str:
 
 
 def _of_scheme(databases: tuple[str, ...], url: str) -> str:
+    """The first of these databases that the URL reaches. UsageError if it reaches none of them."""
     for name in databases:
         if engine(name).reached_by(url):
             return name
@@ -106,6 +107,7 @@ def malformed() -> UsageError:
 
 
 def _startable(on: Engine, server: str) -> str:
+    """The server itself, or for `auto` the first kind that starts here. KeybenchError if it cannot be had."""
     if is_url(server):
         check_url(on, server)
         return server
@@ -172,6 +174,7 @@ def check_path_on_servers(scenario: Scenario, servers: Mapping[str, str]) -> Non
 
 
 def _check_transactions(scenario: Scenario, databases: Sequence[str]) -> None:
+    """UsageError if a database cannot run the scenario's transactions, or not at its isolation level."""
     load = scenario.load
     wanted = f'isolation = "{load.isolation}"' if load.isolation else f'look_up = "{load.look_up}"'
     for name in databases if load.style else ():
@@ -244,6 +247,7 @@ def check_settings(on: Engine, chosen: Mapping[str, str], reported: Mapping[str,
 
 
 def _named(name: str, used: Sequence[Engine]) -> Iterator[tuple[Engine, Setting]]:
+    """Each engine that has a setting of that name, `setting` or `database.setting`, with the setting."""
     database, dot, setting_name = name.rpartition(".")
     for on in used:
         for setting in on.settable:
@@ -252,6 +256,7 @@ def _named(name: str, used: Sequence[Engine]) -> Iterator[tuple[Engine, Setting]
 
 
 def _unknown(name: str, used: Sequence[Engine]) -> UsageError:
+    """The error for a setting that none of these engines has."""
     database, dot, _ = name.rpartition(".")
     if dot and database not in [on.name for on in used]:
         raise unknown_name("database of this run", database, [on.name for on in used])

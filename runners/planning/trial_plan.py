@@ -243,6 +243,7 @@ def _check_phases(request: Request) -> None:
 
 
 def _cells(request: Request) -> list[TrialPlan]:
+    """The trials of one block, before they have their block and their place in it."""
     scenario = request.scenario
     if scenario.generation:
         rows = request.rows or scenario.rows or 0
@@ -254,7 +255,17 @@ def _cells(request: Request) -> list[TrialPlan]:
             if way.calls == "batch" or layout(name).one_call()
         ]
     return [
-        TrialPlan(0, 0, name, chosen, column, payload.most, rows_of(request, engine(name)), payload.varying, writers)
+        TrialPlan(
+            block=0,
+            position=0,
+            database=name,
+            layout=chosen,
+            column=column,
+            payload=payload.most,
+            rows=rows_of(request, engine(name)),
+            lengths=payload.varying,
+            writers=writers,
+        )
         for name in request.databases
         for chosen in request.layouts
         for column in _columns_of(request, name, chosen)

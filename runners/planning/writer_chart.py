@@ -60,6 +60,7 @@ def span(seconds: float) -> str:
 
 
 def _axis(end: float, columns: int) -> str:
+    """The line of moments above the chart."""
     line = [" "] * columns
     for mark in range(_MARKS + 1):
         text = span(end * mark / _MARKS)
@@ -105,6 +106,7 @@ def _clients(scenario: Scenario, server: int) -> str:
 
 
 def _clock(clock: ClockPart) -> str:
+    """How a writer's clock differs from true time."""
     parts = []
     if clock.offset:
         parts.append(f"{span(abs(clock.offset))} {'ahead' if clock.offset > 0 else 'behind'}")

@@ -58,6 +58,7 @@ def cost_with_restart(on: Engine, request: Request, one: TrialTable, rows: int) 
 
 
 def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:
+    """The engine's page model, if it predicts costs of such a table on a server whose cache is known; else None."""
     known = table.key in ("clustered", "nonclustered") and not table.lengths and request.scenario.table.shards == 1
     if is_url(request.servers[on.name]) or not known:
         return None
@@ -74,6 +75,7 @@ def _cost(model: PredictsCost, load: Load, keys: Keys, server: Server) -> LoadCo
 
 
 def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str, *, alone: bool) -> Measurements:
+    """The cost as readings, and its course along the load. `alone`: there is no server beside the model."""
     expected = {Metric.PAGES_READ: cost.read.all}
     if cost.written is not None:
         expected[Metric.PAGES_WRITTEN] = cost.written.all

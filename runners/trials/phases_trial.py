@@ -98,6 +98,7 @@ class PhasesTrial(ServerTrial):
         return measured_whatever_a_model_does(known, predict_too)
 
     def _insert(self, target: Target, step: Step) -> LoadResult:
+        """Sends the rows of a step that inserts."""
         first = int(step.rows[0])
         return load_rows(
             target.address,
@@ -124,6 +125,7 @@ class PhasesTrial(ServerTrial):
         return time.monotonic() - begin
 
     def _delete(self, target: Target, step: Step) -> float:
+        """Deletes the rows of the step; the seconds that it took."""
         if not len(step.rows):
             return 0.0
         rows_per_tx = self.request.scenario.load.rows_per_tx

@@ -144,6 +144,7 @@ def _blobs(stats: PageStats, note: str) -> list[blobs.Blob]:
 
 
 def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list[Reading]:
+    """The measured readings, with the model's splits where the server counts none and both have the same index."""
     values = {reading.metric: reading.value for reading in measured}
     model = {reading.metric: reading for reading in readings(stats, origin="derived")}
     if any(values.get(metric) is not None for metric in _SPLITS):

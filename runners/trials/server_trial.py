@@ -286,6 +286,7 @@ class ContendedTrial(ServerTrial):
         return without_order([*of_all_shards(of_tables), self._meetings(on)], NO_PREDICTION, NO_POSITION)
 
     def _meetings(self, on: Engine) -> Reading:
+        """How often transactions meet on a leaf, by the page model."""
         (one,), load = self.tables, self.request.scenario.load
         try:
             stats = page_stats(on.page_model(one.table), Arrived.as_planned(one))

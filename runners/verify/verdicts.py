@@ -60,6 +60,7 @@ def verdicts(on: Engine, loads: Mapping[QuestionLoad, LoadProgress]) -> list[Que
 
 
 def _on_question(question: Question, loads: Sequence[LoadProgress]) -> QuestionVerdict:
+    """The verdict on one question, from the trials of the loads that it names."""
     answers: list[_Located] = []
     failures: list[_Located] = []
     for load in loads:

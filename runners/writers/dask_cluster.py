@@ -79,6 +79,7 @@ class DaskCluster:
             self._client.close(timeout=CONNECT_SECONDS)
 
     def _workers(self) -> list[str]:
+        """The addresses of the cluster's workers. WorkerLost if the scheduler does not answer."""
         try:
             return sorted(self._client.scheduler_info()["workers"])
         except (OSError, RuntimeError, TimeoutError) as error:
@@ -86,6 +87,8 @@ class DaskCluster:
         raise problem
 
     def _submitter(self, worker: str) -> Callable[[bytes], Future[Outcome]]:
+        """What submits a call to that worker and to no other."""
+
         def submit(call: bytes) -> Future[Outcome]:
             bound = {"workers": [worker], "allow_other_workers": False}
             executor = self._client.get_executor(pure=False, retries=0, **bound)

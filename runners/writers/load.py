@@ -125,7 +125,17 @@ def load_rows(
     row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
-        WriterTask(address, writer_table, source, first, slices, rows_per_tx, skew_rows, path, style)
+        WriterTask(
+            address=address,
+            table=writer_table,
+            source=source,
+            first=first,
+            slices=slices,
+            rows_per_tx=rows_per_tx,
+            skew_rows=skew_rows,
+            path=path,
+            style=style,
+        )
         for writer_table, source, first, slices in zip(
             tables or [table] * len(sources), sources, firsts, _slices(phases, slice_rows, rows_per_tx), strict=True
         )
@@ -139,10 +149,10 @@ def joined(results: Sequence[LoadResult]) -> LoadResult:
     seconds = np.cumsum([0.0, *(result.seconds for result in results)])
     busy = sum(result.cpu_share * result.seconds for result in results)
     return LoadResult(
-        np.concatenate([result.rows + before for result, before in zip(results, rows[:-1], strict=True)]),
-        np.concatenate([result.elapsed + before for result, before in zip(results, seconds[:-1], strict=True)]),
-        np.concatenate([result.latencies for result in results]),
-        busy / float(seconds[-1]),
+        rows=np.concatenate([result.rows + before for result, before in zip(results, rows[:-1], strict=True)]),
+        elapsed=np.concatenate([result.elapsed + before for result, before in zip(results, seconds[:-1], strict=True)]),
+        latencies=np.concatenate([result.latencies for result in results]),
+        cpu_share=busy / float(seconds[-1]),
         clock_error=max(result.clock_error for result in results),
     )
 
@@ -183,17 +193,18 @@ def _on_one_timeline(results: Sequence[WriterResult]) -> LoadResult:
         latencies.append((ends - begins)[order])
         seconds = float(elapsed[-1][-1])
     return LoadResult(
-        np.cumsum(np.concatenate(rows)),
-        np.concatenate(elapsed),
-        np.concatenate(latencies),
-        sum(result.cpu_seconds for result in results) / len(results) / seconds,
-        _entered(results),
-        clock_error,
-        together([result.rollbacks for result in results]),
+        rows=np.cumsum(np.concatenate(rows)),
+        elapsed=np.concatenate(elapsed),
+        latencies=np.concatenate(latencies),
+        cpu_share=sum(result.cpu_seconds for result in results) / len(results) / seconds,
+        entered=_entered(results),
+        clock_error=clock_error,
+        rollbacks=together([result.rollbacks for result in results]),
     )
 
 
 def _entered(results: Sequence[WriterResult]) -> tuple[tuple[NDArray[np.float64], NDArray[np.int64]], ...]:
+    """For each writer, when its transactions held the database's lock, and their rows; empty if one does not know."""
     rows = [np.concatenate([rows for _, _, rows in result.slices]) for result in results]
     moments = [result.entered for result in results if result.entered is not None]
     return tuple(zip(moments, rows, strict=True)) if len(moments) == len(rows) else ()

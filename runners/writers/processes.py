@@ -87,6 +87,7 @@ def run_all(
 def _collect(
     processes: Sequence[Any], pipes: Sequence[Connection], deadline: float, timeout: float, poll: Callable[[], None]
 ) -> list[Any]:
+    """The results of all processes, each from its pipe; the first error is raised."""
     results: dict[int, Any] = {}
     while len(results) < len(pipes):
         if time.monotonic() > deadline:
@@ -125,6 +126,7 @@ def _end_with_runner() -> None:
 def _work(
     function: Callable[..., Any], values: tuple[Any, ...], passwords: Mapping[str, str], pipe: Connection
 ) -> None:
+    """What a worker process does: it calls the function and sends the outcome through the pipe."""
     secret.replace_with(passwords)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner handles Ctrl-C
     threading.Thread(target=_end_with_runner, daemon=True).start()

@@ -53,6 +53,7 @@ def read_and_delete(task: ReaderTask) -> list[Reading]:
 
 
 def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:
+    """Look-ups of random and of recent keys, and ranges where keys are in order of time."""
     random = np.random.Generator(np.random.PCG64(task.seed))
     recent = max(1, int(len(keys) * _RECENT_SHARE))
     readings = [
