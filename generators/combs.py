@@ -119,10 +119,6 @@ class Marten(GuidLayout):
         ticks = require_instants(self.name, writer.clock.read(len(data)), 0, np.iinfo(np.int64).max)
         put_u48(data, 0, (ticks - UNIX_EPOCH) // TICKS_PER_MS)
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond."""
-        return Decoded(get_u48(keys, 0).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
-
 
 class Marten2016(GuidLayout):
     """`CombGuidIdGeneration` before issue 579."""
@@ -237,6 +233,7 @@ LAYOUTS = (
             within="by time",
             across="by time",
             time=replace(UNIX_MILLISECONDS, outside="another instant"),
+            reads={"time": "T"},
             caveats=(
                 "keys of one millisecond come in no order",
                 "MariaDB's uuid sorts version 4 by its end, which is random here",

@@ -56,11 +56,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.generators.core.bits import (
-    get_u48,
     put_word,
     read_sql_sequence,
     read_words,
-    require_version,
     sql_sequence,
     stamp_version,
     swap_net,
@@ -68,16 +66,14 @@ from keybench.generators.core.bits import (
 )
 from keybench.generators.core.clock import (
     DATETIME_LAST,
-    TICKS_PER_MS,
     UNIX_48_BIT_LAST,
-    UNIX_EPOCH,
     UNIX_MILLISECONDS,
     Ticks,
 )
 from keybench.generators.core.counters import changes, positions_in_run, require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.layout import Decoded, Halves, OneCall
-from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
+from keybench.generators.core.stream import GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
 
@@ -109,10 +105,6 @@ class EfCore(WriterLayout):
     def one_call(self) -> OneCall:
         """One GUID over a random base GUID; the counter goes up by one."""
         return OneCall(_one, CountedGuids.state, base_guid=True, reads_clock=False)
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The counter."""
-        return Decoded(fields={"counter": read_sql_sequence(keys)})
 
 
 def _one(state: Ints, _tick: int, first: np.uint64, _last: np.uint64) -> Halves:
@@ -209,10 +201,13 @@ _TOGETHER = _SEQUENCE_LAST - _SEED_LAST
 """Keys made at once: so few that no sequence drawn among them can overflow."""
 
 
-class SequencedUuids(GuidStream["UuidNext"]):
-    """The keys of one handler: `_used` is its last time, `_reading` the clock reading that gave this time."""
+class SequencedUuids(GuidStream[StreamLayout]):
+    """`Uuid.NewDatabaseFriendly(Database.SqlServer)` of one handler.
 
-    def __init__(self, layout: UuidNext, writer: Writer) -> None:
+    `_used` is its last time, `_reading` the clock reading that gave this time.
+    """
+
+    def __init__(self, layout: StreamLayout, writer: Writer) -> None:
         super().__init__(layout, writer)
         self._used = 0
         self._reading = 0
@@ -276,19 +271,6 @@ class SequencedUuids(GuidStream["UuidNext"]):
         return starts
 
 
-class UuidNext(WriterLayout):
-    """`Uuid.NewDatabaseFriendly(Database.SqlServer)`."""
-
-    streams = SequencedUuids
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond and the sequence; UsageError for a key of another version or variant."""
-        require_version(self.name, keys, 8)
-        sequence = read_words(keys)[1] >> np.uint64(48) & np.uint64(_SEQUENCE_LAST)
-        ticks = get_u48(keys, 10).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
-        return Decoded(ticks, {"sequence": sequence.view(np.int64)})
-
-
 LAYOUTS = (
     EfCore(
         "efcore-sequential",
@@ -300,6 +282,7 @@ LAYOUTS = (
             {"L": "low 16 bits of the counter", "C": "high 48 bits of the counter, which started at the clock's ticks"},
             within="always",
             counts_from_clock="counter",
+            reads={"counter": "CL"},
             caveats=(
                 "the counter reads the clock once and falls behind it: several processes, and several tables of one "
                 "process, each insert at their own place of the index, and a restart jumps ahead of all of them",
@@ -326,10 +309,11 @@ LAYOUTS = (
         corrected=True,
         description=_description(),
     ),
-    UuidNext(
+    StreamLayout(
         "uuidnext-v8-sqlserver",
         "UUIDNext for SQL Server: 60 random bits, a 14-bit sequence, Unix milliseconds where SQL Server compares first",
         "github.com/mareek/UUIDNext UuidV8SqlServerGenerator",
+        streams=SequencedUuids,
         order="mssql",
         aliases=("uuidnext-sqlserver",),
         description=Description(
@@ -341,6 +325,8 @@ LAYOUTS = (
             within="always",
             across="by time",
             time=UNIX_MILLISECONDS,
+            reads={"time": "T", "sequence": "S"},
+            read_version="UUIDv8",
             caveats=(
                 "more than 8,192 to 16,384 keys a millisecond run ahead of the clock",
                 "after the clock steps back, keys stay ahead of it by the difference until it leaps forward",

@@ -26,19 +26,17 @@ import numpy as np
 
 from keybench.generators.core.bits import (
     draw_bytes,
-    get_u48,
     put_u48,
     put_u48_net,
-    require_version,
     stamp_version,
     swap_net,
     swap_third_field,
 )
 from keybench.generators.core.clock import TICKS_PER_MS, milliseconds
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.layout import Halves, OneCall
 from keybench.generators.core.stream import GuidLayout, Writer
-from keybench.model.keys import Bytes, Ints, Keys, Order
+from keybench.model.keys import Bytes, Ints, Order
 
 _RANDOM_BYTES: Final = 10
 
@@ -72,13 +70,6 @@ class Sequential(GuidLayout):
             return None
         rules = {"mssql": _one_end, "net": _one_binary, "rfc": _one_string}
         return OneCall(rules[self.order], random_bytes=_RANDOM_BYTES)
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond, assuming that the time has not wrapped; UsageError where version 4 is missing."""
-        if self.versioned:
-            require_version(self.name, keys, 4)
-        time = get_u48(keys, 10) if self.order == "mssql" else get_u48(keys, 0, self.order)
-        return Decoded(time.view(np.int64) * TICKS_PER_MS)
 
 
 _U8: Final = np.uint64(0xFF)
@@ -114,6 +105,8 @@ def _one_end(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halv
 
 
 _WRAP: Final = TICKS_PER_MS << 48
+_NET_TIME: Final = "d8 c8 b8 a8 f8 e8"
+"""The time's bytes a … f, the most significant first, as .NET's order has them in the text."""
 
 
 def _forms(
@@ -139,6 +132,9 @@ def _forms(
                 time=Timestamp(
                     "milliseconds since 0001-01-01, low 48 bits", 0, _WRAP - 1, TICKS_PER_MS, "another instant"
                 ),
+                reads={"time": "abcdef" if order == "net" else "T"},
+                read_diagram=diagrams[versioned].replace("T48", _NET_TIME) if order == "net" else "",
+                read_version="UUIDv4" if versioned else "",
                 caveats=("keys of one millisecond come in no order", version if versioned else nothing),
             ),
         )

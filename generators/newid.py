@@ -27,19 +27,19 @@ is set. NewId's readers are `NewId.FromGuid` and `FromSequentialGuid`.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 
 from keybench.errors import UsageError
-from keybench.generators.core.bits import put_word, read_sql_sequence, read_words, sql_sequence, swap_u16
+from keybench.generators.core.bits import put_word, sql_sequence, swap_u16
 from keybench.generators.core.clock import Ticks
 from keybench.generators.core.counters import positions_in_run, running_maximum
 from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Keys, Order
+from keybench.model.keys import Bytes, Order
 
 Form = Literal["guid", "sequential", "to-sequential"]
 
@@ -48,8 +48,6 @@ PER_TICK: Final = 65_535
 
 _LAST: Final = np.iinfo(np.int64).max - 1
 """The last tick that still has a next one."""
-
-_U16: Final = np.uint64(0xFFFF)
 
 
 class NewIds(GuidStream["NewId"]):
@@ -108,21 +106,13 @@ class NewId(WriterLayout):
         if self.worker is not None and len(self.worker) != 6:
             raise UsageError(f"a NewId worker has six bytes, such as a network card's, not {len(self.worker)}.")
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The tick, the sequence, the worker (w0 … w5, or w0 … w3) and, with a provider, the process id."""
-        high, low = read_words(keys)
-        if self.form == "guid":
-            ticks, sequence = read_sql_sequence(keys), swap_u16(high >> np.uint64(32) & _U16)
-            worker = (high & _U16) << np.uint64(32) | high & _U16 << np.uint64(16) | high >> np.uint64(48)
-        else:
-            ticks, sequence, worker = high.view(np.int64), low & _U16, low >> np.uint64(16)
-            if self.form == "sequential":
-                sequence = swap_u16(sequence)
-        fields = {"sequence": sequence.view(np.int64), "worker": worker.view(np.int64)}
-        if self.with_process:
-            fields["pid"] = swap_u16(worker & _U16).view(np.int64)
-            fields["worker"] = (worker >> np.uint64(16)).view(np.int64)
-        return Decoded(ticks, fields)
+
+_READ_DIAGRAMS: Final[Mapping[Form, str]] = {
+    "guid": "e8 f8 L8 H8 c8 d8 a8 b8 U16 T48",
+    "sequential": "T64 a8 b8 c8 d8 e8 f8 L8 H8",
+    "to-sequential": "T64 a8 b8 c8 d8 e8 f8 H8 L8",
+}
+"""Where `decode` finds the worker's bytes a … f, the sequence's high and low byte, and in one form the tick's end U."""
 
 
 def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within: Ascent, *caveats: str) -> list[NewId]:
@@ -145,6 +135,12 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
                 within=within,
                 across="by time",
                 uniqueness="process" if with_process else "machine",
+                reads={
+                    "time": "TU",
+                    "sequence": "HL",
+                    **({"worker": "abcd", "pid": "fe"} if with_process else {"worker": "abcdef"}),
+                },
+                read_diagram=_READ_DIAGRAMS[form],
                 time=Timestamp("100 ns since 0001-01-01", 0, _LAST, 1, span=1 << 64),
                 caveats=(
                     *caveats,

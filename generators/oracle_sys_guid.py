@@ -19,11 +19,10 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.core.bits import put_word, read_words
+from keybench.generators.core.bits import put_word
 from keybench.generators.core.description import Description
-from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
-from keybench.model.keys import Bytes, Keys
+from keybench.model.keys import Bytes
 
 _SEEN: Final = 0xE063
 
@@ -49,21 +48,10 @@ class SessionGuids(GuidStream["SysGuid"]):
 
 
 class SysGuid(WriterLayout):
-    """One session's SYS_GUID()."""
+    """One session's SYS_GUID(). Any 16 bytes can be one."""
 
     reads_clock = "never"
     streams = SessionGuids
-
-    def decode(self, keys: Keys) -> Decoded:
-        """Counter, process id and host id, as numbers; any 16 bytes can be one."""
-        high, low = (word.view(np.int64) for word in read_words(keys))
-        return Decoded(
-            fields={
-                "counter": high >> 16 & (1 << 48) - 1,
-                "pid": high & 0xFFFF,
-                "host": (low >> 16 & 0xFFFFFFFF).astype(np.uint32).byteswap().astype(np.int64),
-            }
-        )
 
 
 LAYOUTS = (
@@ -82,6 +70,9 @@ LAYOUTS = (
             },
             within="always",
             uniqueness="process",
+            # The host's id as a number has its bytes the other way round.
+            read_diagram="C48 P16 E16 a8 b8 c8 d8 U16",
+            reads={"counter": "C", "pid": "P", "host": "dcba"},
             caveats=(
                 "each session inserts at its own place of the index",
                 "on Windows keys look random; Oracle documents none of this",

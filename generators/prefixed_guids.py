@@ -61,7 +61,6 @@ from keybench.generators.core.bits import (
     put_word,
     put_words,
     read_words,
-    require_version,
     stamp_version,
     swap_net,
     words,
@@ -229,15 +228,6 @@ class YdbUuid(GuidLayout):
         swap_net(data)
         stamp_version(data, 8)
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The prefix, if there is one, and the second modulo 2^31; UsageError for a key of another version."""
-        require_version(self.name, keys, 8)
-        high = read_words(keys, "net")[0]
-        fields = {"seconds": (high >> np.uint64(self.shift) & np.uint64(_SECONDS)).view(np.int64)}
-        if self.prefix_bits:
-            fields["prefix"] = (high >> np.uint64(64 - self.prefix_bits)).view(np.int64)
-        return Decoded(fields=fields)
-
 
 _YDB_SOURCE: Final = "YDB documentation, Uuid module; ydb-platform/ydb uuid_keygen.h"
 _TIME: Final = Timestamp(
@@ -315,6 +305,10 @@ LAYOUTS = (
             "T16 P4 T4 P8 T3 R5 T8 V4:8 R12 X2:2 R62",
             {**_MEANING, "P": "prefix, random"},
             random="RP",
+            # The seconds' bits are b … f and the prefix's p and q, the most significant first.
+            read_diagram="d8 c8 q4 b4 p8 f3 R5 e8 V4:8 R12 X2:2 R62",
+            reads={"seconds": "bcdef", "prefix": "pq"},
+            read_version="UUIDv8",
             caveats=("4,096 places of the table, in each of which keys ascend from second to second",),
         ),
     ),
@@ -330,6 +324,9 @@ LAYOUTS = (
             within="by time",
             across="by time",
             time=_TIME,
+            read_diagram="d7 R1 c8 b8 a8 R16 V4:8 R12 X2:2 R62",
+            reads={"seconds": "abcd"},
+            read_version="UUIDv8",
             caveats=("keys of one second come in no order", "starts again at the front in 2038"),
         ),
     ),

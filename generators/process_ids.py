@@ -63,7 +63,7 @@ from keybench.generators.core.alphabets import HEX32, bits_of_text, text_of_bits
 from keybench.generators.core.bits import put_words, read_words, to_sql_guid
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.layout import Decoded, Halves, OneCall, Sharded, require_form
+from keybench.generators.core.layout import Halves, OneCall, Sharded
 from keybench.generators.core.stream import ChunkStream, TwoFormLayout, TwoFormStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
@@ -105,24 +105,9 @@ class TwelveBytes(WriterLayout):
     def maker(self, writer: Writer) -> tuple[bytes, int]:
         """The five bytes of the process, and the first key's counter."""
 
-    @abstractmethod
-    def fields(self, maker: Ints) -> dict[str, Ints]:
-        """The decoded fields in the five bytes, given as numbers."""
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The second, the counter, and the fields of the process; UsageError for keys of another form."""
-        require_form(self.name, keys, self.kind, _CHARACTERS if self.kind == "text" else _BYTES)
-        if self.kind == "text":
-            high, low = bits_of_text(self.name, keys, 5, HEX32)
-            # 20 digits are 100 bits: the last four are padding.
-            seconds = high.view(np.int64) & 0xFFFFFFFFF
-            rest = low.view(np.int64)
-            seconds, maker, counter = (seconds >> 4), (seconds & 0xF) << 36 | rest >> 28 & (1 << 36) - 1, rest >> 4
-        else:
-            parts = np.ascontiguousarray(keys.data).view(">u4").astype(np.int64)
-            seconds, maker, counter = parts[:, 0], parts[:, 1] << 8 | parts[:, 2] >> 24, parts[:, 2]
-        ticks = seconds * TICKS_PER_SECOND + UNIX_EPOCH
-        return Decoded(ticks, {"counter": counter & _COUNTER, **self.fields(maker)})
+    def bits_read(self, keys: Keys) -> Bytes:
+        """The bits of the bytes; for text, those of 128 bits, of which 20 characters hold the last 100."""
+        return bits_of_text(self.name, keys, 5, HEX32) if self.kind == "text" else super().bits_read(keys)
 
 
 def _random_maker(writer: Writer) -> tuple[bytes, int]:
@@ -137,10 +122,6 @@ class ObjectId(TwelveBytes):
         """Five random bytes, and a random counter."""
         return _random_maker(writer)
 
-    def fields(self, maker: Ints) -> dict[str, Ints]:
-        """The five bytes."""
-        return {"process": maker}
-
 
 class Xid(TwelveBytes):
     """The xid of rs/xid."""
@@ -151,10 +132,6 @@ class Xid(TwelveBytes):
         start = writer.draw_number(3)
         return machine + (writer.process.pid & 0xFFFF).to_bytes(2), start + 1
 
-    def fields(self, maker: Ints) -> dict[str, Ints]:
-        """The machine's three bytes and the process id."""
-        return {"machine": maker >> 16, "pid": maker & 0xFFFF}
-
 
 _TIME: Final = Timestamp("seconds since 1970", UNIX_EPOCH, _LAST, TICKS_PER_SECOND)
 _WRAPS: Final = "order breaks where the 24-bit counter wraps inside a second; more than 16,777,216 keys in one repeat"
@@ -162,7 +139,13 @@ _LEGEND: Final = {"T": "seconds since 1970", "C": "counter, started at random"}
 _XID: Final = {**_LEGEND, "M": "first bits of SHA-256(machine name)", "P": "process id, low 16 bits"}
 
 
-def _description(diagram: str, legend: dict[str, str], *caveats: str, alphabet: str = "") -> Description:
+_PROCESS: Final = {"process": "P"}
+_MACHINE_AND_PID: Final = {"machine": "M", "pid": "P"}
+
+
+def _description(
+    diagram: str, legend: dict[str, str], process: dict[str, str], *caveats: str, alphabet: str = ""
+) -> Description:
     return Description(
         diagram,
         legend,
@@ -171,6 +154,8 @@ def _description(diagram: str, legend: dict[str, str], *caveats: str, alphabet: 
         random="",
         counter="C" if "C" in legend else "",
         alphabets={"K": alphabet} if alphabet else {},
+        reads={"time": "T", "counter": "C", **process},
+        read_diagram="Z28 T32 M24 P16 C24 Z4" if alphabet else "",
         uniqueness="process",
         time=_TIME,
         caveats=(_WRAPS, *caveats),
@@ -240,10 +225,6 @@ class HotGuid(TwoFormLayout, Sharded):
         """The seconds since 1970, 32 bits up."""
         return ((ticks - UNIX_EPOCH) / TICKS_PER_SECOND).astype(np.int64) << 32
 
-    def fields(self, maker: Ints) -> dict[str, Ints]:
-        """The decoded fields in the five bytes n4 … n8, given as numbers."""
-        return {"pid": maker & 0xFFFF, "machine": maker >> 16}
-
     def shards(self, keys: Keys) -> Ints:
         """The shard of each key."""
         low = read_words(self.plain(keys))[1].astype(np.uint32)
@@ -259,15 +240,6 @@ class HotGuid(TwoFormLayout, Sharded):
             to_sql_guid(data)  # type: ignore[arg-type]
         return Keys(data, keys.kind)
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The second, and as numbers: shard, counter, and the five bytes of the process (`fields`)."""
-        high, low = (word.view(np.int64) for word in read_words(self.plain(keys), "net"))
-        # In .NET order the first word is SSSSMMMP and the last PCCCHHHH, seconds S and shard H least significant first.
-        seconds, shard = (part.astype(np.uint32).byteswap().astype(np.int64) for part in (high >> 32, low))
-        maker = (high & 0xFFFFFFFF) << 8 | low >> 56 & 0xFF
-        fields = {"shard": shard, "counter": low >> 32 & _COUNTER, **self.fields(maker)}
-        return Decoded(seconds * TICKS_PER_SECOND + UNIX_EPOCH, fields)
-
 
 class DocumentedHotGuid(HotGuid):
     """HotGuid as its documentation describes it."""
@@ -279,10 +251,6 @@ class DocumentedHotGuid(HotGuid):
     def seconds(self, ticks: Ticks) -> Ticks:
         """The whole seconds since 1970, 32 bits up."""
         return (ticks - UNIX_EPOCH) // TICKS_PER_SECOND << 32
-
-    def fields(self, maker: Ints) -> dict[str, Ints]:
-        """The five bytes."""
-        return {"process": maker}
 
 
 def _one(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
@@ -315,6 +283,14 @@ def _hotguid_description(diagram: str, placed: str, *caveats: str, documented: b
         within="forward",
         across="by time",
         process="MP",
+        # Bytes a … e are n4 … n8, in the order of the text; s … v are the shard's, the least significant first.
+        read_diagram="T32 b8 a8 d8 c8 e8 C24 s8 t8 u8 v8",
+        reads={
+            "time": "T",
+            "shard": "vuts",
+            "counter": "C",
+            **({"process": "abcde"} if documented else {"pid": "de", "machine": "abc"}),
+        },
         counter="C",
         uniqueness="process",
         time=Timestamp(
@@ -336,14 +312,18 @@ LAYOUTS = (
         "MongoDB's ObjectId, 12 bytes: seconds, five random bytes of the process, a 24-bit counter",
         "MongoDB specifications, bson-objectid",
         kind="bytes",
-        description=_description("T32 P40 C24", {**_LEGEND, "P": "random, the same in all keys of a process"}),
+        description=_description(
+            "T32 P40 C24", {**_LEGEND, "P": "random, the same in all keys of a process"}, _PROCESS
+        ),
     ),
     Xid(
         "xid",
         "xid, 12 bytes: seconds, machine, process id, a 24-bit counter",
         "github.com/rs/xid",
         kind="bytes",
-        description=_description("T32 M24 P16 C24", _XID, "containers with one machine name and process id can repeat"),
+        description=_description(
+            "T32 M24 P16 C24", _XID, _MACHINE_AND_PID, "containers with one machine name and process id can repeat"
+        ),
     ),
     Xid(
         "xid-text",
@@ -353,6 +333,7 @@ LAYOUTS = (
         description=_description(
             "K20",
             {"K": "seconds, machine, process id and counter, 5 bits a character"},
+            _MACHINE_AND_PID,
             "20 bytes a key instead of 12",
             alphabet=HEX32.decode(),
         ),

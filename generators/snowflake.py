@@ -42,13 +42,13 @@ Quirk, kept: the sequence wraps at 65,536 without an error, and keys of that mil
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Final
 
 import numpy as np
 
 from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits, upper_case
-from keybench.generators.core.bits import put_word, read_words
+from keybench.generators.core.bits import put_word
 from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_MS, UNIX_48_BIT_SPAN, UNIX_EPOCH
 from keybench.generators.core.counters import (
     NEVER,
@@ -61,9 +61,9 @@ from keybench.generators.core.counters import (
     strictly_increasing,
 )
 from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.layout import Decoded, KeysRefused, require_form
+from keybench.generators.core.layout import KeysRefused
 from keybench.generators.core.process import worker_id
-from keybench.generators.core.stream import ChunkStream, GuidStream, Writer, WriterLayout
+from keybench.generators.core.stream import ChunkStream, GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
 
@@ -72,13 +72,14 @@ class Flakes(ChunkStream["Flake"]):
 
     def __init__(self, layout: Flake, writer: Writer) -> None:
         super().__init__(layout, writer)
-        self._worker = worker_id(layout.name, writer.process, 1 << layout.worker_bits)
+        self._worker = worker_id(layout.name, writer.process, layout.description.worker_ids or 0)
         self._value = NEVER
         self._reading = NEVER
 
     def quanta(self, n: int) -> Ints:
         """The clock's next n readings in quanta since the epoch; UsageError outside of the layout's range."""
-        return (self.writer.readings(n) - self.layout.epoch) // self.layout.quantum
+        time = self.layout.time
+        return (self.writer.readings(n) - time.first) // time.resolution
 
     def chunk(self, n: int) -> Bytes | Ints:
         """The next n keys; UsageError for a step back of the clock where upstream refuses it."""
@@ -89,56 +90,42 @@ class Flakes(ChunkStream["Flake"]):
 
     def keys(self, values: Ints) -> Bytes | Ints:
         """Keys of these times and sequences; UsageError where counting up left the layout's range."""
-        layout, bits = self.layout, self.layout.sequence_bits
-        require_room(layout.name, values, (1 << layout.time_bits + bits) - 1, layout.last)
+        layout, bits, time = self.layout, self.layout.sequence_bits, self.layout.time
+        quanta = (time.last + 1 - time.first) // time.resolution
+        require_room(layout.name, values, (quanta << bits) - 1, time.last)
         self._value = int(values[-1]) if len(values) else self._value
         return layout.put(values >> bits, values & (1 << bits) - 1, self._worker)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Flake(WriterLayout):
-    """Time in quanta of `quantum` ticks since `epoch`, then worker and sequence, in either order."""
+    """Integers of a time in quanta, a worker and a sequence, placed as the description says."""
 
     streams = Flakes
-    fields: ClassVar[tuple[str, str]] = ("worker", "sequence")
-    sequence_first: ClassVar[bool] = False
     refuses_steps_back: ClassVar[bool] = True
 
-    epoch: int
-    quantum: int
-    time_bits: int
-    worker_bits: int
-    sequence_bits: int
+    @property
+    def time(self) -> Timestamp:
+        """What the description says of the time."""
+        assert self.description.time is not None
+        return self.description.time
 
     @property
-    def last(self) -> int:
-        """The last tick that fits the time's bits."""
-        return self.epoch + (self.quantum << self.time_bits) - 1
+    def sequence_bits(self) -> int:
+        """The width of the sequence."""
+        return sum(part.width for part in self.description.read_parts if part.letter in "SC")
 
     def put(self, quanta: Ints, sequence: Ints, worker: int) -> Bytes | Ints:
         """Keys with these parts."""
-        quanta = quanta << (self.worker_bits + self.sequence_bits)
-        if self.sequence_first:
-            return quanta | sequence << self.worker_bits | worker
-        return quanta | worker << self.sequence_bits | sequence
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The time, the worker and the sequence."""
-        require_form(self.name, keys, "int", 0)
-        return self.read(np.asarray(keys.data, np.int64))
-
-    def read(self, numbers: Ints) -> Decoded:
-        """The parts of keys as integers, whose first bit counts as the time's."""
-        sequence_at, worker_at = (self.worker_bits, 0) if self.sequence_first else (0, self.sequence_bits)
-        worker, sequence = self.fields
-        quanta = numbers.view(np.uint64) >> np.uint64(self.worker_bits + self.sequence_bits)
-        return Decoded(
-            quanta.view(np.int64) * self.quantum + self.epoch,
-            {
-                worker: numbers >> worker_at & (1 << self.worker_bits) - 1,
-                sequence: numbers >> sequence_at & (1 << self.sequence_bits) - 1,
-            },
-        )
+        numbers = np.zeros(len(quanta), np.int64)
+        for part in self.description.read_parts:
+            shift = _INTEGER_BITS - part.start - part.width
+            if part.letter == "T":
+                numbers |= quanta << shift
+            elif part.letter in "WN":
+                numbers |= worker << shift
+            elif part.letter in "SC":
+                numbers |= sequence << shift
+        return numbers
 
 
 class ShardKeys(Flakes):
@@ -160,9 +147,8 @@ class Instagram(Flake):
 
 
 class Sonyflake(Flake):
-    """Flakes with the sequence before the worker, which wait while the clock is behind."""
+    """Flakes that wait while the clock is behind."""
 
-    sequence_first = True
     refuses_steps_back = False
 
 
@@ -190,7 +176,6 @@ class Tsid(Flake):
     """TSIDs of one node, as integers or text."""
 
     streams = Tsids
-    fields = ("node", "counter")
 
     def put(self, quanta: Ints, sequence: Ints, worker: int) -> Bytes | Ints:
         """Keys with these parts, in the layout's form."""
@@ -199,22 +184,24 @@ class Tsid(Flake):
             return numbers
         return text_of_bits(np.zeros(len(quanta), np.uint64), numbers.view(np.uint64), 5, _CHARACTERS, CROCKFORD32)
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond, the node and the counter; UsageError for keys that are not TSIDs."""
+    def bits_read(self, keys: Keys) -> Bytes:
+        """The 64 bits; KeysRefused for texts that are not TSIDs."""
         if self.kind == "int":
-            return super().decode(keys)
-        require_form(self.name, keys, self.kind, _CHARACTERS)
-        high, low = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
-        if (above := high > 0).any():
+            return super().bits_read(keys)
+        bits = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
+        above = bits[:, 0:8].max(axis=1) > 0
+        if above.any():
             text = keys.data[int(above.argmax())].tobytes().decode()
             raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with F.", above)
-        return self.read(low.view(np.int64))
+        return bits[:, 8:]
 
 
+_INTEGER_BITS: Final = 64
 _CHARACTERS: Final = 13
 _REFUSES: Final = "makes no key while the clock is behind its last reading: an error, as upstream"
 _WAITS: Final = "4,096 keys a millisecond for each worker; if faster, upstream waits, and here the time runs ahead"
 _TIME_AND_SIGN: Final = "first bit of the time, the sign of a bigint"
+_WORKER_AND_SEQUENCE: Final = {"worker": "W", "sequence": "S"}
 _WORKERS: Final = {"W": "worker id (Process.index)", "S": "sequence, from 0 in each millisecond"}
 
 
@@ -244,11 +231,6 @@ def _flake(
         summary,
         source,
         kind="int",
-        epoch=epoch,
-        quantum=quantum,
-        time_bits=time_bits,
-        worker_bits=worker_bits,
-        sequence_bits=sequence_bits,
         description=Description(
             f"Z1:0 T{time_bits} {rest}",
             {"Z": sign, "T": unit, **legend},
@@ -259,6 +241,7 @@ def _flake(
             uniqueness="worker id",
             worker_ids=1 << worker_bits,
             time=Timestamp(unit, epoch, epoch + (quantum << time_bits) - 1, quantum),
+            reads={"time": "ZT", **({"node": "N", "counter": "C"} if kind is Tsid else _WORKER_AND_SEQUENCE)},
             caveats=caveats,
         ),
     )
@@ -267,10 +250,10 @@ def _flake(
 _FLAKEID_WORKERS: Final = 1 << 48
 
 
-class FlakeIds(GuidStream["FlakeId"]):
-    """Keys numbered within each millisecond."""
+class FlakeIds(GuidStream[StreamLayout]):
+    """Boundary's 128-bit flakes, numbered within each millisecond."""
 
-    def __init__(self, layout: FlakeId, writer: Writer) -> None:
+    def __init__(self, layout: StreamLayout, writer: Writer) -> None:
         super().__init__(layout, writer)
         self._worker = worker_id(layout.name, writer.process, _FLAKEID_WORKERS)
         self._time = (writer.now() - UNIX_EPOCH) // TICKS_PER_MS
@@ -286,18 +269,6 @@ class FlakeIds(GuidStream["FlakeId"]):
         self._sequence = int(sequence[-1]) if n else self._sequence
         put_word(data, 0, milliseconds)
         put_word(data, 1, (sequence & 0xFFFF).view(np.uint64) | np.uint64(self._worker << 16))
-
-
-class FlakeId(WriterLayout):
-    """Boundary's 128-bit flakes."""
-
-    streams = FlakeIds
-
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond, the worker and the sequence."""
-        high, low = (word.view(np.int64) for word in read_words(keys))
-        ticks = (high & (1 << 48) - 1) * TICKS_PER_MS + UNIX_EPOCH
-        return Decoded(ticks, {"worker": low >> 16 & _FLAKEID_WORKERS - 1, "sequence": low & 0xFFFF})
 
 
 _SINCE_2020: Final = "milliseconds since 2020-01-01"
@@ -371,17 +342,19 @@ LAYOUTS = (
         description=replace(
             _TSID.description,
             diagram="K13",
+            read_diagram=_TSID.description.diagram,
             legend={"K": "the 64 bits, 5 a character"},
-            time=Timestamp(_SINCE_2020, _TSID.epoch, _TSID.last, TICKS_PER_MS, span=TICKS_PER_MS << 5 * 13 - 22),
+            time=replace(_TSID.time, span=TICKS_PER_MS << 5 * 13 - 22),
             caveats=(_TSID_AHEAD, "13 bytes a key instead of 8"),
             alphabets={"K": CROCKFORD32.decode()},
             any_case=True,
         ),
     ),
-    FlakeId(
+    StreamLayout(
         "flakeid",
         "Boundary's flake, 16 bytes: 64-bit milliseconds, 48-bit worker, 16-bit sequence",
         "github.com/boundary/flake flake_server.erl",
+        streams=FlakeIds,
         description=Description(
             "Z16:0 T48 W48 S16",
             {"Z": "first bits of the time", "T": "milliseconds since 1970", **_WORKERS},
@@ -390,6 +363,7 @@ LAYOUTS = (
             uniqueness="worker id",
             worker_ids=_FLAKEID_WORKERS,
             time=Timestamp("milliseconds since 1970", UNIX_EPOCH, DATETIME_LAST, TICKS_PER_MS, span=UNIX_48_BIT_SPAN),
+            reads={"time": "T", **_WORKER_AND_SEQUENCE},
             caveats=(
                 "makes no key while the clock is behind its last reading: an error, as upstream",
                 "more than 65,536 keys of one worker in a millisecond repeat",

@@ -59,8 +59,8 @@ from keybench.generators.core.clock import (
 from keybench.generators.core.counters import NEVER, run_values
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.layout import Decoded, KeysRefused, require_form
-from keybench.generators.core.stream import ChunkLayout, ChunkStream, Writer, WriterLayout
+from keybench.generators.core.layout import KeysRefused
+from keybench.generators.core.stream import ChunkLayout, ChunkStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
 EPOCH: Final = UNIX_EPOCH + 1_400_000_000 * TICKS_PER_SECOND
@@ -120,11 +120,9 @@ class Ksuid(ChunkLayout):
         data.view(">u4")[:, 0] = (writer.readings(n) - EPOCH) // TICKS_PER_SECOND
         return data if self.kind == "bytes" else to_base62(data)
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The second; UsageError for keys that are not KSUIDs."""
-        require_form(self.name, keys, self.kind, _CHARACTERS if self.kind == "text" else _BYTES)
-        data = from_base62(self.name, keys) if self.kind == "text" else np.ascontiguousarray(keys.data)
-        return Decoded(data.view(">u4")[:, 0].astype(np.int64) * TICKS_PER_SECOND + EPOCH)
+    def bits_read(self, keys: Keys) -> Bytes:
+        """The 20 bytes; KeysRefused for texts that are not KSUIDs."""
+        return from_base62(self.name, keys) if self.kind == "text" else super().bits_read(keys)
 
 
 _TIME: Final = Timestamp("seconds since 2014-05-13T16:53:20Z", EPOCH, _LAST, TICKS_PER_SECOND)
@@ -171,11 +169,9 @@ class PushId(WriterLayout):
 
     streams = PushIds
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond; UsageError for a text that is not a push ID."""
-        require_form(self.name, keys, "text", _PUSHID_CHARACTERS)
-        milliseconds = bits_of_text(self.name, keys, 6, PUSH64)[0] >> np.uint64(8)
-        return Decoded(milliseconds.view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
+    def bits_read(self, keys: Keys) -> Bytes:
+        """The 120 bits, after eight zeros; KeysRefused for texts that are not push IDs."""
+        return bits_of_text(self.name, keys, 6, PUSH64)
 
 
 ALPHABET: Final = b"useandom-26T198340PX75pxJACKVERYMINDBUSHWOLF_GQZbfghjklqvwyzrict"
@@ -230,10 +226,10 @@ def _put_base36(out: Bytes, first: int, end: int, numbers: Ints) -> None:
         numbers = more
 
 
-class Cuids(ChunkStream["Cuid2"]):
-    """Digests of time, salt, count and fingerprint."""
+class Cuids(ChunkStream[StreamLayout]):
+    """CUID2s of the default length: digests of time, salt, count and fingerprint."""
 
-    def __init__(self, layout: Cuid2, writer: Writer) -> None:
+    def __init__(self, layout: StreamLayout, writer: Writer) -> None:
         super().__init__(layout, writer)
         self._count = int(below(writer.entropy, 1, 1, _COUNTS)[0, 0])
         source = _DIGITS[below(writer.entropy, 1, _FINGERPRINT, 36)].tobytes()
@@ -263,12 +259,6 @@ class Cuids(ChunkStream["Cuid2"]):
         return out
 
 
-class Cuid2(WriterLayout):
-    """CUID2 of the default length."""
-
-    streams = Cuids
-
-
 LAYOUTS = (
     Ksuid(
         "ksuid",
@@ -276,7 +266,13 @@ LAYOUTS = (
         "github.com/segmentio/ksuid",
         kind="bytes",
         description=Description(
-            "T32 R128", {"T": _T}, within="by time", across="by time", time=_TIME, caveats=(_NO_ORDER,)
+            "T32 R128",
+            {"T": _T},
+            within="by time",
+            across="by time",
+            time=_TIME,
+            reads={"time": "T"},
+            caveats=(_NO_ORDER,),
         ),
     ),
     Ksuid(
@@ -291,6 +287,8 @@ LAYOUTS = (
             across="by time",
             random="",
             time=replace(_TIME, span=(62**_CHARACTERS * TICKS_PER_SECOND) >> 128),
+            reads={"time": "T"},
+            read_diagram="T32 R128",
             alphabets={"K": BASE62.decode()},
             caveats=(_NO_ORDER, "27 bytes a key instead of 20; a column needs a binary collation"),
         ),
@@ -311,6 +309,8 @@ LAYOUTS = (
             random="",
             alphabets={"T": PUSH64.decode(), "N": PUSH64.decode()},
             time=UNIX_MILLISECONDS,
+            reads={"time": "T"},
+            read_diagram="Z8 T48 N72",
             caveats=(
                 "sorts in a binary collation only: others ignore case and sort - and _ elsewhere",
                 "the next key of the same millisecond can be guessed",
@@ -329,10 +329,11 @@ LAYOUTS = (
             caveats=("every key goes to a random place of the index", "needs a binary collation, because case matters"),
         ),
     ),
-    Cuid2(
+    StreamLayout(
         "cuid2",
         "CUID2, 24 characters: a letter, then a SHA-3 digest of time, salt, counter and fingerprint",
         "github.com/paralleldrive/cuid2",
+        streams=Cuids,
         order="none",
         kind="text",
         description=Description(

@@ -20,12 +20,12 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.alphabets import CROCKFORD32, bits_of_text, text_of_bits, upper_case
-from keybench.generators.core.bits import draw_bytes, put_u48, put_words, read_words, ticks_of_v7
+from keybench.generators.core.bits import draw_bytes, put_u48, put_words, read_words
 from keybench.generators.core.clock import UNIX_48_BIT_SPAN, UNIX_MILLISECONDS
 from keybench.generators.core.counters import NEVER, Starts, new_maxima
-from keybench.generators.core.description import Description
+from keybench.generators.core.description import Ascent, Description
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.layout import Decoded, KeysRefused, require_form
+from keybench.generators.core.layout import KeysRefused
 from keybench.generators.core.stream import ChunkLayout, ChunkStream, Writer
 from keybench.model.keys import Bytes, Ints, Keys
 
@@ -94,18 +94,16 @@ class Ulid(ChunkLayout):
             return data
         return text_of_bits(*read_words(Keys(data, "uuid")), 5, _CHARACTERS, CROCKFORD32)
 
-    def decode(self, keys: Keys) -> Decoded:
-        """The millisecond; UsageError for a text that is not a ULID."""
-        if self.kind == "text":
-            require_form(self.name, keys, "text", _CHARACTERS)
-            high, _ = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
-            too_high = keys.data[:, 0] > ord("7")
-            if too_high.any():
-                text = keys.data[int(too_high.argmax())].tobytes().decode()
-                raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with 7.", too_high)
-        else:
-            high, _ = read_words(keys)
-        return Decoded(ticks_of_v7(high))
+    def bits_read(self, keys: Keys) -> Bytes:
+        """The 128 bits; KeysRefused for texts that are not ULIDs."""
+        if self.kind == "uuid":
+            return super().bits_read(keys)
+        bits = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
+        too_high = keys.data[:, 0] > ord("7")
+        if too_high.any():
+            text = keys.data[int(too_high.argmax())].tobytes().decode()
+            raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with 7.", too_high)
+        return bits
 
 
 class MonotonicUlid(Ulid):
@@ -120,9 +118,19 @@ _TEXT: Final = "26 bytes a key instead of 16; a column needs a binary collation"
 _GUESS: Final = "the next key of the same millisecond can be guessed"
 
 
-def _plain(diagram: str, legend: dict[str, str], random: str, *caveats: str) -> Description:
+def _description(parts: str, within: Ascent, *caveats: str) -> Description:
+    """The description of the ULIDs whose keys of one millisecond come in no order, or count up."""
+    counts = within == "always"
     return Description(
-        diagram, legend, within="by time", across="by time", random=random, time=UNIX_MILLISECONDS, caveats=caveats
+        parts,
+        {"T": "milliseconds since 1970"}
+        | ({"N": "random in each millisecond's first key, then plus one a key"} if counts else {}),
+        within=within,
+        across="by time",
+        random="" if counts else "R",
+        time=UNIX_MILLISECONDS,
+        reads={"time": "T"},
+        caveats=(_GUESS if counts else "keys of one millisecond come in no order", *caveats),
     )
 
 
@@ -130,44 +138,39 @@ def _as_text(description: Description) -> Description:
     """The description of a layout whose keys are text. Its first character has five bits, of which three are used."""
     alphabets = {part.letter: CROCKFORD32.decode() for part in description.parts}
     return replace(
-        description, time=replace(UNIX_MILLISECONDS, span=UNIX_48_BIT_SPAN << 2), alphabets=alphabets, any_case=True
+        description,
+        time=replace(UNIX_MILLISECONDS, span=UNIX_48_BIT_SPAN << 2),
+        alphabets=alphabets,
+        any_case=True,
+        read_diagram="T48 R80",
     )
 
-
-def _counting(diagram: str, legend: dict[str, str], *caveats: str) -> Description:
-    return Description(
-        diagram, legend, within="always", across="by time", random="", time=UNIX_MILLISECONDS, caveats=caveats
-    )
-
-
-_T: Final = "milliseconds since 1970"
-_N: Final = "random in each millisecond's first key, then plus one a key"
 
 LAYOUTS = (
     Ulid(
         "ulid",
         "ULID as 16 bytes: 48-bit Unix milliseconds, then 80 random bits",
         _SOURCE,
-        description=_plain("T48 R80", {"T": _T}, "R", "keys of one millisecond come in no order", _NO_UUID),
+        description=_description("T48 R80", "by time", _NO_UUID),
     ),
     MonotonicUlid(
         "ulid-monotonic",
         "Monotonic ULID as 16 bytes: within a millisecond each key is the last one plus 1",
         _SOURCE + "; github.com/ulid/javascript monotonicFactory",
-        description=_counting("T48 N80", {"T": _T, "N": _N}, _GUESS, _NO_UUID),
+        description=_description("T48 N80", "always", _NO_UUID),
     ),
     Ulid(
         "ulid-text",
         "ULID as 26 characters of base 32",
         _SOURCE,
         kind="text",
-        description=_as_text(_plain("T10 R16", {"T": _T}, "R", "keys of one millisecond come in no order", _TEXT)),
+        description=_as_text(_description("T10 R16", "by time", _TEXT)),
     ),
     MonotonicUlid(
         "ulid-monotonic-text",
         "Monotonic ULID as 26 characters of base 32",
         _SOURCE + "; github.com/ulid/javascript monotonicFactory",
         kind="text",
-        description=_as_text(_counting("T10 N16", {"T": _T, "N": _N}, _GUESS, _TEXT)),
+        description=_as_text(_description("T10 N16", "always", _TEXT)),
     ),
 )

@@ -19,11 +19,11 @@ from uuid import NAMESPACE_DNS, UUID
 
 import numpy as np
 
-from keybench.generators.core.bits import require_version, stamp_version
+from keybench.generators.core.bits import stamp_version
 from keybench.generators.core.description import Description
-from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.layout import Halves, OneCall
 from keybench.generators.core.stream import GuidLayout, Writer
-from keybench.model.keys import Bytes, Ints, Keys
+from keybench.model.keys import Bytes, Ints
 
 _DIGESTS: Final[Mapping[str, Any]] = {"MD5": hashlib.md5, "SHA-1": hashlib.sha1, "SHA-256": hashlib.sha256}
 
@@ -69,11 +69,6 @@ class NamedUuid(GuidLayout):
         stamp_version(data, self.version)
         return data
 
-    def decode(self, keys: Keys) -> Decoded:
-        """Always an error: a digest cannot be read back. UsageError for a key of another version."""
-        require_version(self.name, keys, self.version)
-        return super().decode(keys)
-
 
 def _named(name: str, version: int, algorithm: str, section: str) -> NamedUuid:
     return NamedUuid(
@@ -92,6 +87,7 @@ def _named(name: str, version: int, algorithm: str, section: str) -> NamedUuid:
             },
             random="",
             uniqueness="plan",
+            read_version=f"UUIDv{version}",
             caveats=(
                 "the same name gives the same key: keys are unique only if names are",
                 "random to every index, as version 4",

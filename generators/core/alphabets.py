@@ -47,8 +47,11 @@ def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes
     return np.ascontiguousarray(text.T)
 
 
-def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> tuple[Words, Words]:
-    """The numbers that `text_of_bits` wrote; KeysRefused for texts with another character."""
+def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> Bytes:
+    """The last 128 bits of the numbers that `text_of_bits` wrote, most significant byte first: uint8 (n, 16).
+
+    KeysRefused for texts with another character.
+    """
     digits = digits_of_text(layout, keys, alphabet)
     high, low = np.zeros(len(keys), np.uint64), np.zeros(len(keys), np.uint64)
     for column in range(digits.shape[1]):
@@ -56,7 +59,7 @@ def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> tuple[W
         high |= low >> np.uint64(_WORD - bits)
         low <<= np.uint64(bits)
         low |= digits[:, column]
-    return high, low
+    return np.stack([high, low], axis=1).astype(">u8").view(np.uint8)
 
 
 def digits_of_text(layout: str, keys: Keys, alphabet: bytes) -> Bytes:

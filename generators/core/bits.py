@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_MS, UNIX_EPOCH
 from keybench.generators.core.description import Part
 from keybench.generators.core.entropy import Entropy
 from keybench.generators.core.layout import KeysRefused
@@ -201,30 +200,6 @@ def number_in(data: Bytes, parts: Sequence[Part], letters: str) -> Ints:
         bits >>= np.uint64(8 * (last_byte + 1) - end)
         number = number << np.uint64(part.width) | bits & np.uint64((1 << part.width) - 1)
     return number.view(np.int64)
-
-
-def has_version(keys: Keys, version: int) -> NDArray[np.bool_]:
-    """Which GUIDs have that version (high half of r6) and the RFC variant (top two bits of r8)."""
-    return _has_version(*read_words(keys), version)
-
-
-def require_version(layout: str, keys: Keys, version: int) -> tuple[Words, Words]:
-    """The two halves of each UUID as numbers (`read_words`); UsageError for a key of another version or variant."""
-    high, low = read_words(keys)
-    other = ~_has_version(high, low, version)
-    refuse_keys(layout, keys, other, f"version and variant are not those of UUIDv{version}")
-    return high, low
-
-
-def _has_version(high: Words, low: Words, version: int) -> NDArray[np.bool_]:
-    has: NDArray[np.bool_] = high >> np.uint64(12) & np.uint64(15) == np.uint64(version)
-    has &= low >> np.uint64(62) == np.uint64(2)
-    return has
-
-
-def ticks_of_v7(high: Words) -> Ints:
-    """The tick of the Unix milliseconds in the first 48 bits of r0 … r7, given as numbers."""
-    return (high >> np.uint64(16)).view(np.int64) * TICKS_PER_MS + UNIX_EPOCH
 
 
 def random_half(entropy: Entropy, n: int) -> Words:
