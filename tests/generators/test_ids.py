@@ -257,18 +257,18 @@ def test_instagram_vector(vectors, opened) -> None:
 @pytest.mark.parametrize(("name", "per_quantum"), [("snowflake", 4096), ("sonyflake", 256)])
 def test_a_full_sequence_moves_the_time_ahead(name, per_quantum, opened) -> None:
     n = per_quantum + 2
-    quantum = layout(name).quantum
+    quantum = layout(name).description.time.resolution
     decoded = layout(name).decode(opened(name, [START] * n + [START + quantum]).take(n + 1))
     assert decoded.fields["sequence"][-4:].tolist() == [per_quantum - 1, 0, 1, 2]
     assert np.diff(decoded.ticks[-4:]).tolist() == [quantum, 0, 0]
     with pytest.raises(UsageError, match=f"^{name} keys end with "):
-        opened(name, [layout(name).last] * n).take(n)
+        opened(name, [layout(name).description.time.last] * n).take(n)
 
 
 @given(readings=st.lists(st.integers(0, 5), min_size=1, max_size=40))
 def test_sonyflake_is_next_id_call_by_call(readings, opened) -> None:
     elapsed, sequence, expected = 0, 255, []
-    start = (START - layout("sonyflake").epoch) // 100_000
+    start = (START - layout("sonyflake").description.time.first) // 100_000
     for reading in readings:
         if elapsed < start + reading:
             elapsed, sequence = start + reading, 0
@@ -276,7 +276,7 @@ def test_sonyflake_is_next_id_call_by_call(readings, opened) -> None:
             sequence = sequence + 1 & 255
             elapsed += sequence == 0
         expected.append(elapsed << 24 | sequence << 16 | 9)
-    ticks = layout("sonyflake").epoch + (start + np.array(readings)) * 100_000
+    ticks = layout("sonyflake").description.time.first + (start + np.array(readings)) * 100_000
     assert opened("sonyflake", ticks, process=worker(9)).take(len(readings)).data.tolist() == expected
 
 
