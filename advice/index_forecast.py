@@ -14,11 +14,9 @@ A row *reaches back* to the first row before it whose key is above its own.
 
 import hashlib
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +24,12 @@ from numpy.typing import NDArray
 from keybench.advice import row_cost
 from keybench.advice.figure import Figure, Kind, kind_of
 from keybench.advice.load import Growth, Rows, first_rows, spread_rows
+from keybench.advice.once import once
 from keybench.advice.random_keys import random_growth, student
 from keybench.advice.row_cost import RowCost
 from keybench.databases.contract.engine import Engine
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel, SizedByValue
+from keybench.pagemodels.contract import SizedByValue
 from keybench.pagemodels.costs.contract import Server
 from keybench.pagemodels.page_stats import PageStats
 
@@ -158,24 +157,13 @@ def is_random(ranks: Ranks) -> bool:
     return chi <= freedom + _SURE * sqrt(2 * freedom)
 
 
-_models: dict[tuple[str, str], PageModel | SizedByValue] = {}
-"""By engine and table: what is known of a model is known of the next layout in the same table."""
-
-
 class _Index:
     """The index that a question is about."""
-
-    _known: ClassVar[OrderedDict[tuple[object, ...], PageStats]] = OrderedDict()
-    """Indexes of keys in the same order, which many layouts share."""
-    _random: ClassVar[dict[tuple[object, ...], tuple[float, float, list[PageStats]]]] = {}
-    """`random_growth`, which is the same for all layouts in a table."""
 
     def __init__(self, question: Question) -> None:
         self.question, self.growth = question, question.growth
         self.name = (question.on.name, repr(question.table))
-        if self.name not in _models:
-            _models.setdefault(self.name, question.on.page_model(question.table))  # another thread may have made it
-        self.model = _models[self.name]
+        self.model = once(("model", *self.name), lambda: question.on.page_model(question.table))
         self.sized = isinstance(self.model, SizedByValue)
         """Whether a row's bytes depend on its key."""
 
@@ -198,10 +186,11 @@ class _Index:
 
     def of_ascending_keys(self, first: Rows) -> IndexForecast:
         """Where each key is above all before it: any keys that ascend stand for these."""
-        rows = min(_LEAST, self.growth.rows)
-        if self.sized:
+        rows, model = min(_LEAST, self.growth.rows), self.model
+        if isinstance(model, SizedByValue):
             return self.of_first_rows(self.rows(rows), 0.0)
-        stats = self._of_ranks(np.arange(rows), None, _batches(rows // 4, rows))
+        checkpoints = _batches(rows // 4, rows)
+        stats = once(("ascending", *self.name, rows), lambda: model.insert(np.arange(rows), checkpoints))
         return self._of_stretch(stats, first, 0.0, Figure.around(0.0, 0.0, self._kind()))
 
     def of_first_rows(self, first: Rows, reach: float) -> IndexForecast:
@@ -226,12 +215,13 @@ class _Index:
         return self._forecast(pages, splits, [stats], lag, cost, stats.rows + rest)
 
     def of_random_keys(self) -> IndexForecast:
-        """Where keys are in no order."""
+        """Where keys are in no order, which is the same for all layouts in a table."""
+        return once(("random", *self.name, self.growth, self.question.server), self._of_random_keys)
+
+    def _of_random_keys(self) -> IndexForecast:
         n, kind = self.growth.rows, self._kind()
         assert not isinstance(self.model, SizedByValue)
-        if (self.name, n) not in self._random:
-            self._random[self.name, n] = random_growth(self.model, n)
-        mean, half, small = self._random[self.name, n]
+        mean, half, small = random_growth(self.model, n)
         pages = Figure.around(mean, half + 1, kind, least=1)
         share = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
         lag = Figure.around(0.95 * n, 0.01 * n, kind)  # a new key may go anywhere
@@ -270,23 +260,12 @@ class _Index:
         return float(leaves[behind].mean() / leaves[before].mean())
 
     def stats(self, rows: Rows, checkpoints: Sequence[int] = ()) -> PageStats:
-        """The index of these rows."""
-        sizes = self.model.sizes(rows.keys) if isinstance(self.model, SizedByValue) else None
-        return self._of_ranks(rows.ranks, sizes, checkpoints)
-
-    def _of_ranks(self, ranks: Ranks, sizes: NDArray[np.uint16] | None, checkpoints: Sequence[int]) -> PageStats:
-        """The index of keys with these ranks."""
-        name = (self.name, hashlib.blake2b(ranks.tobytes()).digest(), tuple(checkpoints), sizes is None)
-        if sizes is not None:
-            assert isinstance(self.model, SizedByValue)
-            return self.model.insert(ranks, checkpoints, sizes=sizes)
-        stats = self._known.get(name)  # once: another thread may put one out
-        if stats is None:
-            assert not isinstance(self.model, SizedByValue)
-            stats = self._known[name] = self.model.insert(ranks, checkpoints)
-            if len(self._known) > 64:
-                self._known.popitem(last=False)
-        return stats
+        """The index of these rows; once for all layouts whose keys come in the same order."""
+        model, ranks = self.model, rows.ranks
+        if isinstance(model, SizedByValue):
+            return model.insert(ranks, checkpoints, sizes=model.sizes(rows.keys))
+        order = hashlib.blake2b(ranks.tobytes()).digest()
+        return once(("index", *self.name, order, *checkpoints), lambda: model.insert(ranks, checkpoints))
 
     def _forecast(
         self,

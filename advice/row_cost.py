@@ -13,13 +13,13 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log2
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.advice.figure import Figure, Kind
 from keybench.advice.load import Growth, Rows
+from keybench.advice.once import once
 from keybench.advice.random_keys import random_ranks, student
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, LoadCost, PredictsCost, Server, shared_bytes
@@ -70,8 +70,6 @@ class RowCost:
 
 
 UNKNOWN = RowCost()
-_known: dict[tuple[Any, ...], LoadCost] = {}
-"""By model, which lives as long as the program (`index_forecast`), and load."""
 
 
 def page_bytes(model: PageModel | SizedByValue) -> int:
@@ -270,9 +268,8 @@ def _read_more(one: LoadCost, several: LoadCost) -> bool:
 def _remembered(model: PredictsCost, load: Load, server: Server) -> LoadCost:
     """What the model says, once for loads with the same order of keys."""
     writers = b"" if load.writers is None else load.writers.tobytes()
-    mark = hashlib.blake2b(load.ranks.tobytes() + writers).digest()
+    order = hashlib.blake2b(load.ranks.tobytes() + writers).digest()
     parts = tuple(load.ends), tuple(load.shared or ()), tuple(load.index_pages or ())
-    name = (id(model), mark, load.rows_per_tx, *parts, server)
-    if name not in _known:
-        _known[name] = model.load_cost(load, server)
-    return _known[name]
+    # A model lives as long as the process (`index_forecast`), so that its id stays its own.
+    key = ("cost", id(model), order, load.rows_per_tx, *parts, server)
+    return once(key, lambda: model.load_cost(load, server))
