@@ -7,7 +7,7 @@ from pathlib import Path
 
 from keybench.advice.candidates import Candidate, candidates
 from keybench.advice.figure import Figure
-from keybench.advice.how_to.existing import Option, options
+from keybench.advice.how_to.existing import Name, Option, options
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
 from keybench.advice.how_to.past import DeletionEffect, deletion_effect
 from keybench.advice.how_to.statements import create_table
@@ -70,6 +70,11 @@ class Answer:
         judged = (*self.ranking.meeting, *self.ranking.missing)
         common = [one for name in (RANDOM, CONTROL) for one in judged if one.candidate.name == name]
         return next((one for one in common if one.candidate.name != self.best.name), None)
+
+    @property
+    def ways(self) -> Mapping[Name, Option]:
+        """The options by name."""
+        return {one.name: one for one in self.options}
 
     @property
     def place(self) -> str:

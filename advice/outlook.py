@@ -1,10 +1,8 @@
 """What becomes of a table that has keys already, in a few sentences."""
 
-from collections.abc import Mapping
-
 from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
-from keybench.advice.how_to.existing import Name, Option
+from keybench.advice.how_to.existing import Option
 from keybench.advice.how_to.past import DeletionEffect
 from keybench.advice.needs import coming
 from keybench.advice.ranking import ALIKE, Choice
@@ -12,26 +10,23 @@ from keybench.model.sizes import spelled
 
 _ONE_SPLIT = 0.05
 """Splits for 1,000 rows from which on they count."""
-
-
 _SAME = 3
 """An index that deletions change by no more %, keeps its size."""
 
 
 def keeps_column(answer: Answer) -> bool:
     """Whether new keys come into today's column, beside the old ones."""
-    ways = {one.name for one in answer.options}
-    return "switch" in ways and answer.existing is not None and answer.existing.candidate.column == answer.best.column
+    today = answer.existing
+    return today is not None and "switch" in answer.ways and today.candidate.column == answer.best.column
 
 
 def pays_at_once(answer: Answer) -> bool:
     """Whether new keys among old ones take fewer bytes a row than the keys of today, before any rebuild."""
-    ways = {one.name: one for one in answer.options}
-    return _bytes(answer, ways["switch"]) <= _bytes(answer, ways["stay"])
+    return _bytes(answer, answer.ways["switch"]) <= _bytes(answer, answer.ways["stay"])
 
 
 def _bytes(answer: Answer, one: Option) -> float:
-    """What a row to come adds to the index and the log, and what is read for it."""
+    """Bytes that each row to come adds to the index and the log, and that are read for it."""
     side = answer.existing if one.name == "stay" and answer.existing else answer.ranking.best
     reads = side.forecast.reads.value if side.forecast.reads else 0.0
     grown = (one.leaf_pages.value - one.before.value) / coming(answer.needs.rows, answer.needs.existing)
@@ -40,10 +35,9 @@ def _bytes(answer: Answer, one: Option) -> float:
 
 def gain(answer: Answer) -> str:
     """What the recommended keys do for a table that has others: one sentence. Only for an answer with options."""
-    ways = {one.name: one for one in answer.options}
-    rows = coming(answer.needs.rows, answer.needs.existing)
+    ways, rows = answer.ways, coming(answer.needs.rows, answer.needs.existing)
     if not keeps_column(answer):
-        return _moved(answer, ways, rows)
+        return _moved(answer, rows)
     stay, switch = ways["stay"], ways["switch"]
     if not pays_at_once(answer):
         later = ways["switch-rebuild-later"]
@@ -73,21 +67,22 @@ def cost(answer: Answer) -> str:
     """What new keys among old ones cost, and what helps: a sentence or two; empty if they cost nothing."""
     if not keeps_column(answer):
         return ""
-    ways = {one.name: one for one in answer.options}
+    ways = answer.ways
     stay, switch = ways["stay"], ways["switch"]
     parts = []
     if pays_at_once(answer):
         if switch.splits.value > ALIKE * stay.splits.value and switch.splits.value >= _ONE_SPLIT:
             parts.append(f"{switch.splits.value:.1f} pages are split for 1,000 rows instead of {stay.splits.value:.1f}")
-        if _pages(switch) > ALIKE * _pages(stay):
+        if switch.leaf_pages.value > ALIKE * stay.leaf_pages.value:
             parts.append(f"{answer.place} ends at {_size(answer, switch)} instead of {_size(answer, stay)}")
         text = (
             f"But new keys stand between old ones and split full pages in half: {' and '.join(parts)}." if parts else ""
         )
     else:
         text = "These figures are bytes: inserts that go to few pages at a time can save time, too, so measure it."
-    rebuilt = min((one for name, one in ways.items() if "rebuild" in name), key=_pages, default=None)
-    if pays_at_once(answer) and rebuilt and _pages(rebuilt) * ALIKE < _pages(switch):
+    rebuilds = [one for name, one in ways.items() if "rebuild" in name]
+    rebuilt = min(rebuilds, key=lambda one: one.leaf_pages.value, default=None)
+    if pays_at_once(answer) and rebuilt and rebuilt.leaf_pages.value * ALIKE < switch.leaf_pages.value:
         when = "afterwards" if rebuilt.name.endswith("later") else "first"
         text += f" Rebuild {answer.place} {when}, and it ends at {_size(answer, rebuilt)}."
     if "convert" in ways:
@@ -100,7 +95,7 @@ def _converted(answer: Answer, convert: Option, rebuilt: Option, switch: Option)
     parts = []
     if convert.splits.value < _ONE_SPLIT <= switch.splits.value:
         parts.append("end the splits")
-    if _pages(convert) * ALIKE < _pages(rebuilt):
+    if convert.leaf_pages.value * ALIKE < rebuilt.leaf_pages.value:
         parts.append(f"bring {answer.place} to {_size(answer, convert)}")
     if not parts:
         return " New keys for old rows would gain nothing more."
@@ -133,6 +128,7 @@ def deletions(answer: Answer) -> str:
 
 
 def _changed(effect: DeletionEffect) -> str:
+    """How the index's size changes, as a predicate: `keeps its size`, `grows by 3 to 5 %`."""
     low, high = round(effect.least), round(effect.most)
     if low >= -_SAME and high <= _SAME:
         return "keeps its size"
@@ -143,6 +139,7 @@ def _changed(effect: DeletionEffect) -> str:
 
 
 def _why(one: Choice, effect: DeletionEffect) -> str:
+    """Why deletions do that, as a clause behind a comma; empty if the order of the keys does not explain it."""
     if one.candidate.properties.ascends and effect.most <= _SAME:
         return ", because whole pages get empty and are used again"
     if not one.fits or one.candidate.layout.order == "none":
@@ -150,10 +147,10 @@ def _why(one: Choice, effect: DeletionEffect) -> str:
     return ""
 
 
-def _moved(answer: Answer, ways: Mapping[Name, Option], rows: int) -> str:
-    """The column changes."""
+def _moved(answer: Answer, rows: int) -> str:
+    """What each way to go comes to after `rows` more rows, where the recommended keys need another column."""
     assert answer.existing
-    old, best = answer.existing.candidate, answer.best
+    ways, old, best = answer.ways, answer.existing.candidate, answer.best
     parts = [f"{_size(answer, ways['stay'])} if nothing changes"]
     if "retype" in ways:
         new = f" and `{best.name}` for new rows" if best.name != old.name else ""
@@ -184,7 +181,7 @@ def _work(answer: Answer, ours: Figure | None, theirs: Figure | None) -> list[st
 def _worse(answer: Answer, switch: Option, stay: Option) -> str:
     """What new keys among old ones cost before a rebuild."""
     parts = []
-    if _pages(switch) > ALIKE * _pages(stay):
+    if switch.leaf_pages.value > ALIKE * stay.leaf_pages.value:
         parts.append(f"it grows to {_size(answer, switch)}")
     if switch.log_bytes and stay.log_bytes and switch.log_bytes.value > ALIKE * stay.log_bytes.value:
         parts.append(
@@ -194,14 +191,12 @@ def _worse(answer: Answer, switch: Option, stay: Option) -> str:
 
 
 def _smaller(answer: Answer, switch: Option, stay: Option) -> str:
-    if _pages(switch) * ALIKE > _pages(stay):
+    """That the index ends smaller with new keys, as a clause behind a comma; empty if it does not."""
+    if switch.leaf_pages.value * ALIKE > stay.leaf_pages.value:
         return ""
     return f", and {answer.place} ends at {_size(answer, switch)} instead of {_size(answer, stay)}"
 
 
-def _pages(one: Option) -> float:
-    return one.leaf_pages.value
-
-
 def _size(answer: Answer, one: Option) -> str:
-    return spelled(_pages(one) * answer.ranking.best.forecast.bytes_a_leaf)
+    """The index's size after the last row, by one way to go: `12.3 GB`. Branch pages are in it."""
+    return spelled(one.leaf_pages.value * answer.ranking.best.forecast.bytes_a_leaf)

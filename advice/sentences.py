@@ -164,6 +164,7 @@ def named(answer: Answer) -> list[str]:
 
 
 def _of_named(one: Choice, answer: Answer) -> str:
+    """A layout that the user asked about: the needs that it misses, or its cost and what it lacks."""
     if not one.meets:
         return f"{_named(one.candidate)} does not meet your needs: {'; '.join(one.candidate.misses)}."
     less = [_LACKS[option] for option in gains(answer.best, one.candidate, answer.needs.made_by)]
@@ -211,6 +212,7 @@ def basis(answer: Answer) -> str:
 
 
 def _by_server(answer: Answer) -> str:
+    """That the server makes the recommended keys, and how, as a clause behind a comma; empty if clients make them."""
     facts = answer.best.properties
     if answer.needs.made_by == "client" or (answer.needs.made_by == "any" and not facts.server):
         return ""
@@ -220,6 +222,7 @@ def _by_server(answer: Answer) -> str:
 
 
 def _alike(one: Choice, other: Choice) -> bool:
+    """Whether two indexes have about the same size."""
     ours, theirs = one.forecast.index_bytes.value, other.forecast.index_bytes.value
     return max(ours, theirs) <= ALIKE * min(ours, theirs)
 
@@ -246,6 +249,7 @@ def _memory(answer: Answer, best: Choice, other: Choice) -> str:
 
 
 def _pages(value: float) -> str:
+    """Pages read for a row, as words: `no page`, `0.25 pages`."""
     return "no page" if value < 0.005 else f"{value:.2f} pages"
 
 
@@ -269,15 +273,18 @@ def _more(one: Choice, best: Choice, answer: Answer) -> str:
 
 
 def _trap(one: Candidate) -> str:
+    """A warning, as a sentence behind a space, that the column undoes the order of the keys; empty if it does not."""
     ordered = one.layout.order != "none" and not one.properties.ascends
     return f" A column of type {one.type_name} does not sort these keys by their time." if ordered else ""
 
 
 def _named(one: Candidate) -> str:
+    """The layout in backticks, with its column if that is not the engine's own choice."""
     return f"`{one.name}`" if one.label == one.name else f"`{one.name}` in a column of type {one.type_name}"
 
 
 def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
+    """Why not to take a layout: by how much it is worse than the best one in size, splits, reads and log."""
     ours, theirs = one.forecast, best.forecast
     why = []
     size = ours.index_bytes.value / theirs.index_bytes.value
@@ -325,6 +332,7 @@ def explained(texts: Sequence[str], database: str) -> list[str]:
 
 
 def _explanation(term: str, word: str, database: str) -> str:
+    """Half a sentence that explains a term of `_TERMS`; `word` is how the text says it, in the singular or plural."""
     blocks = "blocks" if word == "pages" else "a block"
     return {
         "page": f"{blocks} of a few KB that {database} reads and writes at once",
