@@ -11,7 +11,6 @@ from rich.table import Table
 from keybench import cli
 from keybench.databases import registry
 from keybench.databases.contract.engine import Engine
-from keybench.databases.registry import engine, engines
 
 
 def list_databases(
@@ -24,17 +23,17 @@ def list_databases(
 
       keybench list databases postgresql
     """
-    listed = [engine(name)] if name else list(engines().values())
+    engines = [registry.engine(name)] if name else list(registry.engines().values())
     if as_json:
-        cli.print_json([_record(on) for on in listed])
+        cli.print_json([_record(engine) for engine in engines])
         return
     console = cli.console()
-    for number, on in enumerate(listed):
+    for number, engine in enumerate(engines):
         if number:
             console.print()
-        for line in _lines(on, console.width):
+        for line in _lines(engine, console.width):
             console.print(line, soft_wrap=True)
-        console.print(_columns(on))
+        console.print(_columns(engine))
 
 
 def sql(
@@ -49,21 +48,21 @@ def sql(
 
       keybench list sql postgresql | psql my_database
     """
-    sys.stdout.write(registry.script(engine(name), function))
+    sys.stdout.write(registry.script(registry.engine(name), function))
 
 
-def _record(on: Engine) -> dict[str, Any]:
+def _record(engine: Engine) -> dict[str, Any]:
     """What the list says of an engine, as plain values."""
     return {
-        "name": on.name,
-        "title": on.title,
-        "servers": {kind: {"ready": not (why := on.missing(kind)), "missing": why} for kind in on.servers},
-        "url_schemes": list(on.url_schemes),
-        "server_keys": [made.name for made in on.server_keys],
-        "functions": list(on.functions()),
+        "name": engine.name,
+        "title": engine.title,
+        "servers": {kind: {"ready": not (why := engine.missing(kind)), "missing": why} for kind in engine.servers},
+        "url_schemes": list(engine.url_schemes),
+        "server_keys": [key_layout.name for key_layout in engine.server_keys],
+        "functions": list(engine.functions()),
         "settings": [
-            {"name": one.name, "default": str(one.default), "meaning": one.meaning, "choices": one.choices}
-            for one in on.settable
+            {"name": option.name, "default": str(option.default), "meaning": option.meaning, "choices": option.choices}
+            for option in engine.settable
         ],
         "columns": [
             {
@@ -73,33 +72,34 @@ def _record(on: Engine) -> dict[str, Any]:
                 "keys": sorted(column.kinds),
                 "stands_in_for": column.stands_in_for,
             }
-            for column in on.columns
+            for column in engine.columns
         ],
     }
 
 
-def _lines(on: Engine, width: int) -> Iterator[str]:
+def _lines(engine: Engine, width: int) -> Iterator[str]:
     """What the list says of an engine beside its columns, for people: its name, then indented paragraphs."""
-    yield f"{on.title} ({on.name})"
-    paragraphs = [on.caveat] if on.caveat else []
-    paragraphs += [f"server {kind}: {on.missing(kind) or 'can be started here'}" for kind in on.servers]
-    if on.url_schemes:
-        paragraphs.append(f"URLs of your own servers: {on.url_schemes[0]}://…")
-    if makes := ", ".join(made.name for made in on.server_keys):
+    yield f"{engine.title} ({engine.name})"
+    paragraphs = [engine.caveat] if engine.caveat else []
+    paragraphs += [f"server {kind}: {engine.missing(kind) or 'can be started here'}" for kind in engine.servers]
+    if engine.url_schemes:
+        paragraphs.append(f"URLs of your own servers: {engine.url_schemes[0]}://…")
+    if makes := ", ".join(key_layout.name for key_layout in engine.server_keys):
         paragraphs.append(f"keys of its own: {makes}")
-    if names := ", ".join(on.functions()):
-        paragraphs.append(f"functions: {names} (keybench list sql {on.name})")
-    for setting in on.settable:
+    if names := ", ".join(engine.functions()):
+        paragraphs.append(f"functions: {names} (keybench list sql {engine.name})")
+    for setting in engine.settable:
         paragraphs.append(f"--set {setting.name}={setting.default}: {setting.meaning}; {setting.choices}")
     for text in paragraphs:
         yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
-def _columns(on: Engine) -> Table:
+def _columns(engine: Engine) -> Table:
+    """The engine's key columns, one in each row: SQL type, byte order, kinds of keys."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("  column", "type", "sorts by", "keys", ""):
         table.add_column(heading, overflow="fold")
-    for column in on.columns:
+    for column in engine.columns:
         imitates = f"as {column.stands_in_for}; only where asked for" if column.stands_in_for else ""
         kinds = ", ".join(sorted(column.kinds))
         table.add_row(f"  {column.name}", column.sql_type, column.order, kinds, imitates)

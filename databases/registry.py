@@ -36,7 +36,7 @@ def engine(name: str) -> Engine:
 
 def choices_without_docker() -> str:
     """The databases that need no Docker, as options of a command: `--db a or --db b`."""
-    return " or ".join(f"--db {name}" for name, on in engines().items() if set(on.servers) - {"container"})
+    return " or ".join(f"--db {name}" for name, each in engines().items() if set(each.servers) - {"container"})
 
 
 _SUFFIX = ".sql"
@@ -49,22 +49,23 @@ def scripts(package: str) -> Mapping[str, str]:
     return {name: paths[name].read_text(encoding="utf-8") for name in sorted(paths)}
 
 
-def script(on: Engine, function: str = "") -> str:
-    """The script of one function, or of all functions. Raises UsageError if the engine has none, or none of that name.
+def script(database: Engine, function: str = "") -> str:
+    """The script that creates one function of an engine, or all. UsageError if there is none, or none of that name.
 
     Names may be spelled as in RT.Comb: NewComb is new_comb.
     """
-    known = on.functions()
+    known = database.functions()
     if not known:
         with_functions = [name for name, each in engines().items() if each.functions()]
-        raise UsageError(f"there are no SQL functions for {on.name}: choose one of {', '.join(with_functions)}.")
+        raise UsageError(f"there are no SQL functions for {database.name}: choose one of {', '.join(with_functions)}.")
     if not function:
         return "\n".join(known.values())
-    spelled = {_plain(name): text for name, text in known.items()}
-    if _plain(function) not in spelled:
-        raise unknown_name(f"{on.name} function", function, known)
-    return spelled[_plain(function)]
+    by_plain_name = {_plain(name): text for name, text in known.items()}
+    if _plain(function) not in by_plain_name:
+        raise unknown_name(f"{database.name} function", function, known)
+    return by_plain_name[_plain(function)]
 
 
 def _plain(name: str) -> str:
+    """A function's name without case and underscores."""
     return name.replace("_", "").lower()

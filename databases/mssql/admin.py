@@ -79,11 +79,11 @@ class MssqlAdmin(Admin):
         """The settings of the database and the server, and the options of the tables."""
         of_server = {str(name): str(value) for name, value in self.connection.rows(CONFIGURED)}
         files = {f"{kind}_megabytes".lower(): str(size) for kind, size, _ in self.connection.rows(FILES)}
-        of_database = self._of_database()
-        chosen = {name: value for name, value in self.options.items() if value}
-        chosen["row_versioning"] = versioning(of_database)
-        of_database_as_text = {name: str(value) for name, value in of_database.items()}
-        return {**of_database_as_text, **of_server, **files, **chosen, "load_path": "arrays of single-row inserts"}
+        database_values = self._of_database()
+        of_database = {name: str(value) for name, value in database_values.items()}
+        of_tables = {name: value for name, value in self.options.items() if value}
+        of_tables["row_versioning"] = versioning(database_values)
+        return {**of_database, **of_server, **files, **of_tables, "load_path": "arrays of single-row inserts"}
 
     def page_settings(self) -> Mapping[str, str]:
         """The options of the tables, and the row versioning that the database has."""
@@ -91,6 +91,7 @@ class MssqlAdmin(Admin):
         return {**of_tables, "row_versioning": versioning(self._of_database())}
 
     def _of_database(self) -> dict[str, object]:
+        """The settings of the database, by keybench's names for them."""
         (values,) = self.connection.rows(DATABASE)
         return dict(zip(_OF_DATABASE, values, strict=True))
 
@@ -141,6 +142,7 @@ class MssqlAdmin(Admin):
         return self._sorted_by(table, "ORDER BY row_id" if self.options["beneath"] == "clustered" else PLACES)
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
+        """All keys in the order of an ORDER BY clause."""
         statement = f"SELECT {_form(table.column)} FROM {ddl.name(table)} {order}"  # noqa: S608  # our own names
         return _keys(table.column, "".join(str(key) for (key,) in self.connection.rows(statement)))
 
@@ -154,14 +156,14 @@ class MssqlAdmin(Admin):
         return by_index[probes.index_id(self.connection, table)], sum(by_index.values())
 
     def settle(self, table: Table) -> None:
-        """Waits until the server has removed the rows that deletions only marked; reading their pages queues them."""
+        """Waits until the server has removed ghost records, which deletions only marked; reading them queues them."""
         deadline = time.monotonic() + _QUIET_SECONDS
         index = probes.index_id(self.connection, table)
         while int(self.connection.value(GHOSTS, ddl.name(table), index) or 0) and time.monotonic() < deadline:
             time.sleep(0.5)
 
     def rebuild(self, table: Table, fill: int) -> None:
-        """ALTER INDEX … REBUILD at a FILLFACTOR, which later splits do not know of."""
+        """ALTER INDEX … REBUILD at a FILLFACTOR, which page splits after it take no notice of."""
         self.connection.run(ddl.rebuild(table, fill, self.options))
 
     def close(self) -> None:
@@ -171,14 +173,14 @@ class MssqlAdmin(Admin):
 
 
 def _form(column: Column) -> str:
-    """The key as text that can be joined: texts unchanged, all else as two digits a byte."""
+    """The SQL expression of a key as text that the server can join: texts unchanged, all else in hexadecimal."""
     if column.form == "text":
         return "CAST([key] AS varchar(max))"
     return f"CONVERT(varchar(max), CAST([key] AS binary({column.width})), 2)"
 
 
 def _keys(column: Column, text: str) -> EncodedKeys:
-    """Keys from their joined texts."""
+    """The keys whose texts, made by `_form`, are joined in `text`."""
     data = np.frombuffer(text.encode("ascii") if column.form == "text" else bytes.fromhex(text), np.uint8)
     if column.form == "int":
         return data.view(f">i{column.width}").astype(np.int64)
@@ -234,7 +236,7 @@ def database_exists(connection: MssqlConnection) -> bool:
 
 
 def drop_database(master: MssqlConnection, database: str = SCHEMA) -> None:
-    """Drops it, and ends the connections to it."""
+    """Drops the database, and ends the connections to it."""
     master.run(f"ALTER DATABASE [{database}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
     master.run(f"DROP DATABASE [{database}]")
 
@@ -321,6 +323,7 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
         return removed
 
     def _reconnect(self) -> None:
+        """Connects to keybench's database in place of master."""
         self._server.close()
         self._server = connect(self.address)
 
@@ -334,6 +337,7 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
         return int(result[0][0]) >= 0
 
     def _database_is_marked(self) -> bool:
+        """Whether keybench made the database."""
         statement = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0 AND name = ?"
         return self._server.rows(statement, PROPERTY) == [(MARK,)]
 

@@ -140,11 +140,12 @@ def missing() -> str:
 
 
 def without_bulk(options: EngineOptions) -> str:
-    """Why the driver that `load` would take cannot bulk copy; empty where it can, or where there is no driver."""
+    """Why the driver that `load` would return cannot bulk copy; empty where it can, or where there is no driver."""
     return _NO_BULK if _chosen(options) == PyOdbc.name else ""
 
 
 def _chosen(options: EngineOptions) -> str:
+    """The name of the chosen driver; `auto` if that was chosen and no driver is installed."""
     names = installed()
     return names[0] if options["driver"] == "auto" and names else options["driver"]
 
@@ -165,6 +166,7 @@ def braced(value: str) -> str:
 
 
 def _loads(library: str) -> bool:
+    """Whether the system has the shared library."""
     try:
         ctypes.CDLL(library)
     except OSError:

@@ -54,8 +54,11 @@ PAGE_BYTES = 8192
 _WIDEST_CHAR = 8000
 _POINTER = 16
 """Bytes of the pointer to a value that is stored outside the row."""
+_BIGINT = ("BIGINT", 19)
 _LOG_BYTES = 450
 """Log records of a row with its share of splits (measured by P. Randal: 328 bytes without, some 6,000 a split)."""
+_LOG_ROOM = 2.5
+"""Factor for the room that the log keeps free beside its records."""
 
 
 def name(table: Table) -> str:
@@ -64,12 +67,12 @@ def name(table: Table) -> str:
 
 
 def parameter(column: Column) -> str:
-    """A parameter of the column's type: without the cast, drivers send texts, for which the index cannot be used."""
+    """A key's parameter in a query, cast to the column's type: for a driver's text, the index would not be used."""
     return f"CAST(? AS {sql_type(column).partition(' ')[0]})"
 
 
 def payload_type(table: Table) -> str:
-    """A type of fixed width where a row can hold it, so that all rows have one size, unless their lengths vary."""
+    """The payload's SQL type: of fixed width where texts of one length fit in a row, so that all rows have one size."""
     if table.payload > _WIDEST_CHAR:
         return "varchar(max)"
     return f"{'varchar' if table.lengths else 'char'}({table.payload})"
@@ -78,17 +81,16 @@ def payload_type(table: Table) -> str:
 def create(table: Table, options: EngineOptions) -> str:
     """The statement that creates the table, without its parent.
 
-    Beneath a nonclustered key is a heap, or a clustered index of a bigint in order of arrival; so it is with a foreign
-    key, whose index is not unique. By date, the clustered index is of the moment and then the key, so that it is unique
-    without a uniqueifier.
+    A clustered key is the order of the table's rows. Under any other key, rows lie in a heap, or (option `beneath`) in
+    order of arrival, by a bigint. A table by date lies in order of its rows' creation, then of the key.
     UsageError for two IDENTITY columns in one table, which SQL Server does not allow.
     """
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = [f"[key] {sql_type(table.column)}{default} NOT NULL"]
     if table.payload:
         columns.append(f"payload {payload_type(table)} {_BINARY_ORDER} NOT NULL")
-    key_is = "PRIMARY KEY CLUSTERED" if table.key == "clustered" else "PRIMARY KEY NONCLUSTERED"
-    beneath = []
+    constraint = "PRIMARY KEY CLUSTERED" if table.key == "clustered" else "PRIMARY KEY NONCLUSTERED"
+    beneath = []  # the clustered index under a key that is not clustered itself
     if table.by_date:
         columns.insert(0, "created bigint NOT NULL")
         beneath = [f"CONSTRAINT [{table.name}_created] UNIQUE CLUSTERED (created, [key])"]
@@ -100,13 +102,13 @@ def create(table: Table, options: EngineOptions) -> str:
             )
         columns.insert(0, "row_id bigint IDENTITY NOT NULL")
         beneath = [f"CONSTRAINT [{table.name}_row] PRIMARY KEY CLUSTERED (row_id)"]
-        key_is = "UNIQUE NONCLUSTERED"
+        constraint = "UNIQUE NONCLUSTERED"
     index = index_name(table)
-    key_index = f"INDEX [{index}] NONCLUSTERED" if table.key == "fk" else f"CONSTRAINT [{index}] {key_is}"
+    key_index = f"INDEX [{index}] NONCLUSTERED" if table.key == "fk" else f"CONSTRAINT [{index}] {constraint}"
     fill, sequential = options["fill_factor"], options["sequential_key"].upper()
-    set_to = f"FILLFACTOR = {fill}, OPTIMIZE_FOR_SEQUENTIAL_KEY = {sequential}"
-    defined = [*columns, *beneath, f"{key_index} ([key]) WITH ({set_to})"]
-    return f"CREATE TABLE {name(table)} ({', '.join(defined)})"
+    index_options = f"FILLFACTOR = {fill}, OPTIMIZE_FOR_SEQUENTIAL_KEY = {sequential}"
+    definitions = [*columns, *beneath, f"{key_index} ([key]) WITH ({index_options})"]
+    return f"CREATE TABLE {name(table)} ({', '.join(definitions)})"
 
 
 def rebuild(table: Table, fill: int, options: EngineOptions) -> str:
@@ -116,22 +118,22 @@ def rebuild(table: Table, fill: int, options: EngineOptions) -> str:
 
 
 def insert(table: Table) -> str:
-    """The statement of one row."""
+    """The statement that inserts one row, with a `?` for each column that is sent."""
     columns = [f"[{column}]" if column == "key" else column for column in sent_columns(table)]
     return f"INSERT INTO {name(table)} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608  # our own names
 
 
 def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
-    """SQL type, by ODBC's name without `SQL_`, and size of each parameter of `insert`."""
+    """Of each parameter of `insert`: its SQL type, by ODBC's name without `SQL_`, and its bytes or decimal digits."""
     column, width = table.column, table.column.width
     if column.name == "uniqueidentifier":
         key = ("GUID", 16)
     elif column.form == "int":
-        key = ("BIGINT", 19) if width == 8 else ("INTEGER", 10)
+        key = _BIGINT if width == 8 else ("INTEGER", 10)
     else:
         key = ("CHAR" if column.form == "text" else "BINARY", width)
     payload = (("VARCHAR", table.payload),) if table.payload else ()
-    created = (("BIGINT", 19),) if table.by_date else ()
+    created = (_BIGINT,) if table.by_date else ()
     return payload if table.server_keys else (*created, key, *payload)
 
 
@@ -144,21 +146,23 @@ def leaf_row(column: Column, payload: int, key: KeyRole, options: EngineOptions)
 
 
 def _data_row(fixed: int, payload: int) -> int:
+    """Bytes of a row of the table, with `fixed` bytes of columns beside its payload."""
     if payload > _WIDEST_CHAR:
         return records.data_row(fixed, 2, [_POINTER])
     return records.data_row(fixed + payload, 2)
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> tuple[float, float]:
-    """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with log)."""
+    """Estimated bytes per row: (the key's index filled in order, everything with half-empty pages and the log)."""
     index = _share(leaf_row(column, payload, key, options))
     beneath = _share(_data_row((column.width or WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0
-    beneath /= EMPTIEST if key == "by-date" else 1  # writers whose clocks lag
+    beneath /= EMPTIEST if key == "by-date" else 1  # writers whose clocks lag split its pages
     outside = payload if payload > _WIDEST_CHAR else 0
-    return index, index / EMPTIEST + beneath + outside + 2.5 * (_LOG_BYTES + payload)
+    return index, index / EMPTIEST + beneath + outside + _LOG_ROOM * (_LOG_BYTES + payload)
 
 
 def _share(row: int) -> float:
+    """Bytes of a page for each of its rows, if they have `row` bytes."""
     return PAGE_BYTES / records.rows_a_page(row)
 
 
@@ -178,9 +182,8 @@ SERVER_KEYS = (
 
 _DOCS = "https://learn.microsoft.com/sql/t-sql/"
 _YEARS = {2012: 11, 2014: 12, 2016: 13, 2017: 14, 2019: 15, 2022: 16, 2025: 17}
-_DATEDIFF_BIG = 13
-_RESUMABLE = 14
-_SEQUENTIAL_KEY = 15
+_DATEDIFF_BIG, _RESUMABLE, _SEQUENTIAL_KEY = 13, 14, 15
+"""The major versions that brought these."""
 _COMB = (
     "CAST(CAST(NEWID() AS binary(10)) + CAST(DATEDIFF_BIG(MILLISECOND, '19700101', SYSUTCDATETIME()) AS binary(6)) "
     "AS uniqueidentifier)"
@@ -193,7 +196,7 @@ _RENAME = "https://learn.microsoft.com/sql/relational-databases/system-stored-pr
 
 
 def number(version: str) -> int:
-    """The major version: 2022 and 16.0 are 16. UsageError for what is none."""
+    """The major version of a version as people write it: 16 for `2022` and `16.0`. UsageError if there is none such."""
     if not version:
         return max(_YEARS.values())
     match = re.fullmatch(r"(\d+)(\.\d+)*", version)
@@ -204,7 +207,8 @@ def number(version: str) -> int:
 
 
 def _default(table: KeyedTable) -> tuple[str, str]:
-    """(what stands after the column's type, a note about it). The first is empty if the server makes no such keys."""
+    """The key column's clause by which the server makes keys (DEFAULT … or IDENTITY; empty if it makes none such), and
+    a note for the user."""
     version = number(table.version)
     server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:
@@ -230,7 +234,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
-    """The table, clustered by its key."""
+    """The statement that creates a user's table, clustered by its key."""
     declaration, note = _default(table)
     ascends = layout(table.layout).suits(table.column)
     options = " WITH (OPTIMIZE_FOR_SEQUENTIAL_KEY = ON)" if ascends and number(table.version) >= _SEQUENTIAL_KEY else ""
@@ -243,11 +247,11 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
         f"CREATE TABLE {name} (\n  {column},\n  created_at datetime2(3) NOT NULL DEFAULT SYSUTCDATETIME(),\n"
         f"  CONSTRAINT {key} PRIMARY KEY CLUSTERED (id){options}\n)"
     )
-    return [Statement(sql, note, False, f"{_DOCS}statements/create-table-transact-sql")]
+    return [Statement(sql, note, source=f"{_DOCS}statements/create-table-transact-sql")]
 
 
 def switching(table: KeyedTable) -> Sequence[Statement]:
-    """A new default in place of the old one."""
+    """The statements that give the key a new default in place of its old one; without one, the application's step."""
     declaration, note = _default(table)
     if step := without_default(table, declaration, note):
         return [step]
@@ -257,18 +261,20 @@ def switching(table: KeyedTable) -> Sequence[Statement]:
         Statement(
             f"ALTER TABLE {name} DROP CONSTRAINT {default}",
             "If the column has a default today. sys.default_constraints has its name.",
-            False,
-            _ALTER_TABLE,
-            brief,
+            source=_ALTER_TABLE,
+            locks=brief,
         ),
         Statement(
-            f"ALTER TABLE {name} ADD CONSTRAINT {default} {declaration} FOR id", note, False, _ALTER_TABLE, brief
+            f"ALTER TABLE {name} ADD CONSTRAINT {default} {declaration} FOR id",
+            note,
+            source=_ALTER_TABLE,
+            locks=brief,
         ),
     ]
 
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:
-    """The clustered index, which is the table."""
+    """The statements that build a user's table again in order of its key, at a fill factor that suits the layout."""
     fill = 80 if layout(table.layout).order == "none" else 100
     options = [f"FILLFACTOR = {fill}", "ONLINE = ON"]
     note = "Needs room for a second table until it ends. ONLINE takes the Enterprise edition, or Azure SQL."
@@ -281,17 +287,15 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
         Statement(
             f"ALTER INDEX {_quoted(f'{table.name}_pkey')} ON {_quoted(table.name)} REBUILD WITH ({', '.join(options)})",
             note,
-            False,
-            _ALTER_INDEX,
-            "Reads and writes go on; for a moment at its beginning S, and at its end Sch-M on the table. Without it, "
-            "Sch-M until it ends.",
+            source=_ALTER_INDEX,
+            locks="Reads and writes go on; for a moment at its beginning S, and at its end Sch-M on the table. Without "
+            "it, Sch-M until it ends.",
         ),
         Statement(
             f"ALTER INDEX {_quoted(f'{table.name}_pkey')} ON {_quoted(table.name)} REORGANIZE",
             "Instead, in every edition: it moves rows page by page, in small transactions, and logs each of them.",
-            False,
-            _ALTER_INDEX,
-            "Single pages, for a moment.",
+            source=_ALTER_INDEX,
+            locks="Single pages, for a moment.",
         ),
     ]
 
@@ -335,7 +339,7 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
             brief,
         ),
     )
-    return [Statement(sql, text, False, _page(sql), locks) for sql, text, locks in steps]
+    return [Statement(sql, text, source=_page(sql), locks=locks) for sql, text, locks in steps]
 
 
 def _page(sql: str) -> str:

@@ -34,19 +34,27 @@ VARIANTS = {
 def _allocations_add_up(trial: JudgedTrial) -> Verdict | None:
     """Whether the server's counter of leaf splits is the sum of appends and other splits."""
     values = trial.values()
-    wanted = (Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS, Metric.SPLIT_COUNTER)
-    if not values.keys() >= {*wanted}:
+    metrics = (Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS, Metric.SPLIT_COUNTER)
+    if not values.keys() >= {*metrics}:
         return None
-    appends, splits, counter = (values[metric] for metric in wanted)
-    right = abs(counter - appends - splits) <= ask.ADDING_UP and appends >= 0
-    return ask.equal_if(right, f"{counter:,.0f} against {appends:,.0f} + {splits:,.0f}")
+    appends, splits, counter = (values[metric] for metric in metrics)
+    adds_up = abs(counter - appends - splits) <= ask.ADDING_UP and appends >= 0
+    return ask.equal_if(adds_up, f"{counter:,.0f} against {appends:,.0f} + {splits:,.0f}")
+
+
+_ENOUGH_PAGES = 10
+"""Fewer leaf pages do not tell the two sizes of an entry apart."""
 
 
 def _locator_is_known(trial: JudgedTrial) -> Verdict | None:
-    """Whether an index over a heap stores the RID as a column of variable length, by pages that were all appended."""
+    """Whether an index entry has one of two sizes: with the RID, a row's place in the heap, of fixed or varying length.
+
+    Only pages that were all appended are full, so that their number gives the size of an entry.
+    """
     values = trial.values()
     pages = values.get(Metric.LEAF_PAGES, 0.0)
-    if trial.table.key != "nonclustered" or values.get(Metric.EDGE_AND_INTERIOR_SPLITS) != 0 or pages < 10:
+    only_appends = values.get(Metric.EDGE_AND_INTERIOR_SPLITS) == 0
+    if trial.table.key != "nonclustered" or not only_appends or pages < _ENOUGH_PAGES:
         return None
     width = trial.table.column.width
     sizes = [records.index_row(width, records.RID, locator_varies=varies) for varies in (False, True)]
@@ -113,6 +121,7 @@ _NO_IMAGES = "SQL Server logs no whole pages when it first changes them."
 
 
 def _alternatives() -> str:
+    """What a user without a container can do, for messages."""
     return (
         "give the URL of a server of yours, --server mssql://user@host, or choose a database that needs no Docker "
         f"({choices_without_docker()}); its column binary16-mssql sorts as SQL Server does."
@@ -136,19 +145,16 @@ class SqlServer(ServerEngine):
         """Why rows cannot take that path; bulk copy is mssql-python's alone."""
         if path != "bulk":
             return super().refuses(path, server)
-        from keybench.databases.mssql.settings import options_of
-
-        return connection.without_bulk(options_of(server) if "://" in server else settings.options({}))
+        return connection.without_bulk(settings.options_of(server) if "://" in server else settings.options({}))
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-        """Estimated bytes a row: the key's index filled in order, and all of it with log and head room."""
+        """Estimated bytes per row: (the key's index filled in order, everything with the log and spare room)."""
         return ddl.bytes_per_row(column, payload, key, settings.options({}))
 
     def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
-        """The index or heap that holds the key; the model's `Parameters` are the parameters.
+        """The model of the index that holds the key. `changes` are fields of the model's `Parameters`.
 
-        The table's settings, else the environment's options, give the defaults of three: what is beneath a nonclustered
-        key, row versions, and PAD_INDEX.
+        The table's settings, else the environment's options, give the defaults of three of them.
         """
         from keybench.pagemodels.mssql.model import Parameters, page_model
 

@@ -7,7 +7,7 @@ keybench sends nothing but SELECT, without locks.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from keybench.model.keys import Order
 _SAMPLED: Final = 200_000
 """Pages of an index of which SAMPLED reads one in a hundred; of a larger one the density is not asked for."""
 _KEYS: Final = 10_000
+_CLUSTERED: Final = 1
+"""In the column `type` of sys.indexes."""
 _FORMS: Final[dict[str, Form]] = {
     "uniqueidentifier": "uuid", "binary": "bytes", "varbinary": "bytes", "char": "text", "varchar": "text",
     "nchar": "text", "nvarchar": "text", "tinyint": "int", "smallint": "int", "int": "int", "bigint": "int",
@@ -85,14 +87,16 @@ class MssqlInspector:
         self._server: MssqlConnection = connect(address)
         self._server.run("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
         self._server.run(f"SET LOCK_TIMEOUT {1000 * LOCK_SECONDS}")
-        self._ids: dict[tuple[str, str], tuple[int, int]] = {}
-        self._since = self._started()
+        self._ids_and_fills: dict[tuple[str, str], tuple[int, int]] = {}  # by full name of the table and index name
+        started = self._value_if_allowed(STARTED)
+        self._since = f"{started}Z" if started else ""
 
-    def _started(self) -> str:
+    def _value_if_allowed(self, statement: str, *values: object) -> Any:
+        """The one value of a query; None if the server refuses it to this user."""
         try:
-            return f"{self._server.value(STARTED)}Z"
+            return self._server.value(statement, *values)
         except ServerError:
-            return ""
+            return None
 
     def about(self) -> About:
         """The server, and what this user cannot know on it."""
@@ -110,9 +114,9 @@ class MssqlInspector:
     def tables(self) -> Sequence[TableHere]:
         """All tables and views."""
         tables = []
-        for schema, name, kind, may, rows, size in self._server.rows(TABLES):
+        for schema, name, kind, may_read, rows, size in self._server.rows(TABLES):
             view = str(kind).strip() == "V"
-            refused = "" if may else f"this user may not read it: GRANT SELECT ON {schema}.{name}."
+            refused = "" if may_read else f"this user may not read it: GRANT SELECT ON {schema}.{name}."
             tables.append(
                 TableHere(
                     str(schema), str(name), "view" if view else "table", rows=None if rows is None else float(rows),
@@ -123,39 +127,39 @@ class MssqlInspector:
         return tables
 
     def details(self, table: TableHere) -> TableHere:
-        """With the rows inserted since the server started, and the bytes of a row."""
-        try:
-            inserted = self._server.value(INSERTED, _quoted(table))
-        except ServerError:
-            inserted = None
+        """The table with the rows inserted since the server started, and the mean bytes of a row."""
+        inserted = self._value_if_allowed(INSERTED, _quoted(table))
         width = None if not table.rows or table.bytes is None else table.bytes / table.rows
         return replace(table, inserted=None if inserted is None else int(inserted), since=self._since, row_bytes=width)
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
-        """By sys.indexes and sys.foreign_key_columns."""
-        foreign = [columns for _, columns in grouped(self._server.rows(FOREIGN, _quoted(table)), 0, 1).values()]
+        """The primary key, unique indexes and those on foreign keys, from the server's catalogue."""
+        rows_of_foreign = self._server.rows(FOREIGN, _quoted(table))
+        foreign = [columns for _, columns in grouped(rows_of_foreign, name=0, column=1).values()]
         indexes = []
-        for name, (row, columns) in grouped(self._server.rows(INDEXES, _quoted(table)), 1, 7).items():
+        for name, (row, columns) in grouped(self._server.rows(INDEXES, _quoted(table)), name=1, column=7).items():
             number, _, primary, unique, kind, filtered, fill, _, sql_type, _ = row
             if roles := key_roles(columns, foreign, primary=bool(primary), unique=bool(unique)):
-                self._ids[table.full_name, name] = int(number), int(fill)
+                self._ids_and_fills[table.full_name, name] = int(number), int(fill)
                 form = _FORMS.get(sql_type)
                 order: Order = "mssql" if form == "uuid" else "rfc"
                 note = "a filtered index" if filtered else ""
                 indexes.append(
-                    IndexHere(name, columns, roles, sql_type, form, order, is_table=int(kind) == 1, note=note)
-                )
+                    IndexHere(
+                        name, columns, roles, sql_type=sql_type, form=form, order=order,
+                        is_table=int(kind) == _CLUSTERED, note=note,
+                    )
+                )  # fmt: skip
         return indexes
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys of random pages; the server says nothing of the order in which they came."""
         column = quoted(index.columns[0], "[]")
-        chosen = {"uuid": f"CONVERT(char(36), {column})", "int": f"CONVERT(bigint, {column})"}.get(
-            str(index.form), column
-        )
+        converted = {"uuid": f"CONVERT(char(36), {column})", "int": f"CONVERT(bigint, {column})"}
+        selected = converted.get(str(index.form), column)
         pages = f"TABLESAMPLE SYSTEM ({PAGES} PAGES)" if (table.rows or 0) > _KEYS else ""
         rows = self._server.rows(
-            f"SELECT TOP ({_KEYS}) {chosen} FROM {_quoted(table)} {pages} WHERE {column} IS NOT NULL"  # noqa: S608
+            f"SELECT TOP ({_KEYS}) {selected} FROM {_quoted(table)} {pages} WHERE {column} IS NOT NULL"  # noqa: S608
         )
         values = [value for (value,) in rows]
         if index.form == "int":
@@ -165,17 +169,17 @@ class MssqlInspector:
         return SampleHere(values, whole=not pages, pages_read=PAGES)
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
-        """By sys.dm_db_index_physical_stats; SQL Server's fragmentation is the share of pages out of order."""
-        number, fill = self._ids[table.full_name, index.name]
+        """The index's size and fill. SQL Server's fragmentation stands for the share of pages out of order."""
+        number, fill = self._ids_and_fills[table.full_name, index.name]
         used = int(self._server.value(USED, _quoted(table), number) or 0)
-        known = PagesHere(bytes=used * 8192, full=float(fill or 100))
+        size = PagesHere(bytes=used * 8192, full=float(fill or 100))
         mode = "SAMPLED" if used <= _SAMPLED else "LIMITED"
         try:
             ((leaves, density, order),) = self._server.rows(PHYSICAL, _quoted(table), number, mode)
         except ServerError as error:
-            return replace(known, missing=f"{DENIED} ({error}).")
+            return replace(size, missing=f"{DENIED} ({error}).")
         return replace(
-            known,
+            size,
             leaf_pages=None if leaves is None else float(leaves),
             density=None if density is None else float(density),
             backward=None if order is None else float(order),
@@ -190,4 +194,5 @@ class MssqlInspector:
 
 
 def _quoted(table: TableHere) -> str:
+    """The table's full name in SQL."""
     return f"{quoted(table.schema, '[]')}.{quoted(table.name, '[]')}"

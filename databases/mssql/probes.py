@@ -158,7 +158,7 @@ class LogHolder:
         self._holds += 1
 
     def release(self) -> None:
-        """Ends one hold; harmless where there is none."""
+        """Ends one hold, and with the last one the transaction; harmless where there is none."""
         self._holds = max(0, self._holds - 1)
         if self._connection and not self._holds:
             self._connection.rollback()
@@ -172,7 +172,7 @@ class LogHolder:
 
 
 def leaf_splits(connection: MssqlConnection, since: str, table: Table) -> int:
-    """Leaf splits of the key's index that moved rows, in what was logged after record `since`."""
+    """The number of leaf splits of the key's index that moved rows, in what was logged after record `since`."""
     index = f".{table.name}.{index_name(table)}"
     return sum(
         int(count)
@@ -202,7 +202,7 @@ class SplitsProbe(ServerProbe[MssqlConnection]):
             self._log_holder.release()
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """Both, or why the log cannot be read."""
+        """Appends and splits that moved rows, or why the log cannot be read."""
         if self._why_not:
             return Reading.absent(self.supplies, self._why_not)
         try:

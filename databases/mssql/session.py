@@ -80,28 +80,29 @@ class MssqlSession(ArraySession):
         self._connection.run(f"UPDATE STATISTICS {ddl.name(self._table)}")
 
     def find(self, key: object) -> int:
-        """Reads one row."""
+        """Reads the row of that key. Returns the number of rows found."""
         return self._read(f"= {ddl.parameter(self._table.column)}", key)
 
     def between(self, low: object, high: object) -> int:
-        """Reads a range of rows."""
+        """Reads all rows with low ≤ key ≤ high. Returns the number of rows found."""
         parameter = ddl.parameter(self._table.column)
         return self._read(f"BETWEEN {parameter} AND {parameter}", low, high)
 
     def delete(self, keys: Sequence[object]) -> int:
-        """Deletes the rows in one transaction, in statements with as many keys as one takes."""
+        """Deletes the rows of these keys in one transaction of few statements. Returns the number of rows deleted."""
         parameter, deleted = ddl.parameter(self._table.column), 0
         self._connection.begin()
         with self.undone_on_error():
             for first in range(0, len(keys), _LIST_KEYS):
-                some = keys[first : first + _LIST_KEYS]
-                listed = ", ".join([parameter] * len(some))
-                statement = f"DELETE FROM {ddl.name(self._table)} WHERE [key] IN ({listed})"  # noqa: S608  # our own names
-                deleted += self._connection.run(statement, *some)
+                part = keys[first : first + _LIST_KEYS]
+                parameters = ", ".join([parameter] * len(part))
+                statement = f"DELETE FROM {ddl.name(self._table)} WHERE [key] IN ({parameters})"  # noqa: S608  # our names
+                deleted += self._connection.run(statement, *part)
             self._connection.end()
         return deleted
 
     def _read(self, condition: str, *bounds: object) -> int:
+        """Reads the rows whose keys meet a condition with these parameters. Returns their number."""
         columns = "[key], payload" if self._table.payload else "[key]"
         statement = f"SELECT {columns} FROM {ddl.name(self._table)} WHERE [key] {condition}"  # noqa: S608  # our own names
         return len(self._connection.rows(statement, *bounds))

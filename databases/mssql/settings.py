@@ -120,8 +120,8 @@ def address_of(url: str, preferred: Mapping[str, str]) -> Address:
             "name no database, and keybench makes one."
         )
     # The row versioning of a database that is there is read, and compared with what was asked for.
-    taken = {name: value for name, value in preferred.items() if not (parts.path and name == "row_versioning")}
-    parameters = {**options({**parts.options, **taken}), "host": parts.host, "port": parts.port or _PORT}
+    allowed = {name: value for name, value in preferred.items() if not (parts.path and name == "row_versioning")}
+    parameters = {**options({**parts.options, **allowed}), "host": parts.host, "port": parts.port or _PORT}
     parameters |= {name: value for name, value in (("database", parts.path), ("user", parts.user)) if value}
     return Address("mssql", "url", parameters, secret=from_url(parts.password))
 

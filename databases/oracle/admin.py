@@ -51,8 +51,8 @@ class OracleAdmin(Admin):
         of_database = {str(name): str(value) for name, value in self._allowed(PARAMETERS)}
         logs = ", ".join(f"{int(str(size)) >> 20} MB {status}" for _, size, status in self._allowed(LOGS))
         of_session = {str(name).lower(): str(value) for name, value in self.connection.rows(SESSION)}
-        chosen = self.options
-        return {**of_database, "redo_logs": logs, **of_session, **chosen, "load_path": "arrays of single-row inserts"}
+        load_path = "arrays of single-row inserts"
+        return {**of_database, "redo_logs": logs, **of_session, **self.options, "load_path": load_path}
 
     def page_settings(self) -> Mapping[str, str]:
         """The options of the tables, and the size of a block in this user's tablespace."""
@@ -85,7 +85,7 @@ class OracleAdmin(Admin):
         return [*(probe(self.connection) for probe in kinds), SizesProbe(self._sizes), HeapOrderProbe(self)]
 
     def _sizes(self, table: Table) -> tuple[int, int]:
-        """Bytes of the key's index, and of the table with it, in extents."""
+        """(bytes of the key's index, bytes of the table with its indexes), as the server has allocated them."""
         by_name = probes.sizes(self.connection, table)
         return by_name.get(index_name(table), 0), sum(by_name.values())
 
@@ -103,6 +103,7 @@ class OracleAdmin(Admin):
         return None if table.key == "clustered" else self._sorted_by(table, "ROWID")
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
+        """All keys in the order of a column or pseudo-column."""
         rows = self.connection.rows(f"SELECT key FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
         return _keys(table.column, rows)
 
@@ -126,7 +127,7 @@ class OracleAdmin(Admin):
 
 
 def _keys(column: Column, rows: Sequence[tuple[Any, ...]]) -> EncodedKeys:
-    """Keys from rows of one value."""
+    """The keys of a query's rows, which hold nothing else, in the column's form."""
     values = map(itemgetter(0), rows)
     if column.form == "int":
         return np.fromiter(values, np.int64, len(rows))
@@ -161,7 +162,7 @@ class TrialTables(OwnedTables[OracleConnection]):
     prefix = ""
 
     def __init__(self, address: Address) -> None:
-        """EnvironmentMissing where the server cannot be reached."""
+        """Connects. Raises EnvironmentMissing if the server cannot be reached."""
         super().__init__(address, f"Oracle at {connection.place(address)}", connection.connect(address))
         self._locked = False
 

@@ -44,14 +44,17 @@ class OracleConnection(DbApiConnection):
         return cursor
 
     def pieces(self, statement: str) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows of a query, some at a time."""
+        """The rows of a query, up to 50,000 at a time."""
         with self.errors(), closing(self.cursor()) as cursor:
             cursor.execute(statement)
             while rows := cursor.fetchmany(5 * cursor.arraysize):
                 yield rows
 
     def many(self, cursor: Any, statement: str, rows: Sequence[Sequence[object]], sizes: Sequence[object]) -> int:
-        """Executes the statement once a row, in order, in one call; the rows changed in total."""
+        """Executes the statement once for each row, in order, in one call. Returns the number of rows changed.
+
+        `sizes` are the driver's types, or widths of texts, of the statement's parameters.
+        """
         with self.errors():
             cursor.setinputsizes(*sizes)
             cursor.executemany(statement, rows)
@@ -97,16 +100,9 @@ def connect(address: Address, service: str = "", *, administer: bool = False) ->
             mode=module.AUTH_MODE_SYSDBA if administer else module.AUTH_MODE_DEFAULT,
         )
     except (module.Error, OSError) as error:
-        problem = unreachable(
-            address,
-            "Oracle",
-            place(address),
-            OracleConnection.error_text(error),
-            "host, port, service, user and password",
-        )
-    else:
-        return OracleConnection(raw, module)
-    raise problem  # outside the handler, so that the driver's error is not shown with it
+        reason, to_check = OracleConnection.error_text(error), "host, port, service, user and password"
+        raise unreachable(address, "Oracle", place(address), reason, to_check) from None
+    return OracleConnection(raw, module)
 
 
 def _answer_in_time(connect: Callable[..., Any], **parameters: Any) -> Any:

@@ -26,6 +26,7 @@ LOGIN = (
 """A login over TCP. sqlplus ends with 0 also where it was refused, so its output decides."""
 
 _SWITCHES = 8
+"""The most switches of the redo log that are tried until the small logs are idle."""
 _GROUPS = (11, 12, 13)
 REDO_LOGS = tuple(f"ALTER DATABASE ADD LOGFILE GROUP {group} SIZE 1024M" for group in _GROUPS)
 """In the container database's root."""
@@ -83,7 +84,7 @@ def enlarge(root: OracleConnection) -> None:
 
 
 def _make_user(inside: OracleConnection, password: str) -> None:
-    """The user, and a tablespace whose files need not grow while rows are loaded, in the pluggable database."""
+    """Makes the user, and a tablespace whose files need not grow during loads, in the pluggable database."""
     if inside.rows(USER_EXISTS):
         inside.run(f"DROP USER {USER} CASCADE")  # left by an unfinished attempt
         inside.run(f"DROP TABLESPACE {USER} INCLUDING CONTENTS AND DATAFILES")

@@ -46,11 +46,15 @@ COLUMNS = (
 STATISTICS = '"keybench_statistics"'
 """The table in which writers' sessions store their own statistics when they end."""
 
-_WIDEST_TEXT = 4000
+WIDEST_TEXT = 4000
+"""Bytes of the longest text that is stored in its row."""
 _BLOCK_BYTES = 8192
+_LOCATOR_BYTES = 40
+"""What a row holds of a longer text, a CLOB: where it is."""
 _MOMENT_BYTES = 9
 """A NUMBER of sixteen digits."""
-_REDO_BYTES = 700
+_REDO_BYTES, _REDO_AND_UNDO, _HEAP_ROOM = 700, 2, 1.25
+"""Estimates: bytes of redo of a row; factor for the undo of as many; factor for the free room in a heap's blocks."""
 
 
 def name(table: Table) -> str:
@@ -59,32 +63,31 @@ def name(table: Table) -> str:
 
 
 def payload_type(payload: int) -> str:
-    """Texts up to 4,000 bytes are stored in the row."""
-    return f"VARCHAR2({payload} BYTE)" if payload <= _WIDEST_TEXT else "CLOB"
+    """The SQL type of payloads of up to that many bytes: those up to 4,000 bytes are stored in the row."""
+    return f"VARCHAR2({payload} BYTE)" if payload <= WIDEST_TEXT else "CLOB"
 
 
 def create(table: Table, options: EngineOptions) -> tuple[str, ...]:
     """The statements that create the table, without its parent.
 
-    A clustered key is that of an index-organised table without overflow. Any other has an index beside the heap, the
-    usual case in Oracle. By date, the heap has an index on the moment of creation, too: the key's
-    index of an index-organised table would hold only guesses of the rows' places.
+    A clustered key is that of an index-organised table. Any other has an index beside the heap, the usual case in
+    Oracle. By date, the heap has an index on the moment of creation, too.
     """
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
-    defined = ["created NUMBER(19) NOT NULL"] * table.by_date
-    defined += [f"key {sql_type(table.column)}{default} NOT NULL"]
+    columns = ["created NUMBER(19) NOT NULL"] if table.by_date else []
+    columns += [f"key {sql_type(table.column)}{default} NOT NULL"]
     if table.payload:
         empty = table.lengths is not None and table.lengths.least == 0  # to Oracle an empty text is NULL
-        defined.append(f"payload {payload_type(table.payload)}{'' if empty else ' NOT NULL'}")
+        columns.append(f"payload {payload_type(table.payload)}{'' if empty else ' NOT NULL'}")
     if table.key == "clustered":
-        defined.append(f'CONSTRAINT "{index_name(table)}" PRIMARY KEY (key)')
-        return (f"CREATE TABLE {name(table)} ({', '.join(defined)}) ORGANIZATION INDEX",)
+        columns.append(f'CONSTRAINT "{index_name(table)}" PRIMARY KEY (key)')
+        return (f"CREATE TABLE {name(table)} ({', '.join(columns)}) ORGANIZATION INDEX",)
     unique = "UNIQUE " if is_unique(table, options) else ""
-    by_date = (f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)',) if table.by_date else ()
+    date_index = (f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)',) if table.by_date else ()
     return (
-        f"CREATE TABLE {name(table)} ({', '.join(defined)})",
+        f"CREATE TABLE {name(table)} ({', '.join(columns)})",
         f'CREATE {unique}INDEX "{table.name}_key" ON {name(table)} (key)',
-        *by_date,
+        *date_index,
     )
 
 
@@ -103,7 +106,7 @@ def is_unique(table: Table, options: EngineOptions) -> bool:
 
 
 def insert(table: Table) -> str:
-    """The statement of one row."""
+    """The statement that inserts one row, with a parameter named as each column that is sent."""
     columns = sent_columns(table)
     binds = ", ".join(f":{column}" for column in columns)
     return f"INSERT INTO {name(table)} ({', '.join(columns)}) VALUES ({binds})"  # noqa: S608  # our own names
@@ -113,17 +116,17 @@ def entry_bytes(column: Column, payload: int, key: KeyRole) -> int:
     """Bytes of an entry in a leaf of the key's index."""
     width = column.width or WIDEST_KEY
     if key == "clustered":
-        return records.table_entry(width, payload if payload <= _WIDEST_TEXT else 40)
+        return records.table_entry(width, payload if payload <= WIDEST_TEXT else _LOCATOR_BYTES)
     return records.nonunique_entry(width) if key == "fk" else records.unique_entry(width)
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-    """Estimated bytes a row of (the key's index filled in order, everything at its emptiest with redo and undo)."""
+    """Estimated bytes per row: (the key's index filled in order, everything with half-empty blocks, redo and undo)."""
     index = entry_bytes(column, payload, key) * _BLOCK_BYTES / records.LEAF_BYTES
-    beneath = 1.25 * (records.table_entry(column.width or WIDEST_KEY, payload)) if key != "clustered" else 0.0
+    heap = _HEAP_ROOM * (records.table_entry(column.width or WIDEST_KEY, payload)) if key != "clustered" else 0.0
     if key == "by-date":
-        beneath += records.nonunique_entry(_MOMENT_BYTES) * (1.25 + 1 / EMPTIEST)
-    return index, index / EMPTIEST + beneath + 2 * (_REDO_BYTES + payload)
+        heap += records.nonunique_entry(_MOMENT_BYTES) * (_HEAP_ROOM + 1 / EMPTIEST)  # the index on the moment
+    return index, index / EMPTIEST + heap + _REDO_AND_UNDO * (_REDO_BYTES + payload)
 
 
 _IDENTITY = "GENERATED ALWAYS AS IDENTITY"
@@ -155,7 +158,7 @@ _OLDEST, _NEWEST = 12, 26
 
 
 def number(version: str) -> int:
-    """The release: 19c, 23ai, 26ai and 19.3 are 19, 23, 26 and 19. UsageError for what is none."""
+    """The release number of a version as people write it: 19 for `19c` and `19.3`. UsageError if there is none such."""
     if not version:
         return _NEWEST
     match = re.fullmatch(r"(\d+)(c|ai|(?:\.\d+)+)?", version)
@@ -167,11 +170,13 @@ def number(version: str) -> int:
 
 
 def _quoted(name: str) -> str:
+    """A name between quotation marks if it needs them. Oracle's names cannot contain such marks: they are left out."""
     return '"' + name.replace('"', "") + '"' if not re.fullmatch(r"[a-z][a-z0-9_]*", name) else name
 
 
 def _default(table: KeyedTable) -> tuple[str, str]:
-    """(what stands after the column's type, a note about it). The first is empty if the server makes no such keys."""
+    """The key column's clause by which the server makes keys (DEFAULT … or GENERATED …; empty if it makes none such),
+    and a note for the user."""
     version = number(table.version)
     server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:
@@ -189,7 +194,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
-    """The table, a heap, with the key's index beside it."""
+    """The statement that creates a user's table, a heap, with the key's index beside it."""
     declaration, note = _default(table)
     column = " ".join(filter(None, ["id", sql_type(table.column), declaration, "NOT NULL"]))
     sql = (
@@ -198,20 +203,21 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
     )
     if layout(table.layout).suits(table.column):
         note += " Where many sessions, or several instances, queue for the last block, partition the index by hash."
-    return [Statement(sql, note, False, f"{_DOCS}CREATE-TABLE.html")]
+    return [Statement(sql, note, source=f"{_DOCS}CREATE-TABLE.html")]
 
 
 def switching(table: KeyedTable) -> Sequence[Statement]:
-    """A new default."""
+    """The statement that gives the key a new default; without a default, the step that the application takes."""
     declaration, note = _default(table)
     if step := without_default(table, declaration, note):
         return [step]
     sql = f"ALTER TABLE {_quoted(table.name)} MODIFY (id {declaration})"
-    return [Statement(sql, note, False, f"{_DOCS}ALTER-TABLE.html", "Exclusive, for a moment: no row is read.")]
+    locks = "Exclusive, for a moment: no row is read."
+    return [Statement(sql, note, source=f"{_DOCS}ALTER-TABLE.html", locks=locks)]
 
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:
-    """The key's index, online."""
+    """The statements that build the key's index again, with free room in its blocks that suits the layout."""
     free = 20 if layout(table.layout).order == "none" else 10
     note = "Needs room for a second index until it ends. ONLINE takes the Enterprise edition."
     if free > 10:
@@ -219,13 +225,12 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     index, page = _quoted(f"{table.name}_pkey"), f"{_DOCS}ALTER-INDEX.html"
     locks = "Reads and writes go on; at its end it waits for transactions that are open."
     return [
-        Statement(f"ALTER INDEX {index} REBUILD ONLINE PCTFREE {free}", note, False, page, locks),
+        Statement(f"ALTER INDEX {index} REBUILD ONLINE PCTFREE {free}", note, source=page, locks=locks),
         Statement(
             f"ALTER INDEX {index} COALESCE",
             "Instead, in every edition: it merges neighbouring leaves in small transactions, and frees less.",
-            False,
-            page,
-            "Single blocks, for a moment.",
+            source=page,
+            locks="Single blocks, for a moment.",
         ),
     ]
 
@@ -271,7 +276,7 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
             "Exclusive, while the column is checked.",
         ),
     )
-    return [Statement(sql, text, False, _page(sql), locks) for sql, text, locks in steps]
+    return [Statement(sql, text, source=_page(sql), locks=locks) for sql, text, locks in steps]
 
 
 def _page(sql: str) -> str:

@@ -27,14 +27,14 @@ CAVEAT = (
 
 
 def _leaves_add_up(trial: JudgedTrial) -> Verdict | None:
-    """Whether every leaf but the first came of a split that `leaf node splits` counted."""
+    """Whether the server's counter of leaf splits has one for each leaf page but the first."""
     values = trial.values()
     if not values.keys() >= {Metric.LEAF_PAGES, Metric.SPLIT_COUNTER}:
         return None
     leaves, splits = values[Metric.LEAF_PAGES], values[Metric.SPLIT_COUNTER]
     appends = values.get(Metric.APPENDS, 0.0)
-    right = abs(leaves - 1 - splits) <= ask.ADDING_UP
-    return ask.equal_if(right, f"{leaves:,.0f} leaves, {splits:,.0f} splits, {appends:,.0f} of them 90-10")
+    adds_up = abs(leaves - 1 - splits) <= ask.ADDING_UP
+    return ask.equal_if(adds_up, f"{leaves:,.0f} leaves, {splits:,.0f} splits, {appends:,.0f} of them 90-10")
 
 
 _SERVER_KEYS = QuestionLoad("keys of the server", "quick", ("server-identity", "server-sys-guid"), 50_000)
@@ -66,6 +66,7 @@ _NO_IMAGES = "Oracle logs no whole blocks, except while files are backed up."
 
 
 def _alternatives() -> str:
+    """What a user without a container can do, for messages."""
     return (
         "give the URL of a server of yours, --server oracle://user@host/service, or choose a database that needs no "
         f"Docker ({choices_without_docker()})."
@@ -86,11 +87,11 @@ class Oracle(ServerEngine):
         return without_containers("Oracle", _alternatives()) or ("" if find_spec("oracledb") else connection.missing())
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-        """Estimated bytes a row: the key's index filled in order, and all of it with redo and undo."""
+        """Estimated bytes per row: (the key's index filled in order, everything with free room, redo and undo)."""
         return ddl.bytes_per_row(column, payload, key)
 
     def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
-        """The index that holds the key, or the index-organised table; the model's `Parameters` are the parameters."""
+        """The model of the index that holds the key. `changes` are fields of the model's `Parameters`."""
         from keybench.pagemodels.oracle.model import Parameters, page_model
 
         settings.require_modelled(table.settings)

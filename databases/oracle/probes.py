@@ -44,7 +44,7 @@ class StructureProbe(ServerProbe[OracleConnection]):
             return Reading.absent(self.supplies, f"the index cannot be read ({error}).")
         if not rows:
             return Reading.absent(self.supplies, "INDEX_STATS is empty after ANALYZE INDEX … VALIDATE STRUCTURE.")
-        _, _, leaves, used, room, branches = (int(value) for value in rows[0])
+        _height, _rows, leaves, used, room, branches = (int(value) for value in rows[0])
         return measured(self.supplies, (leaves, branches, 100 * used / (leaves * room)))
 
 
@@ -108,6 +108,6 @@ class SessionsProbe(ServerProbe[OracleConnection]):
         if table.other_indexes:
             redo = Reading(Metric.LOG_BYTES, float(total[REDO]), "measured")
             return [*Reading.absent(self.supplies[:-1], _TWO_INDEXES), redo]
-        leaf, appends = total[LEAF_SPLITS], total[APPENDS]
-        branch = total[BRANCH_SPLITS] + total[ROOT_SPLITS]
-        return measured(self.supplies, (appends, leaf - appends, leaf, branch, total[REDO]))
+        leaf_splits, appends = total[LEAF_SPLITS], total[APPENDS]
+        branch_splits = total[BRANCH_SPLITS] + total[ROOT_SPLITS]
+        return measured(self.supplies, (appends, leaf_splits - appends, leaf_splits, branch_splits, total[REDO]))

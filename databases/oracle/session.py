@@ -23,12 +23,16 @@ class OracleSession(ArraySession):
         self._connection = connection.connect(address)
         super().__init__(table, self._connection, [ddl.insert(each) for each in table.family])
         self._cursor: Any = self._connection.raw.cursor()
-        column, module = table.column, self._connection.module
-        binary = column.width if column.form == "text" else module.DB_TYPE_RAW  # of a text, the driver takes its size
-        self._key_type: object = module.DB_TYPE_NUMBER if column.form == "int" else binary
-        text = [table.payload if table.payload <= 4000 else module.DB_TYPE_CLOB] * bool(table.payload)
-        created = [module.DB_TYPE_NUMBER] * table.by_date
-        self._types: list[object] = text if table.server_keys else [*created, self._key_type, *text]
+        column, driver = table.column, self._connection.module
+        types = {
+            "int": driver.DB_TYPE_NUMBER,
+            "text": column.width,
+        }  # the driver takes the width of a text for its type
+        self._key_type: object = types.get(column.form, driver.DB_TYPE_RAW)
+        payload_type = table.payload if table.payload <= ddl.WIDEST_TEXT else driver.DB_TYPE_CLOB
+        payload = [payload_type] if table.payload else []
+        created = [driver.DB_TYPE_NUMBER] if table.by_date else []
+        self._types: list[object] = payload if table.server_keys else [*created, self._key_type, *payload]
         """Of an INSERT's parameters. Without them the driver inspects each value and resizes buffers."""
         self._before: Mapping[str, int] | None = None
 
@@ -41,25 +45,25 @@ class OracleSession(ArraySession):
                 self._before = {}
 
     def insert(self, statement: str, rows: list[Row]) -> int:
-        """Executes the statement once a row, in order, in one call; the rows that the server says it stored."""
+        """Executes the statement once for each row, in order, in one call. Returns the number of rows stored."""
         return self._connection.many(self._cursor, statement, rows, self._types)
 
     def analyse(self) -> None:
-        """Gathers statistics."""
+        """Gathers the optimiser's statistics of the table."""
         self._connection.run(
             "BEGIN DBMS_STATS.GATHER_TABLE_STATS(USER, :name, cascade => TRUE); END;", {"name": ddl.name(self._table)}
         )
 
     def find(self, key: object) -> int:
-        """Reads one row."""
+        """Reads the row of that key. Returns the number of rows found."""
         return self._read("key = :low", {"low": key})
 
     def between(self, low: object, high: object) -> int:
-        """Reads a range of rows."""
+        """Reads all rows with low ≤ key ≤ high. Returns the number of rows found."""
         return self._read("key BETWEEN :low AND :high", {"low": low, "high": high})
 
     def delete(self, keys: Sequence[object]) -> int:
-        """Deletes the rows in one transaction, a row at a time, in one call."""
+        """Deletes the rows of these keys in one transaction, by one call. Returns the number of rows deleted."""
         if not len(keys):
             return 0
         statement = f"DELETE FROM {ddl.name(self._table)} WHERE key = :key"  # noqa: S608  # our own names
@@ -79,6 +83,7 @@ class OracleSession(ArraySession):
             super().close()
 
     def _read(self, condition: str, bounds: Mapping[str, object]) -> int:
+        """Reads the rows whose keys meet a condition with these parameters. Returns their number."""
         columns = "key, payload" if self._table.payload else "key"
         statement = f"SELECT {columns} FROM {ddl.name(self._table)} WHERE {condition}"  # noqa: S608  # our own names
         return len(self._connection.rows(statement, bounds))

@@ -66,6 +66,6 @@ def address_of(url: str, preferred: Mapping[str, str]) -> Address:
     parts = _FORM.parse(url)
     if not parts.path or not parts.user:
         raise _FORM.misunderstood()
-    where = {"host": parts.host, "port": parts.port or _PORT, "service": parts.path, "user": parts.user}
+    place = {"host": parts.host, "port": parts.port or _PORT, "service": parts.path, "user": parts.user}
     chosen = options({**parts.options, **preferred})
-    return Address("oracle", "url", {**chosen, **where}, secret=from_url(parts.password))
+    return Address("oracle", "url", {**chosen, **place}, secret=from_url(parts.password))

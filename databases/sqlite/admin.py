@@ -140,9 +140,11 @@ class SqliteAdmin(Admin):
             self._open = None
 
     def _files(self, table: str) -> TableFiles:
+        """The files of the table of that name."""
         return files(self._address, table)
 
     def _connection(self, table: Table) -> apsw.Connection:
+        """The open connection to the table's database; a parent table is in the database of its child."""
         database = self._files(table.child or table.name).database
         if self._open is None or self._open[0] != database:
             self.close()
@@ -159,6 +161,7 @@ class SqliteAdmin(Admin):
             cursor.close()
 
     def _all(self, table: Table, query: str) -> EncodedKeys:
+        """All keys that a query gives, in its order; an empty array of the column's form if there are none."""
         keys: EncodedKeys = np.concatenate([*self._slices(table, query), _array(table, [])])
         return keys
 
@@ -166,7 +169,7 @@ class SqliteAdmin(Admin):
         """Copies the WAL to the file and empties it. ServerError if another connection keeps it."""
         folder = Path(self._address.parameters["folder"])
         try:
-            ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            ((busy, _pages_in_wal, _pages_copied),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except apsw.Error as error:
             raise server_error(error, folder) from error
         if busy:

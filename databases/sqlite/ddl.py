@@ -48,8 +48,8 @@ class Statements:
     @property
     def tree(self) -> str:
         """Name in dbstat of the measured b-tree, which holds the key."""
-        one = self.table.key == "clustered" or self.table.measures_rows
-        return self.table.name if one else f"{self.table.name}_key"
+        table_is_tree = self.table.key == "clustered" or self.table.measures_rows
+        return self.table.name if table_is_tree else f"{self.table.name}_key"
 
     @property
     def trees(self) -> tuple[str, ...]:
@@ -61,13 +61,10 @@ class Statements:
         primary = " PRIMARY KEY" if self.table.key == "clustered" else ""
         payload = ", payload TEXT NOT NULL" if self.table.payload else ""
         ending = " WITHOUT ROWID" if self.table.by_date or (primary and not is_rowid(self.table)) else ""
-        created, both = (
-            ("created INTEGER NOT NULL, ", ", PRIMARY KEY (created, key)") if self.table.by_date else ("", "")
-        )
-        table = (
-            f'CREATE TABLE "{self.table.name}" '
-            f"({created}key {self.table.column.sql_type} NOT NULL{primary}{payload}{both}){ending}"
-        )
+        created = "created INTEGER NOT NULL, " if self.table.by_date else ""
+        primary_of_both = ", PRIMARY KEY (created, key)" if self.table.by_date else ""
+        columns = f"{created}key {self.table.column.sql_type} NOT NULL{primary}{payload}{primary_of_both}"
+        table = f'CREATE TABLE "{self.table.name}" ({columns}){ending}'
         unique = "" if self.table.key == "fk" else "UNIQUE "
         index = f'CREATE {unique}INDEX "{self.table.name}_key" ON "{self.table.name}" (key)'
         return (table,) if primary else (table, index)
@@ -119,6 +116,7 @@ _DOCS = "https://www.sqlite.org/"
 
 
 def _checked(version: str) -> None:
+    """Raises UsageError for a version that is none of SQLite 3."""
     if version and not re.fullmatch(r"3(\.\d+)*", version):
         raise UsageError(f"SQLite {version!r} is unknown: name a version 3, for example 3.50.")
 
@@ -138,32 +136,30 @@ def _create(table: KeyedTable, name: str) -> Statement:
             "The application makes the keys: SQLite has no function for them. WITHOUT ROWID, rows lie in the order of "
             "the key, and there is no second tree."
         )
-    return Statement(sql, note, True, f"{_DOCS}{'lang_createtable' if integer else 'withoutrowid'}.html")
+    page = "lang_createtable" if integer else "withoutrowid"
+    return Statement(sql, note, confirmed=True, source=f"{_DOCS}{page}.html")
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
-    """The table; its key is the rowid, or the table is a tree of the key."""
+    """The statement that creates the table in order of its key: an integer is the rowid, else it has no rowid."""
     _checked(table.version)
     return [_create(table, table.name)]
 
 
 def switching(table: KeyedTable) -> Sequence[Statement]:
-    """Nothing to run."""
+    """No SQL, only the step that the application takes: SQLite has no default that makes such keys."""
     _checked(table.version)
     return [Statement("", f"Deploy the application that makes {table.layout} keys: SQLite makes none.")]
 
 
 def rebuilding(table: KeyedTable) -> Sequence[Statement]:
-    """All of the file."""
+    """The statement that writes the whole file again; SQLite cannot rebuild one table alone."""
     _checked(table.version)
     note = "Writes the whole file again, every table with full pages. Needs room for a second file until it ends."
     if layout(table.layout).order == "none":
         note += " Where random keys stay, full pages split soon after it."
-    return [
-        Statement(
-            "VACUUM", note, True, f"{_DOCS}lang_vacuum.html", "Writers wait until it ends; readers go on in WAL mode."
-        )
-    ]
+    locks = "Writers wait until it ends; readers go on in WAL mode."
+    return [Statement("VACUUM", note, confirmed=True, source=f"{_DOCS}lang_vacuum.html", locks=locks)]
 
 
 def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
@@ -180,8 +176,8 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
         Statement(
             f"BEGIN IMMEDIATE;\nALTER TABLE {name} RENAME TO {old};\nALTER TABLE {new} RENAME TO {name};\nCOMMIT",
             "Together with the application that knows the new keys. Drop the old table later.",
-            True,
-            f"{_DOCS}lang_altertable.html",
-            "Writers wait for a moment.",
+            confirmed=True,
+            source=f"{_DOCS}lang_altertable.html",
+            locks="Writers wait for a moment.",
         ),
     ]

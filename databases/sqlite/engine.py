@@ -37,7 +37,7 @@ class Sqlite(Engine):
     """The engine; its driver is imported when a server is started or reached."""
 
     def settings(self, profile: Profile, cache: CacheSize) -> Settings:
-        """The pragmas of `settings.py`."""
+        """SQLite's pragmas for a profile and cache size, by name."""
         return settings_for(profile, cache)
 
     def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
@@ -67,11 +67,11 @@ class Sqlite(Engine):
         return SqliteAdmin(address)
 
     def inspects(self, target: str) -> bool:
-        """A sqlite:// URL, or a path."""
+        """Whether the target is a sqlite:// URL or a path of a file."""
         return target.startswith("sqlite:") or "://" not in target
 
     def inspector(self, target: str) -> Inspector:
-        """A read-only look at a file."""
+        """What reads the file of a sqlite:// URL or path, without writing to it."""
         from keybench.databases.sqlite.inspection import SqliteInspector
 
         return SqliteInspector(Path(re.sub(r"^sqlite:(?:///|//)?", "", target)))
@@ -89,11 +89,11 @@ class Sqlite(Engine):
         return page_model(table, parameters(Parameters, {**model_parameters(table), **changes}))
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-        """Estimated from the cell sizes of SQLite's file format."""
+        """Estimated bytes per row (in the key's index, in all files), from the cell sizes of SQLite's file format."""
         return records.bytes_per_row(column, payload, key)
 
     def statements(self) -> WritesStatements:
-        """What users are told to run."""
+        """What writes the statements that users are told to run on their own tables."""
         return ddl
 
 

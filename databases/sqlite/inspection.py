@@ -28,21 +28,18 @@ from keybench.databases.contract.existing import (
     grouped,
     key_roles,
 )
-from keybench.databases.sqlite.pages import Page, SampledTree, SqliteFile, Value, sampled_tree
+from keybench.databases.sqlite.pages import LEAF_HEADER, Page, SampledTree, SqliteFile, Value, sampled_tree
 from keybench.errors import EnvironmentMissing, ServerError
 from keybench.pagemodels.sqlite import records
 
 _NOT_STORED: Final = 2
-_INTERIOR_HEADER: Final = 8
-"""Bytes of a leaf's header."""
+"""In the column `hidden` of table_xinfo: a generated column that is not stored."""
 _FEW: Final = 30
 """Leaves of a table that are read to know about how large it is."""
-_KEYS: Final = 8_000
-_PER_LEAF: Final = 100
-"""Keys of one leaf that are taken at most."""
-
-
+_KEYS, _PER_LEAF = 8_000, 100
+"""Keys that are taken at most: of all leaves of a table without rowids, and of one leaf of a table with them."""
 _WAL: Final = 2
+"""Byte 18 of a file in WAL mode."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +59,8 @@ def read_only(path: Path) -> apsw.Connection:
     with path.open("rb") as file:
         in_wal = file.read(20)[18:19] == bytes([_WAL])
     log = path.with_name(path.name + "-wal")
-    nobody = in_wal and not (log.exists() and log.stat().st_size)
-    uri = f"file:{quote(str(path.absolute()))}?mode=ro" + ("&immutable=1" if nobody else "")
+    nobody_writes = in_wal and not (log.exists() and log.stat().st_size)
+    uri = f"file:{quote(str(path.absolute()))}?mode=ro" + ("&immutable=1" if nobody_writes else "")
     connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     connection.set_busy_timeout(1000 * LOCK_SECONDS)
     return connection
@@ -123,10 +120,7 @@ class SqliteInspector:
         return sorted(tables, key=lambda one: -(one.bytes or 0))
 
     def details(self, table: TableHere) -> TableHere:
-        """The rows by the leaves of the table, and the bytes of their records.
-
-        Without rowids, a row lies between every two leaves.
-        """
+        """The table with its number of rows, estimated from its leaves, and the mean bytes of their records."""
         shape = self._shape(table.name)
         tree = self._tree(shape.root)
         counts = [len(page.cells) for page in tree.leaves]
@@ -134,6 +128,7 @@ class SqliteInspector:
         mean = float(np.average(counts, weights=tree.weights)) if counts else 0.0
         return replace(
             table,
+            # without rowids, branch pages hold rows as well: one between every two leaves
             rows=round(mean * tree.total + (0 if shape.rowids else tree.total - 1)),
             rows_from="counted" if tree.whole else "estimated from a sample of leaves",
             bytes=round(tree.total * self._file.page_bytes),
@@ -141,7 +136,7 @@ class SqliteInspector:
         )
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
-        """By PRAGMA index_list, index_info and foreign_key_list."""
+        """The primary key, unique indexes and foreign keys, as SQLite's pragmas list them."""
         name, shape = table.name, self._shape(table.name)
         types = {
             str(column): str(declared or "")
@@ -162,12 +157,12 @@ class SqliteInspector:
             if not columns or not of_index:
                 continue
             covered.add(columns[0])
-            without = origin == "pk" and not shape.rowids
+            is_table = origin == "pk" and not shape.rowids
             indexes.append(
                 IndexHere(
-                    name if without else str(index), columns, of_index, types.get(columns[0], ""),
-                    self._form(shape, columns[0]), is_table=without,
-                    note="a partial index" if partial else "",
+                    name=name if is_table else str(index), columns=columns, roles=of_index,
+                    sql_type=types.get(columns[0], ""), form=self._form(shape, columns[0]),
+                    is_table=is_table, note="a partial index" if partial else "",
                 )
             )  # fmt: skip
         for columns in keys:
@@ -192,30 +187,32 @@ class SqliteInspector:
         shape = self._shape(table.name)
         tree = self._tree(shape.root)
         leaves, weights = tree.leaves, tree.weights
-        most = _PER_LEAF if shape.rowids else max(1, _KEYS // max(1, len(leaves)))
+        most_of_leaf = _PER_LEAF if shape.rowids else max(1, _KEYS // max(1, len(leaves)))
         if len(leaves) > PAGES and shape.rowids:
             chosen = np.linspace(0, len(leaves) - 1, PAGES).astype(int)
             leaves = tuple(leaves[place] for place in chosen)
             weights = tuple(weights[place] for place in chosen)
-        rows: list[int] = []
+        rowids: list[int] = []
         values: list[Value] = []
-        heavy: list[float] = []
+        rows_for_key: list[float] = []  # how many rows of the table each key stands for
         for leaf, weight in zip(leaves, weights, strict=True):
-            rows_here = list(self._values([leaf], shape, index.columns[0], most))
-            rows += [rowid for rowid, _ in rows_here]
+            rows_here = list(self._values([leaf], shape, index.columns[0], most_of_leaf))
+            rowids += [rowid for rowid, _ in rows_here]
             values += [value for _, value in rows_here]
-            heavy += [weight * len(leaf.cells) / max(1, len(rows_here))] * len(rows_here)
-        in_order = shape.rowids and index.columns[0] != shape.alias
-        order = np.argsort(rows, kind="stable") if shape.rowids else np.arange(len(rows))
-        placed = np.array(rows, np.int64)[order]
+            rows_for_key += [weight * len(leaf.cells) / max(1, len(rows_here))] * len(rows_here)
+        rowids_show_arrival = shape.rowids and index.columns[0] != shape.alias
+        order = np.argsort(rowids, kind="stable") if shape.rowids else np.arange(len(rowids))
+        sorted_rowids = np.array(rowids, np.int64)[order]
         chosen_values = [values[place] for place in order]
+        all_leaves = tree.whole and len(leaves) == len(tree.leaves)
         return SampleHere(
             np.array(chosen_values, np.int64) if index.form == "int" else chosen_values,
-            arrival=placed.astype(np.float64) if in_order else None,
-            arrival_from="rowid" if in_order else "",
-            after_the_one_before=np.diff(placed, prepend=placed[:1] - 2) == 1 if shape.rowids else None,
-            weights=np.array(heavy)[order],
-            whole=tree.whole and len(leaves) == len(tree.leaves) and all(len(leaf.cells) <= most for leaf in leaves),
+            arrival=sorted_rowids.astype(np.float64) if rowids_show_arrival else None,
+            arrival_from="rowid" if rowids_show_arrival else "",
+            # the first rowid follows none: the one before it is made up, at a distance of 2
+            after_the_one_before=np.diff(sorted_rowids, prepend=sorted_rowids[:1] - 2) == 1 if shape.rowids else None,
+            weights=np.array(rows_for_key)[order],
+            whole=all_leaves and all(len(leaf.cells) <= most_of_leaf for leaf in leaves),
             pages_read=len(leaves),
         )
 
@@ -226,7 +223,7 @@ class SqliteInspector:
         root = self._shape(table.name).root if index.is_table else self._schema[index.name][2]
         before = self._file.pages_read
         tree = self._tree(root)
-        room = self._file.usable - _INTERIOR_HEADER
+        room = self._file.usable - LEAF_HEADER
         used = np.array([100 * (1 - page.free() / room) for page in tree.leaves])
         weights = np.array(tree.weights)  # how many leaves of the tree each one stands for
         mean = float((used * weights).sum() / weights.sum())
@@ -238,7 +235,7 @@ class SqliteInspector:
             backward=None if tree.backward is None else 100 * tree.backward,
             full=100.0 if tree.leaves[0].of_rowids else records.ASCENDING_FILL * 100,
             origin="measured" if tree.whole else "sampled",
-            error=0.0 if tree.whole else 1.96 * standard_error,
+            error=0.0 if tree.whole else 1.96 * standard_error,  # of the 95 % interval
             pages_read=max(self._file.pages_read - before, len(tree.leaves)),
         )
 
@@ -261,6 +258,7 @@ class SqliteInspector:
                     yield rowid, values[place]
 
     def _tree(self, root: int) -> SampledTree:
+        """The leaves of the b-tree with that root page, read once."""
         if root not in self._trees:
             self._trees[root] = sampled_tree(self._file, root, INDEX_PAGES, np.random.default_rng(root))
         return self._trees[root]
@@ -271,16 +269,15 @@ class SqliteInspector:
         columns = [
             (str(column), str(declared or ""), int(str(key)))
             for _, column, declared, _, _, key, hidden in self._rows("SELECT * FROM pragma_table_xinfo(?)", name)
-            if hidden != _NOT_STORED  # 2: a generated column that is not stored
+            if hidden != _NOT_STORED
         ]
-        primary = sorted((key, column) for column, _, key in columns if key)
+        primary = [column for _, column in sorted((key, column) for column, _, key in columns if key)]
         if re.search(r"\bWITHOUT\s+ROWID\b[^)]*$", sql, re.IGNORECASE):
-            first = [column for _, column in primary]
-            return Shape(root, False, (*first, *(column for column, _, key in columns if not key)), "")
-        alias = next(
-            (c for c, declared, key in columns if key and len(primary) == 1 and declared.upper() == "INTEGER"), ""
-        )
-        return Shape(root, True, tuple(column for column, _, _ in columns), alias)
+            others = [column for column, _, key in columns if not key]
+            return Shape(root, rowids=False, columns=(*primary, *others), alias="")
+        integers = {column for column, declared, _ in columns if declared.upper() == "INTEGER"}
+        alias = primary[0] if len(primary) == 1 and primary[0] in integers else ""
+        return Shape(root, rowids=True, columns=tuple(column for column, _, _ in columns), alias=alias)
 
     def _rows(self, statement: str, *values: str) -> list[tuple[object, ...]]:
         try:

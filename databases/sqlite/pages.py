@@ -20,12 +20,16 @@ from keybench.pagemodels.contract import Level, ServerPages
 
 _TABLE_BRANCH, _INDEX_BRANCH, _TABLE_LEAF, _INDEX_LEAF = 5, 2, 13, 10
 _BRANCHES: Final = (_TABLE_BRANCH, _INDEX_BRANCH)
+_FILE_HEADER, LEAF_HEADER, _BRANCH_HEADER = 100, 8, 12
+_FREE_BLOCK, _CELL_COUNT, _CONTENT, _FRAGMENTS, _LAST_CHILD = 1, 3, 5, 7, 8
+"""Offsets in a page's header: the first free block, the number of cells, where their content begins,
+the bytes in gaps too small for a free block, and on branch pages the last child."""
 _WAL_MAGIC: Final = (0x377F0682, 0x377F0683)
-_WAL_HEADER, _FRAME_HEADER = 32, 24
-_WIDTHS: Final = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)
-"""Bytes of a value by its serial type; from 12 on these are blobs and, if odd, texts."""
-
-_PLAIN, _FLOAT = 10, 7
+_WAL_HEADER, FRAME_HEADER = 32, 24
+_NULL, _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 0, 7, 8, 9, 12
+"""Serial types, which say what a value is; from 12 on even ones are blobs and odd ones texts. 1 to 6 are integers."""
+_WIDTHS: Final = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0)
+"""Bytes of a value by its serial type below 12."""
 
 Value = bytes | str | int | None
 
@@ -38,60 +42,69 @@ class Page:
     data: bytes
 
     @property
-    def _at(self) -> int:
-        return 100 if self.number == 1 else 0
+    def _header(self) -> int:
+        """Where the page's own header begins: page 1 begins with the file's."""
+        return _FILE_HEADER if self.number == 1 else 0
+
+    @property
+    def _pointers(self) -> int:
+        """Where the list of cells begins: two bytes each, the place of the cell on the page."""
+        return self._header + (LEAF_HEADER if self.is_leaf else _BRANCH_HEADER)
 
     @property
     def is_leaf(self) -> bool:
         """Whether it has no children."""
-        return self.data[self._at] not in _BRANCHES
+        return self.data[self._header] not in _BRANCHES
 
     @property
     def of_rowids(self) -> bool:
         """Whether it belongs to a table with rowids."""
-        return self.data[self._at] in {_TABLE_BRANCH, _TABLE_LEAF}
+        return self.data[self._header] in {_TABLE_BRANCH, _TABLE_LEAF}
 
     @property
     def cells(self) -> list[int]:
         """Where each cell begins, in the order of the keys."""
-        first = self._at + (8 if self.is_leaf else 12)
-        count = _number(self.data, self._at + 3, 2)
-        return [_number(self.data, first + 2 * i, 2) for i in range(count)]
+        count = _number(self.data, self._header + _CELL_COUNT, 2)
+        return [_number(self.data, self._pointers + 2 * i, 2) for i in range(count)]
 
     @property
     def children(self) -> list[int]:
         """The pages below a branch page, in the order of the keys."""
-        last = _number(self.data, self._at + 8, 4)
-        return [*(_number(self.data, at, 4) for at in self.cells), last]
+        last = _number(self.data, self._header + _LAST_CHILD, 4)
+        return [*(_number(self.data, cell, 4) for cell in self.cells), last]
 
     def free(self) -> int:
         """Bytes that no cell takes: the gap, free blocks and fragments, as dbstat's `unused`."""
-        cells = self.cells
-        first = self._at + (8 if self.is_leaf else 12) + 2 * len(cells)
-        start = _number(self.data, self._at + 5, 2) or 65_536
-        total = start - first + self.data[self._at + 7]
-        block = _number(self.data, self._at + 1, 2)
-        while block:
+        gap_begin = self._pointers + 2 * len(self.cells)
+        gap_end = _number(self.data, self._header + _CONTENT, 2) or 65_536  # which two bytes cannot hold
+        total = gap_end - gap_begin + self.data[self._header + _FRAGMENTS]
+        block = _number(self.data, self._header + _FREE_BLOCK, 2)
+        while block:  # a free block begins with the place of the next one, and its own size
             total += _number(self.data, block + 2, 2)
             block = _number(self.data, block, 2)
         return total
 
     def rows(self, usable: int) -> Iterator[tuple[int, int, list[Value]]]:
         """(rowid, bytes of the record, its first values) of each cell of a leaf; the rowid is 0 in indexes."""
-        for at in self.cells:
-            length, at = varint(self.data, at)
+        for cell in self.cells:
+            length, begin = varint(self.data, cell)
             rowid = 0
             if self.of_rowids:
-                rowid, at = varint(self.data, at)
-            yield rowid, length, list(record(self.data, at, at + on_page(length, usable, of_rowids=self.of_rowids)))
+                rowid, begin = varint(self.data, begin)
+            end = begin + on_page(length, usable, of_rowids=self.of_rowids)
+            yield rowid, length, list(record(self.data, begin, end))
 
 
 def _number(data: bytes, at: int, width: int) -> int:
+    """The unsigned number of `width` bytes at that place, the highest byte first."""
     return int.from_bytes(data[at : at + width], "big")
 
 
 def on_page(length: int, usable: int, *, of_rowids: bool) -> int:
-    """How many bytes of a record are on its page ("Cell Payload Overflow Pages")."""
+    """How many bytes of a record of `length` bytes are on its page; the others are on overflow pages.
+
+    `usable` are the bytes of a page. The formulas are those of "B-tree Cell Format" and "Cell Payload Overflow Pages".
+    """
     most = usable - 35 if of_rowids else (usable - 12) * 64 // 255 - 23
     if length <= most:
         return length
@@ -101,35 +114,42 @@ def on_page(length: int, usable: int, *, of_rowids: bool) -> int:
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """(a signed 64-bit number, where it ends)."""
+    """(the signed 64-bit number at that place, where it ends). A number takes 1 to 9 bytes.
+
+    Each of the first eight holds seven bits, and its highest bit says that another byte follows. The ninth holds eight.
+    """
     value = 0
     for place in range(at, at + 8):
         value = value << 7 | data[place] & 0x7F
         if data[place] < 0x80:
             return value, place + 1
     value = value << 8 | data[at + 8]
-    return value - (1 << 64) * (value >> 63), at + 9
+    return value - (1 << 64) * (value >> 63), at + 9  # all 64 bits are used: the highest is the sign
 
 
-def record(data: bytes, at: int, stop: int) -> Iterator[Value]:
-    """The values of the record that is at `at` … `stop`, as far as they are there."""
-    header, place = varint(data, at)
-    types, end = [], at + header
-    while place < min(end, stop):
+def record(data: bytes, begin: int, end: int) -> Iterator[Value]:
+    """The values of the record in data[begin:end], which may lack its last ones; None for NULL and floats.
+
+    A record begins with the length of its header and the type of each value; the values follow the header.
+    """
+    header_length, place = varint(data, begin)
+    value_end = header_end = begin + header_length
+    types = []
+    while place < min(header_end, end):
         kind, place = varint(data, place)
         types.append(kind)
     for kind in types:
-        width = _WIDTHS[kind] if kind < _PLAIN else (kind - _PLAIN - 2) // 2
-        part = data[end : end + width]
-        end += width
-        if end > stop:
+        width = _WIDTHS[kind] if kind < _FIRST_BLOB else (kind - _FIRST_BLOB) // 2
+        value = data[value_end : value_end + width]
+        value_end += width
+        if value_end > end:
             return
-        if kind in {8, 9}:
-            yield kind - 8
-        elif kind >= _PLAIN + 2:
-            yield part.decode("utf-8", "replace") if kind % 2 else part
+        if kind in {_ZERO, _ONE}:
+            yield kind - _ZERO
+        elif kind >= _FIRST_BLOB:
+            yield value.decode("utf-8", "replace") if kind % 2 else value
         else:
-            yield None if kind in {0, _FLOAT} else int.from_bytes(part, "big", signed=True)
+            yield None if kind in {_NULL, _FLOAT} else int.from_bytes(value, "big", signed=True)
 
 
 class SqliteFile:
@@ -138,19 +158,20 @@ class SqliteFile:
     def __init__(self, path: Path) -> None:
         """OSError if the file cannot be read, ValueError if it is none of SQLite's."""
         self._file = path.open("rb", buffering=0)
-        head = self._file.read(100)
-        if len(head) < 100 or head[:16] != b"SQLite format 3\0":
+        head = self._file.read(_FILE_HEADER)
+        if len(head) < _FILE_HEADER or head[:16] != b"SQLite format 3\0":
             self._file.close()
             raise ValueError("no SQLite database")
         size = _number(head, 16, 2)
         self.page_bytes = 65_536 if size == 1 else size
-        self.usable = self.page_bytes - head[20]
+        self.usable = self.page_bytes - head[20]  # bytes that extensions reserve at the end of each page
         """Bytes of a page that cells and headers may take."""
         self._wal: io.FileIO | None = None
         self._logged: dict[int, int] = {}
         self.pages_read = 0
         log = path.with_name(path.name + "-wal")
-        if head[18] == 2 and log.exists() and log.stat().st_size > _WAL_HEADER:
+        in_wal_mode = head[18] == 2  # the file format's write version
+        if in_wal_mode and log.exists() and log.stat().st_size > _WAL_HEADER:
             self._wal = log.open("rb", buffering=0)
             self._logged = _logged(self._wal, self.page_bytes)
 
@@ -171,19 +192,23 @@ class SqliteFile:
 
 
 def _logged(log: io.FileIO, page_bytes: int) -> dict[int, int]:
-    """Where the log has the last committed version of each page."""
+    """Where the log has the last committed version of each page, by page number.
+
+    A frame is a header and a page. Frames with another salt than the log's are left from its earlier use.
+    """
     head = log.read(_WAL_HEADER)
     if _number(head, 0, 4) not in _WAL_MAGIC:
         return {}
     salt, committed, pending = head[16:24], {}, {}
-    at = _WAL_HEADER
-    while len(frame := log.read(_FRAME_HEADER)) == _FRAME_HEADER and frame[8:16] == salt:
-        pending[_number(frame, 0, 4)] = at + _FRAME_HEADER
-        if _number(frame, 4, 4):
+    begin = _WAL_HEADER
+    while len(frame := log.read(FRAME_HEADER)) == FRAME_HEADER and frame[8:16] == salt:
+        page_number, pages_after_commit = _number(frame, 0, 4), _number(frame, 4, 4)
+        pending[page_number] = begin + FRAME_HEADER
+        if pages_after_commit:  # 0 in all frames of a transaction but its last
             committed.update(pending)
             pending = {}
-        at += _FRAME_HEADER + page_bytes
-        log.seek(at)
+        begin += FRAME_HEADER + page_bytes
+        log.seek(begin)
     return committed
 
 
@@ -213,14 +238,13 @@ def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generato
             return _descend(file, level, most, rng)
         level = [file.page(number) for number in numbers]
     steps = np.diff([page.number for page in level])
-    return SampledTree(
-        tuple(level), (1.0,) * len(level), len(level), float((steps < 0).mean()) if len(steps) else 0.0, True
-    )
+    backward = float((steps < 0).mean()) if len(steps) else 0.0
+    return SampledTree(tuple(level), weights=(1.0,) * len(level), total=len(level), backward=backward, whole=True)
 
 
 def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Generator) -> SampledTree:
     """A sample of leaves, each found by choosing a child at random on every level below `level`."""
-    leaves, weights, back, pairs = [], [], 0, 0
+    leaves, weights, backward_pairs, pairs = [], [], 0, 0
     branches = {page.number: page for page in level}
     for start in np.linspace(0, len(level), most, endpoint=False):
         page, weight = level[int(start)], float(len(level))
@@ -235,12 +259,14 @@ def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Gene
             if not page.is_leaf and len(branches) < most:
                 branches[number] = page
             if page.is_leaf and following is not None:
-                pairs, back = pairs + 1, back + (following < number)
+                pairs += 1
+                backward_pairs += following < number
         assert parent is not None
         leaves.append(page)
         weights.append(weight)
+    backward = backward_pairs / pairs if pairs else None
     total = float(np.mean(weights))
-    return SampledTree(tuple(leaves), tuple(weights), total, back / pairs if pairs else None, False)
+    return SampledTree(tuple(leaves), tuple(weights), total=total, backward=backward, whole=False)
 
 
 _FIRST_TRUNK = 32
@@ -275,7 +301,7 @@ def _borders(file: SqliteFile, levels: Sequence[Level]) -> NDArray[np.int64]:
         ends = np.cumsum(level.entries)
         for number, begin, end in zip(level.numbers.tolist(), ends - level.entries, ends - 1, strict=True):
             branch = file.page(number)
-            dividers = (varint(branch.data, at + 4)[0] for at in branch.cells)  # behind the number of the child page
+            dividers = (varint(branch.data, cell + 4)[0] for cell in branch.cells)  # behind the child page's number
             borders[lasts[begin:end]] = [rowid + 1 for rowid in dividers]
         lasts = lasts[ends - 1]
     return borders
@@ -284,10 +310,10 @@ def _borders(file: SqliteFile, levels: Sequence[Level]) -> NDArray[np.int64]:
 def free_pages(file: SqliteFile) -> NDArray[np.int64]:
     """The file's free pages (file format, "The Freelist"): the last trunk page and those that it names, then the trunk
     before it, and so on, as the page model has them."""
-    listed: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    groups: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
     trunk = _number(file.page(1).data, _FIRST_TRUNK, 4)
     while trunk:
-        following, count, *named = np.frombuffer(file.page(trunk).data, ">u4").tolist()
-        listed.insert(0, np.array([trunk, *named[:count]], np.int64))
-        trunk = following
-    return np.concatenate(listed)
+        next_trunk, count, *numbers = np.frombuffer(file.page(trunk).data, ">u4").tolist()
+        groups.insert(0, np.array([trunk, *numbers[:count]], np.int64))
+        trunk = next_trunk
+    return np.concatenate(groups)

@@ -10,14 +10,11 @@ from keybench.databases.contract.roles import PageOrder, Probe
 from keybench.databases.core.probes import NO_HEAP, NO_ORDER, PAGE_STRUCTURE, SIZES, measured
 from keybench.databases.sqlite.connection import TableFiles
 from keybench.databases.sqlite.ddl import Statements
+from keybench.databases.sqlite.pages import FRAME_HEADER, LEAF_HEADER
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.page_stats import LeafOrder
-
-_LEAF_HEADER = 8
-_FRAME_HEADER = 24
-"""Bytes of a WAL frame beside its page (file format, "The Write-Ahead Log")."""
 
 Open = Callable[[Table], apsw.Connection]
 
@@ -34,7 +31,7 @@ class PagesProbe(Probe):
         self._connection = connection
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """Reads all pages of the table once."""
+        """The readings, from dbstat, SQLite's virtual table with a row for each page."""
         connection, sql = self._connection(table), Statements(table)
         rows = connection.execute(
             "SELECT pageno, unused FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (sql.tree,)
@@ -43,7 +40,8 @@ class PagesProbe(Probe):
         branches = connection.execute(
             "SELECT count(*) FROM dbstat WHERE name = ? AND pagetype = 'internal'", (sql.tree,)
         ).get
-        order, room = LeafOrder.from_chain(numbers), int(connection.pragma("page_size")) - _LEAF_HEADER
+        order = LeafOrder.from_chain(numbers)
+        room = int(connection.pragma("page_size")) - LEAF_HEADER
         density = 100 * (1 - unused.sum() / (len(numbers) * room))
         yield from measured(PAGE_STRUCTURE, (len(numbers), branches, density, order.back_links, order.nonadjacent))
         sizes = tree_bytes(connection, sql.tree), sum(tree_bytes(connection, name) for name in sql.trees)
@@ -63,7 +61,7 @@ class LogProbe(Probe):
 
     def __init__(self, files: Callable[[str], TableFiles], page_bytes: int) -> None:
         self._files = files
-        self._frame_bytes = page_bytes + _FRAME_HEADER
+        self._frame_bytes = page_bytes + FRAME_HEADER
 
     def before(self, table: Table) -> None:
         """Removes older counts."""

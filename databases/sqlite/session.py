@@ -53,9 +53,10 @@ class SqliteSession(Session):
         rows = zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)
         if not self._table.parent:
             return self._transaction((self._sql.insert, rows))
-        parents, each = list(rows), self._table.children
-        children = (row for row in parents for _ in range(each))
-        return self._transaction(*zip(self._inserts, (parents, children), strict=True)) // (1 + each)
+        parents, children_of_each = list(rows), self._table.children
+        children = (row for row in parents for _ in range(children_of_each))
+        rows_changed = self._transaction(*zip(self._inserts, (parents, children), strict=True))
+        return rows_changed // (1 + children_of_each)
 
     def prepare_keys(self, keys: Keys) -> Sequence[Any]:
         """The keys as SQLite takes them: bytes, str or int."""
@@ -102,6 +103,7 @@ class SqliteSession(Session):
         return self._connection.total_changes() - before
 
     def _read(self, statement: str, parameters: tuple[Any, ...]) -> int:
+        """Runs a query and fetches its rows. Returns their number."""
         try:
             return len(self._connection.execute(statement, parameters).fetchall())
         except apsw.Error as error:
@@ -109,7 +111,9 @@ class SqliteSession(Session):
 
 
 def _batches(columns: Sequence[Sequence[Any]], rows: int, rows_per_tx: int) -> Sequence[object]:
-    return [tuple(column[begin : begin + rows_per_tx] for column in columns) for begin in range(0, rows, rows_per_tx)]
+    """The columns, cut into slices of `rows_per_tx` rows: one tuple of slices for each transaction."""
+    begins = range(0, rows, rows_per_tx)
+    return [tuple(column[begin : begin + rows_per_tx] for column in columns) for begin in begins]
 
 
 def native(table: Table, keys: Keys) -> list[Any]:

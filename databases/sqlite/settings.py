@@ -47,8 +47,9 @@ _AUTO_VACUUM = "auto_vacuum"
 
 
 def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
-    """The pragmas with the settings that the user chose."""
-    return {**settings.values, **({"page_size": str(size_of(chosen["page_size"]))} if "page_size" in chosen else {})}
+    """The pragmas, with the page size that the user chose, if any."""
+    page_size = chosen.get("page_size")
+    return {**settings.values, **({"page_size": str(size_of(page_size))} if page_size else {})}
 
 
 def page_settings(pragmas: Mapping[str, str]) -> dict[str, str]:
