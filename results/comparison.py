@@ -69,7 +69,7 @@ def machine_of(group: Group) -> Conditions:
     }
 
 
-def described(run: Run, trials: Sequence[Trial], on: Environment | None, *, exact: bool) -> Conditions:
+def described(run: Run, trials: Sequence[Trial], server: Environment | None, *, exact: bool) -> Conditions:
     """What two runs must share so that values of an arm can be compared, under the names that a reader sees.
 
     Exact counts depend on the rows and on the engine's version alone, times on everything.
@@ -78,7 +78,7 @@ def described(run: Run, trials: Sequence[Trial], on: Environment | None, *, exac
     for name in _WORK:
         values = sorted({getattr(trial, name) for trial in trials})
         work[name.replace("_", " ")] = ", ".join(f"{value:,}" for value in values)
-    work["version"] = dict(sorted(on.versions.items())) if on else {}
+    work["version"] = dict(sorted(server.versions.items())) if server else {}
     if exact:
         return work
     machine: Conditions = {
@@ -87,8 +87,8 @@ def described(run: Run, trials: Sequence[Trial], on: Environment | None, *, exac
     }
     machine |= {"memory": f"{_memory(run)} GiB" if _memory(run) else "unknown", "keybench": run.keybench}
     machine |= {"server": trials[0].server, "profile": run.profile}
-    settings = dict(sorted(on.settings.items())) if on else {}
-    return machine | work | {"setting": settings, "cache": f"{on.cache_bytes:,} bytes" if on else "unknown"}
+    settings = dict(sorted(server.settings.items())) if server else {}
+    return machine | work | {"setting": settings, "cache": f"{server.cache_bytes:,} bytes" if server else "unknown"}
 
 
 def differences(
@@ -170,8 +170,9 @@ def untested_change(old: ByBlock, new: ByBlock) -> RatioEstimate | None:
     return estimate_between(first, second)
 
 
-def _changes(ratios: Sequence[RatioEstimate | None], p: Floats) -> list[Change]:
-    return [Change(ratio, one) for ratio, one in zip(ratios, p.tolist(), strict=True)]
+def _changes(ratios: Sequence[RatioEstimate | None], p_values: Floats) -> list[Change]:
+    """A change for each arm; both have one entry per arm."""
+    return [Change(ratio, p) for ratio, p in zip(ratios, p_values.tolist(), strict=True)]
 
 
 def logs(values: ByBlock) -> dict[int, float]:

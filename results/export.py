@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -14,7 +14,7 @@ from keybench.errors import UsageError
 from keybench.results import tidy
 from keybench.results.atomic_file import atomic_file
 from keybench.results.store.database import Store
-from keybench.results.wording import csv_text
+from keybench.results.wording import write_csv
 
 app = cli.application()
 
@@ -65,10 +65,9 @@ def export(
     if form == FileFormat.PARQUET and output is None:
         raise UsageError("Parquet is a binary format: name a file with -o.")
     with Store.open(results, write=False) as store:
-        runs = {one.id: one for one in map(store.run, run)}.values()
-        rows = [row for one in runs for row in tidy.rows_of(store, one, points=along)]
+        rows = tidy.rows_of(store, run, points=along)
     if output is None:
-        sys.stdout.write(_text(rows, form))
+        _write_text(rows, form, sys.stdout)
         return
     try:
         with atomic_file(output) as part:
@@ -77,12 +76,14 @@ def export(
 
                 typed(rows, points=along).to_parquet(part, index=False)
             else:
-                part.write_text(_text(rows, form), encoding="utf-8", newline="")
+                with part.open("w", encoding="utf-8", newline="") as out:
+                    _write_text(rows, form, out)
     except OSError as error:
         raise UsageError(f"{output} cannot be written ({error.strerror}): give -o another file.") from None
 
 
 def _write_bundle(runs: Sequence[str], output: Path | None, results: str) -> Path:
+    """Writes the bundle of the only run, by default into the working folder, and returns its path."""
     from keybench.results.bundle.writing import write_bundle
 
     if len(runs) > 1:
@@ -91,9 +92,13 @@ def _write_bundle(runs: Sequence[str], output: Path | None, results: str) -> Pat
         return write_bundle(store, runs[0], output or Path(f"keybench-{store.run(runs[0]).id}.zip"))
 
 
-def _text(rows: list[dict[str, Any]], form: FileFormat) -> str:
-    """Absent values are empty in CSV and null in JSON."""
-    return json.dumps(rows, indent=1) + "\n" if form == FileFormat.JSON else csv_text(rows)
+def _write_text(rows: list[dict[str, Any]], form: FileFormat, out: TextIO) -> None:
+    """Writes row by row: as one text, a million values take gigabytes. Absent ones are empty in CSV, null in JSON."""
+    if form == FileFormat.JSON:
+        json.dump(rows, out, indent=1)
+        out.write("\n")
+    else:
+        write_csv(out, rows)
 
 
 if __name__ == "__main__":

@@ -18,12 +18,12 @@ _TYPES = dict.fromkeys(_WHOLE, "int64") | dict.fromkeys(("seconds", "value", "y"
 
 def values(*runs: str, results: str = "keybench-results.sqlite") -> pd.DataFrame:
     """A row for each value of these runs (default: `latest`), with the columns `tidy.TRIAL` and `tidy.VALUE`."""
-    return typed(_rows(runs, results, points=False))
+    return _frame(runs, results, points=False)
 
 
 def series(*runs: str, results: str = "keybench-results.sqlite") -> pd.DataFrame:
     """A row for each point of the series of these runs, with the columns `tidy.TRIAL` and `tidy.POINT`."""
-    return typed(_rows(runs, results, points=True), points=True)
+    return _frame(runs, results, points=True)
 
 
 def runs(results: str = "keybench-results.sqlite") -> pd.DataFrame:
@@ -50,13 +50,14 @@ def typed(rows: list[dict[str, Any]], *, points: bool = False) -> pd.DataFrame:
     return table.astype({name: _TYPES.get(name, "str") for name in columns if name != "started"})
 
 
-def _rows(names: tuple[str, ...], results: str, *, points: bool) -> list[dict[str, Any]]:
+def _frame(names: tuple[str, ...], results: str, *, points: bool) -> pd.DataFrame:
+    """The values of these runs or the points of their series; without a name, those of the latest run."""
     with Store.open(results, write=False) as store:
-        chosen = {run.id: run for run in map(store.run, names or ("latest",))}.values()
-        return [row for run in chosen for row in tidy.rows_of(store, run, points=points)]
+        return typed(tidy.rows_of(store, names or ("latest",), points=points), points=points)
 
 
 def _pandas() -> Any:
+    """The module pandas, which is optional. Raises EnvironmentMissing without it or what it needs."""
     try:
         import pandas
         import pyarrow  # noqa: F401  (pandas needs it for text columns and for Parquet files)

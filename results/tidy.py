@@ -1,11 +1,11 @@
 """Tidy data of a run: one row a value, or one row a point of a series."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from keybench.model.load_path import LOAD_PATHS
 from keybench.results.store.database import Store
-from keybench.results.store.records import Run, Trial
+from keybench.results.store.records import Trial
 
 TRIAL: Final = {
     "run": "id of the run",
@@ -68,19 +68,20 @@ def values(run_id: str, trials: Sequence[Trial], load_path: str = "rows") -> Ite
 def series(run_id: str, trials: Sequence[Trial], load_path: str = "rows") -> Iterator[dict[str, Any]]:
     """A row for each point of each series: `x` rows inserted, `y` the metric's value at that point."""
     for trial in trials:
-        for one in trial.series:
-            for x, y in zip(one.x.tolist(), one.y.tolist(), strict=True):
-                unit = one.metric.definition.unit
-                yield _trial(run_id, trial, load_path) | {"metric": str(one.metric), "unit": unit, "x": x, "y": y}
+        for line in trial.series:
+            metric = {"metric": str(line.metric), "unit": line.metric.definition.unit}
+            for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):
+                yield _trial(run_id, trial, load_path) | metric | {"x": x, "y": y}
 
 
 def _trial(run_id: str, trial: Trial, load_path: str) -> dict[str, Any]:
-    """The columns `TRIAL`."""
-    of_run = {"run": run_id, "load_path": load_path}
-    row = {name: of_run[name] if name in of_run else getattr(trial, name) for name in TRIAL}
-    return row | {"started": trial.started.isoformat()}
+    """The columns `TRIAL` of one row, in their order: attributes of the trial, but for three."""
+    others = {"run": run_id, "load_path": load_path, "started": trial.started.isoformat()}
+    return {name: others[name] if name in others else getattr(trial, name) for name in TRIAL}
 
 
-def rows_of(store: Store, run: Run, *, points: bool = False) -> list[dict[str, Any]]:
-    """The rows of a run: its values, or the points of its series."""
-    return list((series if points else values)(run.id, store.trials(run.id), run.load_path))
+def rows_of(store: Store, names: Iterable[str], *, points: bool = False) -> list[dict[str, Any]]:
+    """The rows of the runs with these names, each run once: values, or with `points` the points of series."""
+    runs = {run.id: run for run in map(store.run, names)}.values()
+    rows = series if points else values
+    return [row for run in runs for row in rows(run.id, store.trials(run.id), run.load_path)]

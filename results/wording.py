@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from math import floor, isfinite, log10
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from keybench.model.definition import Direction
 from keybench.model.metric import Metric
@@ -90,10 +90,15 @@ def json_text(content: object) -> str:
 
 
 def csv_text(records: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> str:
-    """Records with a header line; absent values are empty. `names` of columns are needed if there may be no record."""
+    """The text that `write_csv` writes."""
     out = io.StringIO()
+    write_csv(out, records, names)
+    return out.getvalue()
+
+
+def write_csv(out: TextIO, records: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> None:
+    """Records with a header line; absent values are empty. `names` of columns are needed if there may be no record."""
     if header := names or (list(records[0]) if records else ()):
         table = csv.DictWriter(out, header, lineterminator="\n")
         table.writeheader()
         table.writerows(records)
-    return out.getvalue()

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
@@ -99,13 +100,14 @@ class Arm:
 
 def arms_of(trials: Iterable[Trial]) -> tuple[Arm, ...]:
     """The trials grouped by database, server, column, layout and payload, and by number of writers."""
-    arms: dict[tuple[str, str, str, str, int], dict[int, list[Trial]]] = defaultdict(lambda: defaultdict(list))
+    fields = ("database", "server", "column", "layout", "payload")
+    arms: dict[tuple[Any, ...], dict[int, list[Trial]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
-        arms[trial.database, trial.server, trial.column, trial.layout, trial.payload][trial.writers].append(trial)
+        arms[tuple(getattr(trial, name) for name in fields)][trial.writers].append(trial)
     return tuple(
-        Arm(*place, tuple(group), writers if len(parts) > 1 else 0)
-        for place, parts in sorted(arms.items())
-        for writers, group in sorted(parts.items())
+        Arm(**dict(zip(fields, shared, strict=True)), trials=tuple(part), writers=writers if len(by_writers) > 1 else 0)
+        for shared, by_writers in sorted(arms.items())
+        for writers, part in sorted(by_writers.items())
     )
 
 

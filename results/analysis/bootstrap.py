@@ -22,16 +22,20 @@ def interval(values: Floats, confidence: float) -> tuple[float, float]:
 
 def interval_between(before: Floats, after: Floats, confidence: float) -> tuple[float, float]:
     """The interval of median(after) − median(before), for two independent samples of two or more values each."""
-    (a, p), (b, q) = _medians(before), _medians(after)
+    (old, old_chances), (new, new_chances) = _medians(before), _medians(after)
     level = _widened(min(len(before), len(after)), confidence)
-    return _percentiles((b[:, None] - a).ravel(), (q[:, None] * p).ravel(), level)
+    # Every pair of medians: the samples are independent, so their probabilities multiply.
+    return _percentiles((new[:, None] - old).ravel(), (new_chances[:, None] * old_chances).ravel(), level)
 
 
-def _widened(n: int, confidence: float) -> float:
-    """The lower level of the expanded percentile interval."""
+def _widened(count: int, confidence: float) -> float:
+    """The probability below the lower end of the expanded interval (Hesterberg 2015) of `count` values.
+
+    It replaces (1 - confidence) / 2: the normal distribution's share below Student's t, widened by √(n / (n - 1)).
+    """
     from scipy.special import ndtr, stdtrit
 
-    return float(ndtr(sqrt(n / (n - 1)) * stdtrit(n - 1, (1 - confidence) / 2)))
+    return float(ndtr(sqrt(count / (count - 1)) * stdtrit(count - 1, (1 - confidence) / 2)))
 
 
 def _medians(values: Floats) -> tuple[Floats, Floats]:
@@ -64,6 +68,7 @@ def _middles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
 
 
 def _percentiles(values: Floats, chances: Floats, level: float) -> tuple[float, float]:
+    """The values below which, and above which, the `chances` (probabilities of the values) sum up to `level`."""
     order = np.argsort(values)
     below = np.cumsum(chances[order])
     low, high = np.searchsorted(below, [level, below[-1] - level])

@@ -75,9 +75,11 @@ def judge(group: Group) -> Judgement | None:
 
 
 def _judged(arm: Arm, ratio: Summary, p: float) -> ComparedArm:
+    """The arm with its verdict; `unclear` without an interval, which takes enough blocks."""
     if not ratio.interval:
-        return ComparedArm(arm, ratio, nan, "unclear")
-    return ComparedArm(arm, ratio, p, verdict(RatioEstimate(ratio.median, ratio.low, ratio.high, ratio.blocks), p))
+        return ComparedArm(arm, ratio, p=nan, verdict="unclear")
+    known = RatioEstimate(ratio=ratio.median, low=ratio.low, high=ratio.high, blocks=ratio.blocks)
+    return ComparedArm(arm, ratio, p, verdict(known, p))
 
 
 def first_place(logs: Floats) -> list[int]:
@@ -98,11 +100,11 @@ def first_place(logs: Floats) -> list[int]:
     # (candidates, blocks, arms): log ratios of all arms to each candidate.
     p = sign_flip_max(folded[None, :, :] - folded.T[:, :, None])[:, best]
     first = []
-    for place, number in enumerate(enough):
-        lead = estimate(logs[:, place] - logs[:, best])
-        if place == best or lead is None or verdict(lead, float(p[place])) != "slower":
-            first.append((float(middles[place]), int(number)))
-    return [number for _, number in sorted(first)]
+    for column, arm in enumerate(enough):
+        lead = estimate(logs[:, column] - logs[:, best])
+        if column == best or lead is None or verdict(lead, float(p[column])) != "slower":
+            first.append((float(middles[column]), int(arm)))
+    return [arm for _, arm in sorted(first)]
 
 
 def _fold(logs: Floats) -> Floats:
@@ -110,7 +112,7 @@ def _fold(logs: Floats) -> Floats:
     if len(logs) <= _FOLDED:
         return logs
     parts = np.array_split(logs, _FOLDED)
-    known = [(~np.isnan(part)).sum(axis=0) for part in parts]
-    means = [np.nansum(part, axis=0) / np.where(count, count, nan) for part, count in zip(parts, known, strict=True)]
+    counts = [(~np.isnan(part)).sum(axis=0) for part in parts]  # without a value: NaN, and no warning as of nanmean
+    means = [np.nansum(part, axis=0) / np.where(count, count, nan) for part, count in zip(parts, counts, strict=True)]
     folded: Floats = np.array(means)
     return folded

@@ -197,6 +197,7 @@ def _in_order(group: Group) -> Group:
     """The group with its arms sorted: the control first, then by ratio of time, by pages, and by name."""
 
     def place(arm: Arm) -> tuple[bool, float, float, str]:
+        """The sort key: False (the control) comes first, and what is not known comes last."""
         metrics = (Metric.SECOND_HALF_SECONDS, Metric.INSERT_SECONDS, Metric.KEY_NS)
         time = next((cost for metric in metrics if (cost := _cost(group, arm, metric)) is not None), float("inf"))
         pages = arm.summary(Metric.LEAF_PAGES)
@@ -216,13 +217,13 @@ _MOVING: Final = (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS, Metric.EDGE_AND_IN
 
 
 def phases_of(arm: Arm) -> list[str]:
-    """Their names, in the order in which they were done; empty if the index has no past."""
+    """The names of the phases of the index's life (`1 insert`, `2 delete` …) in order; empty without phases."""
     names = {subject.name for subject in arm.readings if subject.kind == SubjectKind.PHASE}
     return sorted(names, key=lambda name: int(name.partition(" ")[0]))
 
 
 def insertions(arm: Arm) -> list[str]:
-    """Those of its phases that insert rows one after another."""
+    """The arm's phases that insert rows one after another, unlike a rebuild or a bulk load."""
     return [name for name in phases_of(arm) if name.endswith(" insert")]
 
 
@@ -240,12 +241,14 @@ def splits_per_thousand(arm: Arm, name: str) -> float | None:
 def writers_of(group: Group) -> list[str]:
     """Ids of the writers that have readings of their own: in the order of the scenario where a trial stored it for
     pictures, else by name, with numbers in names in numerical order. Empty for a single writer."""
-    names = {s.name for arm in group.arms for s in arm.readings if s.kind == SubjectKind.WRITER}
+    subjects = {subject for arm in group.arms for subject in arm.readings}
+    names = {subject.name for subject in subjects if subject.kind == SubjectKind.WRITER}
     stored = (blob for trial in group.trials for blob in trial.blobs if blob.kind == POSITIONS)
     planned = next((list(blob.about["writers"]) for blob in stored), [])
     return [name for name in planned if name in names] + sorted(names - set(planned), key=_natural)
 
 
 def _natural(name: str) -> list[tuple[bool, int, str]]:
+    """A key by which `w2` sorts before `w10`."""
     parts = re.split(r"(\d+)", name)
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]

@@ -1,6 +1,7 @@
 """Warnings about what weakens a run's figures. Each is one sentence and names an unused option that helps."""
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from math import ceil, floor, log10
 from statistics import fmean, median
 from typing import Final
@@ -43,6 +44,7 @@ def warnings(run: Run, trials: Sequence[Trial], environments: Sequence[Environme
 
 
 def _blocks(run: Run, timed: Sequence[Trial]) -> str:
+    """A warning if there are too few blocks to compare times."""
     have, need = len({trial.block for trial in timed}), blocks_needed()
     if have >= need:
         return ""
@@ -52,16 +54,20 @@ def _blocks(run: Run, timed: Sequence[Trial]) -> str:
 
 
 def _pace(run: Run, timed: Sequence[Trial]) -> str:
-    """Drift of the sentinel over the run, or over its blocks."""
+    """A warning if the machine's speed changed over the run, or over its blocks.
+
+    Every trial times the same fixed loop (the sentinel), which only the machine can make slower.
+    """
     ordered = sorted(timed, key=lambda trial: (trial.block, trial.position))
-    blocks = [[t for t in ordered if t.block == number] for number in sorted({t.block for t in ordered})]
-    whole = _drift(ordered)
-    inside = [drift for block in blocks if (drift := _drift(block)) is not None]
-    within = median(inside) if inside else None
-    worst = max((drift for drift in (whole, within) if drift is not None), key=abs, default=0.0)
+    over_run = _drift(ordered)
+    over_blocks = [
+        drift for _, block in groupby(ordered, lambda trial: trial.block) if (drift := _drift(list(block))) is not None
+    ]
+    drifts = [over_run, median(over_blocks) if over_blocks else None]
+    worst = max((drift for drift in drifts if drift is not None), key=abs, default=0.0)
     if abs(worst) <= _DRIFT:
         return ""
-    when = "over the run" if worst == whole else "over each block"
+    when = "over the run" if worst == over_run else "over each block"
     more = 2 * blocks_needed()
     helps = f"more blocks average it out, --blocks {more}" if run.blocks < more else "let the machine rest before a run"
     return (
@@ -71,7 +77,10 @@ def _pace(run: Run, timed: Sequence[Trial]) -> str:
 
 
 def _drift(trials: Sequence[Trial]) -> float | None:
-    """Relative change of the sentinel from the first to the last quarter; None if there are too few trials."""
+    """Relative change of the sentinel's time (a fixed loop) from the first to the last quarter of the trials.
+
+    None if there are too few trials.
+    """
     values = _values(trials, Metric.SENTINEL_MS)
     if len(values) < _ENOUGH_TRIALS:
         return None
@@ -89,27 +98,28 @@ def _machine(timed: Sequence[Trial]) -> Iterable[str]:
 
 def _caches(run: Run, timed: Sequence[Trial], environments: Sequence[Environment]) -> Iterable[str]:
     """A warning for each database whose largest index fits into its cache."""
-    for one in environments:
-        there = [t for t in timed if (t.database, t.server) == (one.database, one.server)]
-        sizes = [(size, trial.rows) for trial in there for size in _values([trial], Metric.INDEX_BYTES, KEY)]
-        if not sizes or not one.cache_bytes:
+    for server in environments:
+        sizes = [
+            (size, trial.rows)
+            for trial in timed
+            if (trial.database, trial.server) == (server.database, server.server)
+            for size in _values([trial], Metric.INDEX_BYTES, KEY)
+        ]
+        size, rows = max(sizes, default=(0.0, 0))
+        if not sizes or not server.cache_bytes or size >= server.cache_bytes:
             continue
-        size, rows = max(sizes)
-        if size >= one.cache_bytes:
-            continue
-        enough = _rounded(2 * rows * one.cache_bytes / max(size, 1.0))
+        enough = _rounded(2 * rows * server.cache_bytes / max(size, 1.0))  # an index of twice the cache
         helps = f"--rows {enough}" + ("" if run.scenario == BEYOND_CACHE else f", or --scenario {BEYOND_CACHE}")
-        held = f"{one.database}: the largest index ({_mebibytes(size)}) fits into the cache"
         yield (
-            f"{held} ({_mebibytes(one.cache_bytes)}), so the cost of a larger table does not show. "
-            f"Measure it with {helps}."
+            f"{server.database}: the largest index ({_mebibytes(size)}) fits into the cache "
+            f"({_mebibytes(server.cache_bytes)}), so the cost of a larger table does not show. Measure it with {helps}."
         )
 
 
-def _values(trials: Iterable[Trial], metric: Metric, of: Subject | None = None) -> list[float]:
-    """The metric's values, for one subject, or for all if `of` is None."""
-    readings = (r for trial in trials for r in trial.readings if r.metric == metric and of in (None, r.subject))
-    return [reading.value for reading in readings if reading.value is not None]
+def _values(trials: Iterable[Trial], metric: Metric, subject: Subject | None = None) -> list[float]:
+    """The metric's values about one subject, or about any if `subject` is None."""
+    readings = (reading for trial in trials for reading in trial.readings if reading.metric == metric)
+    return [one.value for one in readings if one.value is not None and subject in (None, one.subject)]
 
 
 def _rounded(value: float) -> int:
@@ -119,4 +129,5 @@ def _rounded(value: float) -> int:
 
 
 def _mebibytes(size: float) -> str:
+    """Bytes in MiB, or in KiB below one MiB."""
     return f"{size / 2**20:,.0f} MiB" if size >= 2**20 else f"{size / 2**10:,.0f} KiB"

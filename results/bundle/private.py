@@ -48,9 +48,8 @@ _PLACE: Final = re.compile(
 
 def public_run(run: Run) -> Run:
     """The run with known fields alone; its command is made anew from what was measured."""
-    scenario = run.definition.get("scenario")
     kept = {name: _public(run.definition[name]) for name in _DEFINITION if name in run.definition}
-    if isinstance(scenario, Mapping):
+    if isinstance(scenario := run.definition.get("scenario"), Mapping):
         kept["scenario"] = _public(scenario)
     named = public_text(run.scenario, "own")
     return replace(
@@ -104,6 +103,7 @@ def names_a_place(text: str) -> bool:
 
 
 def _here() -> tuple[str, ...]:
+    """The names of this host and its user; empty for names that are also common words."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError):  # a user without a name
@@ -123,6 +123,7 @@ def _public(value: Any) -> Any:
 
 
 def _without_places(values: Mapping[str, str]) -> dict[str, str]:
+    """The settings or versions whose name and value could not name a place."""
     return {
         name: value
         for name, value in values.items()
@@ -131,16 +132,19 @@ def _without_places(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _server(name: str) -> str:
+    """The kind of server; any other name is that of the user's own server, `url`."""
     return name if name in _KINDS else "url"
 
 
 def _subject(subject: Subject) -> Subject:
+    """The subject, without a writer's name that could name a place."""
     if subject.kind == SubjectKind.WRITER and names_a_place(subject.name):
         return Subject.writer("writer")
     return subject
 
 
 def _command(run: Run, scenario: str) -> str:
+    """A command that measures the same again, made from the run's definition."""
     words = ["keybench run"]
     for option, field in (("--db", "databases"), ("--layout", "layouts")):
         listed = run.definition.get(field)
@@ -164,7 +168,11 @@ NO_CONTROL: Final = "The licence allows a ratio to the control alone, and this b
 
 _DURATION: Final = re.compile(r"\d\s*(?:s|ms|µs|ns|seconds|minutes|rows/s|rows a second)\b")
 
-_Times = Mapping[tuple[int, str, str, int, int, int], Mapping[tuple[object, object], float]]
+_Work = tuple[int, str, str, int, int, int]
+"""Block, database, server, payload, rows and writers of a trial: one control at most has the same."""
+
+_Times = Mapping[_Work, Mapping[tuple[object, object], float]]
+"""The control's times by metric and subject."""
 
 
 def publishable(run: Run, trials: Sequence[Trial]) -> list[Trial]:
@@ -172,10 +180,10 @@ def publishable(run: Run, trials: Sequence[Trial]) -> list[Trial]:
 
     Such a trial also loses its duration, the time at which it began, and its series.
     """
-    times: dict[tuple[int, str, str, int, int, int], dict[tuple[object, object], float]] = {}
+    times: dict[_Work, dict[tuple[object, object], float]] = {}
     for trial in trials:
         if trial.database in RESTRICTED and trial.layout == CONTROL and trial.status == "ok":
-            times[_place(trial)] = {
+            times[_work(trial)] = {
                 (one.metric, one.subject): one.value
                 for one in trial.readings
                 if one.metric.definition.is_time and one.value is not None and one.value > 0
@@ -185,15 +193,16 @@ def publishable(run: Run, trials: Sequence[Trial]) -> list[Trial]:
 
 def without_times(trials: Sequence[Trial]) -> list[Trial]:
     """The trials of `RESTRICTED` databases with their times absent, for tables that show no ratios."""
-    return [_silent(trial) if trial.database in RESTRICTED else trial for trial in trials]
+    return [_without_times(trial) if trial.database in RESTRICTED else trial for trial in trials]
 
 
-def _silent(trial: Trial) -> Trial:
+def _without_times(trial: Trial) -> Trial:
+    """The trial without series, and with the licence as the reason in place of each time."""
     why = (
         f"The licence of {RESTRICTED[trial.database]} restricts publishing times: only ratios to the control are shown."
     )
     readings = [
-        Reading(one.metric, None, "absent", why, one.subject)
+        replace(one, value=None, origin="absent", reason=why)
         if one.metric.definition.is_time and one.value is not None
         else one
         for one in trial.readings
@@ -213,12 +222,14 @@ def unit(database: str, reading: Reading) -> str:
     return RELATIVE if database in RESTRICTED and about.is_time else about.unit
 
 
-def _place(trial: Trial) -> tuple[int, str, str, int, int, int]:
+def _work(trial: Trial) -> _Work:
+    """What a trial shares with the control that its times are divided by."""
     return trial.block, trial.database, trial.server, trial.payload, trial.rows, trial.writers
 
 
 def _relative(run: Run, trial: Trial, times: _Times) -> Trial:
-    control = times.get(_place(trial), {})
+    """The trial with each time over the control's; without what its duration could be computed from."""
+    control = times.get(_work(trial), {})
     readings = []
     for one in trial.readings:
         if one.value is not None and _DURATION.search(one.reason):
@@ -228,5 +239,5 @@ def _relative(run: Run, trial: Trial, times: _Times) -> Trial:
         elif base := control.get((one.metric, one.subject)):
             readings.append(replace(one, value=one.value / base, origin="derived"))
         else:
-            readings.append(Reading(one.metric, None, "absent", NO_CONTROL, one.subject))
+            readings.append(replace(one, value=None, origin="absent", reason=NO_CONTROL))
     return replace(trial, readings=tuple(readings), series=(), blobs=(), started=run.started, seconds=0.0)

@@ -96,6 +96,7 @@ def _texts(archive: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
+    """The content of one file; its stated size is checked before it is unpacked."""
     if archive.getinfo(name).file_size > MOST_BYTES:
         raise _Wrong(f"{name} has more than {MOST_BYTES >> 20} MiB", "bundle a smaller run")
     return archive.read(name)
@@ -109,6 +110,7 @@ def _text(data: bytes, name: str) -> str:
 
 
 def _object(data: bytes | str, name: str) -> dict[str, Any]:
+    """The JSON object that the file of this name holds."""
     try:
         content = parsers.from_json(data if isinstance(data, str) else _text(data, name))
     except ValueError as error:
@@ -173,6 +175,7 @@ class _RunFile(_Part, extra="forbid"):
 
 
 def _run(text: str) -> tuple[Run, tuple[Environment, ...], tuple[str, ...]]:
+    """The run, its servers' environments and its warnings, from the text of `RUN`."""
     content = _object(text, RUN)
     try:
         checked = _RunFile.model_validate(content)
@@ -184,6 +187,7 @@ def _run(text: str) -> tuple[Run, tuple[Environment, ...], tuple[str, ...]]:
 
 
 def _trials(text: str, run: Run) -> tuple[Trial, ...]:
+    """The trials by block and position, from the text of `VALUES`: a line for each value, or for a failed trial."""
     table = csv.reader(io.StringIO(text))
     if tuple(next(table, ())) != COLUMNS:
         raise _Wrong(f"{VALUES} does not have the columns of its schema")
@@ -209,6 +213,7 @@ def _trials(text: str, run: Run) -> tuple[Trial, ...]:
 
 
 def _trial(row: Mapping[str, str], run: Run) -> Trial:
+    """The trial that a line is about, without its reading. Raises `_Wrong` or ValueError if the line does not fit."""
     if row["run"] != run.id:
         raise _Wrong(f"the run {shortened(row['run'])} is not {run.id}")
     numbers: dict[str, Any] = {name: int(row[name]) for name in _NUMBERS}
@@ -227,6 +232,7 @@ def _trial(row: Mapping[str, str], run: Run) -> Trial:
 
 
 def _reading(row: Mapping[str, str], trial: Trial) -> Reading:
+    """The value of a line. Raises `_Wrong` or ValueError if it does not fit, or is a time that a licence restricts."""
     if row["metric"] not in set(Metric):
         raise _Wrong(f"keybench {keybench.__version__} does not know the metric {shortened(row['metric'])}")
     value = _number(row["value"]) if row["value"] else None
@@ -234,7 +240,7 @@ def _reading(row: Mapping[str, str], trial: Trial) -> Reading:
     if origin not in get_args(Origin) or (value is None) != (origin == "absent"):
         raise _Wrong(f"the origin is {shortened(origin)}")
     metric, subject = Metric(row["metric"]), Subject.parse(row["object"])
-    reading = Reading(metric, value, cast("Origin", origin), row["reason"], subject)
+    reading = Reading(metric, value, cast("Origin", origin), reason=row["reason"], subject=subject)
     if row["unit"] != unit(trial.database, reading):
         if trial.database in RESTRICTED and reading.metric.definition.is_time:
             raise _Wrong(_licence(trial.database))
@@ -247,6 +253,7 @@ def _licence(database: str) -> str:
 
 
 def _number(text: str) -> float:
+    """The finite number that a cell holds. Raises ValueError for any other text."""
     value = float(text)
     if not isfinite(value):
         raise _Wrong(f"{text} is no number")
