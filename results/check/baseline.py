@@ -43,6 +43,7 @@ _DECIMALS = 6
 
 
 def _subject(text: object) -> Subject:
+    """The subject that a text in the file names; a subject stays as it is."""
     return text if isinstance(text, Subject) else Subject.parse(str(text))
 
 
@@ -125,6 +126,7 @@ def merged(old: Baseline, new: Baseline) -> Baseline:
 
 
 def _merged(old: Iterable[BaselineGroup[AnyArm]], new: Iterable[BaselineGroup[AnyArm]]) -> list[BaselineGroup[AnyArm]]:
+    """The old groups, in which arms of new groups with the same work and conditions replace arms with the same key."""
     groups = list(old)
     for group in new:
         same = [other for other in groups if (other.work, other.conditions) == (group.work, group.conditions)]
@@ -169,6 +171,7 @@ def load(path: Path) -> Baseline:
 
 
 def _damaged(path: Path, why: str) -> UsageError:
+    """The error for a file that is a baseline, but cannot be read."""
     return UsageError(
         f"the baseline {path} is damaged ({why}); it was left as it is: take it from version control again, {_ANOTHER}."
     )
@@ -199,6 +202,7 @@ def text(baseline: Baseline) -> str:
 
 
 def _groups(groups: Iterable[CountGroup | TimeGroup]) -> str:
+    """Groups as a JSON list, broken into the lines that `text` describes: a review of a change sees the arm alone."""
     blocks = []
     for group in sorted(groups, key=lambda group: (_line(group.work), _line(group.conditions))):
         arms: list[CountArm | TimeArm] = sorted(group.arms, key=lambda arm: arm.key)
@@ -209,6 +213,7 @@ def _groups(groups: Iterable[CountGroup | TimeGroup]) -> str:
 
 
 def _line(content: Any) -> str:
+    """The content as JSON in one line."""
     return json.dumps(_rounded(content), ensure_ascii=False, allow_nan=False)
 
 
@@ -287,6 +292,7 @@ def _time_arms(group: Group, metrics: Iterable[Metric]) -> list[TimeArm]:
 
 
 def _time_arm(arm: Arm, metric: Metric, ratios: ByBlock) -> TimeArm:
+    """The arm's entry in the baseline, from its ratios to the control by block (at least one)."""
     over = estimate(np.array([log(ratio) for ratio in ratios.values()]))
     assert over is not None
     low, high = (None, None) if isnan(over.low) else (over.low, over.high)

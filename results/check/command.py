@@ -105,6 +105,7 @@ def check(
 
 
 def _limits(of_baseline: Mapping[Metric, float], options: Sequence[str]) -> dict[Metric, float]:
+    """The baseline's limits, changed by the options METRIC=PERCENT or METRIC=none. Raises UsageError."""
     limits = dict(of_baseline)
     for option in options:
         name, _, value = option.partition("=")
@@ -121,6 +122,7 @@ def _limits(of_baseline: Mapping[Metric, float], options: Sequence[str]) -> dict
 
 
 def _percent(option: str, value: str) -> float:
+    """The number of a limit, with or without `%`. Raises UsageError, which names the whole option."""
     try:
         percent = float(value.removesuffix("%"))
     except ValueError:
@@ -153,6 +155,7 @@ _VERDICTS = {0: "no regression", 1: "regression", 3: "inconclusive"}
 
 
 def _title(kind: Kind) -> str:
+    """The word that a reader sees for this kind of finding."""
     return _TITLES.get(kind, kind)
 
 
@@ -178,6 +181,7 @@ def _arm(finding: CheckFinding) -> str:
 
 
 def _what(finding: CheckFinding) -> str:
+    """The metric with its old and new value, and the note: `leaf_pages 120 → 130 (worse)`."""
     change = f"{finding.metric} {finding.old} → {finding.new}" if finding.metric else ""
     note = f"({finding.note})" if change and finding.note else finding.note
     return f"{change} {note}".strip()
@@ -234,12 +238,10 @@ def record(outcome: Outcome, run_id: str, doubts: Iterable[str] = ()) -> dict[st
 
 
 def _plain(finding: CheckFinding) -> dict[str, Any]:
-    plain: dict[str, Any] = {}
-    for field in fields(finding):
-        value = getattr(finding, field.name)
-        name = "object" if field.name == "subject" else field.name
-        plain[name] = value if name == "work" else str(value or "")
-    return plain
+    """The finding for JSON: texts by name, and its work as a table; the subject's name there is `object`."""
+    texts = {field.name: str(getattr(finding, field.name) or "") for field in fields(finding)}
+    names = {name: "object" if name == "subject" else name for name in texts}
+    return {names[name]: finding.work if name == "work" else text for name, text in texts.items()}
 
 
 def markdown(outcome: Outcome, run_id: str, baseline: str, doubts: Iterable[str] = ()) -> str:
@@ -262,6 +264,7 @@ def markdown(outcome: Outcome, run_id: str, baseline: str, doubts: Iterable[str]
 
 
 def _table(findings: Iterable[CheckFinding]) -> str:
+    """The findings as a Markdown table."""
     rows = []
     for finding in findings:
         cells = (_database(finding.work), _scenario(finding.work), _arm(finding), finding.metric or "")

@@ -129,6 +129,7 @@ def _matched(
 
 
 def _shown(value: object) -> str:
+    """The value of a condition in words; a whole table, which the other side lacks, is not written out."""
     return "none" if value is None else "others" if isinstance(value, dict) else str(value)
 
 
@@ -137,6 +138,7 @@ def _of_one_side(
 ) -> list[CheckFinding]:
     """A finding for each arm that only the run or only the baseline has. Failed arms already have findings."""
     now, then = ({arm.key: (arm.layout, arm.column) for arm in one.arms} for one in (group, before))
+    # An arm has several keys, one a metric or a subject: a dict lists it once, in the order of the arms.
     new = dict.fromkeys(arm for key, arm in now.items() if key not in then)
     gone = dict.fromkeys(arm for key, arm in then.items() if key not in now)
     for finding in failed:
@@ -170,11 +172,13 @@ def _compare_counts(group: CountGroup, before: CountGroup, findings: list[CheckF
 def _changed(
     work: Conditions, arm: CountArm, metric: Metric, changed: Sequence[ExactChange], blocks: int
 ) -> CheckFinding:
+    """The finding on one metric of an arm: its values in the first of the `changed` blocks, of `blocks` compared."""
     block, was, now = changed[0]
     note = "no longer measured" if now is None else effect(metric, rises=now > was) or "changed"
     where = f"; block {block}, {len(changed)} of {blocks} blocks differ" if blocks > 1 else ""
-    texts = (_number(was), _number(now), note + where)
-    return CheckFinding("changed", work, arm.layout, arm.column, arm.subject, metric, *texts)
+    return CheckFinding(
+        "changed", work, arm.layout, arm.column, arm.subject, metric, _number(was), _number(now), note=note + where
+    )
 
 
 def _number(value: float | None) -> str:
@@ -193,8 +197,8 @@ def _compare_times(
     changes = changes_between_runs([logs(old.by_block) for old, _ in shared], [logs(now.by_block) for _, now in shared])
     for (old, now), change in zip(shared, changes, strict=True):
         kind, note = _verdict(old, now, change, limits[now.metric] / 100)
-        texts = (f"{old.ratio:.3g}×", f"{now.ratio:.3g}×", note)
-        findings.append(CheckFinding(kind, group.work, now.layout, now.column, KEY, now.metric, *texts))
+        ratios = (f"{old.ratio:.3g}×", f"{now.ratio:.3g}×")
+        findings.append(CheckFinding(kind, group.work, now.layout, now.column, KEY, now.metric, *ratios, note=note))
     return len(shared)
 
 

@@ -184,6 +184,7 @@ def _answer_question(claim: Claim, question: ClaimQuestion, groups: Sequence[Gro
 
 
 def _rank(question: ClaimQuestion, group: Group, answer: ClaimAnswer) -> tuple[bool, bool, bool, int, int]:
+    """The larger, the better the group suits the question, by the rules of `rows`."""
     as_asked = group.scenario == question.scenario
     return not group.modelled, as_asked, group.rows == question.rows, group.rows, answer.blocks
 
@@ -203,6 +204,7 @@ def _judge_group(question: ClaimQuestion, group: Group, answer: ClaimAnswer) -> 
 
 
 def _place(group: Group) -> str:
+    """The trials in a few words: scenario, database and run."""
     where = group.scenario if group.database == NO_DATABASE else f"{group.scenario} on {group.database}"
     return f"{where} ({'page model' if group.modelled else f'run {group.run.id}'})"
 
@@ -236,14 +238,17 @@ def judge(question: ClaimQuestion, answer: ClaimAnswer) -> tuple[Verdict, str]:
     negligible = question.negligible
     if low >= nothing:
         return _effect((low, high), (least, most), nothing, negligible)
+    # A published decrease: with all signs turned, it is judged as an increase.
     return _effect((-high, -low), (-most, -least), -nothing, (-negligible[1], -negligible[0]))
 
 
 Span = tuple[float, float]
+"""Lowest and highest value."""
 
 
 def _effect(published: Span, ours: Span, nothing: float, negligible: Span) -> tuple[Verdict, str]:
-    """The verdict on an effect that was published as positive."""
+    """The verdict on an increase: the `published` range, our interval, and the values that are no effect (`nothing`
+    exactly, `negligible` for practical purposes)."""
     (low, high), (least, most) = published, ours
     if most < negligible[0]:
         return "contradicted", "The effect goes the other way."
@@ -280,9 +285,10 @@ def write(rows: Sequence[ClaimRow], form: Format, *, everything: bool) -> str:
 
 
 def _text(rows: Sequence[ClaimRow]) -> str:
+    """Each claim with its questions, and under each question its answers."""
     lines: list[str] = []
-    for _, claim in groupby(rows, key=lambda row: row.claim):
-        answers = list(claim)
+    for _, rows_of_claim in groupby(rows, key=lambda row: row.claim):
+        answers = list(rows_of_claim)
         first = answers[0]
         lines += ["", *_wrapped(f"{first.claim}: {first.statement}", 0)]
         lines += _wrapped(f"{first.source}. {first.differs}", 2)
@@ -324,6 +330,7 @@ def _where(row: ClaimRow) -> str:
 
 
 def _markdown(rows: Sequence[ClaimRow]) -> str:
+    """The rows as one Markdown table; empty without rows."""
     if not rows:
         return ""
     lines = []
@@ -338,6 +345,7 @@ def _markdown(rows: Sequence[ClaimRow]) -> str:
 
 
 def _counts(rows: Sequence[ClaimRow]) -> str:
+    """`12 answers to 9 claims: 7 reproduced, 5 undecided.`"""
     counts = Counter(row.verdict for row in rows)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{plural(len(rows), 'answer')} to {plural(len({row.claim for row in rows}), 'claim')}: {verdicts}.\n"

@@ -170,6 +170,7 @@ class ClaimQuestion(_Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        """Raises ValueError if the fields contradict one another or leave the comparison open."""
         bounded = self.low is not None or self.high is not None
         if (self.value is not None) + bounded + bool(self.direction) + self.same != 1:
             raise ValueError("give exactly one of: value; low or high; direction; same")
@@ -226,6 +227,7 @@ class Claim(_Part):
 
     @model_validator(mode="after")
     def _asked_or_not(self) -> Self:
+        """Raises ValueError unless there are either questions or a reason."""
         if bool(self.question) == bool(self.reason):
             raise ValueError("give either questions or the reason why there are none")
         return self

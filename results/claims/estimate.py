@@ -92,8 +92,8 @@ def shown(value: float, unit: str) -> str:
     return ratio(value) if unit == "×" else f"{number(value)} {unit}".strip()
 
 
-def estimate(group: Group, question: ClaimQuestion, of: Subject = KEY) -> ClaimAnswer | NoAnswer:
-    """The answer of one group; `of` is the subject of a page model's variant if that variant is to answer."""
+def estimate(group: Group, question: ClaimQuestion, subject: Subject = KEY) -> ClaimAnswer | NoAnswer:
+    """The answer of one group; `subject` is that of a page model's variant if the variant is to answer."""
     path = load_path(group.run.load_path)
     if not path.in_order:
         return NoAnswer(path.no_claim)
@@ -110,7 +110,7 @@ def estimate(group: Group, question: ClaimQuestion, of: Subject = KEY) -> ClaimA
     if question.compare == "growth":
         first, last = _growth(arms[0], question.chunks)
         return _summary(question, last, first, "measured") or NoAnswer(_absent(arms[:1], question, last))
-    values = [arm.values(question.metric, of) or arm.values(question.metric) for arm in arms]
+    values = [arm.values(question.metric, subject) or arm.values(question.metric) for arm in arms]
     origins = set[str]().union(*(arm.origins(question.metric) for arm in arms))
     origin = "modelled" if group.modelled else "derived" if "derived" in origins else "measured"
     if question.compare == "value":
@@ -142,13 +142,14 @@ def _growth(arm: Arm, chunks: int) -> tuple[dict[int, float], dict[int, float]]:
     for trial in arm.good:
         for line in trial.series:
             if line.metric == Metric.INSERT_SECONDS and len(line.x) >= chunks:
-                edges = np.array([1 / chunks, 1 - 1 / chunks, 1.0]) * trial.rows
-                begin, rest, end = np.interp(edges, np.r_[0, line.x], np.r_[0.0, line.y])
-                first[trial.block], last[trial.block] = float(begin), float(end - rest)
+                ends = np.array([1 / chunks, 1 - 1 / chunks, 1.0]) * trial.rows  # of the first, last but one, last part
+                first_end, last_begin, last_end = np.interp(ends, np.r_[0, line.x], np.r_[0.0, line.y])
+                first[trial.block], last[trial.block] = float(first_end), float(last_end - last_begin)
     return first, last
 
 
 def _absent(arms: list[Arm], question: ClaimQuestion, *values: ByBlock) -> str:
+    """Why there is no estimate, as a sentence; `values` are those of each arm."""
     title = question.metric.definition.title.lower()
     lacking = [arm for arm, by_block in zip(arms, values, strict=True) if not by_block]
     if not lacking:
@@ -172,5 +173,5 @@ def _summary(question: ClaimQuestion, treated: ByBlock, control: ByBlock, origin
     if not question.exact and enough:
         known = ratio_to_control(treated, control)
         if known is not None:
-            return ClaimAnswer(known.ratio, known.low, known.high, known.blocks, enough=True, origin=origin)
+            return ClaimAnswer(known.ratio, known.low, known.high, blocks=known.blocks, enough=True, origin=origin)
     return ClaimAnswer(median(each), min(each), max(each), blocks=len(each), enough=enough, origin=origin)

@@ -92,6 +92,7 @@ def compare(
 
 
 def _claims(runs: Sequence[str], form: Format, results: str, *, everything: bool) -> str:
+    """What these runs say about published claims; without a run, the list of claims."""
     from keybench.results.claims.answers import answers, rows, write
 
     if not runs:
@@ -119,6 +120,7 @@ def _compare(a: str, b: str, form: Format, metric: str, results: str) -> int:
 
 
 def _nothing(comparison: Comparison) -> str:
+    """Why nothing was compared, and what to do."""
     before, after = comparison.before, comparison.after
     if comparison.rows and all(row.verdict == "not measured" for row in comparison.rows):
         return (
@@ -137,6 +139,7 @@ def _nothing(comparison: Comparison) -> str:
 
 
 def _metrics(text: str) -> tuple[Metric, ...]:
+    """The metrics that `--metric` names; all for an empty text or `all`. Raises UsageError for an unknown name."""
     names = [name for name in (part.strip() for part in text.split(",")) if name]
     if not names or "all" in names:
         return tuple(Metric)
@@ -195,6 +198,8 @@ def record(row: ComparisonRow) -> dict[str, Any]:
 
 
 def _document(comparison: Comparison, warnings: Sequence[str]) -> dict[str, Any]:
+    """The whole comparison as plain values, for JSON."""
+
     def fields(arms: Sequence[Arm]) -> list[dict[str, Any]]:
         return [{name: getattr(arm, name) for name in FIELDS} for arm in arms]
 
@@ -210,6 +215,7 @@ def _document(comparison: Comparison, warnings: Sequence[str]) -> dict[str, Any]
 
 
 def _failures(comparison: Comparison) -> list[dict[str, Any]]:
+    """The failed trials of both sides as plain values."""
     names = ("block", "database", "layout", "column", "error")
     return [
         {"side": side.name} | {name: getattr(trial, name) for name in names}
@@ -219,6 +225,7 @@ def _failures(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _readable(comparison: Comparison, warnings: Sequence[str], *, every: bool, markdown: bool) -> str:
+    """Text or Markdown: a table for each database, server and payload, then notes, failed trials and warnings."""
     shown = [row for row in comparison.rows if every or _matters(row, one_run=comparison.one_run)]
     title = f"{comparison.before.name} → {comparison.after.name}"
     parts = [f"## {escaped(title)}" if markdown else title]
@@ -264,12 +271,14 @@ def _notes(comparison: Comparison, shown: Sequence[ComparisonRow]) -> list[str]:
 
 
 def _matters(row: ComparisonRow, *, one_run: bool) -> bool:
+    """Whether a reader sees the row unasked: a headline metric with values, or another metric that changed."""
     if row.metric in HEADLINES:
         return row.verdict != "not comparable" and (row.verdict != "not measured" or row.old != row.new)
     return not one_run and row.compared and row.verdict not in {"same", "unclear"}
 
 
 def _cells(row: ComparisonRow) -> tuple[str, ...]:
+    """The row as texts, in the columns `_HEAD`."""
     known = row.estimate
     text = f"{row.verdict} ({row.change})" if row.change else row.verdict
     return (
@@ -286,6 +295,7 @@ def _cells(row: ComparisonRow) -> tuple[str, ...]:
 
 
 def _number(value: float | None) -> str:
+    """A whole number in full, another with four significant digits."""
     if value is None:
         return "–"
     if value == round(value) and abs(value) < 1e15:

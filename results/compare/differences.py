@@ -62,10 +62,12 @@ class ComparisonSide:
 
     def environment(self, arm: Arm) -> Environment | None:
         """The server that the arm was measured on, as the server reported itself."""
-        return next((e for e in self.environments if (e.database, e.server) == (arm.database, arm.server)), None)
+        place = arm.database, arm.server
+        return next((server for server in self.environments if (server.database, server.server) == place), None)
 
 
 def _work(arm: Arm) -> tuple[str, str, int, int]:
+    """What an arm shares with the control that it is compared with."""
     return arm.database, arm.server, arm.payload, arm.writers
 
 
@@ -129,6 +131,7 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
     """
     one_run = before.run.id == after.run.id
     first, second = before.chosen, after.chosen
+    # Fields whose chosen values differ; a field that one of two runs leaves open has the other's value.
     named = {
         name
         for name in {*first, *second}
@@ -137,12 +140,12 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
     loose = {*named, "server"} | ({"column"} if "layout" in named else set())
     kept = tuple(name for name in FIELDS if name not in loose)
     groups: dict[tuple[str, ...], tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
-    for number, (one, other) in enumerate(((before, after), (after, before))):
+    for side_index, (one, other) in enumerate(((before, after), (after, before))):
         for arm in one.arms:
             if all(field_of(arm, name) == value for name, value in other.chosen.items() if name not in named):
                 # Without a database, the server's name says how keys were made.
                 fields = (*kept, "server") if arm.database == NO_DATABASE and "server" not in named else kept
-                groups[tuple(field_of(arm, name) for name in ("writers", *fields))][number].append(arm)
+                groups[tuple(field_of(arm, name) for name in ("writers", *fields))][side_index].append(arm)
     together: list[tuple[Arm, Arm]] = []
     alone: tuple[list[Arm], list[Arm]] = ([], [])
     for first_arms, second_arms in groups.values():
@@ -171,6 +174,7 @@ def _couples(first: Sequence[Arm], second: Sequence[Arm], *, one_run: bool) -> l
 
 
 def _chosen(text: str, selector: str) -> dict[str, str]:
+    """The values by field of a selector such as `layout=uuid-v4,column=uuid`; `text` is the whole argument."""
     chosen = {}
     # A value may itself contain commas: `server=AES, 1 thread`.
     for piece in re.split(r",(?=\s*\w+=)", selector):
@@ -352,15 +356,14 @@ def _to_control(side: ComparisonSide, arm: Arm, metric: Metric) -> dict[int, flo
 
 def _tested(rows: Sequence[tuple[ComparisonRow, Samples | None]], *, in_blocks: bool) -> list[ComparisonRow]:
     """The rows; those with samples get estimate, joint p and verdict. `in_blocks`: both sides share their blocks."""
-    samples = [each for _, each in rows if each]
-    compared = (changes_in_blocks if in_blocks else changes_between_runs)(
-        [old for old, _ in samples], [new for _, new in samples]
-    )
-    changes = iter(compared)
-    return [_judged(row, next(changes)) if each else row for row, each in rows]
+    samples = [pair for _, pair in rows if pair]
+    test = changes_in_blocks if in_blocks else changes_between_runs
+    changes = iter(test([old for old, _ in samples], [new for _, new in samples]))
+    return [_judged(row, next(changes)) if pair else row for row, pair in rows]
 
 
 def _judged(row: ComparisonRow, change: Change) -> ComparisonRow:
+    """The row with its ratio, p and verdict, which for a time is `faster` or `slower`, else `lower` or `higher`."""
     if change.ratio is None:  # no positive values, so no logarithms
         return replace(row, verdict="same" if row.old == row.new else "unclear", reason=NO_RATIO)
     judged = verdict(change.ratio, change.p)
@@ -370,6 +373,7 @@ def _judged(row: ComparisonRow, change: Change) -> ComparisonRow:
 
 
 def _why_none(arm: Arm, metric: Metric) -> str:
+    """Why the arm has no value of the metric."""
     if not arm.good:
         return f"{arm.name}: {FAILED}"
     return f"{arm.name}: {' '.join(arm.reasons(metric)) or 'nothing was recorded'}"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 from typing import Any, Final, Literal
 from xml.sax.saxutils import escape
 
@@ -50,6 +51,7 @@ _FALLBACKS: Final = {
 
 
 def _css(name: str) -> str:
+    """A colour as CSS: the page's variable, or the fallback."""
     return f"var(--{name}, {_FALLBACKS[name]})"
 
 
@@ -75,14 +77,14 @@ def styles(names: Iterable[str], reference: str) -> dict[str, Style]:
     ordered = sorted({name for name in names if name != reference})
     return {reference: Style(INK, "o")} | {
         # Colours repeat after ten names, with the markers shifted by one: a hundred names differ.
-        name: Style(_COLOURS[i % 10], _MARKERS[(i + i // 10) % 10])
+        name: Style(_COLOURS[i % len(_COLOURS)], _MARKERS[(i + i // len(_COLOURS)) % len(_MARKERS)])
         for i, name in enumerate(ordered)
     }
 
 
 def ramp(count: int) -> list[str]:
-    """`count` colours in a visible order; they repeat after eight."""
-    return [_RAMP[i * 8 // max(count, 4)] for i in range(count)]
+    """`count` colours from dark to light, as far apart as possible; of more than eight, some are equal."""
+    return [_RAMP[i * len(_RAMP) // max(count, 4)] for i in range(count)]
 
 
 SIZE: Final = 12.0
@@ -107,12 +109,13 @@ def label_lines(text: str, longest: int = 22) -> list[str]:
         text = text[: 3 * longest - 1] + "…"
     parts = [piece for part in re.findall(r"[^-\s]*[-\s]?", text) for piece in _pieces(part, longest)]
     fewest = _packed(parts, longest)
-    # The same number of lines, of lengths as even as possible.
-    tries = (_packed(parts, limit) for limit in range(-(-len(text) // len(fewest)), longest))
+    # The same number of lines, of lengths as even as possible: the least limit that needs no more lines.
+    tries = (_packed(parts, limit) for limit in range(ceil(len(text) / len(fewest)), longest))
     return next((packed for packed in tries if len(packed) == len(fewest)), fewest)
 
 
 def _packed(parts: Sequence[str], longest: int) -> list[str]:
+    """The parts in lines of at most `longest` characters, each line as full as possible."""
     lines = [""]
     for part in parts:
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > longest:
@@ -122,6 +125,7 @@ def _packed(parts: Sequence[str], longest: int) -> list[str]:
 
 
 def _pieces(text: str, longest: int) -> Sequence[str]:
+    """A part in pieces of at most `longest` characters."""
     return [text[i : i + longest] for i in range(0, len(text), longest)]
 
 
@@ -134,8 +138,9 @@ _BASELINE: Final = 0.36
 _UNPRINTABLE: Final = re.compile("[\x00-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML forbids."""
 _FONT: Final = "font-family: 'DejaVu Sans', sans-serif"
-_COMMANDS: Final = {1: "M", 2: "L", 4: "C"}
-"""SVG's commands for matplotlib's codes of a path; 79 closes it."""
+_CURVE, _CLOSE = 4, 79
+_COMMANDS: Final = {1: "M", 2: "L", _CURVE: "C"}
+"""SVG's commands for matplotlib's codes of a path (`matplotlib.path.Path`); `_CLOSE` closes it."""
 
 Hatch = Literal["", "/", "\\", "x"]
 _STROKES: Final[dict[Hatch, str]] = {"/": "M0 6L6 0", "\\": "M0 0L6 6", "x": "M0 6L6 0M0 0L6 6"}
@@ -178,8 +183,10 @@ class Canvas:
         places = [f"{x:g} {y:g}" for x, y in np.round(points, digits).tolist()]
         steps, before = [], 0
         for code, place in zip(codes or [1] + [2] * (len(places) - 1), places, strict=True):
-            # The points of a curve follow one command.
-            steps.append("z" if code == 79 else f" {place}" if code == before == 4 else _COMMANDS[code] + place)
+            if code == _CLOSE:
+                steps.append("z")
+            else:  # the points of a curve follow one command
+                steps.append(f" {place}" if code == before == _CURVE else _COMMANDS[code] + place)
             before = code
         self._add("".join(steps), **style)
 

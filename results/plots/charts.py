@@ -62,6 +62,7 @@ def dot_plot(rows: Sequence[PlotRow], panels: Sequence[Panel], prefix: str) -> s
 def _draw_panel(
     table: NamedRows, rows: Sequence[PlotRow], panel: Panel, left: float, width: float, right: float
 ) -> None:
+    """Draws one column: its axis from `left` over `width` pixels, and the dots' texts up to `right`."""
     canvas = table.canvas
     box = table.box(left, width, _scale(panel, width), panel.label)
     if panel.title:
@@ -82,6 +83,7 @@ def _draw_panel(
 
 
 def _scale(panel: Panel, width: float) -> Scale:
+    """The panel's axis, with as many ticks as `width` pixels have room for."""
     edges = [edge for dot in panel.dots if dot.value is not None for edge in (dot.low, dot.high)]
     low, high = panel.limits or ratio_limits(edges)
     if panel.ratio:
@@ -109,8 +111,8 @@ def stacked_bars(
     legend = _legend(named, WIDTH - text_width(above) - 12)
     table = NamedRows(rows, top=24 + LINE * (len(legend) - 1), bottom=38)
     canvas = table.canvas
-    has = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
-    text_room = max([text_width(text, SMALL) for text, shown in zip(totals, has, strict=True) if shown], default=0)
+    has_bar = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
+    text_room = max([text_width(text, SMALL) for text, shown in zip(totals, has_bar, strict=True) if shown], default=0)
     left = table.left + GAP
     width = WIDTH - left - text_room - 8
     ends = [sum(part.values[i] or 0.0 for part in parts) for i in range(len(rows))]
@@ -125,12 +127,12 @@ def stacked_bars(
     for part in parts:
         length = np.array([value or 0.0 for value in part.values])
         shown = length > 0
-        from_, to = (box.places(edges, 0.0)[:, 0] for edges in (begin[shown], (begin + length)[shown]))
+        left_edge, right_edge = (box.places(ends, 0.0)[:, 0] for ends in (begin[shown], (begin + length)[shown]))
         middle = table.centres[shown]
-        bars = np.stack([from_, middle - 5.5, to, middle + 5.5], axis=1)
+        bars = np.stack([left_edge, middle - 5.5, right_edge, middle + 5.5], axis=1)
         canvas.bars(bars, facecolor=part.colour, hatch=part.hatch, **pale)
         begin += length
-    for text, shown_row, y in zip(totals, has, table.centres, strict=True):
+    for text, shown_row, y in zip(totals, has_bar, table.centres, strict=True):
         if shown_row:
             canvas.text(WIDTH, y, text, ha="right", fontsize=SMALL)
         else:

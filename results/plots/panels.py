@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any, Final
 
 import numpy as np
@@ -162,7 +161,7 @@ class Box:
             if left:
                 self.canvas.text(self.left - 4, y, label, ha="right", fontsize=SMALL, color=SOFT)
         if rules:
-            codes = [1, 2] * (len(rules) // 2)
+            codes = [1, 2] * (len(rules) // 2)  # matplotlib's: move to a line's start, draw to its end
             self.canvas.path(np.array(rules), codes, edgecolor=RULE, linewidth=1)
 
 
@@ -181,32 +180,33 @@ class Panels:
         most_columns: int = 3,
     ) -> None:
         """`labels` are those of x and y; `legend` is the height of the caller's legend, above the label of y."""
-        names = [(label_lines(row.name), label_lines(row.detail)) for row in rows]
-        longest = max(text_width(line, SMALL) for pair in names for line in (*pair[0], *pair[1]))
+        titles = [(label_lines(row.name), label_lines(row.detail)) for row in rows]
+        longest = max(text_width(line, SMALL) for name, detail in titles for line in (*name, *detail))
         axis = max([_AXIS, *(text_width(label, SMALL) + 8 for _, label in y.ticks)])
-        fitting = [n for n in range(1, most_columns + 1) if longest <= (WIDTH - axis) / n - GAP]
+        fitting = [count for count in range(1, most_columns + 1) if longest <= (WIDTH - axis) / count - GAP]
         columns = max([*fitting, 2]) if most_columns > 1 else 1
-        count = ceil(len(rows) / columns)
         width = (WIDTH - axis - GAP * (columns - 1) - 6) / columns
-        titles = [LINE * max(len(a) + len(b) for a, b in names[i * columns : (i + 1) * columns]) for i in range(count)]
+        lines = [len(name) + len(detail) for name, detail in titles]
+        title_heights = [LINE * max(lines[first : first + columns]) for first in range(0, len(rows), columns)]
         # Tops of the rows of panels; the titles stand above them.
-        tops = legend + 30.0 + np.cumsum(titles) + np.arange(count) * (height + 14)
+        tops = legend + 30.0 + np.cumsum(title_heights) + np.arange(len(title_heights)) * (height + 14)
         self.canvas = Canvas(float(tops[-1]) + height + 40)
         self.boxes = []
-        for i, (name, detail) in enumerate(names):
-            row, place = divmod(i, columns)
-            left = axis + place * (width + GAP)
-            for number, line in enumerate((*detail[::-1], *name[::-1])):
-                at = tops[row] - 10 - LINE * number
-                self.canvas.text(left, at, line, fontsize=SMALL, color=SOFT if number < len(detail) else INK)
-            box = Box(self.canvas, left, float(tops[row]), width, height, x, y)
-            box.frame(left=place == 0, below=i + columns >= len(rows))
+        for i, (name, detail) in enumerate(titles):
+            row, column = divmod(i, columns)
+            left, top = axis + column * (width + GAP), float(tops[row])
+            for lines_below, line in enumerate((*detail[::-1], *name[::-1])):  # upwards from the panel
+                colour = SOFT if lines_below < len(detail) else INK
+                self.canvas.text(left, top - 10 - LINE * lines_below, line, fontsize=SMALL, color=colour)
+            box = Box(self.canvas, left=left, top=top, width=width, height=height, x=x, y=y)
+            box.frame(left=column == 0, below=i + columns >= len(rows))
             self.boxes.append(box)
         self.canvas.text(axis, self.canvas.height - 8, labels[0] + _logarithmic(x), fontsize=SMALL, color=SOFT)
         self.canvas.text(0, legend + 8, labels[1] + _logarithmic(y), fontsize=SMALL, color=SOFT)
 
 
 def _logarithmic(scale: Scale) -> str:
+    """What an axis' label says of its scale."""
     return ", log scale" if scale.log else ""
 
 
@@ -233,7 +233,8 @@ class NamedRows:
 
     def box(self, left: float, width: float, scale: Scale, label: str) -> Box:
         """A panel over all rows, with grid lines at its ticks and its label below."""
-        box = Box(self.canvas, left, self._top, width, self._height, scale, Scale(0.0, 1.0, ()))
+        no_scale = Scale(0.0, 1.0, ())
+        box = Box(self.canvas, left=left, top=self._top, width=width, height=self._height, x=scale, y=no_scale)
         box.frame(left=False, below=True)
         below = self._top + self._height + 26
         self.canvas.text(left + width / 2, below, label, ha="center", fontsize=SMALL, color=SOFT)

@@ -36,6 +36,7 @@ def splits_of(group: Group, arm: Arm) -> tuple[Summary | None, bool]:
 
 
 def _time(groups: Sequence[Group], styles: Styles) -> ReportFigure:
+    """Insert times over the control's; without any, the reason in place of the picture."""
     key, title = "answer-time", "How long inserting takes"
     unit = f"time over that of {CONTROL} in the same repetition; further left is better"
     timed = [group for group in groups if group.control and group.values(time_metric(group))]
@@ -60,6 +61,7 @@ def _time(groups: Sequence[Group], styles: Styles) -> ReportFigure:
 
 
 def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
+    """How full the leaf pages are."""
     return _Picture(
         key="answer-density",
         title="How full the pages are",
@@ -74,13 +76,14 @@ def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
 
 def gave_back(group: Group) -> str:
     """What a number of splits below zero means, where a group has one; else empty."""
-    known = [splits_of(group, arm)[0] for arm in group.arms]
-    if not any(one and one.low < 0 for one in known):
+    counts = [splits_of(group, arm)[0] for arm in group.arms]
+    if not any(count and count.low < 0 for count in counts):
         return ""
     return "Below zero: neighbouring pages were merged, and more pages were given back than splits added."
 
 
 def _harm(groups: Sequence[Group], styles: Styles) -> ReportFigure:
+    """Splits that move rows, per 1,000 rows."""
     return _Picture(
         key="answer-splits",
         title="How often a full page is split",
@@ -156,6 +159,7 @@ class _Picture:
         )
 
     def _arms(self, group: Group) -> tuple[Arm, ...]:
+        """The arms that have a dot."""
         return group.treatments if self.ratios else group.arms
 
     def _rows(self, groups: Sequence[Group]) -> dict[str, Arm]:
@@ -177,6 +181,7 @@ class _Picture:
         return rows
 
     def _dot(self, group: Group, arm: Arm | None) -> Dot:
+        """The arm's dot; a dash if the group has no such arm."""
         if arm is None:
             return Dot(None, text="–")
         value, hollow = self.known(group, arm)
@@ -184,6 +189,7 @@ class _Picture:
 
 
 def _row(arm: Arm, groups: Sequence[Group]) -> str:
+    """The name of the arm's row: several databases share the rows of layouts, whose columns differ between them."""
     return arm.layout if len(groups) > 1 else arm.name
 
 
@@ -245,14 +251,16 @@ _LEGEND: Final = {
 
 
 def _metric(arm: Arm, metric: Metric, rows: int = 1) -> tuple[Summary | None, str]:
+    """The metric over blocks, for each of `rows` rows, and the marks of its origins."""
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     return summarise([value / rows for value in arm.values(metric).values()]), marks
 
 
 def _known_splits(group: Group, arm: Arm) -> tuple[Summary | None, str]:
-    known, modelled = splits_of(group, arm)
+    """Splits that move rows, per 1,000 rows, and the mark of their origin."""
+    splits, modelled = splits_of(group, arm)
     _, marks = _metric(arm, Metric.INTERIOR_SPLITS)
-    return known, MARKS["modelled"] if modelled else marks
+    return splits, MARKS["modelled"] if modelled else marks
 
 
 def _column(
@@ -262,11 +270,12 @@ def _column(
     value: Callable[[Arm], tuple[Summary | None, str]],
     places: int | None = None,
 ) -> TableColumn:
-    known = [value(arm) for arm in arms]
+    """The median of each arm's `value`, with its mark; `places` are decimals, by default at most one."""
+    values = [value(arm) for arm in arms]
     if places is None:
-        places = min(1, decimals([one.median for one, _ in known if one]))
-    cells = tuple(TableCell(number(one.median, places), mark=mark) if one else TableCell("–") for one, mark in known)
-    return TableColumn(title, unit, cells)
+        places = min(1, decimals([summary.median for summary, _ in values if summary]))
+    cells = (TableCell(number(known.median, places), mark=mark) if known else TableCell("–") for known, mark in values)
+    return TableColumn(title, unit, tuple(cells))
 
 
 def _predicted(arm: Arm) -> TableCell:

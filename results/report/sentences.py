@@ -80,16 +80,18 @@ def _decided(group: Group, judgement: Judgement) -> list[str]:
 
 
 def _slower(group: Group, slower: Sequence[ComparedArm], *, of_control: bool) -> str:
+    """A clause on the slowest layout, with its pages; `of_control` says whether it names the control."""
     worst = slower[-1]
     share = pages(group, worst.arm)
-    of = f" of `{CONTROL}`" if of_control else ""
+    whose = f" of `{CONTROL}`" if of_control else ""
     needed = f" and {more_pages(share)}" if share is not None and round(100 * (share - 1)) else ""
     most = "takes" if len(slower) == 1 else "takes longest:"
     rest = f" ({count_word(len(slower) - 1)} more take longer too)" if len(slower) > 1 else ""
-    return f"`{_name(group, worst.arm)}` {most} {times(worst.ratio.median)} the time{of}{needed}{rest}"
+    return f"`{_name(group, worst.arm)}` {most} {times(worst.ratio.median)} the time{whose}{needed}{rest}"
 
 
 def _takes(judged: Sequence[ComparedArm]) -> str:
+    """`takes 0.90 ×`, or `take 0.85 to 0.90 ×` of several arms, which are sorted by ratio."""
     low, high = judged[0].ratio.median, judged[-1].ratio.median
     if len(judged) == 1:
         return f"takes {times(low)}"
@@ -97,6 +99,7 @@ def _takes(judged: Sequence[ComparedArm]) -> str:
 
 
 def _names(group: Group, judged: Sequence[ComparedArm]) -> str:
+    """The names of these arms in a sentence."""
     return quoted([_name(group, one.arm) for one in judged])
 
 
@@ -117,6 +120,7 @@ def _most_pages(group: Group) -> list[str]:
 
 
 def _why_undecided(group: Group, judgement: Judgement | None) -> str:
+    """A clause that says why the times decide nothing."""
     if group.modelled:
         return "a page model knows no times"
     if group.control is None:
@@ -131,6 +135,7 @@ def _why_undecided(group: Group, judgement: Judgement | None) -> str:
 
 
 def _keys(group: Group, subject: str) -> str:
+    """The finding on trials that only make keys: the fastest and slowest layout, duplicates, and breaks of order."""
     known = group.values(Metric.KEY_NS)
     if not known:
         return f"{subject}: no trial gave a value."
@@ -185,6 +190,7 @@ def leading(answers: Sequence[GroupAnswer]) -> int:
 
 
 def _by_time(decided: Sequence[GroupAnswer]) -> str:
+    """What the times on these databases have in common: layouts that cost no more than the control, and the slowest."""
     verdicts: dict[str, list[Verdict]] = {}
     ratios: dict[str, list[float]] = {}
     for one in decided:
@@ -200,14 +206,15 @@ def _by_time(decided: Sequence[GroupAnswer]) -> str:
         clauses.append(f"{quoted(named)} {'costs' if len(cheap) == 1 else 'cost'} no more than `{CONTROL}`")
     if dear:
         worst = max(dear, key=lambda name: median(ratios[name]))
-        of = f" of `{CONTROL}`" if not cheap else ""
-        clauses.append(f"`{worst}` takes {_between(ratios[worst])} the time{of}")
+        whose = f" of `{CONTROL}`" if not cheap else ""
+        clauses.append(f"`{worst}` takes {_between(ratios[worst])} the time{whose}")
     if not cheap:
         clauses.append("which layout costs least depends on the database, or is not decided")
     return f"On {_places(decided)}, {'; '.join(clauses)}."
 
 
 def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
+    """What the page counts on these databases have in common: the layout that needs the most pages."""
     shares: dict[str, list[float]] = {}
     for one in indexed:
         for arm in one.group.treatments:
@@ -228,11 +235,13 @@ def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
 
 
 def _between(values: Sequence[float]) -> str:
+    """The range of ratios: `1.20 to 1.70 ×`."""
     low, high = min(values), max(values)
     return times(high) if f"{low:.2f}" == f"{high:.2f}" else f"{number(low, 2)} to {times(high)}"
 
 
 def _places(answers: Sequence[GroupAnswer]) -> str:
+    """The products by name; if they are many, only their number."""
     products = list(dict.fromkeys(one.product for one in answers))
     if len(products) > _MOST_PLACES:
         return f"all {count_word(len(products))} databases"
@@ -280,6 +289,7 @@ def on_pages(group: Group) -> list[str]:
 
 
 def _density(group: Group) -> str:
+    """On the layout with the emptiest pages, and on layouts whose empty space fragmentation alone would not show."""
     density = group.values(Metric.LEAF_DENSITY)
     if not density:
         return ""
@@ -303,6 +313,7 @@ def _hidden(arm: Arm, density: Summary, base: Summary) -> bool:
 
 
 def _splits(group: Group) -> str:
+    """On splits that the server counted: the layout with the most, and those without any."""
     known = [(arm, *harmful_splits(group, arm)) for arm in group.arms]
     splits = [(arm, median(counts.values())) for arm, counts, modelled in known if counts and not modelled]
     if not splits:

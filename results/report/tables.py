@@ -80,6 +80,7 @@ def metric_tables(group: Group, judgement: Judgement | None = None) -> tuple[lis
 
 
 def _column(group: Group, metric: Metric, notes: list[str]) -> TableColumn:
+    """The metric of each arm as median over blocks; reasons for absent values are added to `notes`."""
     summaries = [arm.summary(metric) for arm in group.arms]
     percent = metric.definition.is_percentage
     places = 1 if percent else decimals([summary.median for summary in summaries if summary], digits=4)
@@ -88,11 +89,13 @@ def _column(group: Group, metric: Metric, notes: list[str]) -> TableColumn:
 
 
 def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes: list[str]) -> TableCell:
+    """The median with so many decimals, more if it would be rounded to 0; or the number of the footnote that says why
+    there is none."""
     if summary is None:
         return _absent(arm, metric, notes)
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
-    small = abs(summary.median) > 0 and abs(summary.median) < 0.5 * 10.0**-places
-    places = decimals([summary.median], digits=1) if small else places
+    rounded_to_0 = 0 < abs(summary.median) < 0.5 * 10.0**-places
+    places = decimals([summary.median], digits=1) if rounded_to_0 else places
     return TableCell(number(summary.median, places), mark=marks)
 
 
@@ -126,11 +129,13 @@ def _significance(group: Group, judgement: Judgement) -> MetricTable:
 
 
 def _ratio(summary: Summary) -> TableCell:
+    """A ratio with its interval or range in small print."""
     span = f"{ratio(summary.low)[:-1]}–{ratio(summary.high)[:-1]}" if summary.blocks > 1 else ""
     return TableCell(ratio(summary.median), span, MARKS["derived"])
 
 
 def _ratios(group: Group, notes: list[str]) -> TableColumn:
+    """Each arm's insert time over the control's; reasons for absent ratios are added to `notes`."""
     cells = []
     for arm in group.arms:
         summary = group.ratio(arm, Metric.INSERT_SECONDS)
@@ -146,6 +151,7 @@ _MOST_NAMES = 4
 
 def other_columns(group: Group) -> str:
     """Which layouts are in columns that do not suit them, and which columns do; empty if there are none."""
+    # Layouts by their column and the column that would suit them.
     astray: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for arm in group.treatments:
         pair = _pair(group, arm)
@@ -179,6 +185,7 @@ def _pair(group: Group, arm: Arm) -> Pairing | None:
 
 
 def _suits(pair: Pairing | None, arm: Arm) -> str:
+    """Whether keys ascend in the arm's column; `no order` if the layout's keys ascend in no column."""
     if pair is None:
         return "–"
     return "no order" if not pair.ordered else "yes" if arm.column in pair.suiting else "no"
@@ -291,6 +298,7 @@ def fidelity(group: Group) -> list[Fidelity]:
 
 
 def _compared(group: Group, model: Subject) -> Fidelity:
+    """One page model (the default one, or a variant by name) against the group's figures."""
     shown = [metric for metric in Metric if any(arm.values(metric, model) for arm in group.arms)]
     columns = tuple(_predicted_column(group, model, metric) for metric in shown)
     variant = model.name
@@ -299,10 +307,10 @@ def _compared(group: Group, model: Subject) -> Fidelity:
     if group.modelled and all(cell.span == "equal" for column in columns for cell in column.cells):
         sentence, columns = "The figures above follow these rules.", ()
     return Fidelity(
-        title + (f": {variant}" if variant else ""),
-        " ".join(filter(None, (sentence, _reasons(group, model)))),
-        f"In small print: difference from {'the figures above' if group.modelled else 'the server'}",
-        columns,
+        title=title + (f": {variant}" if variant else ""),
+        text=" ".join(filter(None, (sentence, _reasons(group, model)))),
+        caption=f"In small print: difference from {'the figures above' if group.modelled else 'the server'}",
+        columns=columns,
     )
 
 
@@ -313,6 +321,7 @@ def _pairs(arm: Arm, model: Subject, metric: Metric) -> list[tuple[float, float]
 
 
 def _agreement(group: Group, model: Subject) -> str:
+    """How often the model predicts the number of leaf pages exactly, and its largest error, as a sentence."""
     pairs = [pair for arm in group.arms for pair in _pairs(arm, model, Metric.LEAF_PAGES)]
     if group.modelled:
         return "No live server has confirmed which rules are right."
@@ -342,6 +351,7 @@ def _reasons(group: Group, model: Subject) -> str:
 
 
 def _predicted_column(group: Group, model: Subject, metric: Metric) -> TableColumn:
+    """What the model predicts of each arm as median over blocks, with the largest difference from the server."""
     known = [arm.values(metric, model).values() for arm in group.arms]
     middles = [median(values) if values else None for values in known]
     percent = metric.definition.is_percentage

@@ -7,7 +7,7 @@ import re
 from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 from urllib.parse import quote
@@ -63,19 +63,20 @@ def failures(groups: Sequence[Group]) -> list[Failure]:
             for trial in arm.trials:
                 if trial.status == "error" or trial.traceback:
                     error = trial.error or "The page model's prediction failed."
-                    blocks = arms[error, private_parts_removed(trial.traceback)][f"{group.database} · {arm.name}{size}"]
+                    by_arm = arms[error, private_parts_removed(trial.traceback)]
+                    blocks = by_arm[f"{group.database} · {arm.name}{size}"]
                     if trial.block not in blocks:  # the control is in several groups
                         blocks.append(trial.block)
     return [
         Failure(
-            tuple(
-                f"{title}, block{'' if len(blocks) == 1 else 's'} {', '.join(map(str, blocks))}"
-                for title, blocks in blocks_of.items()
+            arms=tuple(
+                f"{arm}, block{'' if len(blocks) == 1 else 's'} {', '.join(map(str, blocks))}"
+                for arm, blocks in blocks_by_arm.items()
             ),
-            error,
-            traceback,
+            error=error,
+            traceback=traceback,
         )
-        for (error, traceback), blocks_of in arms.items()
+        for (error, traceback), blocks_by_arm in arms.items()
     ]
 
 
@@ -248,9 +249,9 @@ def version(group: Group) -> str:
 
 
 def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
+    """All about one group; `ratios` is the group whose times may be shown as ratios, mostly the same."""
     judgement = judge(ratios)
-    shown_judgement = judgement if ratios is group else None
-    tables, notes = metric_tables(group, shown_judgement)
+    tables, notes = metric_tables(group, judgement if ratios is group else None)
     columns = column_table(group)
     return GroupView(
         group=group,
@@ -270,6 +271,7 @@ def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str
 
 
 def _server(environment: Environment, groups: Sequence[Group]) -> ServerView:
+    """The server, with the largest key index of its groups against its cache."""
     sizes = [
         summary.high
         for group in groups
@@ -296,12 +298,17 @@ _MOST_COMPRESSED: Final = 1_000_000
 
 @dataclass(frozen=True)
 class Download:
-    """A run's values as one file; `href` is empty if there are too many. `command` exports them in any case."""
+    """A run's values as one file; `href` is empty if there are too many."""
 
+    run_id: str
     name: str
     href: str
     values: int
-    command: str
+
+    @property
+    def command(self) -> str:
+        """The command that exports them in any case."""
+        return f"keybench export {self.run_id} -o {self.run_id}.csv"
 
     @property
     def form(self) -> str:
@@ -313,18 +320,22 @@ class Download:
 
 def download(run: Run, trials: Sequence[Trial]) -> Download:
     """The run's link: a CSV file, compressed if it is long."""
-    count = sum(len(trial.readings) or 1 for trial in trials)
-    name, command = f"keybench-{run.id}.csv", f"keybench export {run.id} -o {run.id}.csv"
-    if not 0 < count <= MOST_VALUES:
-        return Download(name, "", count, command)
+    without_link = Download(run.id, name=f"keybench-{run.id}.csv", href="", values=value_count(trials))
+    if not 0 < without_link.values <= MOST_VALUES:
+        return without_link
     text = csv_text(list(tidy.values(run.id, trials, run.load_path)))
     plain = "data:text/csv;charset=utf-8," + quote(text) if len(text) <= _MOST_PLAIN else ""
     if plain and len(plain) <= _MOST_PLAIN:
-        return Download(name, plain, count, command)
+        return replace(without_link, href=plain)
     compressed = b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
     if len(compressed) > _MOST_COMPRESSED:
-        return Download(name, "", count, command)
-    return Download(f"{name}.gz", f"data:application/gzip;base64,{compressed}", count, command)
+        return without_link
+    return replace(without_link, name=f"{without_link.name}.gz", href=f"data:application/gzip;base64,{compressed}")
+
+
+def value_count(trials: Sequence[Trial]) -> int:
+    """The rows of these trials in an export: one a value, and one for a failed trial."""
+    return sum(len(trial.readings) or 1 for trial in trials)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from keybench.results.bundle.writing import write_bundle
 from keybench.results.plots.canvas import styles
 from keybench.results.report.page import fill, render_sources
 from keybench.results.report.sentences import finding, repeated
-from keybench.results.report.views import Download, GroupView, PageSource, RunView, run_view
+from keybench.results.report.views import Download, GroupView, PageSource, RunView, run_view, value_count
 from keybench.results.store.blobs import POSITIONS, Blob
 from keybench.results.store.database import Store
 from keybench.results.store.records import Trial
@@ -78,16 +78,21 @@ class Chapter:
 
 
 def _plain(metric: Metric) -> Shown:
+    """Shows the metric's values as they are."""
     return lambda _, arm: arm.values(metric)
 
 
 def _per_row(metric: Metric) -> Shown:
+    """Shows the metric's values divided by the rows."""
     return lambda group, arm: {block: value / group.rows for block, value in arm.values(metric).items()}
 
 
-def _ratio(metric: Callable[[Group], Metric]) -> Shown:
+def _ratio(metric_of: Callable[[Group], Metric]) -> Shown:
+    """Shows ratios to the control in the same block, in the metric that suits the group."""
+
     def values(group: Group, arm: Arm) -> ByBlock:
-        return by_block_ratios(arm.values(metric(group)), group.control.values(metric(group)) if group.control else {})
+        metric = metric_of(group)
+        return by_block_ratios(arm.values(metric), group.control.values(metric) if group.control else {})
 
     return values
 
@@ -164,6 +169,7 @@ def _figure(shown: Chapter, run: RunView, view: GroupView) -> SiteFigure | None:
 
 
 def _span(summary: Summary, places: int) -> str:
+    """`1.08 to 1.16`; empty if both would look the same."""
     low, high = number(summary.low, places), number(summary.high, places)
     return "" if low == high else f"{low} to {high}"
 
@@ -193,14 +199,13 @@ class Published:
         """What the run's page is made of."""
         run, trials = self.bundle.run, self.bundle.trials
         restricted = any(trial.database in RESTRICTED for trial in trials)
-        count = sum(len(trial.readings) or 1 for trial in trials)
         return PageSource(
             run,
-            without_times(trials),
-            self.bundle.environments,
-            self.bundle.warnings,
+            trials=without_times(trials),
+            environments=self.bundle.environments,
+            warnings=self.bundle.warnings,
             ratios=trials if restricted else None,
-            download=Download(self.file, self.file, count, f"keybench export {run.id} -o {run.id}.csv"),
+            download=Download(run.id, name=self.file, href=self.file, values=value_count(trials)),
         )
 
 
@@ -226,6 +231,7 @@ def published(names: Sequence[str], results: str, *, small: bool) -> list[Publis
 
 
 def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Published:
+    """A stored run, by way of a bundle at `path`; the data for pictures, which a bundle lacks, comes from the store."""
     bundle = read_bundle(write_bundle(store, name, path))
     kept = {
         (trial.block, trial.position): tuple(blob for blob in trial.blobs if _is_public(blob, small=small))
@@ -238,6 +244,7 @@ def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Publishe
 
 
 def _is_public(blob: Blob, *, small: bool) -> bool:
+    """Whether the site may hold the data: it names no place and, if the site is to be small, is not about pages."""
     return (not small or blob.kind == POSITIONS) and not names_a_place(json.dumps(dict(blob.about), default=str))
 
 

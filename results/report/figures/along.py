@@ -92,6 +92,7 @@ def _draw(
 
 @group_figure("cost", 30, "Insert cost as the table grows", "ms per 1,000 rows, lower is better")
 def _insert_cost(group: Group, styles: Styles, key: str) -> Drawing | str:
+    """What a row costs at each stage of the load, as median and range over blocks, for each layout."""
     series = {arm.name: _insert_times(arm) for arm in group.arms}
     arms = [arm for arm in group.arms if series[arm.name]]
     if not arms:
@@ -104,9 +105,14 @@ def _insert_cost(group: Group, styles: Styles, key: str) -> Drawing | str:
     curves = {}
     for arm, row in zip(arms, named_rows(group, arms, styles), strict=True):
         values = np.array([_interval_cost(line, edges) for line in series[arm.name]])
-        mark = _cache_exceeded(group, arm)
-        mark = None if mark is None else mark / divisor
-        curves[arm.name] = Curve(row, np.median(values, 0), values.min(0), values.max(0), mark)
+        outgrown = _cache_exceeded(group, arm)
+        curves[arm.name] = Curve(
+            row,
+            middle=np.median(values, axis=0),
+            low=values.min(axis=0),
+            high=values.max(axis=0),
+            mark=None if outgrown is None else outgrown / divisor,
+        )
     marked = any(curve.mark for curve in curves.values())
     without = [group.label(arm) for arm in group.arms if not series[arm.name]]
     several = "Lines are medians; bands span the range of the blocks."
@@ -140,7 +146,7 @@ def _interval_cost(line: Series, edges: Line) -> Line:
     """Milliseconds per 1,000 rows in each interval between `edges` (n + 1 rows): (n,)."""
     elapsed = np.interp(edges, np.concatenate([[0], line.x]), np.concatenate([[0.0], line.y]))
     seconds_a_row: Line = np.diff(elapsed) / np.diff(edges)
-    return seconds_a_row * 1e6
+    return seconds_a_row * 1e6  # seconds a row to milliseconds per 1,000 rows
 
 
 def _cache_exceeded(group: Group, arm: Arm) -> float | None:
@@ -153,6 +159,7 @@ def _cache_exceeded(group: Group, arm: Arm) -> float | None:
 
 
 def _cache_note(group: Group, *, marked: bool) -> str:
+    """What the marks mean, or that there are none because every index fits into the cache; empty if that is unknown."""
     if marked:
         return "Dotted: here the key's index outgrows the server's cache, estimated as if the index grew evenly."
     if group.environment and group.environment.cache_bytes > 0 and group.values(Metric.INDEX_BYTES):
@@ -164,6 +171,7 @@ def _cache_note(group: Group, *, marked: bool) -> str:
     "growth", 58, "Density as the table grows, from the page model", "% of the leaf pages' room, higher is better"
 )
 def _density_growth(group: Group, styles: Styles, key: str) -> Drawing | str | None:
+    """The density of the leaf pages at each stage of the load, as the page model predicts it."""
     if any(phases_of(arm) for arm in group.arms):
         return None  # the figure of the phases shows it
     blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, GROWTH)) and len(blob.arrays["rows"])}
@@ -195,13 +203,14 @@ def _notes(blobs: Mapping[str, Blob]) -> list[str]:
 
 @group_figure("phases", 22, "Density along the phases", "% of the leaf pages' room, higher is better")
 def _phase_densities(group: Group, styles: Styles, key: str) -> Drawing | None:
+    """The density after each phase of the index's life (insert, delete, rebuild …); None without phases."""
     names = max((phases_of(arm) for arm in group.arms), key=len)
     if not names:
         return None
     lines = {}
     for arm in (arm for arm in group.arms if phases_of(arm)):
-        known = [arm.summary(Metric.LEAF_DENSITY, Subject(SubjectKind.PHASE, name)) for name in names]
-        lines[arm.name] = np.array([one.median if one else np.nan for one in known])
+        summaries = [arm.summary(Metric.LEAF_DENSITY, Subject(SubjectKind.PHASE, name)) for name in names]
+        lines[arm.name] = np.array([density.median if density else np.nan for density in summaries])
     return _draw(
         group,
         _single_curves(group, styles, lines),
@@ -221,6 +230,7 @@ def _phase_densities(group: Group, styles: Styles, key: str) -> Drawing | None:
 
 @group_figure("phase-splits", 23, "Splits along the phases", "splits per 1,000 rows, lower is better")
 def _phase_splits(group: Group, styles: Styles, key: str) -> Drawing | None:
+    """Splits that move rows in each phase that inserts; None with fewer than two such phases."""
     names: list[str] = max((insertions(arm) for arm in group.arms), key=len, default=[])
     known = {arm.name: [splits_per_thousand(arm, name) for name in names] for arm in group.arms}
     lines = {name: np.array(splits, np.float64) for name, splits in known.items() if splits and None not in splits}
@@ -256,6 +266,7 @@ _KNEE: Final = 0.05
     "pages that were not in the server's cache, mean of all rows so far, lower is better",
 )
 def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
+    """Pages read a row as the index outgrows the cache, by the page model; None if nothing had to be read."""
     costs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, COST)) and len(blob.arrays["rows"])}
     if not any(int(blob.arrays[_READS][-1]) for blob in costs.values()):
         return None  # all pages stay in memory

@@ -43,10 +43,10 @@ def _draw(
     if not parts:
         return gaps(group, metrics) or missing(group, metrics[0])
     places = decimals([value for value in totals if value is not None])
-    has = [any(part.values[i] is not None for part in parts) for i in range(len(group.arms))]
+    has_bar = [any(part.values[i] is not None for part in parts) for i in range(len(group.arms))]
     texts = [
         placeholder(arm) if not shown else "–" if value is None else number(value, places)
-        for arm, value, shown in zip(group.arms, totals, has, strict=True)
+        for arm, value, shown in zip(group.arms, totals, has_bar, strict=True)
     ]
     known = [(group.label(arm), value) for arm, value in zip(group.arms, totals, strict=True) if value is not None]
     names = listed([part.name.lower() for part in parts])
@@ -73,6 +73,8 @@ _LOOKS: Final[dict[Metric, tuple[str, Hatch]]] = {
 
 @group_figure("splits", 50, "Page splits by kind", "leaf pages added per 1,000 rows; only appends are harmless")
 def _splits(group: Group, styles: Styles, key: str) -> Drawing | str:
+    """Appends, edge splits and interior splits per 1,000 rows; two kinds together where the server does not tell them
+    apart."""
     kinds = {
         metric: [per_row(group, arm, metric, 1000) for arm in group.arms]
         for metric in (*_SPLITS, _TOGETHER)
@@ -88,12 +90,14 @@ def _splits(group: Group, styles: Styles, key: str) -> Drawing | str:
 
 @group_figure("log", 70, "Log written", "bytes a row, lower is better")
 def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
+    """Bytes of log a row; where the server tells them apart, records and copies of whole pages."""
     metrics = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGE_BYTES)
     whole, images = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
     parts = []
     if group.values(Metric.LOG_BYTES):
         split = bool(group.values(Metric.LOG_PAGE_IMAGE_BYTES))
-        rest = [None if w is None else w - min(i or 0.0, w) for w, i in zip(whole, images, strict=True)]
+        pairs = zip(whole, images, strict=True)
+        rest = [None if log is None else log - min(image or 0.0, log) for log, image in pairs]
         parts.append(BarPart("Records" if split else "Log", rest, PLAIN))
         if split:
             parts.append(BarPart("Full-page images", images, KINDS[1], "/"))
@@ -102,15 +106,19 @@ def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
 
 @group_figure("size", 75, "Size on disk", "bytes a row, lower is better")
 def _sizes(group: Group, styles: Styles, key: str) -> Drawing | str:
+    """Bytes a row of the key's index, and of the rest of the table."""
     metrics = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
     index, table = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
-    rest = [None if t is None or i is None else max(t - i, 0.0) for t, i in zip(table, index, strict=True)]
+    rest = [
+        None if part is None or whole is None else max(whole - part, 0.0)
+        for part, whole in zip(index, table, strict=True)
+    ]
     parts = []
     if group.values(Metric.INDEX_BYTES):
         parts.append(BarPart("Key's index", index, PLAIN))
         if any(rest):
             parts.append(BarPart("Rest of the table", rest, KINDS[0]))
-    totals = [total([i, r]) for i, r in zip(index, rest, strict=True)]
+    totals = [total(pair) for pair in zip(index, rest, strict=True)]
     return _draw(group, styles, key, "bytes a row", parts, totals, "total", metrics)
 
 
@@ -126,6 +134,7 @@ _RUNNING, _CLIENT, _OTHERS = "running", "client", "other waits"
     "share of the time of all writers' connections: running, waiting for the client, or waiting in the server",
 )
 def _waits(group: Group, styles: Styles, key: str) -> Drawing | None:
+    """The shares of the writers' time by what they wait for, the commonest by name; None without samples."""
     shares = [_shares(arm) for arm in group.arms]
     if not any(shares):
         return None
@@ -155,5 +164,6 @@ def _shares(arm: Arm) -> dict[str, float]:
 
 
 def _part(name: str, shares: list[dict[str, float]], kinds: list[str], colour: str, hatch: Hatch = "") -> BarPart:
+    """The sum of these kinds of wait as one part of each arm's bar."""
     lengths = [sum(share.get(kind, 0.0) for kind in kinds) if share else None for share in shares]
     return BarPart(name, lengths, colour, hatch)

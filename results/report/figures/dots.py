@@ -46,6 +46,7 @@ _HALVES = (Metric.FIRST_HALF_SECONDS, Metric.SECOND_HALF_SECONDS)
     "time", 10, "Insert time relative to the control", f"ratio to {CONTROL} in the same block, lower is better"
 )
 def _insert_time(group: Group, styles: Styles, key: str) -> Drawing | str:
+    """Insert times over the control's, of both halves of the rows where they were timed apart."""
     metrics = [metric for metric in _HALVES if group.values(metric)] or [Metric.INSERT_SECONDS]
     if not group.values(metrics[0]):
         return missing(group, Metric.INSERT_SECONDS)
@@ -83,6 +84,7 @@ def _insert_time(group: Group, styles: Styles, key: str) -> Drawing | str:
 
 
 def _half_name(group: Group, metric: Metric) -> str:
+    """The rows that the time is of: `All rows`, `First half`; `First million` of two millions."""
     if metric == Metric.INSERT_SECONDS:
         return "All rows"
     place = "First" if metric == Metric.FIRST_HALF_SECONDS else "Second"
@@ -91,6 +93,7 @@ def _half_name(group: Group, metric: Metric) -> str:
 
 @group_figure("keys", 10, "Time to make a key", f"ratio to {RANDOM} in the same block, lower is better", only_keys=True)
 def _key_generation(group: Group, styles: Styles, key: str) -> Drawing | str:
+    """The time to make a key over that of a random UUID."""
     base = next((arm for arm in group.arms if arm.layout == RANDOM and arm.values(Metric.KEY_NS)), None)
     if base is None:
         return f"Ratios need {RANDOM}: add it with --layout {RANDOM},…."
@@ -116,6 +119,7 @@ _NAMES = ("median", "p95", "p99", "longest")
 
 @group_figure("latency", 40, "Transaction time", "ms, lower is better")
 def _transactions(group: Group, styles: Styles, key: str) -> Drawing | str:
+    """The median transaction time of each layout, with lines to the 99th percentile and to the longest."""
     if not group.values(Metric.TX_P50_MS):
         return missing(group, Metric.TX_P50_MS)
     summaries = [[arm.summary(metric) for metric in _PERCENTILES] for arm in group.arms]
@@ -142,14 +146,16 @@ def _transactions(group: Group, styles: Styles, key: str) -> Drawing | str:
 
 
 def _range_to_longest(percentiles: Sequence[float | None]) -> Dot:
+    """The dot of these times, which are those of `_PERCENTILES`."""
     middle, _, high, longest = percentiles
     if middle is None or high is None or longest is None:
         return Dot(None, text="–")
-    return Dot(middle, middle, high, f"{number(middle)} … {number(high)}", far=longest)
+    return Dot(middle, low=middle, high=high, text=f"{number(middle)} … {number(high)}", far=longest)
 
 
 @group_figure("order", 20, "Density and fragmentation of the leaf pages", "% of the leaf pages of the key's index")
 def _density(group: Group, styles: Styles, key: str) -> Drawing | str:
+    """How full the leaf pages are, beside how many are out of order."""
     metrics = (Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
     shown = [metric for metric in metrics if group.values(metric)]
     if not shown:
@@ -216,15 +222,16 @@ def _interior_splits(group: Group, arm: Arm) -> Dot:
     """Interior splits per 1,000 rows; the page model's if the server does not count them."""
     for metric in (Metric.INTERIOR_SPLITS, Metric.EDGE_AND_INTERIOR_SPLITS):
         if (value := per_row(group, arm, metric, 1000)) is not None:
-            return Dot(value, value, value, number(value, 1))
+            return Dot(value, low=value, high=value, text=number(value, 1))
     predicted = list(arm.values(Metric.INTERIOR_SPLITS, MODEL).values())
     if not predicted:
         return Dot(None, text="–")
     value = predicted[0] * 1000 / group.rows
-    return Dot(value, value, value, number(value, 1), hollow=True)
+    return Dot(value, low=value, high=value, text=number(value, 1), hollow=True)
 
 
 def _figure(best: Sequence[Pair], styles: Styles, prefix: str) -> ReportFigure:
+    """Interior splits, density and time of EF Core's layout, the first pair, and of the layouts proposed instead."""
     first = best[0][0]
     splits = [_interior_splits(group, arm) for group, arm in best]
     density = [arm.summary(Metric.LEAF_DENSITY) for _, arm in best]
@@ -267,6 +274,7 @@ def _drawn(
     styles: Styles,
     prefix: str,
 ) -> str:
+    """The picture as SVG; all sequences have one entry for each pair of `best`."""
     rows = [PlotRow(arm.layout, arm.column, styles[arm.layout], group.modelled) for group, arm in best]
     most = max(1.0, *(one.value or 0.0 for one in splits)) * 1.05
     dense = [dot(arm, known, lambda value: f"{value:.0f}") for (_, arm), known in zip(best, density, strict=True)]

@@ -41,6 +41,7 @@ _LEAVES: Final = 400
     "place in the file by place in key order, % of the leaf pages; a diagonal is perfect order",
 )
 def _page_order(group: Group, styles: Styles, key: str) -> Drawing | str:
+    """The leaf pages as points: their place in the file by their place in key order."""
     blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, PAGES, MODEL_PAGES))}
     if not blobs:
         return gaps(group, [Metric.LEAF_PAGES]) or "No trial stored the order of its pages."
@@ -108,6 +109,7 @@ _EDGES: Final = Scale(-3.0, 103.0, ((100.0, "right edge"), (50.0, "middle"), (0.
     "position in key order by the scenario's time, one colour a writer; only the right edge appends",
 )
 def _insert_positions(group: Group, styles: Styles, key: str) -> Drawing | None:
+    """Where in the index each writer's rows went, by time; None with a single writer."""
     blobs = {arm.name: blob for arm in group.arms if (blob := stored_blob(arm, POSITIONS)) and len(blob.arrays["row"])}
     if not blobs or max(len(blob.about["writers"]) for blob in blobs.values()) < 2:
         return None
@@ -136,10 +138,12 @@ def _insert_positions(group: Group, styles: Styles, key: str) -> Drawing | None:
 def _draw_positions(
     group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob], writers: Sequence[str], styles: Styles, key: str
 ) -> str:
+    """A panel of points for each arm, with one colour for each writer, as SVG."""
     colours = ramp(len(writers))
     entries = list(zip(colours, writers, strict=True))
     last = max(float(blob.arrays["second"].max()) for blob in blobs.values())
-    divisor, unit = next(((d, w) for d, w in ((3600, "hours"), (60, "minutes")) if last >= 2 * d), (1, "seconds"))
+    units = ((3600, "hours"), (60, "minutes"))
+    divisor, unit = next(((seconds, name) for seconds, name in units if last >= 2 * seconds), (1, "seconds"))
     panels = Panels(
         named_rows(group, arms, styles),
         Scale.linear(0.0, last / divisor or 1.0),
@@ -197,6 +201,7 @@ Cells = Mapping[tuple[int, int], float]
     "% of the leaf pages' room, higher (darker) is better; keys per tick are those of all processes together",
 )
 def _clock_ticks(group: Group, styles: Styles, key: str) -> Drawing | None:
+    """The density by number of processes and keys per clock tick; None if the trials did not vary them."""
     cells = {arm.name: densities for arm in group.arms if (densities := _cells(arm))}
     if not cells:
         return None
@@ -234,6 +239,7 @@ def _heat_maps(
     styles: Styles,
     key: str,
 ) -> str:
+    """A panel for each arm, as SVG: a row of cells for each number of processes, a column for each of keys per tick."""
     panels = Panels(
         named_rows(group, arms, styles),
         Scale(0.0, len(keys), tuple((i + 0.5, f"{n:,}") for i, n in enumerate(keys))),
@@ -262,6 +268,7 @@ def _heat_maps(
 
 
 def _cells(arm: Arm) -> Cells:
+    """The densities that the arm's trials recorded; empty if they did not vary processes and keys per tick."""
     return {
         reading.subject.cell: reading.value
         for trial in arm.trials

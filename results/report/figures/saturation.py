@@ -78,10 +78,15 @@ def _saturation(groups: Sequence[Group], styles: Styles, prefix: str) -> list[Re
 
 
 def _work(group: Group) -> tuple[str, str, int, int, str]:
+    """What groups of one figure share: all but their number of writers."""
     return group.database, group.server, group.payload, group.rows, group.column
 
 
 def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix: str) -> ReportFigure | None:
+    """The quantity of each layout against the number of writers; None if no layout has it for every number.
+
+    `groups` differ in their number of writers alone, and are sorted by it.
+    """
     writers = [group.writers for group in groups]
     names = list(dict.fromkeys((arm.layout, arm.column) for group in groups for arm in group.arms))
     summaries = {
@@ -100,9 +105,9 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
         known = [summary for summary in summaries[layout, column] if summary]
         curves[layout, column] = Curve(
             PlotRow(layout, column if several else "", styles[layout]),
-            np.array([one.median for one in known]),
-            np.array([one.low for one in known]),
-            np.array([one.high for one in known]),
+            middle=np.array([summary.median for summary in known]),
+            low=np.array([summary.low for summary in known]),
+            high=np.array([summary.high for summary in known]),
         )
     control = next((name for name in whole if groups[0].control and name[0] == groups[0].control.layout), None)
     first = groups[0]
