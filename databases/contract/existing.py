@@ -153,9 +153,9 @@ class Inspector(Protocol):
 
 
 def grouped(rows: Iterable[Sequence[Any]], name: int, column: int) -> dict[str, tuple[Sequence[Any], tuple[str, ...]]]:
-    """(first row, columns) of each index or foreign key, by name, from rows of one column each.
+    """(first row, columns) of each index or foreign key, by its name, from a query with a row for each column.
 
-    `name` and `column` are their places in a row.
+    `name` and `column` are the places in a row of the index's name and the column's.
     """
     groups: dict[str, tuple[Sequence[Any], tuple[str, ...]]] = {}
     for row in rows:

@@ -39,7 +39,8 @@ class Setting:
     def read(self, text: str, database: str) -> str:
         """The value in its one spelling: `8K` for `8k` and `8192`. UsageError if it is not one of its values."""
         value = text.strip()
-        if not self.values and value.isascii() and value.isdecimal() and len(value) < 10 and int(value) in self.numbers:
+        is_number = value.isascii() and value.isdecimal() and len(value) < 10  # int() reads more than that
+        if not self.values and is_number and int(value) in self.numbers:
             return str(int(value))
         for known in self.values:
             if value.lower() == known.lower() or (size_of(known) and size_of(value) == size_of(known)):
@@ -48,7 +49,7 @@ class Setting:
 
 
 def checkpoint(meaning: str, default: str, least: int) -> Setting:
-    """How much log lies between two checkpoints of a server, from so many MB on: it costs no pages, but log."""
+    """The setting of how much log lies between two checkpoints: powers of two from `least` MB to 16,384 MB."""
     values = tuple(f"{1 << power}M" for power in range(15) if 1 << power >= least)
     return Setting(CHECKPOINT, f"{meaning}: log between two checkpoints", default, "server", values)
 

@@ -5,7 +5,7 @@ The session sends single-row INSERTs in list order, one transaction a batch. An 
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ class DbApiConnection:
     full: tuple[str, ...]
     """Texts in messages that say that a disk, a file or a quota is full."""
     when_full: str
-    """The next step then."""
+    """What the user should do then: added to such messages."""
     ping = "SELECT 1"
     """A query that the server always answers."""
 
@@ -57,7 +57,7 @@ class DbApiConnection:
         return self.rows(statement, *values)[0][0]
 
     def run(self, statement: str, *values: object) -> int:
-        """Runs a statement; the rows that it changed."""
+        """Runs a statement. Returns the number of rows that it changed."""
         with self.errors(), closing(self.cursor()) as cursor:
             self.execute(cursor, statement, values)
             return int(cursor.rowcount)
@@ -77,17 +77,13 @@ class DbApiConnection:
 
     def rollback(self) -> None:
         """Undoes the transaction; harmless where the server has done so, or has ended the connection."""
-        try:
+        with suppress(*self._errors):
             self.raw.rollback()
-        except self._errors:
-            return
 
     def close(self) -> None:
         """Closes it; harmless where the server has ended it."""
-        try:
+        with suppress(*self._errors):
             self.raw.close()
-        except self._errors:
-            return
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -181,23 +177,25 @@ class ArraySession(Session):
         ]
 
     def rows_of(self, keys: list[object] | None, n: int, payload: Payload, start: int) -> list[Row]:
-        """n rows of time of creation, key and text, without the columns that are not sent."""
-        text_of_row = payload.row_texts(start, n) if payload.width else None
+        """n rows to send: time of creation (only by date), key (unless the server makes it), text (if there is any)."""
         moments: list[object] | None = payload.moments(start, n).tolist() if self._table.by_date else None
-        return list(zip(*(part for part in (moments, keys, text_of_row) if part is not None), strict=True))
+        texts = payload.row_texts(start, n) if payload.width else None
+        columns = [column for column in (moments, keys, texts) if column is not None]
+        return list(zip(*columns, strict=True))
 
     def send(self, batch: object) -> int:
         """Sends one transaction. Returns the number of rows stored, without children."""
         assert isinstance(batch, ArrayBatch)
         with self.undone_on_error():
-            stored, *children = (
+            # `_inserts` has one statement, or two if the table has a parent; `stored` then has two counts
+            stored = [
                 sum(self.insert(statement, rows) for rows in arrays)
                 for statement, arrays in zip(self._inserts, (batch.arrays, batch.children), strict=False)
-            )
-            if any(count != stored * self._table.children for count in children):
-                raise ServerError(f"{self.title}: {stored} rows were stored with {children[0]} children. Report this.")
+            ]
+            if len(stored) > 1 and stored[1] != stored[0] * self._table.children:
+                raise ServerError(f"{self.title}: {stored[0]} rows were stored with {stored[1]} children. Report this.")
             self._transactions.commit()
-        return stored
+        return stored[0]
 
     @contextmanager
     def undone_on_error(self) -> Iterator[None]:
@@ -222,8 +220,9 @@ class ArraySession(Session):
 
 def cut(data: bytes, width: int) -> list[bytes]:
     """The data, cut into pieces of `width` bytes."""
-    return [data[at : at + width] for at in range(0, len(data), width)]
+    return [data[begin : begin + width] for begin in range(0, len(data), width)]
 
 
 def _arrays(rows: list[Row]) -> tuple[list[Row], ...]:
-    return tuple(rows[at : at + ARRAY_ROWS] for at in range(0, len(rows), ARRAY_ROWS))
+    """The rows, cut into arrays of at most ARRAY_ROWS."""
+    return tuple(rows[begin : begin + ARRAY_ROWS] for begin in range(0, len(rows), ARRAY_ROWS))

@@ -24,14 +24,16 @@ def sql_type(column: Column) -> str:
 
 
 def index_name(table: Table) -> str:
-    """The key's index, which is the table itself where it is clustered; of rows by date, the index of their moment."""
+    """The name of the measured index: the key's or, with `measures_rows`, the one that holds the rows by date."""
     return f"{table.name}_{'created' if table.measures_rows else 'key'}"
 
 
 def sent_columns(table: Table) -> tuple[str, ...]:
     """The columns in the order in which rows are sent, without a key that the server makes."""
-    key = () if table.server_keys else ("created", "key") if table.by_date else ("key",)
-    return (*key, "payload") if table.payload else key
+    payload = ("payload",) if table.payload else ()
+    if table.server_keys:
+        return payload
+    return ("created", "key", *payload) if table.by_date else ("key", *payload)
 
 
 def quoted(name: str, marks: str = '""') -> str:
@@ -54,18 +56,18 @@ FILL_CHILDREN: Final = "Give every child table a column for the new key, and fil
 """Sentences in advised statements."""
 
 _VERSION = slice(48, 52)
-_WEIGHTS = (8, 4, 2, 1)
+"""Bits 48 to 51 of a UUID hold its version (RFC 9562, 4.2), the highest bit first."""
 
 
 def uuid_version(name: str) -> int | None:
-    """The version that all keys of a layout have in their bits; None if they have none in common."""
-    chosen = layout(name)
-    if chosen.kind != "uuid":
+    """The UUID version that all keys of the layout `name` have in their bits; None if they have none in common."""
+    key_layout = layout(name)
+    if key_layout.kind != "uuid":
         return None
-    fixed, values = chosen.shared_bits()
-    if not fixed[_VERSION].all():
+    is_shared, values = key_layout.shared_bits()  # both by bit
+    if not is_shared[_VERSION].all():
         return None
-    return sum(weight for weight, bit in zip(_WEIGHTS, values[_VERSION].tolist(), strict=True) if bit)
+    return int("".join(str(int(bit)) for bit in values[_VERSION]), base=2)
 
 
 def alike(one: str, other: str) -> bool:
@@ -77,7 +79,7 @@ def alike(one: str, other: str) -> bool:
 
 
 def without_default(table: KeyedTable, declaration: str, note: str) -> Statement | None:
-    """The step in place of a new default where `declaration` is none; None where it is one."""
+    """What users do if the server cannot get `declaration` as the key's new default; None if it can."""
     if not declaration:
         return Statement("", f"Deploy the application that makes {table.layout} keys. {note}")
     if "IDENTITY" in declaration:

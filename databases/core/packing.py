@@ -60,7 +60,7 @@ class PackedRows:
         return len(self.data) // max(1, self.width) if self.ends is None else len(self.ends)
 
     def begin(self, row: int) -> int:
-        """Where a row begins; of the number of rows, where the last one ends."""
+        """Where a row begins in `data`; for row = number of rows, where the last one ends."""
         if self.ends is None:
             return row * self.width
         return int(self.ends[row - 1]) if row else 0
@@ -77,11 +77,12 @@ def texts(payload: Payload, start: int, n: int) -> Bytes | Varying:
 
 
 def lines(*columns: Bytes | Varying) -> PackedRows:
-    """The columns side by side, each row's parts joined."""
+    """Rows of bytes, each the values of all columns one after the other."""
     data = beside(*(column.data if isinstance(column, Varying) else column for column in columns))
     if not any(isinstance(column, Varying) for column in columns):
         return PackedRows(data.reshape(-1), data.shape[1])
-    kept = np.concatenate([c.kept if isinstance(c, Varying) else np.ones(c.shape, np.bool_) for c in columns], axis=1)
+    masks = [column.kept if isinstance(column, Varying) else np.ones(column.shape, np.bool_) for column in columns]
+    kept = np.concatenate(masks, axis=1)
     return PackedRows(data[kept], data.shape[1], np.cumsum(kept.sum(axis=1)))
 
 

@@ -77,7 +77,7 @@ class CounterProbe(ServerProbe[Server]):
 
 
 class WaitSamples:
-    """How many connections were seen at what."""
+    """Counts, over all samples, how many connections waited for what."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -137,9 +137,10 @@ def correlation(keys: EncodedKeys) -> float:
     if keys.ndim == 1:
         order = np.argsort(keys, kind="stable")
     else:
-        padded = np.zeros((len(keys), -(-keys.shape[1] // 8) * 8), np.uint8)
+        words = -(-keys.shape[1] // 8)  # of eight bytes
+        padded = np.zeros((len(keys), words * 8), np.uint8)
         padded[:, : keys.shape[1]] = keys
-        order = np.lexsort(padded.view(">u8").astype(np.uint64).T[::-1])
-    n = len(order)  # both are permutations of 0 … n-1, whose mean and variance are known
-    centred = order - (n - 1) / 2
-    return float(centred @ (np.arange(n) - (n - 1) / 2) * 12 / (n * (float(n) * n - 1)))
+        order = np.lexsort(padded.view(">u8").astype(np.uint64).T[::-1])  # which sorts by its last row first
+    n = len(order)
+    mean = (n - 1) / 2  # of `order` and of the places 0 … n-1; the variance of both is (n² - 1) / 12
+    return float((order - mean) @ (np.arange(n) - mean) * 12 / (n * (float(n) * n - 1)))

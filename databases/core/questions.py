@@ -41,6 +41,8 @@ _ROUNDING = 1e-6
 """Smaller differences come from the order in which floats are summed."""
 _NEAR = 0.05
 """Share by which leaf pages may differ where it is not documented how a page is split."""
+_SPLIT_SHARE, _ENOUGH_PAGES = 0.2, 50
+"""Splits for each leaf page, and leaf pages, from which on a trial shows whether rows were sorted."""
 _SORTED_POINTS = 8.0
 """Points of leaf density by which sorted rows would exceed the model's."""
 _SORTED_DENSITY = 80.0
@@ -105,39 +107,52 @@ def equal_if(right: bool, evidence: str) -> Verdict:
 
 
 def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
-    """Keys for which the model splits pages show it: sorted rows would leave full pages."""
+    """Whether rows were inserted as sent: where the model splits many pages, sorted rows would leave fuller ones.
+
+    None if the trial has too few pages or splits to show it.
+    """
     real, model = trial.values(), trial.values(MODEL)
     if Metric.LEAF_DENSITY not in real or Metric.LEAF_DENSITY not in model:
         return None
-    split = model.get(Metric.INTERIOR_SPLITS, 0.0) + model.get(Metric.EDGE_SPLITS, 0.0)
-    if split < 0.2 * model[Metric.LEAF_PAGES] or model[Metric.LEAF_PAGES] < 50:
+    splits = model.get(Metric.INTERIOR_SPLITS, 0.0) + model.get(Metric.EDGE_SPLITS, 0.0)
+    if splits < _SPLIT_SHARE * model[Metric.LEAF_PAGES] or model[Metric.LEAF_PAGES] < _ENOUGH_PAGES:
         return None
     measured, expected = real[Metric.LEAF_DENSITY], model[Metric.LEAF_DENSITY]
     return equal_if(measured < expected + _SORTED_POINTS, f"leaf density {measured:.1f} %, model {expected:.1f} %")
 
 
 def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
-    """Exactly the model's leaf pages if its pages were all appended, else nearly; None for the other kind of trial."""
+    """Whether the leaf pages are the model's: exactly if all were appended (`only_appends`), else to 5 %.
+
+    None for a trial of the other kind.
+    """
     real, model = trial.values().get(Metric.LEAF_PAGES), trial.values(MODEL)
     expected = model.get(Metric.LEAF_PAGES)
-    if real is None or expected is None or only_appends != (model.get(Metric.APPENDS) == expected - 1):
+    if real is None or expected is None:
+        return None
+    all_were_appended = model.get(Metric.APPENDS) == expected - 1
+    if only_appends != all_were_appended:
         return None
     right = real == expected if only_appends else abs(real - expected) <= max(2.0, _NEAR * expected)
     return equal_if(right, f"{real:,.0f} leaf pages, model {expected:,.0f}")
 
 
-def _after_phases(deeds: Sequence[str], within: float, trial: JudgedTrial) -> Verdict:
-    """Compares the leaf pages after each phase that does one of these with the model's, up to a share."""
+def _after_phases(actions: Sequence[str], tolerance: float, trial: JudgedTrial) -> Verdict:
+    """Whether the leaf pages after each phase with one of these actions are the model's, up to a share of them.
+
+    A phase's name is its number and its action.
+    """
     leaves: dict[SubjectKind, dict[str, float]] = {SubjectKind.PHASE: {}, SubjectKind.MODEL_PHASE: {}}
     for reading in trial.readings:
         if reading.metric == Metric.LEAF_PAGES and reading.subject.kind in leaves and reading.value is not None:
             leaves[reading.subject.kind][reading.subject.name] = reading.value
     real, model = leaves[SubjectKind.PHASE], leaves[SubjectKind.MODEL_PHASE]
-    phases = [name for name in real if name in model and name.partition(" ")[2] in deeds]
+    phases = [name for name in real if name in model and name.partition(" ")[2] in actions]
     if not phases:
         return Verdict("not measured", "the leaf pages after phases are not known, or not predicted")
     for name in phases:
-        if abs(real[name] - model[name]) > (max(2.0, within * model[name]) if within else 0.0):
+        allowed = max(2.0, tolerance * model[name]) if tolerance else 0.0
+        if abs(real[name] - model[name]) > allowed:
             pair = f"measured {real[name]:,.0f} leaf pages, model {model[name]:,.0f}"
             return Verdict("differs", f"after phase {name}: {pair}")
     return Verdict("equal")
@@ -167,7 +182,7 @@ def _one_of_the_variants(trial: JudgedTrial) -> Verdict | None:
 
 
 def _server_keys_ascend(trial: JudgedTrial) -> Verdict | None:
-    """One writer's keys alone show it: several writers race."""
+    """Whether ascending keys that the server made caused no splits that move rows. Only one writer's keys show it."""
     keys, splits = trial.table.server_keys, trial.values().get(Metric.EDGE_AND_INTERIOR_SPLITS)
     should_ascend = keys is not None and keys.order != "none" and trial.writers <= 1
     if not should_ascend or splits is None:
@@ -176,7 +191,7 @@ def _server_keys_ascend(trial: JudgedTrial) -> Verdict | None:
 
 
 def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
-    """Random keys show it: unsorted, they would leave pages that are not full."""
+    """Whether rows were sorted before they were stored: unsorted random keys would leave pages that are not full."""
     if trial.layout != "uuid-v4":
         return None
     leaf_density = trial.about().get(Metric.LEAF_DENSITY)

@@ -30,7 +30,7 @@ class Work:
 
 @dataclass(frozen=True, eq=False)
 class Rollbacks:
-    """How often the server rolled transactions back."""
+    """How often the server rolled back the transactions of a load."""
 
     retries: NDArray[np.int64]
     """(transactions,): how often each one was tried again."""
@@ -52,11 +52,12 @@ class RetriedTransactions:
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
         """The session's batches, each with the keys that it looks up first."""
         batches = self.session.prepare(keys, payload, start, rows_per_tx)
-        read = self.session.prepare_keys(keys) if self.style.look_up else ()
-        spans = [self.style.looked_up(first, first + rows_per_tx) for first in range(0, len(keys), rows_per_tx)]
-        return [
-            Work([read[i] for i in span if i < len(keys)], batch) for span, batch in zip(spans, batches, strict=True)
-        ]
+        parameters = self.session.prepare_keys(keys) if self.style.look_up else ()
+        works = []
+        for first, batch in zip(range(0, len(keys), rows_per_tx), batches, strict=True):
+            rows = self.style.looked_up(first, first + rows_per_tx)
+            works.append(Work([parameters[row] for row in rows if row < len(keys)], batch))
+        return works
 
     def send(self, batch: object) -> int:
         """Sends one transaction until the server has committed it. Returns the rows that it acknowledged.
@@ -97,8 +98,9 @@ def in_transactions(session: Session, style: TransactionStyle) -> RetriedTransac
 
 
 def together(all_writers: Sequence[Rollbacks | None]) -> Rollbacks | None:
-    """The rollbacks of all writers; None if no writer can tell."""
-    rollbacks = [one for one in all_writers if one]
-    if not rollbacks:
+    """The rollbacks of all writers in one; None if no writer can tell."""
+    known = [rollbacks for rollbacks in all_writers if rollbacks]
+    if not known:
         return None
-    return Rollbacks(np.concatenate([one.retries for one in rollbacks]), sum(one.deadlocks for one in rollbacks))
+    retries = np.concatenate([rollbacks.retries for rollbacks in known])
+    return Rollbacks(retries, sum(rollbacks.deadlocks for rollbacks in known))

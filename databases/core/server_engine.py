@@ -40,7 +40,7 @@ class ServerEngine(Engine):
         return type(self).__module__.rpartition(".")[0]
 
     def part(self, part: Part) -> Any:
-        """The class, or function, that makes the part."""
+        """The class, or function, that makes the part; its module is imported now."""
         return resolve_name(f"{self.folder}.{self.parts[part]}")
 
     def provision(self, server: str, settings: Settings) -> Provision:
@@ -80,5 +80,5 @@ class ServerEngine(Engine):
         return scripts(self.folder)
 
     def statements(self) -> WritesStatements:
-        """What users are told to run."""
+        """The module that writes the statements which users are told to run on their own tables."""
         return cast("WritesStatements", resolve_name(f"{self.folder}.ddl"))

@@ -84,7 +84,7 @@ def in_use(container: docker_daemon.Container) -> bool:
     if labels.get(f"{docker_daemon.LABEL}machine") != socket.gethostname():
         return True
     process, _, began = labels.get(f"{docker_daemon.LABEL}runner", "0/0").partition("/")
-    try:
+    try:  # another process may have that number by now: it began at another second
         return bool(abs(psutil.Process(int(process)).create_time() - float(began)) < 2)
     except (psutil.Error, ValueError):
         return False
@@ -113,9 +113,10 @@ class ContainerServer(Provision):
         self._client: DockerClient | None = None
         self._container: Container | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
-        self._asked = False  # the daemon, to make the container; it has not answered
+        self._creation_unanswered = False
+        """Whether the daemon was asked to make the container and has not answered: it may still make it."""
         self._port_here: str | None = None
-        self._seen = time.time()
+        self._memory_checked = time.time()
 
     def arguments(self) -> dict[str, Any]:
         """What docker-py gets to make and start the container."""
@@ -155,12 +156,13 @@ class ContainerServer(Provision):
             self._pull(self._client)
             if not self._settings.container.keep:
                 self._reaper = docker_daemon.start_reaper(self.name)
-            self._asked = True
+            self._creation_unanswered = True
             self._container = self._client.containers.run(**self.arguments())
-            self._asked = False
+            self._creation_unanswered = False
             return self._wait(time.monotonic() + self._timeout)
         except (DockerException, RequestException) as error:
-            self._asked = self._asked and not isinstance(error, DockerException)
+            if isinstance(error, DockerException):  # an answer of the daemon's
+                self._creation_unanswered = False
             self.stop()
             raise EnvironmentMissing(
                 f"Docker cannot start the {self._recipe.title} container ({self._message(error)}): fix that, "
@@ -321,12 +323,13 @@ class ContainerServer(Provision):
             return False
         killed = bool(self._state().get("OOMKilled"))
         with suppress(KeybenchError):  # the daemon has gone
-            killed = killed or docker_daemon.ran_out_of_memory(self.name, self._seen)
+            killed = killed or docker_daemon.ran_out_of_memory(self.name, self._memory_checked)
         if killed:
-            self._seen = time.time()
+            self._memory_checked = time.time()
         return killed
 
     def _memory(self) -> str:
+        """The container's limit of memory, for messages."""
         return f"{self._settings.container.memory_bytes / _GIB:g} GiB"
 
     def _remove(self) -> None:
@@ -336,12 +339,14 @@ class ContainerServer(Provision):
             return
         client.close()
         with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
+            removed = docker_daemon.remove(self.name)
             # An interrupted request may still create the container: then the reaper stays, for the runner's end.
-            if (docker_daemon.remove(self.name) or not self._asked) and self._reaper:
+            if self._reaper and (removed or not self._creation_unanswered):
                 self._reaper.kill()
                 self._reaper.wait()
 
     def _message(self, error: Exception) -> str:
+        """What an error of Docker's says, on one line, without the password."""
         explained = getattr(error, "explanation", None) or str(error)
         return self._redacted(" ".join(str(explained).split())).rstrip(".")
 

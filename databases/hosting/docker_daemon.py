@@ -36,8 +36,8 @@ TIMEOUT = 1.5
 LABEL = "keybench."
 """Prefix of the names of keybench's labels."""
 
-_SECONDS = 60.0
-_HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+_ANSWER_SECONDS = 60.0
+_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORT = 2375
 _POLL_SECONDS = 0.25
 _RETRY_SECONDS = 10.0
@@ -73,8 +73,8 @@ def missing(title: str, instead: str) -> str:
     """Why no container can be started here, and the alternatives; empty if one can. Returns within 2 s."""
     if find_spec("docker") is None:
         return f"{title} in a container needs the Python package docker: pip install docker, or {instead}"
-    at = urlsplit(address())
-    if at.scheme in {"tcp", "http"} and at.hostname and at.hostname not in _HERE:
+    url = urlsplit(address())
+    if url.scheme in {"tcp", "http"} and url.hostname and url.hostname not in _LOCAL_HOSTS:
         return (
             f"{title} in a container: the Docker daemon at {address()} is on another machine, where "
             f"keybench opens ports on 127.0.0.1 alone: use a daemon here, or {instead}"
@@ -127,7 +127,7 @@ def data_folder() -> Path | None:
 def ran_out_of_memory(name: str, since: float) -> bool:
     """Whether the kernel has killed a process of the container for its memory limit since then (seconds since 1970).
 
-    The state of a container has it only if that was its first process; PostgreSQL's survives the end of a backend.
+    The daemon's events are asked, because a container's state shows only the end of its first process.
     """
     filters = json.dumps({"container": [name], "event": ["oom"]})
     query = urlencode({"since": f"{since:.9f}", "until": f"{time.time():.9f}", "filters": filters})
@@ -137,7 +137,8 @@ def ran_out_of_memory(name: str, since: float) -> bool:
 
 def remove(name: str) -> bool:
     """Removes a container, running or not, with its volumes. Returns False if there is no container of that name."""
-    absent, removing = HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT  # another process is already removing it
+    absent = HTTPStatus.NOT_FOUND
+    removing = HTTPStatus.CONFLICT  # another process is already removing it
     with _answer("DELETE", f"/containers/{quote(name)}?force=1&v=1", absent, removing) as response:
         return response.status != absent
 
@@ -165,7 +166,7 @@ def copy_file(name: str, source: str, target: Path) -> None:
 def _answer(method: str, path: str, *expected: HTTPStatus) -> Iterator[http.client.HTTPResponse]:
     """The daemon's answer; EnvironmentMissing if none comes, or one of a status that is no success and not expected."""
     try:
-        with closing(_connection(_SECONDS)) as connection:
+        with closing(_connection(_ANSWER_SECONDS)) as connection:
             connection.request(method, path)
             response = connection.getresponse()
             if response.status not in {HTTPStatus.OK, HTTPStatus.NO_CONTENT, *expected}:
@@ -182,12 +183,12 @@ def _answer(method: str, path: str, *expected: HTTPStatus) -> Iterator[http.clie
 
 def _connection(seconds: float) -> http.client.HTTPConnection:
     """A connection, not yet opened, to the daemon. Raises ValueError for an unknown kind of address."""
-    at = urlsplit(address())
-    if at.scheme == "unix":
-        return _UnixConnection(at.path, seconds)
-    if at.scheme not in {"tcp", "http"} or not at.hostname:
+    url = urlsplit(address())
+    if url.scheme == "unix":
+        return _UnixConnection(url.path, seconds)
+    if url.scheme not in {"tcp", "http"} or not url.hostname:
         raise ValueError("keybench asks only daemons at unix:// and tcp:// addresses")
-    return http.client.HTTPConnection(at.hostname, at.port or _PORT, timeout=seconds)
+    return http.client.HTTPConnection(url.hostname, url.port or _PORT, timeout=seconds)
 
 
 class _UnixConnection(http.client.HTTPConnection):

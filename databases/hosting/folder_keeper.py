@@ -36,9 +36,8 @@ LINUX = sys.platform == "linux"
 
 _STOP_SECONDS = 15.0
 _ORPHAN_SECONDS = 2.0
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
-_IPC_RMID = 0
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _IPC_RMID = 1, 36, 0
+"""Linux's numbers for prctl (sys/prctl.h) and shmctl (sys/ipc.h)."""
 
 
 class Spec(NamedTuple):
@@ -126,7 +125,7 @@ class Spawner:
         """Starts a command in the folder."""
         keeper = os.getpid()
 
-        def bind() -> None:  # after the change of user, which clears a parent-death signal
+        def tie_to_keeper() -> None:  # runs after the change of user, which clears a parent-death signal
             # A background process of a shell ignores the first two signals, and a server would inherit that.
             for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
@@ -147,7 +146,7 @@ class Spawner:
                 stderr=log,
                 cwd=self._folder,
                 env={"LC_ALL": "C", "HOME": str(self._folder), "TMPDIR": str(self._folder), **inherited},
-                preexec_fn=bind,  # safe, because the keeper has only one thread
+                preexec_fn=tie_to_keeper,  # safe, because the keeper has only one thread
                 umask=0o077,
                 **account,
             )
@@ -164,8 +163,8 @@ class Spawner:
         owner = self._account.pw_uid if self._account else os.getuid()
         with suppress(OSError), Path("/proc/sysvipc/shm").open(encoding="ascii") as table:
             for row in list(table)[1:]:
-                _, segment, _, _, made_by, _, attached, user, *_ = map(int, row.split()[:8])
-                if made_by in creators and (user, attached) == (owner, 0):
+                _key, segment, _mode, _size, creator, _last, attached, user = map(int, row.split()[:8])
+                if creator in creators and (user, attached) == (owner, 0):
                     self._libc.shmctl(segment, _IPC_RMID, None)
 
 
@@ -180,6 +179,7 @@ def stop(process: subprocess.Popen[bytes], number: int, seconds: float = _STOP_S
 
 
 def _readable(installation: Path) -> bool:
+    """Whether this user can read the installation's files and run its programs."""
     parts = [installation / part for part in ("bin", "lib", "share")]
     files = [path for part in parts if part.exists() for path in (part, *part.rglob("*"))]
     programs = (path for path in files if path.parent == parts[0])
@@ -207,9 +207,11 @@ def _end_children() -> set[int]:
 
 
 def _kill_children() -> None:
+    """Kills all processes whose parent is this one."""
     for entry in Path("/proc").iterdir() if LINUX else ():
-        with suppress(OSError, ValueError):
-            if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == os.getpid():
+        with suppress(OSError, ValueError):  # it is no process, or has ended
+            _state, parent, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(parent) == os.getpid():
                 os.kill(int(entry.name), signal.SIGKILL)
     time.sleep(0.01)
 
@@ -234,6 +236,7 @@ class RunnerWatch:
     """Waits for a child to end, for the runner to end, or for a request to stop."""
 
     def __init__(self, runner: int, stopping: bool) -> None:
+        """`runner` is its process id; `stopping`: whether it has asked to stop already."""
         self._runner = runner
         self._stop = stopping
         self._restart = False
@@ -246,11 +249,11 @@ class RunnerWatch:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: None)  # the wake-up descriptor ends the wait; no exception interrupts work
         if hasattr(os, "pidfd_open"):
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):  # it has ended: `ends_first` sees that
                 self._poll.register(os.pidfd_open(runner), select.POLLIN)
 
     def ends_first(self, child: subprocess.Popen[bytes] | None) -> bool:
-        """Waits. Returns whether the child (if any) ended before the runner ended or a stop was requested."""
+        """Waits. Returns whether the child (if any) ended first: before the runner, and before any request."""
         descriptor = None
         if child and hasattr(os, "pidfd_open"):
             descriptor = os.pidfd_open(child.pid)  # nobody has waited for the child, so its process id is not reused
@@ -263,6 +266,7 @@ class RunnerWatch:
                     break
                 timeout = None if descriptor is not None or (child is None and LINUX) else _POLL_SECONDS
                 for ready, _ in self._poll.poll(timeout and timeout * 1000):
+                    # 0 is standard input, on which the runner sends requests; any other one than `restart` stops
                     if ready == 0 and os.read(0, len(RESTART)) == RESTART:
                         self._restart = True
                         return False

@@ -39,7 +39,9 @@ _RESTART_SECONDS = 150.0
 _STOP_SECONDS = 30.0
 _POLL_SECONDS = 0.02
 _SOCKET_LIMIT = 100
+"""Bytes of a socket's path; systems allow a few more (sun_path has 104 to 108)."""
 _SOCKET_NAME = "/.s.PGSQL.00000.lock"
+"""The longest name that a server gives to a socket, or to its lock."""
 _UNPACKED = Path(keybench.__file__).parents[1] / "build" / "versions"
 
 Connection = TypeVar("Connection")
@@ -67,21 +69,21 @@ class _State:
         self.ended = False
         self.failure = ""
         self.log = ""
-        self._rest = b""
-        self._other: list[str] = []
+        self._unfinished_line = b""
+        self._other_lines: list[str] = []
 
     def feed(self, part: bytes) -> None:
         """Processes the next bytes of the keeper's output; no bytes mean the end of the output."""
-        *lines, self._rest = (self._rest + part).split(b"\n")
+        *lines, self._unfinished_line = (self._unfinished_line + part).split(b"\n")
         for line in lines:
             try:
                 self._message(json.loads(line))
             except ValueError:
-                self._other.append(line.decode("utf-8", "replace"))  # a traceback: the keeper itself failed
+                self._other_lines.append(line.decode("utf-8", "replace"))  # a traceback: the keeper itself failed
         if not part:
             self.ended = True
             if not self.started and not self.failure:
-                self.failure = "its keeper process ended: " + ("\n".join(self._other[-5:]) or "no message")
+                self.failure = "its keeper process ended: " + ("\n".join(self._other_lines[-5:]) or "no message")
 
     def _message(self, message: Mapping[str, Any]) -> None:
         """Notes what one message of the keeper says."""
@@ -225,6 +227,7 @@ class PrivateFolder:
             )
 
     def _explain(self, problem: str) -> str:
+        """The message for a server that did not start, with the end of its log."""
         text = self.log_tail()
         lines = f" The end of its log:\n{text}" if text else ""
         server = f"the private {self._spec.engine} server"
@@ -239,6 +242,7 @@ class PrivateFolder:
                 stream.flush()
 
     def _drain(self) -> None:
+        """Processes all that the keeper has written so far, without waiting."""
         while self._keeper and not self._state.ended and self._receive(0):
             continue
 
@@ -253,6 +257,7 @@ class PrivateFolder:
 
 
 def _readable(descriptor: int, timeout: float) -> bool:
+    """Whether there is something to read from the descriptor within `timeout` seconds."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(max(0.0, timeout) * 1000))
@@ -327,7 +332,7 @@ def chosen(engine: str) -> Path | None:
 
 
 def not_there(engine: str, title: str, programs: str) -> str:
-    """The message for a chosen folder in which these programs are not, or are another server's."""
+    """The message for a folder, named by the environment, without a server's programs or with another server's."""
     return (
         f"{variable(engine)} is {chosen(engine)}, which has no programs of a {title} server ({programs}): name the "
         "folder of its programs, or unset the variable."

@@ -62,7 +62,7 @@ def from_url(password: str) -> Secret | None:
 
 def keep(password: str) -> Secret:
     """Puts the password into an environment variable. Returns a reference to it."""
-    for n in itertools.count(1):
+    for n in itertools.count(1):  # the first variable that is free or has that password already
         variable = _VARIABLE.format(n)
         if os.environ.setdefault(variable, password) == password:
             break

@@ -80,8 +80,8 @@ class UrlForm:
         options: dict[str, str] = {}
         for name, value in parts.options:
             if name not in self.options and name != url.PASSWORD:
-                named = "" if url.PASSWORD in options else f" {name}"
-                raise UsageError(f"{self.title} URL: unknown option{named}. Known: {', '.join(sorted(self.options))}.")
+                shown = "" if url.PASSWORD in options else f" {name}"
+                raise UsageError(f"{self.title} URL: unknown option{shown}. Known: {', '.join(sorted(self.options))}.")
             options[name] = unquote_plus(value)
         password = options.pop(url.PASSWORD, None)
         host, _, port = parts.hosts.rpartition(":") if _PORT.search(parts.hosts) else (parts.hosts, "", "")
@@ -111,8 +111,9 @@ class UrlForm:
         parts = url.parse(text)
         if parts is None or "," in parts.hosts:
             return None
-        socket = _SOCKET in self.options and any(name == _SOCKET for name, _ in parts.options)
-        return parts if _PORT.sub("", parts.hosts) or socket else None
+        host = _PORT.sub("", parts.hosts)
+        names_socket = _SOCKET in self.options and any(name == _SOCKET for name, _ in parts.options)
+        return parts if host or names_socket else None
 
 
 LOCK_SECONDS = 2

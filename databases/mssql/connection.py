@@ -19,7 +19,7 @@ from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.core.dbapi import DbApiConnection
 from keybench.databases.hosting.url_server import unreachable
 from keybench.databases.mssql.settings import options
-from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
+from keybench.errors import EnvironmentMissing, KeybenchError
 
 LOGIN_SECONDS = 5
 
@@ -79,7 +79,7 @@ class MssqlPython:
 
 
 class PyOdbc(MssqlPython):
-    """pyodbc with `fast_executemany`; it asks the server for the parameters' types."""
+    """pyodbc with `fast_executemany`; it asks the server for the parameters' types. Bulk loads are refused before."""
 
     name = "pyodbc"
 
@@ -116,10 +116,6 @@ class PyOdbc(MssqlPython):
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:  # noqa: ARG002
         """Executes the statement once a row, in order, in one call."""
         cursor.executemany(statement, rows)
-
-    def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:  # noqa: ARG002
-        """UsageError: pyodbc has none."""
-        raise UsageError(_NO_BULK)
 
     def versions(self) -> dict[str, str]:
         """The driver."""

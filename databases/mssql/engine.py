@@ -42,10 +42,6 @@ def _allocations_add_up(trial: JudgedTrial) -> Verdict | None:
     return ask.equal_if(adds_up, f"{counter:,.0f} against {appends:,.0f} + {splits:,.0f}")
 
 
-_ENOUGH_PAGES = 10
-"""Fewer leaf pages do not tell the two sizes of an entry apart."""
-
-
 def _locator_is_known(trial: JudgedTrial) -> Verdict | None:
     """Whether an index entry has one of two sizes: with the RID, a row's place in the heap, of fixed or varying length.
 
@@ -54,7 +50,7 @@ def _locator_is_known(trial: JudgedTrial) -> Verdict | None:
     values = trial.values()
     pages = values.get(Metric.LEAF_PAGES, 0.0)
     only_appends = values.get(Metric.EDGE_AND_INTERIOR_SPLITS) == 0
-    if trial.table.key != "nonclustered" or not only_appends or pages < _ENOUGH_PAGES:
+    if trial.table.key != "nonclustered" or not only_appends or pages < 10:  # fewer pages tell no sizes apart
         return None
     width = trial.table.column.width
     sizes = [records.index_row(width, records.RID, locator_varies=varies) for varies in (False, True)]

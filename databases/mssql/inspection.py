@@ -144,12 +144,8 @@ class MssqlInspector:
                 form = _FORMS.get(sql_type)
                 order: Order = "mssql" if form == "uuid" else "rfc"
                 note = "a filtered index" if filtered else ""
-                indexes.append(
-                    IndexHere(
-                        name, columns, roles, sql_type=sql_type, form=form, order=order,
-                        is_table=int(kind) == _CLUSTERED, note=note,
-                    )
-                )  # fmt: skip
+                is_table = int(kind) == _CLUSTERED
+                indexes.append(IndexHere(name, columns, roles, sql_type, form, order, is_table=is_table, note=note))
         return indexes
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:

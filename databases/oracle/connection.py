@@ -51,10 +51,7 @@ class OracleConnection(DbApiConnection):
                 yield rows
 
     def many(self, cursor: Any, statement: str, rows: Sequence[Sequence[object]], sizes: Sequence[object]) -> int:
-        """Executes the statement once for each row, in order, in one call. Returns the number of rows changed.
-
-        `sizes` are the driver's types, or widths of texts, of the statement's parameters.
-        """
+        """Executes the statement for each row in one call; `sizes` are its parameters' types. Returns rows changed."""
         with self.errors():
             cursor.setinputsizes(*sizes)
             cursor.executemany(statement, rows)

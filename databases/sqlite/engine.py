@@ -12,11 +12,11 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import Address, Admin, Provision, Session, Settings
-from keybench.databases.contract.settings import CacheSize, Profile
+from keybench.databases.contract.settings import CacheSize, Profile, size_of
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import questions as ask
 from keybench.databases.sqlite import ddl
-from keybench.databases.sqlite.settings import SETTABLE, configured, model_parameters, settings_for
+from keybench.databases.sqlite.settings import SETTABLE, model_parameters, settings_for
 from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.metric import Metric
@@ -41,8 +41,9 @@ class Sqlite(Engine):
         return settings_for(profile, cache)
 
     def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
-        """The server's own settings with those that the user chose."""
-        return configured(settings, chosen)
+        """The pragmas, with the page size that the user chose, if any."""
+        page_size = chosen.get("page_size")
+        return {**settings.values, **({"page_size": str(size_of(page_size))} if page_size else {})}
 
     def missing(self, server: str) -> str:
         """Why SQLite cannot run here: its driver is missing, or it has no such server kind. Empty if it can run."""

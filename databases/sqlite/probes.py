@@ -46,7 +46,7 @@ class PagesProbe(Probe):
         yield from measured(PAGE_STRUCTURE, (len(numbers), branches, density, order.back_links, order.nonadjacent))
         sizes = tree_bytes(connection, sql.tree), sum(tree_bytes(connection, name) for name in sql.trees)
         yield from measured(SIZES, sizes)
-        yield _heap_order(connection, sql)
+        yield from _heap_order(connection, sql)
 
 
 class LogProbe(Probe):
@@ -101,14 +101,11 @@ def tree_bytes(connection: apsw.Connection, name: str) -> int:
     return int(connection.execute("SELECT sum(pgsize) FROM dbstat WHERE name = ?", (name,)).get)
 
 
-def _heap_order(connection: apsw.Connection, sql: Statements) -> Reading:
+def _heap_order(connection: apsw.Connection, sql: Statements) -> Iterable[Reading]:
     """How well the order of rows matches the order of keys; absent if the table is the key's b-tree."""
     if sql.table.key == "clustered":
-        (reading,) = Reading.absent([Metric.HEAP_CORRELATION], NO_HEAP)
-        return reading
+        return Reading.absent([Metric.HEAP_CORRELATION], NO_HEAP)
     rowids = np.array(connection.execute(sql.rowids).fetchall(), np.int64).ravel()
     if len(rowids) < 2:
-        (reading,) = Reading.absent([Metric.HEAP_CORRELATION], NO_ORDER)
-        return reading
-    ranks = np.arange(len(rowids))
-    return Reading(Metric.HEAP_CORRELATION, float(np.corrcoef(ranks, rowids)[0, 1]), "measured")
+        return Reading.absent([Metric.HEAP_CORRELATION], NO_ORDER)
+    return measured([Metric.HEAP_CORRELATION], [np.corrcoef(np.arange(len(rowids)), rowids)[0, 1]])

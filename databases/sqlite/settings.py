@@ -46,12 +46,6 @@ SETTABLE = (Setting("page_size", "PRAGMA page_size", spelled(PAGE_SIZE), "server
 _AUTO_VACUUM = "auto_vacuum"
 
 
-def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
-    """The pragmas, with the page size that the user chose, if any."""
-    page_size = chosen.get("page_size")
-    return {**settings.values, **({"page_size": str(size_of(page_size))} if page_size else {})}
-
-
 def page_settings(pragmas: Mapping[str, str]) -> dict[str, str]:
     """`Admin.page_settings` from the pragmas of a new database."""
     return {"page_size": spelled(int(pragmas["page_size"])), _AUTO_VACUUM: pragmas[_AUTO_VACUUM]}

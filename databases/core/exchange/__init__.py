@@ -42,8 +42,8 @@ class Requests(Sequence[memoryview]):
             return [self[i] for i in range(*which.indices(len(self)))]
         if not -len(self) <= which < len(self):
             raise IndexError(which)
-        at = which % len(self)
-        return self.lines.part(at, at + 1)
+        number = which % len(self)  # counts negative ones from the end
+        return self.lines.part(number, number + 1)
 
     @cached_property
     def begins(self) -> NDArray[np.int64]:
@@ -67,6 +67,7 @@ class UnusualAnswer:
     """An answer that is not the usual one, as far as it has come. `take` gets it piece by piece."""
 
     def __init__(self, wire: socket.socket, received: bytes, broken: OSError | None = None) -> None:
+        """`received` is its beginning; `broken` is the error by which sending the request failed, if it did."""
         self.seen = b""
         self._wire, self._received, self._broken = wire, received, broken
 
@@ -104,7 +105,8 @@ class Exchange:
         self._descriptor, self._read = descriptor, read
         self._usual = np.frombuffer(bytearray(usual), np.uint8)
         nothing, nobody = Requests(PackedRows(np.empty(0, np.uint8), 0)), np.zeros(1, np.int64)
-        self.send(nothing, nobody, Pace(0, 0, nobody, nobody), np.zeros((3, 0)))  # loads the loop, or compiles it
+        alone = Pace(writer=0, skew_rows=0, sent=nobody, reached=nobody)
+        self.send(nothing, nobody, alone, times=np.zeros((3, 0)))  # loads the loop, or compiles it
 
     def send(self, requests: Requests, planned: NDArray[np.int64], pace: Pace, times: NDArray[np.float64]) -> None:
         """Sends all requests, each when the one before is answered. `planned` and `times` are those of the loop.
@@ -124,13 +126,14 @@ class Exchange:
                     return
                 if ended == loop.PAUSED:
                     continue
-                at = int(state[loop.NEXT])
-                broken = _sent_rest(wire, requests[at][int(state[loop.SENT]) :]) if ended == loop.NOT_SENT else None
+                request = int(state[loop.NEXT])
+                rest = requests[request][int(state[loop.SENT]) :]
+                broken = _sent_rest(wire, rest) if ended == loop.NOT_SENT else None
                 answer = UnusualAnswer(wire, received[: state[loop.RECEIVED]].tobytes(), broken)
                 rows = self._read(answer)
-                times[1:, at] = time.perf_counter(), rows
+                times[1:, request] = time.perf_counter(), rows
                 pace.sent[pace.writer] += rows
-                state[: loop.SLOWEST] = at + 1, 0, 0
+                state[: loop.SLOWEST] = request + 1, 0, 0
                 if rows == 1:  # the next answer is probably like this one
                     self._usual = np.frombuffer(bytearray(answer.seen), np.uint8)
                     received = np.zeros_like(self._usual)

@@ -42,7 +42,7 @@ _sleep: Any = _types.ExternalFunction("nanosleep", _int(_types.uintp, _types.uin
 
 @inlined
 def _now(moment: NDArray[np.int64]) -> int:
-    """Nanoseconds. `moment` is a timespec: seconds and nanoseconds."""
+    """The time on the monotonic clock in nanoseconds. `moment` is room for a timespec: seconds and nanoseconds."""
     _clock(np.int32(_MONOTONIC), moment.ctypes.data)
     return int64(moment[0] * 1_000_000_000 + moment[1])
 
@@ -58,6 +58,7 @@ def _polled(descriptor: int) -> NDArray[np.int16]:
 
 @inlined
 def _slowest(reached: NDArray[np.int64]) -> int:
+    """The least row that a writer has reached."""
     least = reached[0]
     for row in reached:
         least = min(least, row)
@@ -91,25 +92,25 @@ def exchange(
     n, length, several = len(begins) - 1, len(usual), len(reached) > 1
     pause = _now(moment) + _PAUSE_NS
     while state[NEXT] < n:
-        at = state[NEXT]
+        request = state[NEXT]
         if state[SENT] == 0:
             if several:
-                reached[writer] = planned[at]
-                if planned[at] - state[SLOWEST] > skew_rows:
+                reached[writer] = planned[request]
+                if planned[request] - state[SLOWEST] > skew_rows:
                     state[SLOWEST] = _slowest(reached)
-                    if planned[at] - state[SLOWEST] > skew_rows:
+                    if planned[request] - state[SLOWEST] > skew_rows:
                         _sleep(nap.ctypes.data, np.uint64(0))
                         if _now(moment) > pause:
                             return PAUSED
                         continue
-            times[0, at] = _now(moment) * 1e-9
-        begin, end = begins[at], begins[at + 1]
+            times[0, request] = _now(moment) * 1e-9
+        begin, end = begins[request], begins[request + 1]
         while begin + state[SENT] < end:
             place = begin + state[SENT]
-            done = _send(np.int32(descriptor), data.ctypes.data + np.uint64(place), end - place, np.int32(_NO_SIGNAL))
-            if done < 0:
+            count = _send(np.int32(descriptor), data.ctypes.data + np.uint64(place), end - place, np.int32(_NO_SIGNAL))
+            if count < 0:
                 return NOT_SENT
-            state[SENT] += done
+            state[SENT] += count
         while state[RECEIVED] < length:
             # A recv that waits on a Unix socket wakes twice: also when the server reads the request, which tells the
             # socket that it can be written again (unix_write_space in Linux's net/unix/af_unix.c). poll does not. That
@@ -117,18 +118,18 @@ def exchange(
             if several and _poll(polled.ctypes.data, np.uint64(1), np.int32(_FOR_EVER)) < 0:
                 return NOT_RECEIVED
             place = state[RECEIVED]
-            done = _recv(np.int32(descriptor), received.ctypes.data + np.uint64(place), length - place, np.int32(0))
-            if done <= 0:
+            count = _recv(np.int32(descriptor), received.ctypes.data + np.uint64(place), length - place, np.int32(0))
+            if count <= 0:
                 return NOT_RECEIVED
-            state[RECEIVED] += done
-            for i in range(place, place + done):
+            state[RECEIVED] += count
+            for i in range(place, place + count):
                 if received[i] != usual[i]:
                     return UNUSUAL
         now = _now(moment)
-        times[1, at] = now * 1e-9
-        times[2, at] = 1
+        times[1, request] = now * 1e-9
+        times[2, request] = 1
         sent[writer] += 1
-        state[NEXT], state[SENT], state[RECEIVED] = at + 1, 0, 0
+        state[NEXT], state[SENT], state[RECEIVED] = request + 1, 0, 0
         if now > pause:
             return PAUSED
     return ALL_SENT
