@@ -39,13 +39,10 @@ def choices_without_docker() -> str:
     return " or ".join(f"--db {name}" for name, each in engines().items() if set(each.servers) - {"container"})
 
 
-_SUFFIX = ".sql"
-
-
 def scripts(package: str) -> Mapping[str, str]:
     """The scripts `functions/NAME.sql` of a package, by name. Each creates the function NAME."""
     folder = files(package) / "functions"
-    paths = {file.name.removesuffix(_SUFFIX): file for file in folder.iterdir() if file.name.endswith(_SUFFIX)}
+    paths = {file.name.removesuffix(".sql"): file for file in folder.iterdir() if file.name.endswith(".sql")}
     return {name: paths[name].read_text(encoding="utf-8") for name in sorted(paths)}
 
 

@@ -107,10 +107,7 @@ def equal_if(right: bool, evidence: str) -> Verdict:
 
 
 def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
-    """Whether rows were inserted as sent: where the model splits many pages, sorted rows would leave fuller ones.
-
-    None if the trial has too few pages or splits to show it.
-    """
+    """Whether rows were inserted unsorted, which leaves split pages emptier; None if too few pages were split."""
     real, model = trial.values(), trial.values(MODEL)
     if Metric.LEAF_DENSITY not in real or Metric.LEAF_DENSITY not in model:
         return None
@@ -122,10 +119,7 @@ def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
 
 
 def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
-    """Whether the leaf pages are the model's: exactly if all were appended (`only_appends`), else to 5 %.
-
-    None for a trial of the other kind.
-    """
+    """Whether the leaf pages are the model's: exactly if all were appended, else to 5 %. None for the other kind."""
     real, model = trial.values().get(Metric.LEAF_PAGES), trial.values(MODEL)
     expected = model.get(Metric.LEAF_PAGES)
     if real is None or expected is None:
@@ -138,10 +132,7 @@ def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
 
 
 def _after_phases(actions: Sequence[str], tolerance: float, trial: JudgedTrial) -> Verdict:
-    """Whether the leaf pages after each phase with one of these actions are the model's, up to a share of them.
-
-    A phase's name is its number and its action.
-    """
+    """Whether the leaf pages after each phase (named `NUMBER ACTION`) are the model's, up to a share of them."""
     leaves: dict[SubjectKind, dict[str, float]] = {SubjectKind.PHASE: {}, SubjectKind.MODEL_PHASE: {}}
     for reading in trial.readings:
         if reading.metric == Metric.LEAF_PAGES and reading.subject.kind in leaves and reading.value is not None:

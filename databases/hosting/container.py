@@ -113,8 +113,7 @@ class ContainerServer(Provision):
         self._client: DockerClient | None = None
         self._container: Container | None = None
         self._reaper: subprocess.Popen[bytes] | None = None
-        self._creation_unanswered = False
-        """Whether the daemon was asked to make the container and has not answered: it may still make it."""
+        self._creation_unanswered = False  # the daemon may still make the container that it was asked for
         self._port_here: str | None = None
         self._memory_checked = time.time()
 
@@ -161,8 +160,7 @@ class ContainerServer(Provision):
             self._creation_unanswered = False
             return self._wait(time.monotonic() + self._timeout)
         except (DockerException, RequestException) as error:
-            if isinstance(error, DockerException):  # an answer of the daemon's
-                self._creation_unanswered = False
+            self._creation_unanswered = self._creation_unanswered and not isinstance(error, DockerException)
             self.stop()
             raise EnvironmentMissing(
                 f"Docker cannot start the {self._recipe.title} container ({self._message(error)}): fix that, "

@@ -194,6 +194,7 @@ def _keys(column: Column, text: str) -> EncodedKeys:
 MARK = "made by keybench, which removes it"
 PROPERTY = "keybench"
 """The extended property whose value is `MARK`."""
+_MARKS = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE"
 _LOCK = "keybench"
 
 _VERSIONING_OFF = ("READ_COMMITTED_SNAPSHOT OFF", "ALLOW_SNAPSHOT_ISOLATION OFF", "ACCELERATED_DATABASE_RECOVERY = OFF")
@@ -338,16 +339,12 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
 
     def _database_is_marked(self) -> bool:
         """Whether keybench made the database."""
-        statement = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0 AND name = ?"
-        return self._server.rows(statement, PROPERTY) == [(MARK,)]
+        return self._server.rows(f"{_MARKS} class = 0 AND name = ?", PROPERTY) == [(MARK,)]
 
     def is_marked(self) -> bool:
         """Whether keybench made the schema."""
-        statement = (
-            "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties "
-            "WHERE class = 3 AND name = ? AND major_id = SCHEMA_ID(?)"
-        )
-        return self._server.rows(statement, PROPERTY, SCHEMA) == [(MARK,)]
+        of_schema = f"{_MARKS} class = 3 AND name = ? AND major_id = SCHEMA_ID(?)"
+        return self._server.rows(of_schema, PROPERTY, SCHEMA) == [(MARK,)]
 
     def tables(self) -> Mapping[str, str]:
         """The trials' tables in the schema. They are known by their columns: key, and perhaps created,

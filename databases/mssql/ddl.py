@@ -132,9 +132,8 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
         key = _BIGINT if width == 8 else ("INTEGER", 10)
     else:
         key = ("CHAR" if column.form == "text" else "BINARY", width)
-    payload = (("VARCHAR", table.payload),) if table.payload else ()
-    created = (_BIGINT,) if table.by_date else ()
-    return payload if table.server_keys else (*created, key, *payload)
+    of_columns = {"created": _BIGINT, "key": key, "payload": ("VARCHAR", table.payload)}
+    return tuple(of_columns[name] for name in sent_columns(table))
 
 
 def leaf_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.dbapi import ArraySession, Row
+from keybench.databases.core.ddl import sent_columns
 from keybench.databases.oracle import connection, ddl, probes
 from keybench.errors import ServerError
 from keybench.model.table import Table
@@ -23,16 +24,15 @@ class OracleSession(ArraySession):
         self._connection = connection.connect(address)
         super().__init__(table, self._connection, [ddl.insert(each) for each in table.family])
         self._cursor: Any = self._connection.raw.cursor()
-        column, driver = table.column, self._connection.module
-        types = {
-            "int": driver.DB_TYPE_NUMBER,
-            "text": column.width,
-        }  # the driver takes the width of a text for its type
-        self._key_type: object = types.get(column.form, driver.DB_TYPE_RAW)
+        driver, width = (
+            self._connection.module,
+            table.column.width,
+        )  # of a text, the driver takes the width for its type
+        types = {"int": driver.DB_TYPE_NUMBER, "text": width}
+        self._key_type: object = types.get(table.column.form, driver.DB_TYPE_RAW)
         payload_type = table.payload if table.payload <= ddl.WIDEST_TEXT else driver.DB_TYPE_CLOB
-        payload = [payload_type] if table.payload else []
-        created = [driver.DB_TYPE_NUMBER] if table.by_date else []
-        self._types: list[object] = payload if table.server_keys else [*created, self._key_type, *payload]
+        of_columns = {"created": driver.DB_TYPE_NUMBER, "key": self._key_type, "payload": payload_type}
+        self._types = [of_columns[column] for column in sent_columns(table)]
         """Of an INSERT's parameters. Without them the driver inspects each value and resizes buffers."""
         self._before: Mapping[str, int] | None = None
 

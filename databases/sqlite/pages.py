@@ -101,10 +101,7 @@ def _number(data: bytes, at: int, width: int) -> int:
 
 
 def on_page(length: int, usable: int, *, of_rowids: bool) -> int:
-    """How many bytes of a record of `length` bytes are on its page; the others are on overflow pages.
-
-    `usable` are the bytes of a page. The formulas are those of "B-tree Cell Format" and "Cell Payload Overflow Pages".
-    """
+    """How many bytes of a record lie on its page of `usable` bytes ("B-tree Cell Format"); the rest overflows."""
     most = usable - 35 if of_rowids else (usable - 12) * 64 // 255 - 23
     if length <= most:
         return length
