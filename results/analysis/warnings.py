@@ -129,5 +129,4 @@ def _rounded(value: float) -> int:
 
 
 def _mebibytes(size: float) -> str:
-    """Bytes in MiB, or in KiB below one MiB."""
     return f"{size / 2**20:,.0f} MiB" if size >= 2**20 else f"{size / 2**10:,.0f} KiB"

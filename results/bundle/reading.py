@@ -253,7 +253,6 @@ def _licence(database: str) -> str:
 
 
 def _number(text: str) -> float:
-    """The finite number that a cell holds. Raises ValueError for any other text."""
     value = float(text)
     if not isfinite(value):
         raise _Wrong(f"{text} is no number")

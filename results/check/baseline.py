@@ -213,7 +213,6 @@ def _groups(groups: Iterable[CountGroup | TimeGroup]) -> str:
 
 
 def _line(content: Any) -> str:
-    """The content as JSON in one line."""
     return json.dumps(_rounded(content), ensure_ascii=False, allow_nan=False)
 
 

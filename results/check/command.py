@@ -122,7 +122,6 @@ def _limits(of_baseline: Mapping[Metric, float], options: Sequence[str]) -> dict
 
 
 def _percent(option: str, value: str) -> float:
-    """The number of a limit, with or without `%`. Raises UsageError, which names the whole option."""
     try:
         percent = float(value.removesuffix("%"))
     except ValueError:
@@ -155,7 +154,6 @@ _VERDICTS = {0: "no regression", 1: "regression", 3: "inconclusive"}
 
 
 def _title(kind: Kind) -> str:
-    """The word that a reader sees for this kind of finding."""
     return _TITLES.get(kind, kind)
 
 
@@ -264,7 +262,6 @@ def markdown(outcome: Outcome, run_id: str, baseline: str, doubts: Iterable[str]
 
 
 def _table(findings: Iterable[CheckFinding]) -> str:
-    """The findings as a Markdown table."""
     rows = []
     for finding in findings:
         cells = (_database(finding.work), _scenario(finding.work), _arm(finding), finding.metric or "")

@@ -330,7 +330,6 @@ def _where(row: ClaimRow) -> str:
 
 
 def _markdown(rows: Sequence[ClaimRow]) -> str:
-    """The rows as one Markdown table; empty without rows."""
     if not rows:
         return ""
     lines = []
@@ -345,7 +344,6 @@ def _markdown(rows: Sequence[ClaimRow]) -> str:
 
 
 def _counts(rows: Sequence[ClaimRow]) -> str:
-    """`12 answers to 9 claims: 7 reproduced, 5 undecided.`"""
     counts = Counter(row.verdict for row in rows)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{plural(len(rows), 'answer')} to {plural(len({row.claim for row in rows}), 'claim')}: {verdicts}.\n"

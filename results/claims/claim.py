@@ -227,7 +227,6 @@ class Claim(_Part):
 
     @model_validator(mode="after")
     def _asked_or_not(self) -> Self:
-        """Raises ValueError unless there are either questions or a reason."""
         if bool(self.question) == bool(self.reason):
             raise ValueError("give either questions or the reason why there are none")
         return self

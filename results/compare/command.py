@@ -215,7 +215,6 @@ def _document(comparison: Comparison, warnings: Sequence[str]) -> dict[str, Any]
 
 
 def _failures(comparison: Comparison) -> list[dict[str, Any]]:
-    """The failed trials of both sides as plain values."""
     names = ("block", "database", "layout", "column", "error")
     return [
         {"side": side.name} | {name: getattr(trial, name) for name in names}

@@ -51,7 +51,6 @@ _FALLBACKS: Final = {
 
 
 def _css(name: str) -> str:
-    """A colour as CSS: the page's variable, or the fallback."""
     return f"var(--{name}, {_FALLBACKS[name]})"
 
 

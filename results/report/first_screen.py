@@ -61,7 +61,6 @@ def _time(groups: Sequence[Group], styles: Styles) -> ReportFigure:
 
 
 def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
-    """How full the leaf pages are."""
     return _Picture(
         key="answer-density",
         title="How full the pages are",
@@ -83,7 +82,6 @@ def gave_back(group: Group) -> str:
 
 
 def _harm(groups: Sequence[Group], styles: Styles) -> ReportFigure:
-    """Splits that move rows, per 1,000 rows."""
     return _Picture(
         key="answer-splits",
         title="How often a full page is split",

@@ -99,7 +99,6 @@ def _takes(judged: Sequence[ComparedArm]) -> str:
 
 
 def _names(group: Group, judged: Sequence[ComparedArm]) -> str:
-    """The names of these arms in a sentence."""
     return quoted([_name(group, one.arm) for one in judged])
 
 

@@ -69,13 +69,14 @@ class Blob:
 
     @cached_property
     def _parts(self) -> tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]:
-        head, _, body = zlib.decompress(self.content).partition(b"\n")
-        known, arrays, at = parsers.from_json(head.decode()), {}, 0
-        for name, form, count in known["arrays"]:
-            kind = np.dtype(form)
-            arrays[name] = np.frombuffer(body, kind, count, at).astype(kind.newbyteorder("="))
-            at += kind.itemsize * count
-        return known["about"], arrays
+        """The facts and the arrays, in the machine's byte order."""
+        first_line, _, body = zlib.decompress(self.content).partition(b"\n")
+        head, arrays, offset = parsers.from_json(first_line.decode()), {}, 0
+        for name, form, count in head["arrays"]:
+            dtype = np.dtype(form)
+            arrays[name] = np.frombuffer(body, dtype, count, offset).astype(dtype.newbyteorder("="))
+            offset += dtype.itemsize * count
+        return head["about"], arrays
 
     def check(self) -> None:
         """Unpacks it. Raises ValueError, TypeError, LookupError or zlib.error if it is damaged."""

@@ -156,5 +156,6 @@ class Store:
 
 
 def _listed(oldest_first: Sequence[str]) -> str:
+    """The newest ids, and how many there are if not all are listed."""
     ids = oldest_first[::-1]
     return ", ".join(ids[:_SHOWN_RUNS]) + (f" … ({len(ids)} in all)" if len(ids) > _SHOWN_RUNS else "")

@@ -58,6 +58,7 @@ def open_storage(place: str, *, write: bool, create: bool = True) -> Storage:
 
 
 def _refuse_a_mistyped_url(place: str) -> None:
+    """Raises UsageError for a name that may be a URL without its scheme, as in `user:password@host/database`."""
     if ":" in place.rpartition("@")[0] and not os.path.lexists(place):
         raise UsageError(
             "--results: neither a file that exists nor a URL, and not shown, because it may hold a password: write a "
@@ -113,12 +114,14 @@ def _check_options(parts: url.Url) -> None:
 
 
 def _sqlite_path(address: URL) -> Path:
+    """The file that the URL names. Raises UsageError for a database in memory, or with options."""
     if not address.database or address.database == ":memory:" or address.query:
         raise UsageError("--results sqlite://…: give the path of a file, as in --results results.sqlite.")
     return Path(address.database)
 
 
 def _open_postgresql(address: URL) -> Storage:
+    """The database at the address; nothing is connected yet. Raises EnvironmentMissing without a driver."""
     try:
         engine = create_engine(address, pool_pre_ping=True, connect_args={"connect_timeout": 10})
     except (NoSuchModuleError, ImportError) as error:
@@ -129,6 +132,7 @@ def _open_postgresql(address: URL) -> Storage:
 
 
 def _open_file(path: Path, *, write: bool, create: bool) -> Storage:
+    """The file, locked if it is to be written. Raises UsageError if it cannot be opened so; `Store.open` says when."""
     try:
         status: os.stat_result | None = path.stat()
     except FileNotFoundError:
@@ -149,6 +153,7 @@ def _open_file(path: Path, *, write: bool, create: bool) -> Storage:
 
 
 def _file_engine(path: Path, *, write: bool, busy: float = _BUSY_SECONDS) -> Engine:
+    """SQLAlchemy's engine for the file; it waits `busy` seconds while another process has the file locked."""
     # A reader, too, opens the file for writing if it may: it must roll back what a killed writer left unfinished.
     uri = f"{path.absolute().as_uri()}?mode=rw"
 

@@ -31,6 +31,7 @@ _WHOLE: Final = {"position": 0, "payload": 0, "rows": 1, "writers": 1, "rows_per
 _ORIGINS: Final = frozenset(get_args(Origin))
 _ORDER: Final = {metric: place for place, metric in enumerate(Metric)}
 _Place = tuple[int, bool, str]
+"""By which a trial's readings are sorted: the metric's number, whether it is not about the key, and the subject."""
 
 _RETIRED_METRICS: Final = frozenset(
     {"ranges", "hottest_range_share", "ranges_written", "range_takeovers", "range_size_splits", "range_load_splits"}
@@ -66,12 +67,13 @@ def environments(connection: Connection, run_id: str) -> list[Environment]:
 
 
 def _environment(database: object, server: object, versions: object, settings: object, cache: object) -> Environment:
+    """The environment of a stored row. Raises ValueError for a value that cannot be an environment's."""
     return Environment(
-        storage.text("a database", database),
-        storage.text("a server", server),
-        storage.table("the versions of a server", versions, str),
-        storage.table("the settings of a server", settings, str),
-        storage.whole("the cache of a server", cache),
+        database=storage.text("a database", database),
+        server=storage.text("a server", server),
+        versions=storage.table("the versions of a server", versions, str),
+        settings=storage.table("the settings of a server", settings, str),
+        cache_bytes=storage.whole("the cache of a server", cache),
     )
 
 
@@ -113,16 +115,16 @@ def load_trials(connection: Connection, run_id: str, where: str, *, blobs: bool)
 def _plain_values(row: Any) -> dict[str, Any]:
     """The values of a trial's own row. Raises ValueError if one of them cannot be a trial's."""
     plain = {name: getattr(row, name) for name in _PLAIN_FIELDS} | {"traceback": row.traceback or ""}
-    of = f"of the trial in block {plain['block']!r}, position {plain['position']!r}"
+    of_trial = f"of the trial in block {plain['block']!r}, position {plain['position']!r}"
     for name in _TEXTS:
-        storage.text(f"the {name} {of}", plain[name])
+        storage.text(f"the {name} {of_trial}", plain[name])
     for name, least in _WHOLE.items():
-        storage.whole(f"the {name} {of}", plain[name], least)
-    storage.whole(f"the block {of}", plain["block"], 1, MOST_BLOCKS)
-    storage.checked(f"the seconds {of}", plain["seconds"], (int, float), "a finite number")
-    storage.moment(f"the start {of}", plain["started"])
+        storage.whole(f"the {name} {of_trial}", plain[name], least)
+    storage.whole(f"the block {of_trial}", plain["block"], 1, MOST_BLOCKS)
+    storage.checked(f"the seconds {of_trial}", plain["seconds"], (int, float), "a finite number")
+    storage.moment(f"the start {of_trial}", plain["started"])
     if plain["status"] not in ("ok", "error"):
-        raise ValueError(f"the status {of} is {plain['status']!r}, not ok or error")
+        raise ValueError(f"the status {of_trial} is {plain['status']!r}, not ok or error")
     return plain
 
 
@@ -147,7 +149,7 @@ def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[in
             raise ValueError(f"the origin of {metric} of trial {number} is {origin!r}, its value {amount!r}")
         if amount is not None and (type(amount) is not float or not math.isfinite(amount)):
             raise ValueError(f"the value of {metric} of trial {number} is {amount!r}, not a finite number")
-        placed[number].append((place, Reading(metric, amount, origin, reason, subject)))
+        placed[number].append((place, Reading(metric, amount, origin, reason=reason, subject=subject)))
     # No two readings of a trial have the same place.
     return defaultdict(
         tuple, {number: tuple(one for _, one in sorted(readings)) for number, readings in placed.items()}
@@ -186,11 +188,13 @@ def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, 
 
 
 def _unpacked(content: bytes, dtype: str) -> NDArray[Any]:
-    # A copy in the machine's own byte order; an array over bytes would be read-only.
+    """The array of a series' stored bytes, whose `dtype` is `<i8` or `<f8`."""
+    # astype makes a copy in the machine's own byte order (`i8`); an array over bytes would be read-only.
     return np.frombuffer(zlib.decompress(content), dtype).astype(dtype[1:])
 
 
 def _value_row(trial: int | None, reading: Reading) -> dict[str, Any]:
+    """The reading as a row of the table `value`; NaN and infinity become absent, with the reason."""
     if reading.value is not None and not math.isfinite(reading.value):
         why = f"the probe gave {reading.value}, which is not a finite number"
         reading = replace(reading, value=None, origin="absent", reason=why)
@@ -206,11 +210,13 @@ def _value_row(trial: int | None, reading: Reading) -> dict[str, Any]:
 
 
 def _series_row(trial: int | None, line: Series) -> dict[str, Any]:
-    x, y = (zlib.compress(np.asarray(a, dtype).tobytes()) for a, dtype in ((line.x, "<i8"), (line.y, "<f8")))
+    """The series as a row of the table `series`: both arrays little-endian and compressed."""
+    x, y = (zlib.compress(np.asarray(array, dtype).tobytes()) for array, dtype in ((line.x, "<i8"), (line.y, "<f8")))
     return {"trial": trial, "metric": line.metric, "x": x, "y": y}
 
 
 def _metric(name: str, where: str) -> Metric:
+    """The metric of a stored name. Raises UsageError for an unknown one, ValueError if it is no text at all."""
     try:
         return Metric(storage.text("the name of a metric", name))
     except ValueError:
@@ -220,6 +226,7 @@ def _metric(name: str, where: str) -> Metric:
 
 
 def _subject(kind: str, name: str, where: str) -> Subject:
+    """The subject of a stored kind and name; errors as of `_metric`."""
     try:
         return Subject(SubjectKind(kind), storage.text("the name of a subject", name))
     except ValueError:

@@ -113,6 +113,7 @@ class Storage:
         return write or version == tables.SCHEMA_VERSION
 
     def _migrate(self, connection: Connection, version: int) -> None:
+        """Brings tables of that version up to the newest. Raises UsageError if their content does not allow it."""
         try:
             for migrate in tables.MIGRATIONS[version - 1 :]:
                 migrate(connection)
@@ -120,6 +121,7 @@ class Storage:
             raise UsageError(f"{self.where} cannot be updated ({error}): {ANOTHER}.") from None
 
     def _version(self, connection: Connection) -> int:
+        """The version of the stored tables. Raises UsageError if they are not keybench's."""
         text = self.noted(connection, "schema")
         if not isinstance(text, str) or not text.isdecimal() or len(text) > 9 or int(text) < 1:
             raise self._foreign()
@@ -129,6 +131,7 @@ class Storage:
         return UsageError(f"{self.where} is a database, but it does not hold keybench results: {ANOTHER}.")
 
     def _note(self, connection: Connection, key: str, value: str) -> None:
+        """Sets one value of the meta table."""
         connection.execute(tables.meta.delete().where(tables.meta.c.key == key))
         connection.execute(tables.meta.insert().values(key=key, value=value))
 
@@ -156,11 +159,11 @@ def damaged(where: str, place: str, error: object) -> UsageError:
 
 def _explained(error: DBAPIError, where: str) -> KeybenchError:
     """The user's error for a database error; it never contains SQL, parameters or a password."""
-    cause: Any = error.orig
+    cause: Any = error.orig  # sqlite3's error has a name, psycopg's a code (SQLSTATE)
     name = getattr(cause, "sqlite_errorname", "") or ""
     state = getattr(cause, "sqlstate", "") or ""
     reason = (str(cause).splitlines() or ["unknown"])[0]
-    if name.startswith("SQLITE_FULL") or state == "53100":
+    if name.startswith("SQLITE_FULL") or state == "53100":  # disk_full
         return full(where)
     if name in {"SQLITE_NOTADB", "SQLITE_CORRUPT"} or name.startswith("SQLITE_CORRUPT_"):
         return UsageError(f"{where} is no results database or is damaged ({reason}); it was left as it is: {ANOTHER}.")
@@ -172,7 +175,9 @@ def _explained(error: DBAPIError, where: str) -> KeybenchError:
         return UsageError(f"{where} or its folder cannot be written ({reason}): {ANOTHER}.")
     if name.startswith("SQLITE_IOERR"):
         return EnvironmentMissing(f"{where} cannot be read or written ({reason}): check its disk, then try again.")
-    if not name and (error.connection_invalidated or not state or state.startswith(("08", "28", "57P"))):
+    # Classes of SQLSTATE: 08 the connection failed, 28 the login was refused, 57P the server is shutting down.
+    unreachable = error.connection_invalidated or not state or state.startswith(("08", "28", "57P"))
+    if not name and unreachable:
         return EnvironmentMissing(
             f"the results database {where} does not answer ({reason}): check the URL and the server."
         )
