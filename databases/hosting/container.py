@@ -226,11 +226,10 @@ class ContainerServer(Provision):
         if self._container is None:
             return ""
         from docker.errors import DockerException
-        from requests.exceptions import RequestException
 
         try:
             lines = self._container.logs(tail=_LOG_LINES)
-        except (DockerException, RequestException):
+        except (DockerException, OSError):
             return ""
         return self._redacted(lines.decode("utf-8", "replace")).strip()
 
@@ -300,13 +299,12 @@ class ContainerServer(Provision):
         if self._container is None:
             return "not started"
         from docker.errors import DockerException, NotFound
-        from requests.exceptions import RequestException
 
         try:
             self._container.reload()
         except NotFound:
             return "removed"
-        except (DockerException, RequestException):
+        except (DockerException, OSError):
             return "unknown"
         return str(self._container.status)
 

@@ -161,5 +161,5 @@ class UrlServer(Provision):
             if not schema.lost():
                 schema.remove()
                 return
-        with closing(self._connect()) as again:
-            again.remove()
+        with closing(self._connect()) as new_connection:
+            new_connection.remove()

@@ -292,15 +292,15 @@ def index_pages(connection: apsw.Connection, database: Path, name: str, *, rowid
 
 def _borders(file: SqliteFile, levels: Sequence[Level]) -> NDArray[np.int64]:
     """The lowest rowids that go to each leaf but the first: a divider is the highest rowid on its left."""
-    lasts = np.arange(len(levels[0].numbers))  # of the leaves below each page of a level
-    borders = np.empty(len(lasts) - 1, np.int64)
+    last_leaves = np.arange(len(levels[0].numbers))  # the place of the last leaf below each page of the level
+    borders = np.empty(len(last_leaves) - 1, np.int64)
     for level in levels[1:]:
         ends = np.cumsum(level.entries)
         for number, begin, end in zip(level.numbers.tolist(), ends - level.entries, ends - 1, strict=True):
             branch = file.page(number)
             dividers = (varint(branch.data, cell + 4)[0] for cell in branch.cells)  # behind the child page's number
-            borders[lasts[begin:end]] = [rowid + 1 for rowid in dividers]
-        lasts = lasts[ends - 1]
+            borders[last_leaves[begin:end]] = [rowid + 1 for rowid in dividers]
+        last_leaves = last_leaves[ends - 1]
     return borders
 
 
