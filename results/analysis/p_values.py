@@ -134,11 +134,14 @@ def step_down_max(statistics: Floats) -> Floats:
 
 
 def _statistics(values: Floats, counts: NDArray[np.int64], patterns: Floats) -> Floats:
-    """(…, patterns, arms); an arm without any block has 0 throughout."""
-    n = np.maximum(counts, 1)[..., None, :]
-    mean = patterns @ values / n
+    """|mean| / (standard deviation + 0.1) of each arm under each pattern of signs: (…, patterns, arms).
+
+    `values` are (…, blocks, arms), with 0 where an arm has none; an arm without any block has 0 throughout.
+    """
+    blocks = np.maximum(counts, 1)[..., None, :]
+    mean = patterns @ values / blocks
     squares = np.sum(values * values, axis=-2)[..., None, :]
-    spread = np.sqrt(np.maximum(squares - n * mean * mean, 0.0) / np.maximum(n - 1, 1))
+    spread = np.sqrt(np.maximum(squares - blocks * mean * mean, 0.0) / np.maximum(blocks - 1, 1))
     statistics: Floats = np.abs(mean) / (spread + _STEADY)
     return statistics
 
@@ -148,7 +151,7 @@ def _patterns(blocks: int, seed: int) -> Floats:
     """(patterns, blocks) of ±1; the observed pattern (all +1) comes first. The first block is always +1, because a
     pattern and its opposite are equivalent."""
     rest = blocks - 1
-    if blocks <= _EXACT_BLOCKS:
+    if blocks <= _EXACT_BLOCKS:  # the binary digits of a pattern's number say which blocks are flipped
         flipped = (np.arange(2**rest)[:, None] >> np.arange(rest)) & 1
     else:
         flipped = np.random.default_rng(seed).integers(0, 2, (2 ** (_EXACT_BLOCKS - 1), rest))

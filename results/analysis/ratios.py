@@ -58,9 +58,9 @@ def estimate(logs: Floats) -> RatioEstimate | None:
         return None
     middle = float(np.median(known))
     if len(known) == 1:
-        return RatioEstimate(exp(middle), nan, nan, 1)
+        return RatioEstimate(exp(middle), low=nan, high=nan, blocks=1)
     low, high = interval(known, CONFIDENCE)
-    return RatioEstimate(exp(middle), exp(low), exp(high), len(known))
+    return RatioEstimate(exp(middle), low=exp(low), high=exp(high), blocks=len(known))
 
 
 def estimate_between(before: Floats, after: Floats) -> RatioEstimate | None:
@@ -71,9 +71,9 @@ def estimate_between(before: Floats, after: Floats) -> RatioEstimate | None:
         return None
     middle = exp(float(np.median(second) - np.median(first)))
     if fewer == 1:
-        return RatioEstimate(middle, nan, nan, 1)
+        return RatioEstimate(middle, low=nan, high=nan, blocks=1)
     low, high = interval_between(first, second, CONFIDENCE)
-    return RatioEstimate(middle, exp(low), exp(high), fewer)
+    return RatioEstimate(middle, low=exp(low), high=exp(high), blocks=fewer)
 
 
 def by_block_ratios(values: ByBlock, base: ByBlock) -> dict[int, float]:
@@ -132,7 +132,7 @@ class Summary:
 
 def summarise(values: Collection[float]) -> Summary | None:
     """Median and range; None without values."""
-    return Summary(median(values), min(values), max(values), len(values)) if values else None
+    return Summary(median(values), low=min(values), high=max(values), blocks=len(values)) if values else None
 
 
 def summarise_ratio(values: ByBlock, base: ByBlock) -> Summary | None:
@@ -141,6 +141,6 @@ def summarise_ratio(values: ByBlock, base: ByBlock) -> Summary | None:
     if estimate is None:
         return None
     if estimate.blocks >= ENOUGH_BLOCKS:
-        return Summary(estimate.ratio, estimate.low, estimate.high, estimate.blocks, interval=True)
+        return Summary(estimate.ratio, estimate.low, estimate.high, blocks=estimate.blocks, interval=True)
     ratios = by_block_ratios(values, base).values()
-    return Summary(estimate.ratio, min(ratios), max(ratios), len(ratios))
+    return Summary(estimate.ratio, low=min(ratios), high=max(ratios), blocks=len(ratios))

@@ -177,7 +177,15 @@ def _changed(
     note = "no longer measured" if now is None else effect(metric, rises=now > was) or "changed"
     where = f"; block {block}, {len(changed)} of {blocks} blocks differ" if blocks > 1 else ""
     return CheckFinding(
-        "changed", work, arm.layout, arm.column, arm.subject, metric, _number(was), _number(now), note=note + where
+        "changed",
+        work,
+        layout=arm.layout,
+        column=arm.column,
+        subject=arm.subject,
+        metric=metric,
+        old=_number(was),
+        new=_number(now),
+        note=note + where,
     )
 
 
@@ -197,8 +205,12 @@ def _compare_times(
     changes = changes_between_runs([logs(old.by_block) for old, _ in shared], [logs(now.by_block) for _, now in shared])
     for (old, now), change in zip(shared, changes, strict=True):
         kind, note = _verdict(old, now, change, limits[now.metric] / 100)
-        ratios = (f"{old.ratio:.3g}×", f"{now.ratio:.3g}×")
-        findings.append(CheckFinding(kind, group.work, now.layout, now.column, KEY, now.metric, *ratios, note=note))
+        before_text, now_text = f"{old.ratio:.3g}×", f"{now.ratio:.3g}×"
+        findings.append(
+            CheckFinding(
+                kind, group.work, now.layout, now.column, metric=now.metric, old=before_text, new=now_text, note=note
+            )
+        )
     return len(shared)
 
 

@@ -340,7 +340,7 @@ def _exactly(row: ComparisonRow, first: ByBlock, second: ByBlock) -> ComparisonR
     rises = {second[block] > was for block, was, _ in exact_changes(first, second, _EQUAL)}
     outcome: Verdict = "changed" if len(rises) > 1 else "higher" if True in rises else "lower" if rises else "same"
     before, after = (median(values[block] for block in blocks) for values in (first, second))
-    known = RatioEstimate(after / before, nan, nan, len(blocks)) if before > 0 and after > 0 else None
+    known = RatioEstimate(after / before, low=nan, high=nan, blocks=len(blocks)) if before > 0 and after > 0 else None
     return replace(row, old=before, new=after, estimate=known, verdict=outcome)
 
 

@@ -36,6 +36,7 @@ def _draw(
     label: str,
     parts: Sequence[BarPart],
     totals: Sequence[float | None],
+    *,
     above: str,
     metrics: Sequence[Metric],
 ) -> Drawing | str:
@@ -85,7 +86,7 @@ def _splits(group: Group, styles: Styles, key: str) -> Drawing | str:
         [values[i] for metric, values in kinds.items() if metric != Metric.APPENDS] for i in range(len(group.arms))
     ]
     totals = [total(values) for values in harmful]
-    return _draw(group, styles, key, "per 1,000 rows", parts, totals, "edge + interior", _SPLITS)
+    return _draw(group, styles, key, "per 1,000 rows", parts, totals, above="edge + interior", metrics=_SPLITS)
 
 
 @group_figure("log", 70, "Log written", "bytes a row, lower is better")
@@ -101,7 +102,7 @@ def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
         parts.append(BarPart("Records" if split else "Log", rest, PLAIN))
         if split:
             parts.append(BarPart("Full-page images", images, KINDS[1], "/"))
-    return _draw(group, styles, key, "bytes a row", parts, whole, "total", metrics)
+    return _draw(group, styles, key, "bytes a row", parts, whole, above="total", metrics=metrics)
 
 
 @group_figure("size", 75, "Size on disk", "bytes a row, lower is better")
@@ -119,7 +120,7 @@ def _sizes(group: Group, styles: Styles, key: str) -> Drawing | str:
         if any(rest):
             parts.append(BarPart("Rest of the table", rest, KINDS[0]))
     totals = [total(pair) for pair in zip(index, rest, strict=True)]
-    return _draw(group, styles, key, "bytes a row", parts, totals, "total", metrics)
+    return _draw(group, styles, key, "bytes a row", parts, totals, above="total", metrics=metrics)
 
 
 _MOST_KINDS: Final = 5
@@ -149,7 +150,8 @@ def _waits(group: Group, styles: Styles, key: str) -> Drawing | None:
         parts.append(_part(_OTHERS, shares, others, KINDS[1], "/"))
     parts.append(_part(_CLIENT, shares, [_CLIENT], KINDS[0]))
     waiting = [sum(share.get(name, 0.0) for name in kinds) if share else None for share in shares]
-    drawing = _draw(group, styles, key, "% of writers' time", parts, waiting, "waiting in the server", [])
+    label, above = "% of writers' time", "waiting in the server"
+    drawing = _draw(group, styles, key, label, parts, totals=waiting, above=above, metrics=[])
     assert isinstance(drawing, Drawing)  # there are parts
     return replace(drawing, origin="Measured: samples of the server's list of connections.")
 

@@ -168,7 +168,8 @@ def _density(group: Group, styles: Styles, key: str) -> Drawing | str:
         name = about.title.removeprefix("Leaf ").capitalize()
         known = [(group.label(arm), summary.median) for arm, summary in group.values(metric)]
         alts.append(f"{about.title}: {extremes(known)}")
-        panels.append(Panel(name, dots, f"%, {BETTER[about.better]}", (0.0, 100.0), base.median if base else None))
+        label, reference = f"%, {BETTER[about.better]}", base.median if base else None
+        panels.append(Panel(name, dots, label, limits=(0.0, 100.0), reference=reference))
     return Drawing(
         caption=join(
             blocks_note(group),
@@ -275,12 +276,12 @@ def _drawn(
     prefix: str,
 ) -> str:
     """The picture as SVG; all sequences have one entry for each pair of `best`."""
-    rows = [PlotRow(arm.layout, arm.column, styles[arm.layout], group.modelled) for group, arm in best]
+    rows = [PlotRow(arm.layout, arm.column, styles[arm.layout], hollow=group.modelled) for group, arm in best]
     most = max(1.0, *(one.value or 0.0 for one in splits)) * 1.05
     dense = [dot(arm, known, lambda value: f"{value:.0f}") for (_, arm), known in zip(best, density, strict=True)]
     panels = [
-        Panel("Interior splits", splits, "per 1,000 rows ↓", (0.0, most)),
-        Panel("Density", dense, "% ↑", (0.0, 100.0)),
+        Panel("Interior splits", splits, "per 1,000 rows ↓", limits=(0.0, most)),
+        Panel("Density", dense, "% ↑", limits=(0.0, 100.0)),
     ]
     if any(time):
         dots = [dot(arm, known, ratio) for (_, arm), known in zip(best, time, strict=True)]

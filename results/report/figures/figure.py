@@ -200,7 +200,9 @@ def stored_blob(arm: Arm, *kinds: str) -> Blob | None:
 def named_rows(group: Group, arms: Sequence[Arm], styles: Styles) -> list[PlotRow]:
     """A row of a picture for each arm; with its column, unless all layouts but the control share one."""
     column = group.several_columns
-    return [PlotRow(arm.layout, arm.column if column else "", styles[arm.layout], group.modelled) for arm in arms]
+    return [
+        PlotRow(arm.layout, arm.column if column else "", styles[arm.layout], hollow=group.modelled) for arm in arms
+    ]
 
 
 def evenly_chosen(group: Group, arms: Sequence[Arm], most: int) -> tuple[list[Arm], str]:
@@ -223,7 +225,7 @@ def dot(arm: Arm, summary: Summary | None, write: Callable[[float], str]) -> Dot
     """A dot with its range or interval; without a value, a word in its place."""
     if summary is None:
         return Dot(None, text=placeholder(arm))
-    return Dot(summary.median, summary.low, summary.high, write(summary.median))
+    return Dot(summary.median, low=summary.low, high=summary.high, text=write(summary.median))
 
 
 def statistics(ratios: Sequence[Summary | None]) -> tuple[str, str, str]:
