@@ -129,11 +129,8 @@ class KeepsState(Protocol):
 
 
 @runtime_checkable
-class KeepsSizedState(Protocol):
+class KeepsSizedState(SizedByValue, Protocol):
     """A `SizedByValue` whose index can be built, deleted from, cleaned and rebuilt."""
-
-    def sizes(self, keys: Keys) -> NDArray[np.uint16]:
-        """Bytes of the entry of each key: (n,)."""
 
     def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
         """An empty index, into which entries of these sizes will come in all, by rank: (keys,)."""

@@ -129,8 +129,8 @@ def select(items: NDArray[Any], n: int, k: int) -> None:
 
 @kernel
 def sort(items: NDArray[Any], n: int) -> None:
-    """Sorts the first n items, some hundreds, by D. Shell's method: numba's own sort takes a second to compile."""
-    gap = 701
+    """Sorts the first n items by D. Shell's method: numba's own sort takes a second to compile."""
+    gap = max(1, n * 4 // 9)
     while gap > 0:
         for i in range(gap, n):
             item = items[i]

@@ -112,12 +112,7 @@ class PageStats:
         in between, so that nobody knows which leaves are adjacent. `more`: the remaining fields."""
         order = LeafOrder.from_chain(page_numbers)
         return cls(
-            rows=last.rows,
-            leaf_pages=last.leaf_pages,
-            appends=last.appends,
-            edge_splits=last.edge_splits,
-            interior_splits=last.interior_splits,
-            density=last.density,
+            **vars(last),
             fragmentation=order.back_links if fragmentation == "back links" else 100 * order.jumps / order.leaves,
             back_links=order.back_links,
             nonadjacent=nan if among_others else order.nonadjacent,

@@ -176,14 +176,7 @@ class SortedBuild:
             starts = np.arange(self._pages(len(entries), room)) * room
             births = entry_births[starts + self.overlap * (starts > 0)]
             lowers = entries[starts]
-            level = LevelPages(
-                lowers=lowers,
-                births=births,
-                kinds=np.full(len(starts), FIRST, np.int8),
-                ends=np.append(starts[1:], len(entries)),
-                entries=entries.astype(np.int32),
-            )
-            branch_levels.append(level)
+            branch_levels.append(LevelPages.unsplit(lowers, births, np.append(starts[1:], len(entries)), entries))
             births_by_level.append(births)
         leaf_numbers, *branch_numbers = numbers_by_birth(births_by_level)
         leaves.leaves.births[:pages] = -1 - leaf_numbers

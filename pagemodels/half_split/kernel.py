@@ -164,81 +164,106 @@ def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int
 
 
 @kernel
-def split(
-    leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int, new: int
-) -> None:
-    """Splits the leaf in `slot`, which has no room for `rank`, the row with number `time`. The new page takes the upper
-    part of the entries. Of both pages, the one with the narrower range goes to the free slot `new`."""
-    cells, slots, births, kinds = leaves.cells, leaves.slots, leaves.births, leaves.kinds
-    content, state, scratch = leaves.content, leaves.state, leaves.scratch
-    count = slots[slot, COUNT]
-    items = count + 1
-    highest = rank
-    for i in range(count):
-        scratch[i] = content[slot, i]
-        highest = max(highest, scratch[i])
-    scratch[count] = rank
-    kind = INTERIOR
-    if slot == state[LAST]:
-        kind = APPEND if highest == rank else EDGE
-    keep = 0
-    if rules.at_insertion and kind != APPEND and count > slots[slot, SETTLED]:
-        keep = _kept_at_insertion(scratch, items, rank, scratch[count - 1])
-    if kind == APPEND and rules.keep[APPEND] == ALONE:
-        keep = count
-    elif len(sizes) and not keep:
-        keep = _kept_by_size(scratch, items, sizes)
-    elif rules.together > 1:
-        keep = _kept_between_keys(scratch, items, rules.choices[kind], rules.together)
-    else:
-        keep = keep or rules.keep[kind]
-        select(scratch, items, keep)
-    separator = scratch[keep]
+def assign(leaves: Leaves, slot: int, low: int, high: int) -> None:
+    """Makes a slot the one of all cells whose first rank is from `low` to below `high`."""
+    width = (1 << leaves.shift) - 1
+    for cell in range((low + width) >> leaves.shift, min((high + width) >> leaves.shift, len(leaves.cells))):
+        leaves.cells[cell] = slot
 
+
+@kernel
+def _gather(leaves: Leaves, slot: int, rank: int) -> bool:
+    """Writes a leaf's entries to `scratch`, and `rank` behind them. Returns whether it is above all of them."""
+    scratch, count, is_highest = leaves.scratch, leaves.slots[slot, COUNT], True
+    for i in range(count):
+        scratch[i] = leaves.content[slot, i]
+        is_highest &= scratch[i] < rank
+    scratch[count] = rank
+    return bool(is_highest)
+
+
+@kernel
+def _select_lower(leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, kind: int) -> int:
+    """Moves those entries in `scratch` to its front that stay left in a split of this kind. Returns their number; the
+    lowest of the others is directly behind them."""
+    count, scratch = leaves.slots[slot, COUNT], leaves.scratch
+    items, keep = count + 1, 0
+    if kind == APPEND and rules.keep[APPEND] == ALONE:
+        return int(count)
+    if rules.at_insertion and kind != APPEND and count > leaves.slots[slot, SETTLED]:
+        keep = _kept_at_insertion(scratch, items, rank, scratch[count - 1])
+    if len(sizes) and not keep:
+        return _kept_by_size(scratch, items, sizes)
+    if rules.together > 1:
+        return _kept_between_keys(scratch, items, rules.choices[kind], rules.together)
+    keep = keep or rules.keep[kind]
+    select(scratch, items, keep)
+    return int(keep)
+
+
+@kernel
+def _divide(leaves: Leaves, slot: int, separator: int, time: int, kind: int, new: int) -> tuple[int, int]:
+    """Divides a leaf's range: a new page takes the part from `separator` on. The narrower part goes to the free slot
+    `new`. Returns the slots of the left and of the right part. `time`, `kind`: the row and the split that do this."""
+    slots, births, kinds, state = leaves.slots, leaves.births, leaves.kinds, leaves.state
     lower, upper = slots[slot, LOWER], slots[slot, UPPER]
-    after, before = slots[slot, NEXT], slots[slot, PREVIOUS]
+    before, after = slots[slot, PREVIOUS], slots[slot, NEXT]
     if upper - separator <= separator - lower:
         left, right = slot, new
-        first, end = separator, upper
-        if after >= 0:
-            slots[after, PREVIOUS] = new
-        births[new], kinds[new] = time, kind
+        assign(leaves, new, separator, upper)
     else:
         left, right = new, slot
-        first, end = lower, separator
-        if before >= 0:
-            slots[before, NEXT] = new
-        births[new], kinds[new] = births[slot], kinds[slot]
-        births[slot], kinds[slot] = time, kind
+        assign(leaves, new, lower, separator)
+    births[left], births[right] = births[slot], time
+    kinds[left], kinds[right] = kinds[slot], kind
     slots[left, PAGE], slots[right, PAGE] = slots[slot, PAGE], new
     slots[left, LOWER], slots[left, UPPER] = lower, separator
     slots[right, LOWER], slots[right, UPPER] = separator, upper
     slots[left, PREVIOUS], slots[left, NEXT] = before, right
     slots[right, PREVIOUS], slots[right, NEXT] = left, after
+    if before >= 0:
+        slots[before, NEXT] = left
+    if after >= 0:
+        slots[after, PREVIOUS] = right
     if slot == state[LAST]:
         state[LAST] = right
-    width = (1 << leaves.shift) - 1
-    for cell in range((first + width) >> leaves.shift, min((end + width) >> leaves.shift, len(cells))):
-        cells[cell] = new
+    return left, right
 
-    for side in range(2):
-        target, begin, stop = (left, 0, keep) if side == 0 else (right, keep, items)
-        used = stop - begin
-        arrived = -1
-        for i in range(begin, stop):
-            content[target, i - begin] = scratch[i]
-            if scratch[i] == rank:
-                arrived = i - begin
-        if len(sizes):
-            used = 0
-            for i in range(begin, stop):
-                used += sizes[scratch[i]]
-        slots[target, USED], slots[target, COUNT] = used, stop - begin
-        slots[target, SETTLED] = stop - begin
-        if arrived >= 0:  # the last entry of a page is the last one inserted
-            final = stop - begin - 1
-            content[target, arrived], content[target, final] = content[target, final], rank
-            slots[target, SETTLED] = final
+
+@kernel
+def _fill(leaves: Leaves, sizes: NDArray[np.uint16], slot: int, begin: int, end: int, rank: int) -> None:
+    """Gives a leaf the entries of `scratch` from `begin` to `end`. If the new entry `rank` is among them, it goes
+    behind the others: the last entry of a page is the last one inserted."""
+    slots, content, scratch = leaves.slots, leaves.content, leaves.scratch
+    count, arrived = end - begin, -1
+    used = 0 if len(sizes) else count
+    for i in range(count):
+        content[slot, i] = scratch[begin + i]
+        if content[slot, i] == rank:
+            arrived = i
+    if len(sizes):
+        for i in range(begin, end):
+            used += sizes[scratch[i]]
+    slots[slot, USED], slots[slot, COUNT], slots[slot, SETTLED] = used, count, count
+    if arrived >= 0:
+        content[slot, arrived], content[slot, count - 1] = content[slot, count - 1], rank
+        slots[slot, SETTLED] = count - 1
+
+
+@kernel
+def split(
+    leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, time: int, new: int
+) -> None:
+    """Splits the leaf in `slot`, which has no room for `rank`, the row with number `time`. The new page takes the upper
+    part of the entries. Of both pages, the one with the narrower range goes to the free slot `new`."""
+    items = leaves.slots[slot, COUNT] + 1
+    is_highest, kind = _gather(leaves, slot, rank), INTERIOR
+    if slot == leaves.state[LAST]:
+        kind = APPEND if is_highest else EDGE
+    keep = _select_lower(leaves, rules, sizes, slot, rank, kind)
+    left, right = _divide(leaves, slot, leaves.scratch[keep], time, kind, new)
+    _fill(leaves, sizes, left, 0, keep, rank)
+    _fill(leaves, sizes, right, keep, items, rank)
 
 
 @kernel

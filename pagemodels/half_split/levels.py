@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,6 +181,12 @@ class LevelPages(NamedTuple):
     entries: NDArray[np.int32]
     """All entries, page after page: the lower borders of the pages below."""
 
+    @classmethod
+    def unsplit(cls, lowers: Integers, births: Integers, ends: Integers, entries: Integers) -> Self:
+        """Pages that no split made."""
+        kinds = np.full(len(lowers), FIRST, np.int8)
+        return cls(lowers=lowers, births=births, kinds=kinds, ends=ends, entries=entries.astype(np.int32))
+
 
 def pages_of(level: LevelMemory) -> LevelPages:
     """The pages of a level of branch pages, without their entries (`rebuilt_above` adds them)."""
@@ -237,14 +243,7 @@ def levels_of(
             lowers[1:] = borders
         if (np.diff(lowers) <= 0).any():
             raise UsageError("no row can come to some leaves of the index: let the server clean up, and read it again.")
-        pages_of_level = LevelPages(
-            lowers=lowers,
-            births=-1 - level.numbers,
-            kinds=np.full(len(lowers), FIRST, np.int8),
-            ends=ends,
-            entries=entries.astype(np.int32),
-        )
-        memory = level_of(keys, rule, pages_of_level)
+        memory = level_of(keys, rule, LevelPages.unsplit(lowers, -1 - level.numbers, ends, entries))
         if len(sizes) and not levels:
             bytes_before = np.append(0, np.cumsum(sizes[present], dtype=np.int64))
             used = bytes_before[ends] - bytes_before[ends - level.entries]

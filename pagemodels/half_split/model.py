@@ -31,7 +31,7 @@ from keybench.pagemodels.half_split.build import (
     sweep,
     sweep_of,
 )
-from keybench.pagemodels.half_split.kernel import APPEND, EDGE, FIRST, INTERIOR, USED_SLOTS, Rule
+from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR, USED_SLOTS, Rule
 from keybench.pagemodels.half_split.levels import (
     NO_SIZES,
     Integers,
@@ -49,7 +49,7 @@ from keybench.pagemodels.half_split.levels import (
     rebuilt_above,
 )
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
-from keybench.pagemodels.ranking import is_permutation, require
+from keybench.pagemodels.ranking import chosen, is_permutation, require
 
 _NO_NUMBERS: Mapping[int, int] = {}
 _FEW = 64
@@ -173,10 +173,7 @@ class SplitState:
 
     def _states_of(self, ranks: Integers) -> States:
         """The states where only these keys are present. UsageError for ranks that are no keys or come twice."""
-        states = np.zeros(self._keys, np.uint8)
-        if change(states, ranks, ABSENT, PRESENT) < len(ranks):
-            raise self._no_keys()
-        return states
+        return np.where(chosen(ranks, self._keys), np.uint8(PRESENT), np.uint8(ABSENT))
 
     def _mark_as_present(self, ranks: Integers) -> None:
         """UsageError, and nothing is changed, unless all of these keys can be inserted."""
@@ -214,13 +211,8 @@ class SplitState:
                 return
             new = new[np.argsort(births[new], kind="stable")]
             if height + 1 == len(self._levels):
-                root = LevelPages(
-                    lowers=np.zeros(1, np.int64),
-                    births=births[new[:1]].copy(),
-                    kinds=np.full(1, FIRST, np.int8),
-                    ends=np.ones(1, np.int64),
-                    entries=np.zeros(1, np.int32),
-                )
+                zero = np.zeros(1, np.int64)  # the root's lower border, and that of its first child
+                root = LevelPages.unsplit(zero, births[new[:1]].copy(), ends=np.ones(1, np.int64), entries=zero)
                 self._levels.append(level_of(self._keys, self._model.branch, root))
             self._levels[height + 1].insert(lowers[new].copy(), 0, NO_SIZES, births[new].astype(np.int32))
 

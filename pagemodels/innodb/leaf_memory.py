@@ -92,16 +92,10 @@ def directory(records: int) -> int:
 
 
 def new(
-    size: int,
-    page_bytes: int,
-    rows: int,
-    sizes: NDArray[np.uint16] = NO_SIZES,
-    *,
-    clustered: bool,
-    shrinks: bool,
+    size: int, page_bytes: int, rows: int, sizes: NDArray[np.uint16], *, clustered: bool, shrinks: bool
 ) -> LeafPages:
     """One empty leaf, and room for the leaves that so many rows usually need; `grow` makes room for more. `size`: bytes
-    of a record. `sizes`: (rows,) by rank, where records differ; `size` is then that of the smallest."""
+    of a record. `sizes`: (rows,) by rank, where records differ, else (0,); `size` is then that of the smallest."""
     room = page_bytes - PAGE_HEADER
     places = places_of_page(size, room)
     usual_records = max(1, room * rows // max(1, int(sizes.sum(dtype=np.int64)))) if len(sizes) else places

@@ -116,12 +116,9 @@ class InnodbModel(IndexFormat):
             if len(ranks):
                 by_rank = np.empty_like(sizes)
                 by_rank[ranks] = sizes
-            smallest = int(sizes.min(initial=self.page_bytes))
-            leaves = leaf.new(
-                smallest, self.page_bytes, rows, by_rank, clustered=self.clustered, shrinks=not self.mysql
-            )
         else:
-            leaves, sizes = self.new_leaves(rows), leaf.NO_SIZES
+            sizes = by_rank = leaf.NO_SIZES
+        leaves = self.new_leaves(rows, by_rank)
         begin = 0
         while (begin := load(leaves, ranks, begin, rows, UNNOTED)) < rows:
             leaf.grow(leaves)

@@ -69,15 +69,8 @@ def _delete(tree: BranchTree, page: int, child: int, pending: int, held: int) ->
             pending = branch.defer(tree, pending, branch.MERGE, level, page, 0, held)
         pending = branch.defer(tree, pending, branch.PUT, level + 1, keys[state[page, branch.BASE] + 1], page, held)
         pending = branch.defer(tree, pending, branch.REMOVE_FIRST, level, page, 0, held)
-        return branch.defer(
-            tree,
-            pending,
-            branch.DELETE,
-            level + 1,
-            branch.find(tree, keys[state[page, branch.BASE]], level + 1),
-            page,
-            held,
-        )
+        father = branch.find(tree, keys[state[page, branch.BASE]], level + 1)
+        return branch.defer(tree, pending, branch.DELETE, level + 1, father, page, held)
     branch.remove(tree, page, at, 1)
     if at == 0:
         keys[state[page, branch.BASE]] = branch.MINIMUM
@@ -151,12 +144,8 @@ def _lift_leaf(tree: BranchTree, page: int) -> int:
 def _merge(tree: BranchTree, page: int, pending: int, held: int) -> int:
     """Merges a page with few records with its left, or else its right sibling, if the records fit there."""
     state, keys, children = tree.state, tree.keys, tree.children
-    level, left, right, n = (
-        state[page, branch.LEVEL],
-        state[page, branch.LEFT],
-        state[page, branch.RIGHT],
-        state[page, branch.RECORDS],
-    )
+    level, n = state[page, branch.LEVEL], state[page, branch.RECORDS]
+    left, right = state[page, branch.LEFT], state[page, branch.RIGHT]
     if page == tree.facts[branch.ROOT]:
         return pending
     if left < 0 and right < 0:

@@ -176,9 +176,11 @@ class IndexFormat:
         """Bytes of a page for records and directory."""
         return self.page_bytes - PAGE_HEADER
 
-    def new_leaves(self, rows: int) -> LeafPages:
-        """An empty leaf, with memory for as many leaves as so many rows of one size usually need."""
-        return leaf.new(self.leaf_bytes, self.page_bytes, rows, clustered=self.clustered, shrinks=not self.mysql)
+    def new_leaves(self, rows: int, sizes: NDArray[np.uint16] = leaf.NO_SIZES) -> LeafPages:
+        """An empty leaf, with memory for as many leaves as so many rows usually need. `sizes`: bytes of each record by
+        rank; empty if all have one size."""
+        smallest = int(sizes.min()) if len(sizes) else self.leaf_bytes
+        return leaf.new(smallest, self.page_bytes, rows, sizes, clustered=self.clustered, shrinks=not self.mysql)
 
     def new_tree(self, leaves: int, segment: int = 1) -> BranchTree:
         """No branch pages, with memory for those over so many leaves. `segment`: the number of their segment."""

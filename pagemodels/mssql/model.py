@@ -26,7 +26,7 @@ from keybench.pagemodels.costs.plain_cache import with_plain_cache
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild, drop_empty
 from keybench.pagemodels.half_split.kernel import ALONE, Rule
-from keybench.pagemodels.half_split.model import SizedSplitModel, SplitModel
+from keybench.pagemodels.half_split.model import Density, SizedSplitModel, SplitModel
 from keybench.pagemodels.mssql import records as rows
 
 _LOCATORS = {"heap": rows.RID, "int": 4, "bigint": 8}
@@ -105,14 +105,8 @@ def varying_index(empty_row: int, text_overhead: int, branch: int, parameters: P
         at_insertion=parameters.split_point == "insertion_point",
         smallest=smallest,
     )
-    model = SplitModel(
-        build=_sorted_build(lambda fill: rows.PAGE_BYTES * fill // 100, branch, leaf, parameters),
-        deletion=_GHOST_CLEANUP,
-        leaf=leaf,
-        branch=Rule.halves(rows.rows_a_page(branch)),
-        density=lambda _rows, used, pages: rows.space_used(used, pages),
-        fragmentation="not adjacent",
-    )
+    build = _sorted_build(lambda fill: rows.PAGE_BYTES * fill // 100, branch, leaf, parameters)
+    model = _split_model(leaf, branch, build, lambda _rows, used, pages: rows.space_used(used, pages))
     return SizedSplitModel(
         model=model,
         entry_bytes=lambda keys: np.full(len(keys), smallest, np.uint16),
@@ -125,15 +119,23 @@ def index(leaf: int, branch: int, parameters: Parameters, table_rows: int | None
     the table beneath the index, 0 if the index is the table; None if what a load costs is not known."""
     at_insertion = parameters.split_point == "insertion_point"
     leaf_rule = Rule.halves(rows.rows_a_page(leaf), ALONE, at_insertion=at_insertion)
-    model = SplitModel(
-        build=_sorted_build(partial(rows.rows_a_built_page, leaf), branch, leaf_rule, parameters),
-        deletion=_GHOST_CLEANUP,
-        leaf=leaf_rule,
-        branch=Rule.halves(rows.rows_a_page(branch)),
-        density=lambda n, _used, pages: rows.space_used(n * (leaf + rows.SLOT), pages),
-        fragmentation="not adjacent",
+    build = _sorted_build(partial(rows.rows_a_built_page, leaf), branch, leaf_rule, parameters)
+    model = _split_model(
+        leaf_rule, branch, build, lambda n, _used, pages: rows.space_used(n * (leaf + rows.SLOT), pages)
     )
     return model if table_rows is None else with_plain_cache(model, table_rows)
+
+
+def _split_model(leaf: Rule, branch: int, build: SortedBuild, density: Density) -> SplitModel:
+    """What all indexes have in common. `branch`: bytes of a row above the leaves."""
+    return SplitModel(
+        leaf=leaf,
+        branch=Rule.halves(rows.rows_a_page(branch)),
+        density=density,
+        build=build,
+        deletion=_GHOST_CLEANUP,
+        fragmentation="not adjacent",
+    )
 
 
 def _sorted_build(room: Callable[[int], int], branch: int, leaf: Rule, parameters: Parameters) -> SortedBuild:

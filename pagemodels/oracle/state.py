@@ -22,6 +22,7 @@ from keybench.pagemodels.half_split.kernel import (
     USED_SLOTS,
     Leaves,
     SplitRules,
+    assign,
     split,
 )
 from keybench.pagemodels.half_split.levels import Integers, Kept, pages_of
@@ -41,7 +42,7 @@ def deleted_entries(leaves: Leaves, states: States, deleted: NDArray[np.int32]) 
 @kernel
 def _unlink(leaves: Leaves, slot: int) -> None:
     """Takes a leaf out of the chain. Its left neighbour takes over its range; if it has none, the right one does."""
-    cells, slots, state = leaves.cells, leaves.slots, leaves.state
+    slots, state = leaves.slots, leaves.state
     before, after = slots[slot, PREVIOUS], slots[slot, NEXT]
     lower, upper = slots[slot, LOWER], slots[slot, UPPER]
     if after >= 0:
@@ -54,9 +55,7 @@ def _unlink(leaves: Leaves, slot: int) -> None:
         slots[after, LOWER] = lower
     if state[LAST] == slot:
         state[LAST] = before
-    width = (1 << leaves.shift) - 1
-    for cell in range((lower + width) >> leaves.shift, min((upper + width) >> leaves.shift, len(cells))):
-        cells[cell] = owner
+    assign(leaves, owner, lower, upper)
 
 
 @kernel

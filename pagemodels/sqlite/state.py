@@ -203,7 +203,7 @@ class State:
         """Builds the b-tree of sorted ranks into its empty root."""
         facts = self._tree.facts
         facts[trees.BULK] = not facts[trees.ROWS_IN_LEAVES]
-        load_all(self._tree, None, self._file, ranks, ranks, 0, len(ranks), self._grow)
+        State._load(self, ranks)
         facts[trees.BULK], self._tree.plans[:] = 0, 0
 
     def _load(self, ranks: Ranks) -> None:

@@ -277,14 +277,20 @@ def _take(pool: BufferPool) -> int:
 
 
 @kernel
+def _to_head(pool: BufferPool, frame: int) -> None:
+    """Moves a frame to the list's head."""
+    remove(pool, frame)
+    insert(pool, frame, NOWHERE)
+
+
+@kernel
 def create(pool: BufferPool, page: int) -> None:
     """Puts a new page into a frame; into its old one if it was there before it was dropped (buf_page_create)."""
     frames, frame = pool.frames, np.int64(pool.places[page])
     if frame >= 0:
         if frames[frame, CHANGED] == 0:
             frames[frame, CHANGED] = pool.state[NOW] + 1
-        remove(pool, int(frame))
-        insert(pool, int(frame), NOWHERE)
+        _to_head(pool, int(frame))
         return
     frame = np.int64(_take(pool))
     now = pool.state[NOW]
@@ -312,13 +318,6 @@ def _read(pool: BufferPool, page: int, changes: bool) -> int:
     pool.places[page] = frame
     insert(pool, frame, state[MIDDLE])
     return 1
-
-
-@kernel
-def _to_head(pool: BufferPool, frame: int) -> None:
-    """Moves a frame to the list's head."""
-    remove(pool, frame)
-    insert(pool, frame, NOWHERE)
 
 
 @inlined

@@ -42,7 +42,8 @@ _TWO_BYTES, _THREE_BYTES = 1 << 7, (1 << 7) + (1 << 14)
 _SHORT = 15
 """Bytes that the first byte of a record can count."""
 _INSERT_HEADER = 6
-"""Bytes of an INSERT_HEAP_DYNAMIC beside the name of the page and the bytes of the row."""
+"""Bytes of an INSERT_HEAP_DYNAMIC beside the name of the page and the bytes of the row: a byte for its type, two for
+the place of the record before it, and one each for three numbers (page0cur.cc, mtr_t::page_insert)."""
 _UNDO_PAGE_NUMBER = 1 << 10
 """Of an undo page, roughly: it only decides how many bytes the number takes."""
 _OLDEST_SHARE = 3 / 4
@@ -50,8 +51,8 @@ _OLDEST_SHARE = 3 / 4
 
 
 def undo_record(key_bytes: int, rows_per_tx: int) -> int:
-    """Bytes of an undo record: links, type, the row's number in the transaction, the table's, the key
-    (trx0rec.cc, trx_undo_page_report_insert)."""
+    """Bytes of an undo record: links, type, the row's number in the transaction, the table's, the length of the key and
+    the key (trx0rec.cc, trx_undo_page_report_insert). Numbers below 128 take a byte."""
     record_type, table_number, key_length = 1, 1, 1
     row_number = 1 if rows_per_tx <= 1 << 7 else 2
     return UNDO_FRAME + record_type + row_number + table_number + key_length + key_bytes

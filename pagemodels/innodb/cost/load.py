@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
-from keybench.pagemodels.costs.touches import part_of
+from keybench.pagemodels.costs.touches import NONE, part_of
 from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb.branch_memory import PAGES, BranchTree
 from keybench.pagemodels.innodb.cost import cache
@@ -218,6 +218,40 @@ def _find_way(tree: BranchTree, key: int, way: Integers) -> tuple[int, int, int]
     return n, low, high
 
 
+@inlined
+def _enter_row(
+    pool: BufferPool, plan: Plan, events: Integers, event: int, row: int, leaf: int, branch_page: int, reads: Integers
+) -> int:
+    """Enters a row into its leaf; −1 if that was full: then the row's events, from number `event` on, tell what
+    happened. Returns the number of the next event. `branch_page`: the page above the leaf; −1 if there is none.
+    `reads`: (3,), pages read by kind; added to."""
+    if leaf >= 0:
+        reads[cache.LEAF] += cache.touch(pool, pool.state[cache.FIRST_LEAF] + leaf, True)
+        return event
+    while event < len(events) and events[event, ROW] == row:
+        _make_room(pool, plan, events[event], reads)
+        event += 1
+    if branch_page >= 0:
+        reads[cache.BRANCH] += cache.use(pool, pool.state[cache.FIRST_BRANCH] + branch_page, True)
+    return event
+
+
+@inlined
+def _needs_next(plan: Plan, pages: int) -> int:
+    """Which row of a transaction, from 0, begins another undo page when the transaction has so many."""
+    return int(pages * plan.rows_per_tx // plan.undo_pages if plan.undo_pages > 0 else plan.rows_per_tx)
+
+
+@inlined
+def _alike(plan: Plan, at: NDArray[np.int32], begin: int, row: int, most: int, low: int, high: int) -> int:
+    """How many rows from `row` up to `most` go to the leaf of the row before, by the same way: their keys are from
+    `low` to below `high`. `at`, `begin`: as of `advance`."""
+    end, leaf = row, at[row - 1 - begin]
+    while end < most and at[end - begin] == leaf and low <= plan.ranks[end] + 1 < high:
+        end += 1
+    return end - row
+
+
 @kernel
 def advance(
     pool: BufferPool,
@@ -239,60 +273,58 @@ def advance(
     but let time pass are done at once.
     """
     pool, plan, tree = uncounted(pool), uncounted(plan), uncounted(tree)
-    state, ranks, row, n = plan.state, plan.ranks, plan.state[ROWS], len(plan.ranks)
+    state, row, n = plan.state, plan.state[ROWS], len(plan.ranks)
     part, logs = part_of(parts, row), plan.undo_pages > 0
-    begin_leaf, begin_branch = pool.state[cache.FIRST_LEAF], pool.state[cache.FIRST_BRANCH]
     transaction, place = row // plan.rows_per_tx, row % plan.rows_per_tx  # `place`: of the row in its transaction
-    number = -(-place * plan.undo_pages // plan.rows_per_tx)  # undo pages that the transaction has begun
-    until = number * plan.rows_per_tx // plan.undo_pages if logs else plan.rows_per_tx  # the place that needs a new one
-    # The branch pages on the way to keys from `low` to below `high`, and the transaction's undo page.
-    way, height, low, high, undo = np.empty(_LEVELS, np.int64), 0, int64(0), int64(0), int64(0)
+    undo_pages = -(-place * plan.undo_pages // plan.rows_per_tx)  # those that the transaction has begun
+    until, undo = _needs_next(plan, undo_pages), int64(0)  # `undo`: the last of them
     if logs and place:
-        undo = int64(plan.undo[transaction, number - 1])
+        undo = int64(plan.undo[transaction, undo_pages - 1])
+    # The branch pages on the way to keys from `low` to below `high`.
+    way, height, low, high = np.empty(_LEVELS, np.int64), 0, int64(0), int64(0)
     while row < stop:
-        key, leaf = ranks[row] + 1, at[row - begin]
+        # The row uses the branch pages on its way, and its leaf.
+        key, leaf = plan.ranks[row] + 1, at[row - begin]
         if not low <= key < high:
             height, low, high = _find_way(tree, key, way)
         for level in range(height):
-            reads[part, cache.BRANCH] += cache.touch(pool, begin_branch + way[level], False)
-        if leaf < 0:  # the leaf was full: the row's events tell what happened
-            while event < len(events) and events[event, ROW] == row:
-                _make_room(pool, plan, events[event], reads[part])
-                event += 1
-            if height:
-                reads[part, cache.BRANCH] += cache.use(pool, begin_branch + way[height - 1], True)
-        else:
-            reads[part, cache.LEAF] += cache.touch(pool, begin_leaf + leaf, True)
+            reads[part, cache.BRANCH] += cache.touch(pool, pool.state[cache.FIRST_BRANCH] + way[level], False)
+        branch_page = way[height - 1] if height else NONE
+        event = _enter_row(pool, plan, events, event, row, leaf, branch_page, reads[part])
         pool.state[cache.NOW] += plan.row_time
         cache.clean(pool)
         row += 1
         place += 1
+
+        # It adds an undo record, and may end its transaction. Purge begins when a second has passed.
         if logs:
             if place - 1 == until:
-                reads[part, cache.OTHER] += _begin_undo_page(pool, plan, transaction, number)
-                undo = int64(plan.undo[transaction, number])
-                number += 1
-                until = number * plan.rows_per_tx // plan.undo_pages
+                reads[part, cache.OTHER] += _begin_undo_page(pool, plan, transaction, undo_pages)
+                undo = int64(plan.undo[transaction, undo_pages])
+                undo_pages += 1
+                until = _needs_next(plan, undo_pages)
             else:
                 reads[part, cache.OTHER] += cache.touch(pool, undo, True)
             if place == plan.rows_per_tx or row == n:
                 reads[part, cache.OTHER] += _commit(pool, plan, transaction)
                 state[COMMITTED] += 1
                 transaction += 1
-                place = number = until = 0
+                place = undo_pages = until = 0
             if pool.state[cache.NOW] >= state[PURGE_AT]:
                 reads[part, cache.OTHER] += _purge(pool, plan)
         elif place == plan.rows_per_tx:
             place = 0
+
+        # A part of the load may end with it.
         while part < len(parts) and row == parts[part]:
             written[part] = pool.state[cache.WRITTEN :]
             part += 1
+
+        # If the next two rows go to the same leaf, it is worth the effort to look for rows that are done at once.
         if leaf >= 0 and place > 0 and row + 1 < stop and at[row - begin] == leaf and at[row + 1 - begin] == leaf:
             most = min(stop, parts[part] - 1, n - 1, row + min(until, plan.rows_per_tx - 1) - place)
-            end = row
-            while end < most and at[end - begin] == leaf and low <= ranks[end] + 1 < high:
-                end += 1
-            alike = max(0, min(end - row, _rest(pool, plan, way, height, leaf, undo)))
+            alike = _alike(plan, at, begin, row, most, low, high)
+            alike = max(0, min(alike, _rest(pool, plan, way, height, leaf, undo)))
             pool.state[cache.NOW] += alike * plan.row_time
             row += alike
             place += alike

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.model.column import Column
+from keybench.pagemodels.memory import sort
 from keybench.pagemodels.postgresql.cost.cache import CALM, DIRTY, FLUSHED, INSERTED, NEEDED, SharedBuffers, write
 from keybench.pagemodels.postgresql.records import (
     HEAP_OVERHEAD,
@@ -194,25 +195,13 @@ def append(pool: SharedBuffers, size: int) -> int:
 
 @kernel
 def _sort(queue: NDArray[np.int32], files: NDArray[np.int64], pages: NDArray[np.int32]) -> None:
-    """Sorts buffers by the places of their pages: a heapsort, because numba takes 5 s to compile numpy's."""
-    n = len(queue)
-    for step in range(n + n // 2):
-        if step < n // 2:
-            at, end = n // 2 - 1 - step, n
-        else:
-            at, end = 0, n - 1 - (step - n // 2)
-            queue[0], queue[end] = queue[end], queue[0]
-        buffer = queue[at]
-        key = files[pages[buffer]]
-        child = 2 * at + 1
-        while child < end:
-            if child + 1 < end and files[pages[queue[child + 1]]] > files[pages[queue[child]]]:
-                child += 1
-            if files[pages[queue[child]]] <= key:
-                break
-            queue[at] = queue[child]
-            at, child = child, 2 * child + 1
-        queue[at] = buffer
+    """Sorts buffers by the places of their pages."""
+    by_place = np.empty(len(queue), np.int64)
+    for i in range(len(queue)):  # the place above, the buffer in the lower 32 bits
+        by_place[i] = files[pages[queue[i]]] << 32 | int64(queue[i])
+    sort(by_place, len(queue))
+    for i in range(len(queue)):
+        queue[i] = by_place[i] & 0xFFFFFFFF
 
 
 @kernel

@@ -114,6 +114,14 @@ def all_here(pager: Pager, trace: Ints, at: int) -> bool:
 
 
 @inlined
+def _use_path(pager: Pager, trace: Ints, at: int, end: int) -> None:
+    """Uses the pages of a path, which are all in the cache, and changes its leaf. `end`: where the path ends."""
+    for place in range(end - 1, at, -1):
+        _touch(pager, trace[place])
+    _use_leaf(pager, trace[at])
+
+
+@inlined
 def short_way(pager: Pager, trace: Ints, at: int) -> int:
     """The fast path for a row that just fits its leaf, where no page has to be spilled for those that are read. Returns
     where the next record begins; 0 if the row is none such."""
@@ -124,9 +132,7 @@ def short_way(pager: Pager, trace: Ints, at: int) -> int:
     if trace[end + 1] != trees.ROW_END:
         return int64(0)
     if here and _is_here(pager, leaf):
-        for place in range(end - 1, at, -1):
-            _touch(pager, trace[place])
-        _use_leaf(pager, leaf)
+        _use_path(pager, trace, at, end)
     elif _just_drops(pager, end - at):
         for place in range(end - 1, at, -1):
             _use_branch(pager, trace[place])
@@ -143,9 +149,7 @@ def use(pager: Pager, trace: Ints, at: int) -> int:
     end = at
     while trace[end] != trees.ROOT:
         end += 1
-    for place in range(end - 1, at, -1):
-        _touch(pager, trace[place])
-    _use_leaf(pager, trace[at])
+    _use_path(pager, trace, at, end)
     return int(end + 2)
 
 
@@ -290,69 +294,90 @@ def _insert(pager: Pager, trace: Ints, at: int, path: Path, height: int, of_tabl
     return at + 1, height
 
 
+@inlined
+def _use_pages(
+    pager: Pager, trace: Ints, at: int, table: Ints, at_table: int, path: Path, table_path: Path
+) -> tuple[int, int]:
+    """Does what a row's records ask of the pages. They begin at `at` in the trace of the key's b-tree, and at
+    `at_table` in that of the table beside it. Returns where the next ones begin. `path`, `table_path`: room for paths.
+    """
+    beside, table_height = len(table) > 0, int64(0)
+    if not beside:
+        behind = short_way(pager, trace, at)
+        if behind > 0:
+            return behind, at_table
+    elif all_here(pager, trace, at) and all_here(pager, table, at_table):
+        behind_table = use(pager, table, at_table)
+        return use(pager, trace, at), behind_table
+    if beside:
+        at_table, table_height = _descend(pager, table, at_table, table_path, True)
+    at, height = _descend(pager, trace, at, path, False)
+    at, height = _insert(pager, trace, at, path, height, False)
+    if beside:
+        at_table, table_height = _insert(pager, table, at_table, table_path, table_height, True)
+        _release_path(pager, table_path, table_height)
+    _release_path(pager, path, height)
+    return at, at_table
+
+
+@inlined
+def _short_records(rows: SentRows, trace: Ints, at: int, table: Ints, at_table: int, row: int, end: int) -> int:
+    """How many rows behind `row`, of its part of the load and of its transaction, have nothing but short records. Those
+    begin at `at` and `at_table`, as in `_use_pages`. `end`: the row behind the last one in the traces."""
+    state, writers, beside = rows.state, rows.writers, len(table) > 0
+    end = min(end, rows.ends[state[_PART]], row + rows.rows_per_tx - state[_IN_TX])
+    if rows.restart > row:
+        end = min(end, rows.restart)
+    count = int64(0)
+    while row + 1 + count < end and writers[row + 1 + count] == writers[row]:
+        if trace[at + count] != trees.ROW_END or (beside and table[at_table + count] != trees.ROW_END):
+            break
+        count += 1
+    return count
+
+
+@inlined
+def _ends_transaction(rows: SentRows, row: int) -> bool:
+    """Whether a commit follows this row, which is counted in `_IN_TX` already."""
+    if rows.state[_IN_TX] == rows.rows_per_tx or row + 1 == len(rows.writers) or row + 1 == rows.restart:
+        return True
+    return bool(rows.writers[row + 1] != rows.writers[row])
+
+
 @kernel
 def replay(pager: Pager, rows: SentRows, trace: Ints, table: Ints, first: int, end: int) -> None:
     """Replays the records of rows `first` … `end` − 1 of the key's b-tree, and of the table beside it. `table`: the
-    trace of that table, (0,) if there is none."""
+    trace of that table, (0,) if there is none.
+
+    A row that just fits the leaf of the row before has a short record, without a path: it uses that row's pages."""
     pager, rows = uncounted(pager), uncounted(rows)
-    beside, n, state = len(table) > 0, len(rows.writers), rows.state
-    path, other = np.empty(_LEVELS, np.int64), np.empty(_LEVELS, np.int64)
-    height = above = 0  # lengths of both paths
+    beside, state = len(table) > 0, rows.state
+    path, table_path = np.empty(_LEVELS, np.int64), np.empty(_LEVELS, np.int64)
     # Where the row's records begin in both traces, and where the last ones begin that have a path.
-    at = of_row = whole = whole_of_row = trees.FIRST
+    at = at_table = full = table_full = trees.FIRST
     row = first
     while row < end:
         while row >= rows.ends[state[_PART]]:
             state[_PART] += 1
             cache.next_part(pager)
-        writer = rows.writers[row]
         if state[_IN_TX] == 0:
-            another = state[_LAST_WRITER] != NOBODY and state[_LAST_WRITER] != writer
+            another = state[_LAST_WRITER] != NOBODY and state[_LAST_WRITER] != rows.writers[row]
             cache.begin(pager, another or row == rows.restart)
-            state[_LAST_WRITER] = writer
-        # A short record has no path: the row just fits the leaf of the row before.
-        short, table_short = trace[at] == trees.ROW_END, beside and table[of_row] == trees.ROW_END
-        again = short and (table_short or not beside) and state[_IN_TX] > 0
-        whole = whole if short else at
-        whole_of_row = whole_of_row if table_short else of_row
-        behind, behind_row = at + 1, of_row + 1
-        if again:  # the same pages are the last ones that were used, by the next such rows of the transaction too
-            most = min(end, rows.ends[state[_PART]], row + rows.rows_per_tx - state[_IN_TX])
-            most = min(most, rows.restart) if rows.restart > row else most
-            begun, at, of_row = row, behind, behind_row
-            while row + 1 < most and rows.writers[row + 1] == writer and trace[at] == trees.ROW_END:
-                if beside:
-                    if table[of_row] != trees.ROW_END:
-                        break
-                    of_row += 1
-                at += 1
-                row += 1
-            state[_IN_TX] += row - begun
+            state[_LAST_WRITER] = rows.writers[row]
+        short, table_short = trace[at] == trees.ROW_END, beside and table[at_table] == trees.ROW_END
+        full = full if short else at
+        table_full = table_full if table_short else at_table
+        if short and (table_short or not beside) and state[_IN_TX] > 0:
+            # The same pages are the last ones that were used, by the next such rows too: nothing changes.
+            more = _short_records(rows, trace, at + 1, table, at_table + 1, row, end)
+            at, at_table, row = at + 1 + more, at_table + 1 + more, row + more
+            state[_IN_TX] += more
         else:
-            after = int64(0) if beside else short_way(pager, trace, whole)
-            if after > 0:
-                at = after
-            elif beside and all_here(pager, trace, whole) and all_here(pager, table, whole_of_row):
-                of_row = use(pager, table, whole_of_row)
-                at = use(pager, trace, whole)
-            else:
-                if beside:
-                    of_row, above = _descend(pager, table, whole_of_row, other, True)
-                at, height = _descend(pager, trace, whole, path, False)
-                at, height = _insert(pager, trace, at, path, height, False)
-                if beside:
-                    of_row, above = _insert(pager, table, of_row, other, above, True)
-                    _release_path(pager, other, above)
-                _release_path(pager, path, height)
-            at = behind if short else at
-            of_row = behind_row if table_short else of_row
+            behind, behind_table = _use_pages(pager, trace, full, table, table_full, path, table_path)
+            at = at + 1 if short else behind
+            at_table = at_table + 1 if table_short else behind_table
         state[_IN_TX] += 1
-        if (
-            state[_IN_TX] == rows.rows_per_tx
-            or row + 1 == n
-            or row + 1 == rows.restart
-            or rows.writers[row + 1] != writer
-        ):
+        if _ends_transaction(rows, row):
             cache.commit(pager)
             state[_IN_TX] = 0
         row += 1
