@@ -20,12 +20,12 @@ from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.names import CONTROL, RANDOM
 
-_CORES = 2
+_CORES = 2  # threads that forecast layouts side by side
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The time of inserting, over that of the control in the same block."""
+    """How long inserts took in an earlier run, as a ratio to integer keys (the control) in the same repetition."""
 
     ratio: Figure
     rows: int
@@ -107,7 +107,7 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     refused = [(one.label, why) for one, why in forecasts if isinstance(why, str)]
     today = _today(choices, needs.existing)
     order = ranking(
-        judge([(one, of) for one, of in forecasts if isinstance(of, IndexForecast)], needs),
+        judge([(one, outcome) for one, outcome in forecasts if isinstance(outcome, IndexForecast)], needs),
         needs.made_by,
         lambda name: len({call.language for call in calls_for(name)}),
         lambda one: one is today,
@@ -120,15 +120,17 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     for call in calls_for(best.name):
         calls.setdefault(call.language, call)  # the first of each language is the one to prefer
     reply = Answer(
-        needs,
-        order,
-        existing,
-        _options(needs, existing.candidate, best) if existing and existing.candidate.label != best.label else [],
-        tuple(calls.values()),
-        create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
-        measured(results, needs.on) if results else {},
-        refused,
-        dict(refused).get(today.label, "") if today else "",
+        needs=needs,
+        ranking=order,
+        existing=existing,
+        options=_options(needs, existing.candidate, best)
+        if existing and existing.candidate.label != best.label
+        else [],
+        calls=tuple(calls.values()),
+        statements=create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
+        measured=measured(results, needs.on) if results else {},
+        refused=refused,
+        ends=dict(refused).get(today.label, "") if today else "",
     )
     if not needs.retention_days:
         return reply

@@ -53,7 +53,7 @@ _LINE, _UNSETTLED = 0.05, 0.5
 """Half of the narrowest interval of a straight line; of one through rows before which the slowest writer has come."""
 _CELLS, _SURE = 8, 6.0
 """Keys are random if a χ² test with so many cells squared is within so many standard deviations."""
-_LAG_SAMPLE = 500
+_LAG_SAMPLE = 500  # rows whose distance from the right edge is counted
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ def is_random(ranks: Ranks) -> bool:
     places = np.empty(len(ranks))
     earlier: list[int] = []
     for i, rank in enumerate(ranks.tolist()):
-        at = bisect_left(earlier, rank)
-        places[i] = (at + 0.5) / (i + 1)
-        earlier.insert(at, rank)
+        position = bisect_left(earlier, rank)
+        places[i] = (position + 0.5) / (i + 1)  # from 0, below all earlier rows, to 1, above them
+        earlier.insert(position, rank)
     settled = places[len(places) // 64 :]
     cells = np.minimum((np.stack([settled[:-1], settled[1:]]) * _CELLS).astype(np.int64), _CELLS - 1)
     counts = np.bincount(cells[0] * _CELLS + cells[1], minlength=_CELLS**2)
@@ -312,19 +312,19 @@ def _along(stats: PageStats) -> tuple[list[int], list[int], list[int]]:
 
 def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Kind) -> Figure:
     """A count after `rest` more rows, which add as many as those behind the first of these numbers of rows."""
-    each = np.diff(counts) / np.diff(rows)
+    slopes = np.diff(counts) / np.diff(rows)
     slope = (counts[-1] - counts[0]) / (rows[-1] - rows[0])
-    chance = student(len(each)) * float(each.std(ddof=1)) / sqrt(len(each))
-    half = (chance + _NARROWEST * slope) * rest + (rest > 0)
+    chance = student(len(slopes)) * float(slopes.std(ddof=1)) / sqrt(len(slopes))
+    half = (chance + _NARROWEST * slope) * rest + (rest > 0)  # and one page, if any rows are not simulated
     return Figure.around(counts[-1] + slope * rest, half, kind)
 
 
 def _on_line(rows: Sequence[int], counts: Sequence[int], n: int, least: float, kind: Kind) -> Figure:
     """A count at n rows, on the line through the first and the last of these numbers of rows, one twice the other."""
-    each = np.array(counts) / np.array(rows)
+    per_row = np.array(counts) / np.array(rows)
     value = counts[-1] + (counts[-1] - counts[0]) / (rows[-1] - rows[0]) * (n - rows[-1])
-    swing = float(each.max() - each.min()) / 2 if n > 8 * rows[-1] else 0.0  # its place is not known for long
-    half = max(least * value, 2 * abs(each[-1] - each[0]) * n, swing * n)
+    swing = float(per_row.max() - per_row.min()) / 2 if n > 8 * rows[-1] else 0.0  # its place is not known for long
+    half = max(least * value, 2 * abs(per_row[-1] - per_row[0]) * n, swing * n)
     return Figure.around(value, half, kind)
 
 

@@ -8,6 +8,7 @@ from keybench.advice.candidates import Candidate
 from keybench.advice.figure import Figure
 from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.needs import MadeBy, Needs
+from keybench.advice.row_cost import KNEE
 from keybench.model.names import CONTROL, RANDOM
 
 ALIKE: Final = 1.03
@@ -63,15 +64,16 @@ def judge(candidates: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -
     Log and reads that are unknown for some candidates and known for others count as the most of those that are known,
     so that nothing is recommended because little is known of it.
     """
-    logs = [of.log_bytes for _, of in candidates if of.log_bytes]
-    reads = [of.reads for _, of in candidates if of.reads]
+    logs = [forecast.log_bytes for _, forecast in candidates if forecast.log_bytes]
+    reads = [forecast.reads for _, forecast in candidates if forecast.reads]
     most_log, most_reads = (max(known, key=lambda one: one.value, default=None) for known in (logs, reads))
-    return [_choice(candidate, of, needs, most_log, most_reads) for candidate, of in candidates]
+    return [_choice(candidate, forecast, needs, most_log, most_reads) for candidate, forecast in candidates]
 
 
 def _choice(
     candidate: Candidate, forecast: IndexForecast, needs: Needs, most_log: Figure | None, most_reads: Figure | None
 ) -> Choice:
+    """Adds up the bytes that a row of one candidate moves; log or reads that are not known count as the most."""
     log, reads = forecast.log_bytes or most_log, forecast.reads or most_reads
     entries = needs.secondary * needs.on.secondary_holds_key + 2 * needs.children  # a child has the key and its index
     elsewhere = float(entries * candidate.key_bytes)
@@ -81,7 +83,7 @@ def _choice(
     value, low, high = (sum(getattr(part, end) for part in parts) + elsewhere for end in ("value", "low", "high"))
     moved = Figure(value, low, high, forecast.index_bytes.kind)
     assumed = log is not forecast.log_bytes or reads is not forecast.reads
-    return Choice(candidate, forecast, elsewhere, moved, assumed)
+    return Choice(candidate=candidate, forecast=forecast, elsewhere=elsewhere, moved=moved, assumed=assumed)
 
 
 def ranking(
@@ -111,23 +113,23 @@ def ranking(
     ]
     runner_up = _easiest(with_gain or others, languages)
     return Ranking(
-        best,
-        runner_up,
-        gains(runner_up.candidate, best.candidate, made_by) if runner_up else (),
-        _avoided(ordered, best, runner_up),
-        tuple(meeting),
-        tuple(one for one in ordered if not one.meets),
-        _easiest([one for one in ordered if _nearly(one, best)], languages),
+        best=best,
+        runner_up=runner_up,
+        gains=gains(runner_up.candidate, best.candidate, made_by) if runner_up else (),
+        avoid=_avoided(ordered, best, runner_up),
+        meeting=tuple(meeting),
+        missing=tuple(one for one in ordered if not one.meets),
+        spared=_easiest([one for one in ordered if _cheaper_but_missing(one, best)], languages),
     )
 
 
-def _nearly(one: Choice, best: Choice) -> bool:
+def _cheaper_but_missing(one: Choice, best: Choice) -> bool:
     """Whether it moves fewer bytes than the best, and would be a choice but for what keys tell or where they go."""
     cheaper = one.moved.high * ALIKE < best.moved.low
-    return cheaper and one.fits and not (one.meets or one.assumed or _hard(one))
+    return cheaper and one.fits and not (one.meets or one.assumed or _of_other_type_or_maker(one))
 
 
-def _hard(one: Choice) -> bool:
+def _of_other_type_or_maker(one: Choice) -> bool:
     """Whether it is of another type, or made by others, than the needs say."""
     return any(option.startswith(("--type", "--made-by")) for option in one.candidate.missed_options)
 
@@ -135,7 +137,8 @@ def _hard(one: Choice) -> bool:
 def _disturbs(one: Choice, best: Choice) -> bool:
     """Whether its keys go into full pages: that it is merely wider is no reason to avoid it."""
     reads = one.forecast.reads.value if one.forecast.reads else 0.0
-    return one.forecast.splits.value > best.forecast.splits.value + 0.5 or reads >= 0.05
+    more_splits = one.forecast.splits.value > best.forecast.splits.value + 0.5  # half a split for 1,000 rows
+    return more_splits or reads >= KNEE
 
 
 def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[str, ...]:
@@ -158,6 +161,7 @@ def _ease(one: Choice, languages: Callable[[str], int]) -> tuple[bool, bool, boo
 
 
 def _easiest(judged: Sequence[Choice], languages: Callable[[str], int]) -> Choice | None:
+    """Of those that move about as few bytes as the first, the one that is easiest to get; None if there are none."""
     if not judged:
         return None
     alike = [one for one in judged if one.moved.value <= ALIKE * judged[0].moved.value]
@@ -173,7 +177,7 @@ def _avoided(ordered: Sequence[Choice], best: Choice, runner_up: Choice | None) 
         one
         for one in reversed(ordered)
         if one.moved.low > WORSE * most
-        and not (one.assumed or _hard(one))
+        and not (one.assumed or _of_other_type_or_maker(one))
         and _disturbs(one, best)
         and (one.meets or one.candidate.name == RANDOM)
     ]

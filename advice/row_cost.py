@@ -26,7 +26,7 @@ from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, LoadCost, Pre
 
 KNEE = 0.05
 """Page reads a row from which on a table has outgrown memory."""
-_LENGTHS = 8
+_LENGTHS = 8  # how many times as far as a row reaches back the pages in use are looked at
 _PAGES_A_ROW = 3
 """An index page may come with two others: of the table, and of what the engine keeps beside it."""
 _ROOMY = 64 << 20
@@ -37,10 +37,10 @@ _DOUBT = 0.02
 """Share of a log's bytes that an interval has at least."""
 _SEEN = 0.002
 """Reads a row that depend on the moments at which pages are looked at."""
-_INDEXES = 3
-_RANDOM_ROWS = 100_000
-_MOST_RANDOM_ROWS = 400_000
-_PARTS = 40
+_INDEXES = 3  # small indexes of random keys, from which a large one is forecast
+_RANDOM_ROWS = 100_000  # the rows of each, if the cache need not be larger
+_MOST_RANDOM_ROWS = 400_000  # beyond these there is no figure: simulating takes too long
+_PARTS = 40  # of a load, for the curve of reads over rows
 _AT_THE_END = 0.9
 """Reads at the end are those of the rows behind this share."""
 
@@ -156,11 +156,11 @@ def of_first_rows(
     if cost.log is None:
         return RowCost(figure)
     log_bytes = float(cost.log.bytes[1:].sum()) / seen
-    each = cost.log.bytes[1:] / np.diff(ends)
+    log_of_parts = cost.log.bytes[1:] / np.diff(ends)
     # A checkpoint may come once among these rows, after which each page in use is logged whole.
-    once = (reach * leaves_a_row + 4) * size / seen
-    half = _DOUBT * log_bytes + once + float(each.max() - each.min())
-    return RowCost(figure, None, Figure.around(log_bytes, half, kind))
+    checkpoint_bytes = (reach * leaves_a_row + 4) * size / seen
+    half = _DOUBT * log_bytes + checkpoint_bytes + float(log_of_parts.max() - log_of_parts.min())
+    return RowCost(reads=figure, log_bytes=Figure.around(log_bytes, half, kind))
 
 
 def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Server) -> RowCost:
@@ -180,7 +180,8 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
         ends = _ends(n)
         shared = [shared_by_chance(end / share) for end in ends.tolist()]
         pages = [float(end) / n * leaves.value for end in (ends + np.append(0, ends[:-1])) / 2]
-        load, scaled = Load(ranks, ends.tolist(), growth.rows_per_tx, None, shared, pages), replace(server, share=share)
+        load = Load(ranks, ends.tolist(), growth.rows_per_tx, shared=shared, index_pages=pages)
+        scaled = replace(server, share=share)
         cost = _remembered(model, load, scaled)
         if not seed and growth.writers > 1:
             writers = (np.arange(n) % growth.writers).astype(np.int16)
@@ -202,7 +203,7 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
     if knee:
         knee = Figure.around(knee.value, knee.half + knee.value * uncertain, leaves.kind)
     log_bytes = figure([one.log_bytes for one in indexes])
-    return RowCost(reads, knee, log_bytes, indexes[0].by_size(growth.rows / most))
+    return RowCost(reads=reads, knee=knee, log_bytes=log_bytes, by_size=indexes[0].by_size(growth.rows / most))
 
 
 def shared_by_chance(rows: float) -> float:
@@ -252,7 +253,7 @@ def _cost(
     stored = rows.words.astype(">u8").view(np.uint8)
     shared = [round(one, 2) for one in shared_bytes(stored, rows.ranks, ends)]
     writers = rows.writers if int(rows.writers.max()) else None
-    load = Load(rows.ranks, ends.tolist(), rows_per_tx, writers, shared, pages)
+    load = Load(rows.ranks, ends.tolist(), rows_per_tx, writers=writers, shared=shared, index_pages=pages)
     assert isinstance(model, PredictsCost)
     if isinstance(model, SizedByValue):
         return model.load_cost(replace(load, sizes=model.sizes(rows.keys)), server)

@@ -10,6 +10,7 @@ from keybench.advice.candidates import Candidate
 from keybench.advice.figure import spoken
 from keybench.advice.needs import YEAR
 from keybench.advice.ranking import ALIKE, WORSE, Choice, gains
+from keybench.advice.row_cost import KNEE
 from keybench.model.names import CONTROL
 from keybench.model.sizes import digits, spelled
 
@@ -295,7 +296,7 @@ def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
             f"it splits {ours.splits.value:.1f} pages for each 1,000 rows, "
             f"`{answer.best.name}` {theirs.splits.value:.1f}"
         )
-    if ours.reads and ours.reads.value >= 0.05:
+    if ours.reads and ours.reads.value >= KNEE:
         since = f" (reads begin at about {spoken(ours.cost.knee.value)} rows)" if ours.cost.knee else ""
         why.append(f"an insert reads {ours.reads.value:.2f} pages from disk at the end{since}")
     if ours.log_bytes and theirs.log_bytes and ours.log_bytes.value > 1.2 * theirs.log_bytes.value:

@@ -127,17 +127,18 @@ def options(
 
 
 def _ways(today: Table, existing: str, then: Table, new: str) -> Iterator[_Way]:
-    yield _Way(("stay",), today, existing, existing, "inserted")
+    """The ways that can be gone from the table of today, with keys of layout `existing`, to `then` and layout `new`."""
+    yield _Way(("stay",), today, old=existing, new=existing, start="inserted")
     old_keys, new_keys = layout(existing), layout(new)
     same_column = today.column == then.column
     # New keys can come into the column of today, and are worth it: in order, or in no other column either.
     if new_keys.kind in today.column.kinds and (same_column or new_keys.suits(today.column)):
-        yield _Way(("switch", "switch-rebuild-later"), today, existing, new, "inserted")
-        yield _Way(("switch-rebuild-now",), today, existing, new, "rebuilt")
+        yield _Way(("switch", "switch-rebuild-later"), today, old=existing, new=new, start="inserted")
+        yield _Way(("switch-rebuild-now",), today, old=existing, new=new, start="rebuilt")
     if not same_column and old_keys.kind in then.column.kinds and then.column.accepts_all(old_keys.shared_bits()):
-        yield _Way(("retype",), then, existing, new, "built")
+        yield _Way(("retype",), then, old=existing, new=new, start="built")
     if existing != new:
-        yield _Way(("convert",), then, new, new, "built")
+        yield _Way(("convert",), then, old=new, new=new, start="built")
 
 
 @dataclass(frozen=True)

@@ -35,12 +35,12 @@ cache shrinks with the table."""
 _LOG_DOUBT: Final = 0.04
 """Share of a log's bytes that its interval has beside the spread of the draws."""
 
-_MOST_WINDOW_ROWS: Final = 100_000
+_MOST_WINDOW_ROWS: Final = 100_000  # a window is the rows that a table keeps at a time
 _WINDOWS_A_DOUBLING: Final = 4
-_WINDOW_PARTS: Final = 10
+_WINDOW_PARTS: Final = 10  # a tenth of the window is replaced at a time
 _REPLACED_PARTS: Final = 15
 """As in the scenario `retention`, one and a half windows in all."""
-_ROWS_A_STATEMENT: Final = 1_000
+_ROWS_A_STATEMENT: Final = 1_000  # that one DELETE removes
 
 
 def mixed_keys(old: str, new: str, there: int, come: int, rows_per_second: float, seed: int) -> Keys:
@@ -91,7 +91,16 @@ def lives(on: Engine, table: Table, keys: Keys, there: int, start: Start, *, reb
     after = state.stats()
     splits = after.edge_splits + after.interior_splits - before.edge_splits - before.interior_splits
     built = 0 if start == "inserted" else before.leaf_pages + before.branch_pages
-    life = Life(grown, before, after, splits, after.appends - before.appends, built, mean_density, start)
+    life = Life(
+        grown=grown,
+        before=before,
+        after=after,
+        splits=splits,
+        appends=after.appends - before.appends,
+        built=built,
+        mean_density=mean_density,
+        start=start,
+    )
     if not rebuilt_after:
         return [life]
     state.rebuild(fill)
@@ -152,7 +161,7 @@ def log_bytes(
             words, ranks = words[order], ranks[order]
         ends = [there, there + come]
         shared = shared_bytes(words.astype(">u8").view(np.uint8), ranks, ends)
-        log = model.load_cost(Load(ranks, ends, 1, shared=shared), replace(server, share=1 / small)).log
+        log = model.load_cost(Load(ranks, ends, rows_per_tx=1, shared=shared), replace(server, share=1 / small)).log
         if log is None:
             return None
         values.append(float(log.bytes[1]) / come)
