@@ -135,7 +135,11 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     if not needs.retention_days:
         return reply
     shown = [one.candidate for one in (order.best, reply.compared) if one]
-    return replace(reply, deletions={one.label: _deletion_effect(needs, one) for one in shown})
+    effects = {
+        one.label: deletion_effect(needs.on, one.table(needs.payload), one.name, needs.rows, needs.rows_per_second)
+        for one in shown
+    }
+    return replace(reply, deletions=effects)
 
 
 def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option]:
@@ -152,10 +156,6 @@ def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option
         new_column=best.column,
         server=needs.server,
     )
-
-
-def _deletion_effect(needs: Needs, one: Candidate) -> DeletionEffect | None:
-    return deletion_effect(needs.on, one.table(needs.payload), one.name, needs.rows, needs.rows_per_second)
 
 
 def _today(choices: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:

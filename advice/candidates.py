@@ -109,6 +109,7 @@ def random_bits(key_layout: Layout) -> float:
 
 
 def _tells(key_layout: Layout) -> tuple[str, ...]:
+    """What a reader of one such key learns, as clauses: when it was made, who made it."""
     facts = key_layout.description
     secrets = []
     if facts.time is not None:
@@ -123,6 +124,7 @@ def _tells(key_layout: Layout) -> tuple[str, ...]:
 
 
 def _contention(key_layout: Layout, column: Column, rows_per_second: float) -> Contention:
+    """Where several writers insert at the same time, from how a sample of the layout's keys spreads over the index."""
     if _hottest_share(key_layout.name, column, rows_per_second) <= _SPREAD:
         return "many pages"
     return "a page a writer" if key_layout.description.across == "no" and not key_layout.one_counter else "one page"
@@ -134,7 +136,7 @@ def _hottest_share(name: str, column: Column, rows_per_second: float) -> float:
 
     1/64 and a little where keys spread over all ranges, 1 where each key goes to the last range.
     """
-    older, newer = 4096, 1024
+    older, newer = 4096, 1024  # keys: the first give the borders of the ranges, the others are counted in them
     words = first_rows(name, column, Growth(older + newer, rows_per_second), older + newer, 1).words[:, 0]
     borders = np.sort(words[:older])[:: older // _RANGES][1:]
     counts = np.bincount(np.searchsorted(borders, words[older:], side="right"), minlength=_RANGES)
@@ -175,11 +177,6 @@ class Candidate:
         """The table whose key it is."""
         return Table("t", self.column, payload, self.on.usual_role)
 
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of a stored key."""
-        return self.column.width
-
 
 def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate]:
     """All layouts that people can get: by a well-kept library, from this server, or because the needs name them. Keys
@@ -193,7 +190,7 @@ def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate
         for column in _columns(on, key_layout, needs):
             sized = column.sized(key_layout.key_bytes)
             facts = properties(on, needs.version, key_layout, sized, needs.rows_per_second)
-            if not (facts.by_clients or facts.by_server or _there(needs, key_layout, column)):
+            if not (facts.by_clients or facts.by_server or _table_has(needs, key_layout, column)):
                 continue
             missed = _missed(needs, key_layout, sized, facts)
             chosen.append(Candidate(on, key_layout, sized, facts, tuple(missed.values()), tuple(missed)))
@@ -227,7 +224,7 @@ def _missed(needs: Needs, key_layout: Layout, column: Column, facts: Properties)
     reasons = {
         f"--type {needs.type}": f"it is {_A[_type(column)]}",
         "--made-by client": "only a server can make it, because it counts rows",
-        "--made-by server": version if _ever(needs, key_layout) else "no version makes these keys",
+        "--made-by server": version if _any_version_makes(needs, key_layout) else "no version makes these keys",
         "--sortable": f"it does not sort by time in a column of type {column.name}",
         "--unguessable": f"{facts.random_bits:.0f} of its bits are drawn for each key, too few against guessing",
         "--hides-time": secrets,
@@ -240,7 +237,7 @@ def _missed(needs: Needs, key_layout: Layout, column: Column, facts: Properties)
     return {option: why for option, why in reasons.items() if option in needs.conditions and not offers[option]}
 
 
-def _there(needs: Needs, key_layout: Layout, column: Column) -> bool:
+def _table_has(needs: Needs, key_layout: Layout, column: Column) -> bool:
     """Whether the table has such keys in that column, or in one that nobody named."""
     today = needs.existing
     return today is not None and today.layout == key_layout.name and today.column in ("", column.name)
@@ -257,7 +254,8 @@ def _type(column: Column) -> str:
     return "uuid" if "uuid" in column.kinds else "bytes"
 
 
-def _ever(needs: Needs, key_layout: Layout) -> bool:
+def _any_version_makes(needs: Needs, key_layout: Layout) -> bool:
+    """Whether the newest known version of the server makes these keys itself."""
     newest = max(needs.on.versions.values(), default=0)
     keys = needs.on.server_keys
     return any(server_made(keys, key_layout.name, needs.on.column(one.column), newest) for one in keys)

@@ -115,6 +115,7 @@ def advise(
 
 
 def _text(reply: Any, chosen: Format) -> str:
+    """The answer as text in the format that was asked for."""
     import io
     import json
 

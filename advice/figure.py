@@ -39,11 +39,6 @@ class Figure:
         return cls(value, max(least, value - half), value + half, kind)
 
     @property
-    def exact(self) -> bool:
-        """Whether the interval is a point."""
-        return self.low == self.high
-
-    @property
     def half(self) -> float:
         """The larger half of the interval."""
         return max(self.high - self.value, self.value - self.low)

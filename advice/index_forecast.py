@@ -284,7 +284,7 @@ class _Index:
         branches = float(np.mean([one.branch_pages / one.leaf_pages for one in simulated]))
         page_bytes = int(getattr(self.model, "page_bytes", 0)) or self.question.on.page_bytes
         all_pages = pages.times(1 + branches)
-        doubt = 0.0 if pages.exact else 0.1 * branches * pages.value  # 10 % of the branch pages
+        doubt = 0.1 * branches * pages.value if pages.half else 0.0  # 10 % of the branch pages
         # The more pages, the less is on each: the highest number of pages gives the lowest density.
         density, low, high = (min(100.0, filled / max(1.0, each)) for each in (pages.value, pages.high, pages.low))
         return IndexForecast(

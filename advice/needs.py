@@ -211,6 +211,7 @@ def needs(values: Mapping[str, object]) -> Needs:
 
 
 def _number(values: Mapping[str, object], name: str, least: float, most: float = 1e12) -> float:
+    """The value of an option as a number. UsageError, which names the option, if it is none or out of bounds."""
     value = values[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         option = f"--{name.replace('_', '-')}"
@@ -276,9 +277,6 @@ def asker() -> Callable[[str], str] | None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
 
-    def ask(question: str) -> str:
-        import typer
+    import typer
 
-        return str(typer.prompt(question, err=True))
-
-    return ask
+    return lambda question: str(typer.prompt(question, err=True))

@@ -76,7 +76,7 @@ def _choice(
     """Adds up the bytes that a row of one candidate moves; log or reads that are not known count as the most."""
     log, reads = forecast.log_bytes or most_log, forecast.reads or most_reads
     entries = needs.secondary * needs.on.secondary_holds_key + 2 * needs.children  # a child has the key and its index
-    elsewhere = float(entries * candidate.key_bytes)
+    elsewhere = float(entries * candidate.column.width)
     parts = [forecast.index_bytes.times(1 / needs.rows)]
     parts += [log] if log else []
     parts += [reads.times(round(forecast.bytes_a_leaf))] if reads else []

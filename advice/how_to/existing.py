@@ -201,6 +201,7 @@ class _Scale:
         return self._figure(values, pages, missing)
 
     def _splits(self, draws: Sequence[Life], come: int, *, corrected: bool) -> Figure:
+        """Splits for 1,000 of the rows to come; `corrected`: without the swing that the large table does not have."""
         values, corrections = [], []
         for life in draws:
             value = 1000 * life.splits / come

@@ -42,7 +42,7 @@ _PLAIN: Final = re.compile(r"[!-~]+")
 ORDERS: Final[tuple[Order, ...]] = ("rfc", "net", "mysql-swap", "mssql")
 """The orders in which 16 bytes of a GUID may have been stored, the usual ones first."""
 
-_UNUSUAL: Final = 0.01
+_UNUSUAL: Final = 0.01  # bits a key: decides only between ways of reading that explain the keys equally well
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +71,17 @@ def readings(sample: SampleHere, form: Form) -> list[Reading]:
 
 
 def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[Reading]:
+    """The ways to read binary values, width by width: as GUIDs in each byte order, as text, or as plain bytes."""
     for width, rows in _by_width(values).items():
         data = np.frombuffer(b"".join(values[row] for row in rows), np.uint8).reshape(-1, width) if width else None
         if data is None:
             continue
         if width == 16:
             for place, order in enumerate(ORDERS if form == "bytes" else ORDERS[:1]):
-                yield Reading(Keys(unstored(data, order), "uuid"), rows, order, "", _UNUSUAL * place)
-        elif form == "bytes" and all(value.isascii() for value in (values[row] for row in rows[:50])) and width > 16:
+                yield Reading(Keys(unstored(data, order), "uuid"), rows, order, unlikelier=_UNUSUAL * place)
+        elif (
+            form == "bytes" and width > 16 and all(values[row].isascii() for row in rows[:50])
+        ):  # text in a binary column
             texts = [values[row].decode("ascii", "replace") for row in rows]
             for one in _of_text(texts):
                 yield Reading(one.keys, rows[one.rows], one.order, one.spelled or f"{width} characters", _UNUSUAL)
@@ -87,6 +90,7 @@ def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[Reading]:
 
 
 def _of_text(values: Sequence[str]) -> Iterator[Reading]:
+    """The ways to read texts, width by width: as written GUIDs, as hexadecimal digits, or as keys that are text."""
     for width, rows in _by_width(values).items():
         texts = [values[row] for row in rows]
         if width in {32, 36, 38} and all(_GUID.fullmatch(text) for text in texts):
@@ -108,6 +112,7 @@ def _of_text(values: Sequence[str]) -> Iterator[Reading]:
 
 
 def _by_width(values: Sequence[bytes] | Sequence[str]) -> dict[int, Rows]:
+    """The places of the values, by their length in bytes or characters."""
     rows: dict[int, list[int]] = defaultdict(list)
     for row, value in enumerate(values):
         rows[len(value)].append(row)
@@ -125,7 +130,7 @@ Floats = NDArray[np.float64]
 
 NARROWEST: Final = TICKS_PER_DAY // 24
 """Times of a column count as spread over at least this many ticks."""
-_COUNTER_SPAN: Final = 1 << 64
+_COUNTER_SPAN: Final = 1 << 64  # values of a counter that began at the clock's ticks
 _FEWEST, _WIDER = 3, 2.4
 _STEPS: Final = 4
 """NHibernate's COMB is up to three steps above RT.Comb's, for it divides by 3.333333."""
@@ -265,6 +270,7 @@ def _covered(layout: Layout) -> float:
 
 
 def _time_bits(layout: Layout, now: int) -> float:
+    """Bits by which a plausible time, or a counter's small range, tells a key from a random value."""
     description = layout.description
     if description.counts_to:
         return float(np.log2(_RANGE_OF_INTEGERS / description.counts_to))

@@ -21,6 +21,7 @@ from keybench.model.names import CONTROL
 _MAKER: Final = re.compile(r"(?i)machine|process|worker|node|host|MAC\b|server|shard|instance")
 """Words by which layouts explain the bits that say who made a key."""
 _MOST_PROCESSES: Final = 64
+_MOST_BITS: Final = 62  # that `parts.as_integers` takes
 _MOST_COUNTERS: Final = 200
 _CLEAR: Final = 0.05
 """Share of rows that may lie on the wrong side of a moment that still counts as a switch."""
@@ -96,7 +97,7 @@ def content(sample: SampleHere, form: Form, column: Order, now: int, rows: float
     """What the keys are; `column` is the order in which it sorts GUIDs, `rows` the table's rows if they are known."""
     n = len(sample.values)
     if not n:
-        return Content((), 0.0, 0, (), None)
+        return Content(groups=(), unknown=0.0, sampled=0, switches=(), ascending=None)
     mixture = components(families(readings(sample, form), n, now), n, sample.weights)
     groups = tuple(_group(one, sample, rows) for one in mixture)
     switches = tuple(_switches([(group.layouts[0], one) for group, one in zip(groups, mixture, strict=True)], sample))
@@ -112,6 +113,7 @@ def content(sample: SampleHere, form: Form, column: Order, now: int, rows: float
 
 
 def _group(component: Component, sample: SampleHere, rows: float | None) -> KeyGroup:
+    """Names the layouts of one component of the mixture, with the odds, the times and the makers of its keys."""
     family = component.family
     where = np.flatnonzero(component.mask)
     reading = family.first.reading
@@ -200,7 +202,7 @@ def _processes(member: Member, rows: NDArray[np.intp]) -> int | None:
         places = np.flatnonzero(description.where(letter) & ~timed)
         if len(places) < 3 or not _MAKER.search(description.meanings[letter]):
             continue
-        values, repeats = np.unique(parts.as_integers(bits[:, places[:62]]), return_counts=True)
+        values, repeats = np.unique(parts.as_integers(bits[:, places[:_MOST_BITS]]), return_counts=True)
         if len(values) <= _MOST_PROCESSES and repeats.mean() >= 3:
             counts.append(len(values))
     return max(counts, default=None)
@@ -225,7 +227,7 @@ def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Ite
             wrong, place = _best_cut(sample.arrival[old.mask], sample.arrival[new.mask])
             clean = wrong <= _CLEAR
             if wrong > _SIDE_BY_SIDE:
-                yield Switch(before, after, None, False)
+                yield Switch(before, after, tick=None, clean=False)
                 continue
         else:
             clean = (

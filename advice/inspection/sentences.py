@@ -88,14 +88,9 @@ def stored(group: KeyGroup) -> str:
 
 
 def _key(one: IndexFinding) -> str:
+    """The key's role and columns, as the subject of a sentence: `primary key id`."""
     index = one.index
-    role = (
-        "primary key"
-        if "primary key" in index.roles
-        else "foreign key"
-        if "foreign key" in index.roles
-        else "unique key"
-    )
+    role = next((name for name in ("primary key", "foreign key") if name in index.roles), "unique key")
     if len(index.columns) > 1:
         return f"{role} ({', '.join(index.columns)}), of which keybench looks at {index.columns[0]},"
     return f"{role} {index.columns[0]}"
@@ -123,6 +118,7 @@ def headline(one: TableFinding) -> str:
 
 
 def _effect(key: IndexFinding) -> str:
+    """Where new rows go in the index and how full it is, as a clause behind a comma; empty if nobody knows."""
     pages = key.pages
     full = "" if pages.density is None else f"{'about ' * (pages.origin != 'measured')}{pages.density:.0f} % full"
     if key.ascends is None:

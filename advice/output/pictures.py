@@ -39,6 +39,7 @@ def pictures(answer: Answer) -> list[Picture]:
 
 
 def _shown(answer: Answer) -> list[Choice]:
+    """The layouts in the pictures, at most `_MOST`: those that the answer speaks of first."""
     order = answer.ranking
     every = (*order.meeting, *order.missing)
     known = [one for name in (*answer.needs.layouts, RANDOM, CONTROL) for one in every if one.candidate.name == name]
@@ -52,11 +53,12 @@ def _shown(answer: Answer) -> list[Choice]:
 
 
 def _moved(answer: Answer, shown: Sequence[Choice], rows: Sequence[PlotRow]) -> Picture:
+    """Stacked bars: the bytes that a row moves, by index, log and reads."""
     index = [one.forecast.index_bytes.value / answer.needs.rows + one.elsewhere for one in shown]
     log = [one.forecast.log_bytes.value if one.forecast.log_bytes else None for one in shown]
     rest = [
-        0.0 if one.assumed else max(0.0, one.moved.value - own - (more or 0))
-        for one, own, more in zip(shown, index, log, strict=True)
+        0.0 if one.assumed else max(0.0, one.moved.value - index_bytes - (log_bytes or 0))
+        for one, index_bytes, log_bytes in zip(shown, index, log, strict=True)
     ]
     parts = [
         BarPart("index", index, KINDS[0]),

@@ -15,8 +15,6 @@ from keybench.databases.contract.statements import Statement
 from keybench.model.sizes import digits, spelled
 
 UNKNOWN: Final = "–"
-
-
 _EXPLAINED: Final = {
     "layout": "how the bits of a key are composed",
     "bytes a row": "what a row adds to index and log, and what is read for it",
@@ -125,6 +123,7 @@ def missing(answer: Answer) -> list[tuple[str, str]]:
 
 
 def _number(figure: Figure | None) -> str:
+    """A figure with two decimals, fewer if it is large; a dash if it is not known."""
     if figure is None:
         return UNKNOWN
     decimals = 0 if figure.value >= 100 else 1 if figure.value >= 10 else 2
@@ -132,6 +131,7 @@ def _number(figure: Figure | None) -> str:
 
 
 def _count(figure: Figure | None) -> str:
+    """A number of rows: 12,345; 48.3 M; a dash if it is not known."""
     if figure is None:
         return UNKNOWN
     value = figure.value

@@ -19,7 +19,7 @@ def of(db: str, name: str, growth: Growth, payload: int = 100) -> IndexForecast:
 
 def test_so_few_rows_are_simulated_whole() -> None:
     made = of("postgresql", "uuid-v7", Growth(20_000, 1000))
-    assert made.leaf_pages.exact
+    assert made.leaf_pages.half == 0
     assert made.leaf_pages.kind == "exact model"
     assert made.leaf_pages.value == 77
     assert made.index_bytes.value == pytest.approx(78 * 8192)
