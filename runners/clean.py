@@ -139,7 +139,7 @@ def _engine_of(url: str) -> Engine:
         if engine.reached_by(url):
             check_url(engine, url)
             return engine
-    known = ", ".join(f"{scheme}://" for engine in engines().values() for scheme in engine.url_schemes)
+    known = ", ".join(f"{known_scheme}://" for engine in engines().values() for known_scheme in engine.url_schemes)
     raise UsageError(f"--server {scheme(url) or '…'}://…: no database has such URLs. Known: {known}.")
 
 

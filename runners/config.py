@@ -40,7 +40,7 @@ def options(
     names = set(known)
     for name in table:
         if name.replace("-", "_") not in names:
-            raise unknown_name(f"option of [{command}] in {path}", name, {known.replace("_", "-") for known in names})
+            raise unknown_name(f"option of [{command}] in {path}", name, {option.replace("_", "-") for option in names})
     chosen: dict[str, Any] = {}
     for spelled, value in table.items():
         name = spelled.replace("-", "_")

@@ -108,6 +108,7 @@ def doctor(
 
 
 def _conclude(problems: Problems, console: Console) -> None:
+    """Says that the default run can start; EnvironmentMissing with the reasons if it cannot."""
     reasons = [f"  {name}: {problem}" for name, problem in problems.items() if problem]
     if reasons:
         raise EnvironmentMissing("the default run cannot start:\n" + "\n".join(reasons))
@@ -127,6 +128,7 @@ def _private_servers() -> str:
 
 
 def _as_whom() -> str:
+    """The user that private servers run as, if it is another than this one; else empty."""
     if sys.platform == "win32" or os.geteuid() != 0:
         return ""
     return f", as the user {server_user()} because servers refuse root"

@@ -33,7 +33,6 @@ took 162 (PostgreSQL) and 314 (SQLite).
 HEAD_ROOM = 500_000_000
 """Bytes that must stay free in addition to what the trials need."""
 
-
 Place = Literal["machine", "docker", "url"]
 """Whose disk: that of private servers (or SQLite), Docker's, or that of the user's own server."""
 
@@ -56,8 +55,11 @@ def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
     """Bytes of the trial's tables with this many rows."""
     on, table = engine(trial.database), trial.table(request.scenario)
     payload = trial.lengths.mean if trial.lengths else trial.payload
-    sizes = [on.bytes_per_row(table.column, payload, each.key)[1] * each.children for each in table.family]
-    return int(rows * sum(sizes))
+    row_bytes = 0.0
+    for member in table.family:
+        _, with_log = on.bytes_per_row(table.column, payload, member.key)
+        row_bytes += with_log * member.children
+    return int(rows * row_bytes)
 
 
 _MORE_ROOM = "set KEYBENCH_TMP to a folder with more room"
@@ -103,7 +105,7 @@ def check_memory(request: Request, trials: Sequence[TrialPlan]) -> tuple[int, in
 
 
 def _rounded_down(number: float) -> int:
-    """To two digits."""
+    """The number, with zeros in place of all digits but the first two."""
     unit = 10 ** max(0, len(str(int(number))) - 2)
     return int(number // unit * unit)
 
@@ -184,7 +186,7 @@ def _cost(
     request: Request, chosen: Sequence[TrialPlan], rounds: Sequence[int], servers: RunServers, pool: WriterPool
 ) -> tuple[float, float]:
     """(seconds a trial, seconds a row) by a line through two numbers of rows, or through the only one."""
-    _, least, *more = [
+    _, least, *more = [  # the first round loads code and warms caches: it is not counted
         fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen) for rows in rounds
     ]
     few, many = rounds[1], rounds[-1]

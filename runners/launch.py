@@ -205,6 +205,7 @@ def _has(on: Engine, asked: tuple[str, ...]) -> bool:
 
 
 def _spelled(parameters: Sequence[str]) -> str:
+    """The options as a user writes them: `keep_server` is --keep-server."""
     return ", ".join(f"--{name.replace('_', '-')}" for name in parameters)
 
 

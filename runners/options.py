@@ -45,6 +45,7 @@ def load_config(context: typer.Context, value: bool) -> bool:
 
 
 def _option(variable: str, help: str, *names: str, **more: Any) -> Any:  # noqa: A002 (typer's word)
+    """An option that the environment variable KEYBENCH_… can set, too. `more` are other arguments of typer.Option."""
     return typer.Option(*names, envvar=f"KEYBENCH_{variable}", help=help, **more)
 
 

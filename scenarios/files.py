@@ -55,6 +55,7 @@ def parse_scenario(name: str, text: str, *, where: str) -> Scenario:
 
 
 def _problem(item: Any) -> str:
+    """One of pydantic's errors as a line for the user: where it is in the file, and what is wrong."""
     location: Sequence[str | int] = [part for part in item["loc"] if not str(part).startswith(ALTERNATIVE)]
     where = ".".join(str(part) for part in location) or "the file"
     if item["type"] == "extra_forbidden":
@@ -87,6 +88,7 @@ def with_payload(scenario: Scenario, text: str) -> Scenario:
 
 
 def _one(text: str) -> int | dict[str, object]:
+    """One payload as it stands in a scenario file: `100` is a number, `0-200:zipfian` a range, else ValueError."""
     lengths, _, distribution = text.partition(":")
     least, dash, most = lengths.partition("-")
     if not dash and not distribution:

@@ -158,4 +158,5 @@ def _in_sequence(places: NDArray[np.int64], sequence: NDArray[np.int64]) -> NDAr
 
 
 def _ranks(stored: NDArray[np.uint8] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rank of each stored key, from 0, in the order of its bytes."""
     return rank(Keys(stored, "int" if stored.ndim == 1 else "bytes"), "rfc")

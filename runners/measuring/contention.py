@@ -98,8 +98,9 @@ def watch(admin: Admin, table: Table, rate: int, rows: int) -> Iterator[WaitWatc
 def share_on_same_leaf(
     ranks: NDArray[np.int64], page_rows: Sequence[int] | NDArray[np.int64], rows_per_tx: int, writers: int
 ) -> float:
-    """Share, in %, of transactions that insert a first row into the leaf of that of one of the `writers` - 1
-    transactions before.
+    """How often transactions that run at the same time meet on a leaf page: a share of all transactions, in %.
+
+    Two meet if their first rows go to the same leaf, and at most `writers` - 2 transactions lie between them.
 
     `ranks`: int64 (n,), of the rows in planned order, among all rows of the index. `page_rows`: rows of each leaf of
     the finished index, in key order.

@@ -37,7 +37,10 @@ class Windows(NamedTuple):
 
 @kernel
 def _ones(word: np.uint64) -> np.int64:
-    """The number of bits that are set."""
+    """The number of bits that are set.
+
+    The usual parallel count: bits are added in pairs, in fours and in bytes; the product adds up the bytes at the top.
+    """
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -48,14 +51,14 @@ def _ones(word: np.uint64) -> np.int64:
 def _below(present: Present, rank: int) -> np.int64:
     """How many keys are present below the rank."""
     words, tree = present
-    word = rank >> 6
+    word = rank >> 6  # a word has 64 bits
     group = word // _WORDS
     count = _ones(words[word] & ((np.uint64(1) << np.uint64(rank & 63)) - np.uint64(1)))
     for i in range(group * _WORDS, word):
         count += _ones(words[i])
     while group > 0:
         count += tree[group]
-        group -= group & -group
+        group -= group & -group  # clears the lowest bit: to the range before, as in every Fenwick tree
     return count
 
 
@@ -72,7 +75,7 @@ def _insert(
             for j in range(size):
                 gaps[j] = _below(present, ranks[i + j])
             gaps.sort()
-            count = 1
+            count = 1  # and one more at each jump over more than `near` older keys
             for j in range(1, size):
                 count += gaps[j] - gaps[j - 1] > windows.near
             fronts[i // step - 1] = count

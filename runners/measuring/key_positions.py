@@ -5,6 +5,7 @@ Everything follows from the keys and their order of arrival, planned or recovere
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Final
 
 import numpy as np
@@ -37,6 +38,7 @@ LAG_METRICS: Final = (
     Metric.LAG_LEAVES_P50,
     Metric.LAG_LEAVES_P95,
 )
+
 
 LagValues = dict[Metric, float]
 
@@ -74,13 +76,21 @@ def positions(arrived: Arrived) -> Positions:
         rows = source.planned[: source.writer.rows] - 1
         owner[rows], moment[rows] = i, source.writer.arrivals[: source.writer.rows]
     ranks = arrived.ranks()
-    every = max(1, -(-len(ranks) // (WINDOW_ROWS * _POINTS)))
-    above, fronts = insertions(ranks, Windows(WINDOW_ROWS, every, FRONT_ROWS))
+    every = max(1, ceil(len(ranks) / (WINDOW_ROWS * _POINTS)))
+    above, fronts = insertions(ranks, Windows(rows=WINDOW_ROWS, every=every, near=FRONT_ROWS))
     displacement = float(np.abs(ranks - np.arange(len(ranks))).mean())
-    return Positions(owner[places], moment[places], above, _lag(ranks, moment[places]), displacement, fronts)
+    return Positions(
+        writer=owner[places],
+        moment=moment[places],
+        above=above,
+        lag=_lag(ranks, moment[places]),
+        displacement=displacement,
+        fronts=fronts,
+    )
 
 
 def _lag(ranks: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ticks since a key at or above each row's key first arrived (`Positions.lag`); rows are in order of arrival."""
     passed = np.searchsorted(np.maximum.accumulate(ranks), ranks, side="left")
     lag: NDArray[np.int64] = np.maximum(moments - moments[passed], 0)
     return lag

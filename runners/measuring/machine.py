@@ -57,6 +57,7 @@ def _left_by_groups(proc: Path = Path("/proc/self/cgroup"), system: Path = Path(
 
 
 def _left(limit: Path, used: Path) -> Iterator[int]:
+    """The bytes that a control group may still take; nothing if it has no limit."""
     try:
         yield int(limit.read_text(encoding="ascii")) - int(used.read_text(encoding="ascii"))
     except (OSError, ValueError):  # there is no such file, or it says `max`
@@ -95,7 +96,7 @@ class Interference:
         waited = (second["iowait"] - first["iowait"]) / seconds if "iowait" in second else None
         readings = (
             Reading(Metric.OTHERS_CPU, max(busy, 0.0), "measured", subject=MACHINE),
-            _known(Metric.DISK_WAIT, waited and 100 * min(max(waited, 0.0), 1.0)),
+            _known(Metric.DISK_WAIT, None if waited is None else 100 * min(max(waited, 0.0), 1.0)),
             Reading(Metric.SENTINEL_MS, 1e3 * min(_loop() for _ in range(_LOOPS)), "measured", subject=MACHINE),
         )
         return Interference(readings, _times())
@@ -113,7 +114,7 @@ def _loop() -> float:
     """Seconds that a fixed number of steps takes."""
     began, number = time.perf_counter(), 1
     for _ in range(_ROUNDS):
-        number = (number * 69069 + 1) & 0xFFFFFFFF
+        number = (number * 69069 + 1) & 0xFFFFFFFF  # a linear congruential generator: only work to be timed
     return time.perf_counter() - began
 
 
@@ -123,6 +124,7 @@ def _times() -> dict[str, float]:
 
 
 def _known(metric: Metric, value: float | None) -> Reading:
+    """The reading of the machine; absent if this system does not tell the value."""
     if value is None:
         return Reading(metric, None, "absent", _NOT_KNOWN, MACHINE)
     return Reading(metric, value, "measured", subject=MACHINE)

@@ -102,10 +102,10 @@ def _reading(subject: Subject, metric: Metric, part: Iterable[Reading]) -> Readi
 
 
 def of_other_indexes(table: Table, probes: Sequence[Probe]) -> list[Reading]:
-    """Pages and size of each of these indexes, under its own subject."""
+    """Pages and size of each index of the table other than the key's, under its own subject."""
     return [
-        replace(reading, subject=of)
-        for of, other in table.other_indexes.items()
+        replace(reading, subject=subject)
+        for subject, other in table.other_indexes.items()
         for probe in probes
         if any(metric.definition.of_index for metric in probe.supplies)
         for reading in probe.after(other)

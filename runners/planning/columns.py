@@ -36,7 +36,8 @@ def pairing(on: Engine, chosen: Layout) -> Pairing:
     suiting = [column for column in on.columns if chosen.suits(column)]
     native = [column for column in suiting if not column.stands_in_for]
     suited = default.name if default in native else native[0].name if native else ""
-    return Pairing(default.name, suited, chosen.order != "none", tuple(column.name for column in suiting))
+    names = tuple(column.name for column in suiting)
+    return Pairing(default=default.name, suited=suited, ordered=chosen.order != "none", suiting=names)
 
 
 def columns_of(on: Engine, name: str, asked: Sequence[str]) -> list[str]:

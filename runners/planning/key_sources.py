@@ -81,7 +81,14 @@ def key_servers(scenario: Scenario, start: int, shares: Sequence[Share]) -> tupl
         planned = np.concatenate([share.planned for share in its_shares])
         order = np.argsort(planned, kind="stable")  # merges the writers' ascending numbers
         arrivals = np.concatenate([share.arrivals for share in its_shares])[order] + start
-        servers[number] = KeyServer(index, len(numbers), scenario.server.hosts, starts, planned[order], arrivals)
+        servers[number] = KeyServer(
+            index=index,
+            of=len(numbers),
+            hosts=scenario.server.hosts,
+            starts=starts,
+            planned=planned[order],
+            arrivals=arrivals,
+        )
     return tuple(servers[writer.server] for writer in scenario.writer)
 
 
@@ -145,6 +152,7 @@ class WriterPlan:
     id: str
     index: int
     of: int
+    """Number of writers."""
     refill_rows: int
     start: int
     """Tick of the trial's first moment."""
@@ -177,6 +185,7 @@ class KeySource:
     layout: str
     writer: WriterPlan
     planned: NDArray[np.int64]
+    """(rows + refill_rows,): the numbers of its rows among those of all writers, from 1, ascending."""
     seed: tuple[int, ...]
     server: KeyServer | None = None
     """The database server that makes its keys, if the layout is one whose keys a server makes for all writers."""
@@ -243,7 +252,10 @@ def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
 def sources_of_load(
     scenario: Scenario, name: str, rows: int, seed: tuple[int, ...], all_shares: Sequence[Share]
 ) -> tuple[KeySource, ...]:
-    """The same for a load of so many rows with keys of that layout; `all_shares`: what each writer has of it."""
+    """The source of each writer's keys, for a load of `rows` rows with keys of the layout `name`.
+
+    `all_shares`: the rows of each writer. A writer whose rows go to several tables has a source for each of them.
+    """
     start = ticks_of(scenario.start)
     switch = _switch(scenario, name, rows, all_shares)
     plans = [
@@ -264,7 +276,7 @@ def sources_of_load(
     ]
     servers = _servers(scenario, name, start, all_shares)
     sources = [
-        KeySource(name, plan, share.planned, seed, server)
+        KeySource(layout=name, writer=plan, planned=share.planned, seed=seed, server=server)
         for plan, share, server in zip(plans, all_shares, servers, strict=True)
     ]
     return tuple(part for source in sources for part in _by_table(source, scenario.table.shards))
@@ -274,7 +286,8 @@ def _row_shards(part: WriterPart, rows: int, seed: tuple[int, ...]) -> NDArray[n
     """The shard key of each row, drawn from the writer's shards; None if all rows have the same."""
     if not part.shards:
         return None
-    return np.random.Generator(np.random.PCG64((*seed, 1))).choice(np.array(part.shards, np.int64), rows)
+    shard_seed = (*seed, 1)  # a sequence of random numbers that nothing else uses
+    return np.random.Generator(np.random.PCG64(shard_seed)).choice(np.array(part.shards, np.int64), rows)
 
 
 def _by_table(source: KeySource, count: int) -> list[KeySource]:
@@ -340,7 +353,10 @@ def _processes(
         starts[changed] = measured
     begun = sorted(starts.items())
     edges = [0, *np.searchsorted(share.arrivals, [tick for tick, _ in begun[1:]]).tolist(), len(share.arrivals)]
-    processes = [WriterProcess(name, b - a, tick) for (tick, name), (a, b) in zip(begun, pairwise(edges), strict=True)]
+    processes = [
+        WriterProcess(layout=name, rows=end - first, started=tick)
+        for (tick, name), (first, end) in zip(begun, pairwise(edges), strict=True)
+    ]
     return tuple(process for process in processes if process.rows) or tuple(processes[-1:])
 
 

@@ -6,7 +6,7 @@ Everything is computed on whole arrays. This module knows neither layouts nor da
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from math import inf
+from math import ceil, inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,7 +154,10 @@ def _distributed(
     for i, writer in enumerate(scenario.writer):
         rows_of_writer = np.flatnonzero(owner == i)
         counts = tuple(np.diff(np.searchsorted(rows_of_writer, [0, *ends])).tolist())
-        all_shares.append(Share(arrival[rows_of_writer], rows_of_writer + 1, counts, _tick(writer.start)))
+        started = _tick(writer.start)
+        all_shares.append(
+            Share(arrivals=arrival[rows_of_writer], planned=rows_of_writer + 1, phases=counts, started=started)
+        )
     return tuple(all_shares)
 
 
@@ -168,7 +171,8 @@ def _owners(scenario: Scenario, phase: Phase, n: int, draw: np.random.Generator)
         return busy[np.arange(n) % len(busy)]
     weights = np.cumsum([scenario.writer[i].rate for i in phase.busy])
     rows = 1 if mode == "random" else session
-    drawn = np.searchsorted(weights, draw.random(-(-n // rows)) * weights[-1], side="right")
+    sessions = ceil(n / rows)
+    drawn = np.searchsorted(weights, draw.random(sessions) * weights[-1], side="right")  # a writer for each session
     owners: NDArray[np.int64] = busy[np.repeat(drawn, rows)[:n]]
     return owners
 

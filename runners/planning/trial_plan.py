@@ -31,6 +31,8 @@ from keybench.scenarios.writers import too_long
 TABLE = "keybench_rows"
 MOST_TRIALS = 100_000
 """A plan is held in memory and printed."""
+_WHOLE_ROWS = 100_000
+"""Rows that follow from the size of a cache are rounded up to a multiple of this."""
 ALL = "all"
 """In place of layouts: every one that clients make."""
 
@@ -249,7 +251,7 @@ def _cells(request: Request) -> list[TrialPlan]:
         rows = request.rows or scenario.rows or 0
         ways = scenario.generation.ways
         return [
-            TrialPlan(0, 0, NO_DATABASE, name, way.title, 0, rows)
+            TrialPlan(block=0, position=0, database=NO_DATABASE, layout=name, column=way.title, payload=0, rows=rows)
             for name in request.layouts
             for way in ways
             if way.calls == "batch" or layout(name).one_call()
@@ -291,7 +293,7 @@ def rows_of(request: Request, on: Engine) -> int:
     native = on.default_column("uuid")
     index_bytes, _ = on.bytes_per_row(native, scenario.table.payloads[0].mean, scenario.table.key)
     cache = request.ram or on.settings(request.profile, scenario.server.cache).cache_bytes
-    return ceil(float(scenario.index_over_cache or 0) * cache / index_bytes / 100_000) * 100_000
+    return ceil(float(scenario.index_over_cache or 0) * cache / index_bytes / _WHOLE_ROWS) * _WHOLE_ROWS
 
 
 def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]:

@@ -83,15 +83,18 @@ def _line(writer: WriterPart, edges: Sequence[float]) -> str:
 
 
 def _cuts(phases: Sequence[Phase], edges: Sequence[float]) -> str:
+    """A stroke in each column of time in which a phase begins."""
     starts = [phase.begin for phase in phases]
     return "".join("|" if any(a <= start < b for start in starts) else " " for a, b in pairwise(edges))
 
 
 def _short(name: str, wide: int) -> str:
+    """The name, cut to `wide` characters with an ellipsis."""
     return name if len(name) <= wide else name[: wide - 1] + "…"
 
 
 def _dealing(scenario: Scenario) -> str:
+    """How rows are divided among the busy writers, in words."""
     return {
         "one-busy": "all rows to the first busy writer",
         "round-robin": "to the busy writers in turn",

@@ -34,7 +34,6 @@ from keybench.scenarios.schema import Scenario
 _BATCH = 10_000
 """Keys taken at once: as many as a writer sends in ten transactions of 1,000 rows."""
 
-
 _SINGLE: Final[dict[EntropyKind, Literal["ahead", "system", "plain"]]] = {
     "aes": "ahead",
     "os": "system",
@@ -55,8 +54,8 @@ class KeysTrial(TrialRunner):
 
     def identify(self, record: records.Trial) -> records.Trial:
         """The record with the way of making keys as its server, and without a column."""
-        a_call = 1 if self.way.calls == "single" else _BATCH
-        return replace(record, server=self.way.title, column="", writers=self.way.threads, rows_per_tx=a_call)
+        keys_per_call = 1 if self.way.calls == "single" else _BATCH
+        return replace(record, server=self.way.title, column="", writers=self.way.threads, rows_per_tx=keys_per_call)
 
     def measure(self) -> Measurements:
         """Makes the keys, and counts what is wrong with them."""
@@ -96,14 +95,15 @@ def _stream(chosen: Layout, process: Process, ticks: NDArray[np.int64], entropy:
 
 
 def _entropy(kind: EntropyKind, seed: tuple[int | str, ...]) -> Entropy:
+    """The random bytes of all threads; `seed` determines those that do not come from the operating system."""
     if kind == "os":
         return SystemEntropy()
     return AesEntropy.seeded(*seed) if kind == "aes" else PlainEntropy.seeded(*seed)
 
 
-def _arrivals(scenario: Scenario, count: int, index: int, of: int) -> NDArray[np.int64]:
+def _arrivals(scenario: Scenario, count: int, index: int, threads: int) -> NDArray[np.int64]:
     """Arrival ticks of one thread's keys; threads take turns."""
-    place = np.arange(count) + index / of
+    place = np.arange(count) + index / threads
     return ticks_of(scenario.start) + (place * (TICKS_PER_SECOND / scenario.rate)).astype(np.int64)
 
 
@@ -155,6 +155,7 @@ def breaks(keys: Keys, order: Order) -> int:
 
 
 def _order(chosen: Layout, keys: list[Keys]) -> Reading:
+    """How many keys do not sort above the one before, added up over threads; absent for a layout without an order."""
     if chosen.order == "none":
         return Reading(Metric.ORDER_BREAKS, None, "absent", "This layout ascends in no order.")
     return Reading(Metric.ORDER_BREAKS, float(sum(breaks(part, chosen.order) for part in keys)), "measured")

@@ -29,6 +29,7 @@ from keybench.runners.planning.trial_plan import Request, rows_of
 from keybench.runners.planning.trial_tables import TrialTable
 
 _PARTS = 60
+"""Parts of the load for each of which a cost is given."""
 
 
 def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
@@ -42,7 +43,8 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
     ranks, rows_per_tx = arrived.ranks(), request.scenario.load.rows_per_tx
     writers = arrived.writers() if len(arrived.table.sources) > 1 else None
     shared = shared_bytes(stored(keys, table.column.order), ranks, ends)
-    cost = _cost(model, Load(ranks, ends.tolist(), rows_per_tx, writers, shared), keys, server)
+    load = Load(ranks=ranks, ends=ends.tolist(), rows_per_tx=rows_per_tx, writers=writers, shared=shared)
+    cost = _cost(model, load, keys, server)
     return _measured(cost, ends, server, arrived.order.note, alone=request.is_modelled(on.name))
 
 
@@ -70,6 +72,7 @@ def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:
 
 
 def _cost(model: PredictsCost, load: Load, keys: Keys, server: Server) -> LoadCost:
+    """The model's cost of the load. A model that sizes entries by the keys' values is given these sizes."""
     sizes = model.sizes(keys) if isinstance(model, SizedByValue) else None
     return model.load_cost(replace(load, sizes=sizes), server)
 
@@ -85,14 +88,16 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
             expected[Metric.LOG_PAGE_IMAGES] = cost.log.images
     note = "; ".join(filter(None, (note, cost.note)))
     subject = KEY if alone else MODEL
-    readings = [Reading(metric, float(of.sum()), "modelled", note, subject) for metric, of in expected.items()]
-    course = {metric.value: np.cumsum(of) for metric, of in expected.items()}
+    readings = [Reading(metric, float(parts.sum()), "modelled", note, subject) for metric, parts in expected.items()]
+    course = {metric.value: np.cumsum(parts) for metric, parts in expected.items()}
     return Measurements(readings, blobs=[blobs.load_cost(ends, course, server.cache_bytes, note)])
 
 
 def chosen(ram: str, checkpoint: str, servers: Mapping[str, str]) -> tuple[int, int]:
-    """Both sizes in bytes, 0 where none was given. UsageError for text that is no size, and for databases on real
-    servers."""
+    """The values of --ram and --checkpoint in bytes, 0 where none was given.
+
+    UsageError for text that is no size, and for databases on real servers.
+    """
     option = "--ram" if ram else "--checkpoint"
     for name, server in servers.items() if ram or checkpoint else ():
         if server != MODEL_SERVER:

@@ -47,7 +47,7 @@ class Step:
 
 def steps(request: Request, plan: TrialPlan) -> tuple[Step, ...]:
     """The steps of a trial, the same for every layout of a block; empty for a scenario without phases."""
-    random = np.random.Generator(np.random.PCG64((request.seed, plan.block, 2)))
+    random = np.random.Generator(np.random.PCG64((request.seed, plan.block, 2)))  # 2: numbers that nothing else uses
     phases = request.scenario.phase
     present, listed, sent = np.empty(0, np.int64), [], 0
     for number, (part, end) in enumerate(zip(expanded(phases), last_rows(phases, plan.rows), strict=True), start=1):
@@ -58,7 +58,7 @@ def steps(request: Request, plan: TrialPlan) -> tuple[Step, ...]:
             rows, present = present[chosen], np.delete(present, chosen)
         built = part.build or part.rebuild
         fill = (built.fill or engine(plan.database).default_fill) if built else 0
-        listed.append(Step(number, part.what, rows, fill))
+        listed.append(Step(number=number, what=part.what, rows=rows, fill=fill))
     return tuple(listed)
 
 
@@ -211,9 +211,9 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callab
             ]
         before = {metric: by_metric[metric].value or 0.0 for metric in SPLITS}
         listed += _rows(step, "modelled") if subject_of is measured else []
-        listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", "", subject))
+        listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", subject=subject))
         if one.stranded is not None:
-            listed.append(Reading(Metric.STRANDED, one.stranded, "modelled", "", subject))
+            listed.append(Reading(Metric.STRANDED, one.stranded, "modelled", subject=subject))
     return listed
 
 
@@ -233,8 +233,9 @@ def _reads_after_restart(
 
 
 def _rows(step: Step, origin: Origin) -> list[Reading]:
+    """How many rows a phase inserts or deletes, as a reading; empty if it does neither."""
     rows = float(len(step.rows))
-    return [Reading(Metric.PHASE_ROWS, rows, origin, "", measured(step))] if rows else []
+    return [Reading(Metric.PHASE_ROWS, rows, origin, subject=measured(step))] if rows else []
 
 
 def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
@@ -265,5 +266,5 @@ def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: floa
     listed = [replace(by_metric[metric], subject=measured(step)) for metric in wanted if metric in by_metric]
     listed += _rows(step, "measured")
     if stranded is not None:
-        listed.append(Reading(Metric.STRANDED, stranded, "derived", "", measured(step)))
-    return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", "", measured(step))]
+        listed.append(Reading(Metric.STRANDED, stranded, "derived", subject=measured(step)))
+    return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", subject=measured(step))]

@@ -57,10 +57,11 @@ class PhasesTrial(ServerTrial):
                 seconds, loaded = self._do(step, target)
                 loads += loaded
                 of_server, (of_table,) = probes.after()
-                parts.append((step, [*of_server, *of_table]))
+                part = [*of_server, *of_table]
+                parts.append((step, part))
                 reach.take(step)
                 stranded = _stranded(self.admin, one.table, reach, of_table)
-                of_phases += figures.of_phase(step, parts[-1][1], seconds, stranded)
+                of_phases += figures.of_phase(step, part, seconds, stranded)
             of_machine = interference.after()
             check_table(self.admin, one.table, one.keys[left(self.steps)])
             pictures = self.page_maps(self.admin)

@@ -94,6 +94,7 @@ def page_stats(model: PageModel | SizedByValue, arrived: Arrived, checkpoints: S
 
 
 def _checkpoints(rows: int) -> list[int]:
+    """The numbers of rows, ascending, after which the model notes the state of the index."""
     places = np.unique(np.linspace(0, rows, _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
     return [place for place in places if place]
 
@@ -110,11 +111,11 @@ def _variants(on: Engine, arrived: Arrived) -> list[Reading]:
 def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
     """The table's other indexes, as far as there are models of them."""
     other = []
-    for of, table in arrived.table.table.other_indexes.items():
+    for subject, table in arrived.table.table.other_indexes.items():
         try:
-            other += readings(page_stats(on.page_model(table), arrived), of)
+            other += readings(page_stats(on.page_model(table), arrived), subject)
         except UsageError as error:
-            other.append(Reading(Metric.LEAF_PAGES, None, "absent", str(error), of))
+            other.append(Reading(Metric.LEAF_PAGES, None, "absent", str(error), subject))
     return other
 
 
@@ -156,6 +157,7 @@ def _with_kinds_of_splits(measured: Sequence[Reading], stats: PageStats) -> list
 
 
 def _equal(real: float | None, predicted: float | None) -> bool:
+    """Whether both values are known and equal, apart from rounding."""
     return real is not None and predicted is not None and abs(real - predicted) < 1e-6
 
 
@@ -197,6 +199,7 @@ def _cell(scenario: Scenario, processes: int, rows_per_tick: int, rows: int) -> 
 
 
 def _density(request: Request, trial: TrialPlan) -> float:
+    """The density, in %, that the page model has for the request's scenario, with rows in planned order."""
     (one,) = trial_tables(request, replace(trial, rows=request.scenario.rows or 0))
     return page_stats(engine(trial.database).page_model(one.table), Arrived.as_planned(one)).density
 

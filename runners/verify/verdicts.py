@@ -82,20 +82,20 @@ def _on_question(question: Question, loads: Sequence[LoadProgress]) -> QuestionV
 
 def _combined(answers: Sequence[_Located], missing: int, *, every_trial: bool) -> tuple[Outcome, str]:
     """(the outcome, the evidence) of all trials together. `missing` trials have not run."""
-    by: dict[Outcome, list[_Located]] = {"equal": [], "differs": [], "not measured": []}
+    by_outcome: dict[Outcome, list[_Located]] = {"equal": [], "differs": [], "not measured": []}
     for where, verdict in answers:
-        by[verdict.outcome].append((where, verdict))
-    if by["differs"]:
-        return "differs", _first(by["differs"], len(answers))
+        by_outcome[verdict.outcome].append((where, verdict))
+    if by_outcome["differs"]:
+        return "differs", _first(by_outcome["differs"], len(answers))
     if missing:
         return "not measured", f"{missing:,} trials have not run" if answers else "its load has not run"
-    if by["not measured"] and (every_trial or not by["equal"]):
-        return "not measured", _first(by["not measured"], len(answers))
-    if not by["equal"]:
+    if by_outcome["not measured"] and (every_trial or not by_outcome["equal"]):
+        return "not measured", _first(by_outcome["not measured"], len(answers))
+    if not by_outcome["equal"]:
         return "not measured", "no trial shows it"
-    notes = list(dict.fromkeys(f"{where}: {one.evidence}" for where, one in by["equal"] if one.evidence))
-    if by["not measured"]:
-        notes.append(f"not measured in {_first(by['not measured'], len(answers))}")
+    notes = list(dict.fromkeys(f"{where}: {one.evidence}" for where, one in by_outcome["equal"] if one.evidence))
+    if by_outcome["not measured"]:
+        notes.append(f"not measured in {_first(by_outcome['not measured'], len(answers))}")
     return "equal", "; ".join(notes)
 
 

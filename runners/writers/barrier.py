@@ -37,23 +37,18 @@ class Barrier(Protocol):
 
     def pace(self) -> Pace | None:
         """How far all writers are, for a loop that limits its skew and counts its rows itself; None if no loop can."""
-        ...
 
     def wait(self, first_row: int | None) -> Release:
         """Waits for all writers. `first_row` is the first row that this one sends, None if it has none."""
-        ...
 
     def limit_skew(self, row: int) -> None:
         """Waits while a transaction that begins with that row would be more than `skew_rows` ahead of the slowest."""
-        ...
 
     def add_sent(self, rows: int) -> None:
         """Counts rows that this writer has sent."""
-        ...
 
     def finish(self) -> None:
         """Tells the others that this writer has no more rows in this slice."""
-        ...
 
 
 class BarrierHandle(Protocol):
@@ -61,7 +56,6 @@ class BarrierHandle(Protocol):
 
     def joined(self) -> AbstractContextManager[Barrier]:
         """The barrier. When the block ends, the writer sends nothing more."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -44,11 +44,9 @@ class ExecutorSlots(Protocol):
 
         UsageError if there are fewer workers.
         """
-        ...
 
     def lost(self) -> frozenset[int]:
         """Which of the workers that `submitters` chose last are gone."""
-        ...
 
 
 def too_few_workers(count: int, workers: int, title: str, advice: str) -> UsageError:

@@ -33,7 +33,6 @@ context: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" el
 
 context.set_forkserver_preload(["keybench.cli", "keybench.runners.writers.fork_server_imports", "psycopg", "apsw"])
 
-
 Outcome = tuple[str, Any]
 """("result", value) or ("error", KeybenchError): what a process sends back of a call."""
 

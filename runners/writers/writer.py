@@ -25,7 +25,6 @@ from keybench.runners.writers.barrier import Barrier, BarrierHandle, Release
 SliceTimes = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 """Begin and end of each transaction (seconds), and the rows it sent."""
 
-
 _LOOP_ROWS = 1000
 """Fewer transactions of one row are not worth the import of compiled code."""
 

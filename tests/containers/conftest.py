@@ -172,7 +172,7 @@ def run_there(variables: dict[str, str]) -> Callable[..., list[str]]:
 
     def call(there: Daemon, name: str, *arguments: str) -> list[str]:
         done = subprocess.run(
-            [sys.executable, "-m", f"keybench.runners.{name}", *arguments],
+            [sys.executable, "-m", "keybench", name, *arguments],
             env={**variables, "DOCKER_HOST": there.host},
             capture_output=True,
             text=True,
