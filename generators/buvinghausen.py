@@ -39,7 +39,6 @@ from keybench.generators.core.bits import (
 )
 from keybench.generators.core.clock import (
     DATETIME_LAST,
-    TICKS_PER_MS,
     UNIX_EPOCH,
     UNIX_MILLISECONDS,
     Ticks,
@@ -47,9 +46,9 @@ from keybench.generators.core.clock import (
 )
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.entropy import Entropy
-from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import TwoFormLayout, TwoFormStream, Writer
-from keybench.model.keys import Bytes, Ints, Keys, Order
+from keybench.model.keys import Bytes, Keys, Order
 
 _U12: Final = np.uint64(0xFFF)
 _U14: Final = np.uint64(0x3FFF)
@@ -75,10 +74,6 @@ class CountingStream(TwoFormStream["CountingLayout"]):
         super().__init__(layout, writer)
         self._fingerprint = layout.fingerprint(writer.process.machine, writer.process.pid & 0xFFFF)
         self._counter = get_int32(writer.entropy, layout.starts_below)
-
-    def state(self) -> tuple[int]:
-        """The counter."""
-        return (self._counter,)
 
     def fill_plain(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading that the layout cannot hold."""
@@ -142,18 +137,6 @@ class V7(CountingLayout):
         put_word(data, 0, high)
         data.view(">u2")[:, 4] = counters & _U14 | np.uint64(fingerprint >> 48)
 
-    def one_call(self) -> OneCall | None:
-        """One GUID in plain form; None for the form that is shuffled for SQL Server."""
-        return None if self.for_sql else OneCall(_one_v7, CountingStream.state, random_bytes=6)
-
-
-def _one_v7(state: Ints, tick: int, first: np.uint64, _last: np.uint64) -> Halves:
-    state[0] += 1
-    counter = np.uint64(state[0] & (1 << 26) - 1)
-    high = np.uint64((tick - UNIX_EPOCH) // TICKS_PER_MS) << np.uint64(16) | np.uint64(7 << 12)
-    end = np.uint64(_VARIANT) | (counter & _U14) << np.uint64(48)
-    return high | counter >> np.uint64(14), end | first >> np.uint64(16)
-
 
 class V8Time(CountingLayout):
     """`GuidV8Time` since 5. Its time is read as one before 3654, where the 60 bits start again."""
@@ -195,6 +178,7 @@ def _pair(
     """The plain form and the one for SQL Server."""
 
     def form(suffix: str, purpose: str, order: Order, diagram: str, for_sql: bool) -> CountingLayout:
+        """The plain form, or with `for_sql` the one for SQL Server, whose bits `diagram` lists."""
         used = {letter: meaning for letter, meaning in {**_SHARED, **legend}.items() if letter in diagram}
         if for_sql:
             used = {letter: f"{meaning} (bytes as ToSqlGuid places them)" for letter, meaning in used.items()}

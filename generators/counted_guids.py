@@ -72,7 +72,7 @@ from keybench.generators.core.clock import (
 )
 from keybench.generators.core.counters import changes, positions_in_run, require_room, strictly_increasing
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
@@ -83,10 +83,6 @@ class CountedGuids(GuidStream["EfCore"]):
     def __init__(self, layout: EfCore, writer: Writer) -> None:
         super().__init__(layout, writer)
         self._counter = writer.now()
-
-    def state(self) -> tuple[int]:
-        """The counter."""
-        return (self._counter,)
 
     def fill(self, data: Bytes) -> None:
         """The next n GUIDs; the first value used is one above the start."""
@@ -102,16 +98,6 @@ class EfCore(WriterLayout):
     reads_clock = "at construction"
     streams = CountedGuids
 
-    def one_call(self) -> OneCall:
-        """One GUID over a random base GUID; the counter goes up by one."""
-        return OneCall(_one, CountedGuids.state, base_guid=True, reads_clock=False)
-
-
-def _one(state: Ints, _tick: int, first: np.uint64, _last: np.uint64) -> Halves:
-    state[0] += 1
-    counter = np.uint64(state[0])
-    return first, counter >> np.uint64(16) | counter << np.uint64(48)
-
 
 class ProcessSequence(GuidStream["Morris"]):
     """The sequence of one process."""
@@ -123,10 +109,6 @@ class ProcessSequence(GuidStream["Morris"]):
         swap_net(start)
         self._process = words(start)[0, 0]
         self._last = writer.now()
-
-    def state(self) -> tuple[int, int]:
-        """The process's bytes as a number, and the last value of the sequence."""
-        return int.from_bytes(self._process.tobytes()), self._last
 
     def fill(self, data: Bytes) -> None:
         """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
@@ -153,29 +135,13 @@ class Morris(WriterLayout):
     streams = ProcessSequence
     corrected: bool = False
 
-    def one_call(self) -> OneCall:
-        """One GUID of the process's bytes and the sequence."""
-        return OneCall(_one_corrected if self.corrected else _morris_one, ProcessSequence.state)
-
     def decode(self, keys: Keys) -> Decoded:
         """The sequence as a time (the previous key's, as published), and the process bytes n0 … n7 as a number."""
         return Decoded(read_sql_sequence(keys), {"process": read_words(keys, "net")[0]})
 
 
-def _morris_one(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
-    value = state[1] + 1
-    state[1] = max(value, tick)
-    number = np.uint64(value)
-    return np.uint64(state[0]), number >> np.uint64(16) | number << np.uint64(48)
-
-
-def _one_corrected(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
-    state[1] = max(state[1] + 1, tick)
-    number = np.uint64(state[1])
-    return np.uint64(state[0]), number >> np.uint64(16) | number << np.uint64(48)
-
-
 def _description(*caveats: str) -> Description:
+    """What both of Morris' layouts declare; only the published one has caveats of its own."""
     return Description(
         "P64 L16 T48",
         {

@@ -22,8 +22,6 @@ millisecond come in no order. Nothing upstream reads the time; `decode` reads th
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from keybench.generators.core.bits import (
     draw_bytes,
     put_u48,
@@ -34,9 +32,8 @@ from keybench.generators.core.bits import (
 )
 from keybench.generators.core.clock import TICKS_PER_MS, milliseconds
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.layout import Halves, OneCall
 from keybench.generators.core.stream import GuidLayout, Writer
-from keybench.model.keys import Bytes, Ints, Order
+from keybench.model.keys import Bytes, Order
 
 _RANDOM_BYTES: Final = 10
 
@@ -64,45 +61,6 @@ class Sequential(GuidLayout):
         if self.versioned:
             stamp_version(data, 4)
 
-    def one_call(self) -> OneCall | None:
-        """One GUID as published; None for the forms with a version, which nobody has published."""
-        if self.versioned:
-            return None
-        rules = {"mssql": _one_end, "net": _one_binary, "rfc": _one_string}
-        return OneCall(rules[self.order], random_bytes=_RANDOM_BYTES)
-
-
-_U8: Final = np.uint64(0xFF)
-_U48: Final = np.uint64((1 << 48) - 1)
-
-
-def _one_string(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
-    """SequentialAsString: the millisecond, then R1 R0 as Data3, then R2 … R9."""
-    data3 = first >> np.uint64(40) & np.uint64(0xFF00) | first >> np.uint64(56)
-    high = np.uint64(tick // TICKS_PER_MS) << np.uint64(16) | data3
-    return high, first << np.uint64(16) | last >> np.uint64(48)
-
-
-def _one_binary(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
-    """SequentialAsBinary: as the string form, with the millisecond's bytes reversed in Data1 and in Data2."""
-    time = np.uint64(tick // TICKS_PER_MS)
-    data1 = (time >> np.uint64(16) & _U8) << np.uint64(24) | (time >> np.uint64(24) & _U8) << np.uint64(16)
-    data1 |= (time >> np.uint64(32) & _U8) << np.uint64(8) | time >> np.uint64(40) & _U8
-    data2 = (time & _U8) << np.uint64(8) | time >> np.uint64(8) & _U8
-    data3 = first >> np.uint64(40) & np.uint64(0xFF00) | first >> np.uint64(56)
-    high = data1 << np.uint64(32) | data2 << np.uint64(16) | data3
-    return high, first << np.uint64(16) | last >> np.uint64(48)
-
-
-def _one_end(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
-    """SequentialAtEnd: R0 … R7 as Data1, Data2, Data3, then R8 R9 and the millisecond."""
-    data1 = (first >> np.uint64(32) & _U8) << np.uint64(24) | (first >> np.uint64(40) & _U8) << np.uint64(16)
-    data1 |= (first >> np.uint64(48) & _U8) << np.uint64(8) | first >> np.uint64(56)
-    data2 = (first >> np.uint64(16) & _U8) << np.uint64(8) | first >> np.uint64(24) & _U8
-    data3 = (first & _U8) << np.uint64(8) | first >> np.uint64(8) & _U8
-    high = data1 << np.uint64(32) | data2 << np.uint64(16) | data3
-    return high, last >> np.uint64(48) << np.uint64(48) | np.uint64(tick // TICKS_PER_MS) & _U48
-
 
 _WRAP: Final = TICKS_PER_MS << 48
 _NET_TIME: Final = "d8 c8 b8 a8 f8 e8"
@@ -115,6 +73,7 @@ def _forms(
     """A form as published, and the same with version and variant."""
 
     def layout(versioned: bool) -> Sequential:
+        """The form as published, or with version and variant."""
         nothing = "no version and no variant: MariaDB's uuid refuses a quarter of the keys"
         version = "MariaDB's uuid sorts version 4 by its end" + ("" if form == "end" else ", which is random here")
         return Sequential(

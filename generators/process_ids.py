@@ -63,7 +63,7 @@ from keybench.generators.core.alphabets import HEX32, bits_of_text, text_of_bits
 from keybench.generators.core.bits import put_words, read_words, to_sql_guid
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.core.description import Description, Timestamp
-from keybench.generators.core.layout import Halves, OneCall, Sharded
+from keybench.generators.core.layout import Sharded
 from keybench.generators.core.stream import ChunkStream, TwoFormLayout, TwoFormStream, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
@@ -111,6 +111,7 @@ class TwelveBytes(WriterLayout):
 
 
 def _random_maker(writer: Writer) -> tuple[bytes, int]:
+    """Five random bytes for a process, and a random start of its counter; takes eight bytes of entropy."""
     drawn = writer.entropy.take(1, 8).tobytes()
     return drawn[:5], int.from_bytes(drawn[5:])
 
@@ -146,6 +147,7 @@ _MACHINE_AND_PID: Final = {"machine": "M", "pid": "P"}
 def _description(
     diagram: str, legend: dict[str, str], process: dict[str, str], *caveats: str, alphabet: str = ""
 ) -> Description:
+    """What the layouts of 12 bytes declare; `process` names what `decode` reads of the process."""
     return Description(
         diagram,
         legend,
@@ -167,6 +169,7 @@ _U32: Final = 0xFFFFFFFF
 
 
 def _require_shard(shard: int) -> None:
+    """UsageError for a shard that is no unsigned number of 32 bits."""
     if not 0 <= shard <= _U32:
         raise UsageError(f"shard {shard} does not fit 32 bits: choose one from 0 to {_U32}.")
 
@@ -184,10 +187,6 @@ class HotGuids(TwoFormStream["HotGuid"]):
         shard = writer.process.shard if self._shards is None else 0
         _require_shard(shard)
         self._end = maker[4] << 56 | int.from_bytes(shard.to_bytes(4, "little"))
-
-    def state(self) -> tuple[int, int, int]:
-        """The counter, and the bits of the first and of the last half that stay."""
-        return self._counter, self._middle, self._end
 
     def fill_plain(self, data: Bytes) -> None:
         """The next n keys; UsageError for a reading that .NET's DateTime cannot hold."""
@@ -210,10 +209,6 @@ class HotGuid(TwoFormLayout, Sharded):
     """HotGuid for the shard of the writer's process, or of each of its rows, 0 … 2³²−1."""
 
     streams = HotGuids
-
-    def one_call(self) -> OneCall | None:
-        """One GUID in plain form; None for the form that is shuffled for SQL Server, and as documented."""
-        return OneCall(_one, HotGuids.state) if type(self) is HotGuid and not self.for_sql else None
 
     def maker(self, writer: Writer) -> tuple[bytes, int]:
         """The five bytes n4 … n8, and the counter below the first key's; takes four bytes of entropy."""
@@ -253,14 +248,8 @@ class DocumentedHotGuid(HotGuid):
         return (ticks - UNIX_EPOCH) // TICKS_PER_SECOND << 32
 
 
-def _one(state: Ints, tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
-    state[0] += 1
-    seconds = np.uint64(np.int64((tick - UNIX_EPOCH) / TICKS_PER_SECOND))
-    counter = np.uint64(state[0] & _COUNTER)
-    return seconds << np.uint64(32) | np.uint64(state[1]), counter << np.uint64(32) | np.uint64(state[2])
-
-
 def _hotguid_description(diagram: str, placed: str, *caveats: str, documented: bool = False) -> Description:
+    """What the layouts of HotGuid declare; `placed` says how the bytes of the SQL form lie."""
     process = (
         {"P": "five random bytes, the same in all keys of a process" + placed}
         if documented

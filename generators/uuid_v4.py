@@ -21,9 +21,8 @@ import numpy as np
 
 from keybench.generators.core.bits import stamp_version
 from keybench.generators.core.description import Description
-from keybench.generators.core.layout import Halves, OneCall
 from keybench.generators.core.stream import GuidLayout, Writer
-from keybench.model.keys import Bytes, Ints
+from keybench.model.keys import Bytes
 
 _DIGESTS: Final[Mapping[str, Any]] = {"MD5": hashlib.md5, "SHA-1": hashlib.sha1, "SHA-256": hashlib.sha256}
 
@@ -37,14 +36,6 @@ class Version4(GuidLayout):
         """The next n UUIDs; 16 bytes of entropy a key."""
         writer.entropy.fill(data)
         stamp_version(data, 4)
-
-    def one_call(self) -> OneCall:
-        """One UUID."""
-        return OneCall(_one, base_guid=True, reads_clock=False)
-
-
-def _one(_state: Ints, _tick: int, first: np.uint64, last: np.uint64) -> Halves:
-    return first, last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +62,7 @@ class NamedUuid(GuidLayout):
 
 
 def _named(name: str, version: int, algorithm: str, section: str) -> NamedUuid:
+    """The layout of one version of named UUIDs; `section` is that of RFC 9562."""
     return NamedUuid(
         name,
         f"The {algorithm} of namespace and name: no order, and nothing can be read back",

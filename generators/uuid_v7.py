@@ -59,7 +59,7 @@ from keybench.generators.core.clock import (
 )
 from keybench.generators.core.counters import NEVER, Starts, count_runs, new_maxima, require_room, strictly_increasing
 from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
@@ -97,15 +97,6 @@ class Version7(GuidLayout):
         writer.base_guids(data)
         put_u48(data, 0, writer.unix_milliseconds(len(data)))
         stamp_version(data, 7)
-
-    def one_call(self) -> OneCall:
-        """One UUID over a random GUID."""
-        return OneCall(_one, base_guid=True)
-
-
-def _one(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
-    high = np.uint64((tick - UNIX_EPOCH) // TICKS_PER_MS) << np.uint64(16)
-    return high | first & np.uint64(0xFFF) | np.uint64(0x7000), last
 
 
 class CountedV7(GuidStream[StreamLayout]):
@@ -247,6 +238,7 @@ def _description(
     time: Timestamp = UNIX_MILLISECONDS,
     reads: Mapping[str, str] = _TIME_ALONE,
 ) -> Description:
+    """What all versions 7 declare; `legend` explains the letters beside the time's."""
     return Description(
         diagram,
         {"T": "milliseconds since 1970", **legend},

@@ -221,9 +221,6 @@ class GridPart(FilePart):
 EntropyKind = Literal["aes", "os", "plain"]
 """AES in counter mode, the operating system's random bytes, or a plain pseudo-random generator."""
 
-Calls = Literal["batch", "single"]
-"""10,000 keys a call, or one key a call, in compiled code."""
-
 _ENTROPY_TITLES: dict[EntropyKind, str] = {"aes": "AES", "os": "operating system", "plain": "plain PRNG"}
 
 
@@ -233,13 +230,11 @@ class Way:
 
     entropy: EntropyKind
     threads: int
-    calls: Calls = "batch"
 
     @property
     def title(self) -> str:
         """Its name in results and reports."""
-        each = ", one key a call" if self.calls == "single" else ""
-        return f"{_ENTROPY_TITLES[self.entropy]}, {self.threads} thread{'s' if self.threads > 1 else ''}{each}"
+        return f"{_ENTROPY_TITLES[self.entropy]}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
 
 class GenerationPart(FilePart):
@@ -247,10 +242,8 @@ class GenerationPart(FilePart):
 
     threads: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)] = (1,)
     entropy: Annotated[tuple[EntropyKind, ...], Field(min_length=1)] = ("aes",)
-    calls: Annotated[tuple[Calls, ...], Field(min_length=1)] = ("batch",)
 
     @property
     def ways(self) -> list[Way]:
-        """Every combination of entropy and number of threads; one key a call is measured with one thread alone."""
-        batches = [Way(kind, threads) for kind in self.entropy for threads in self.threads if "batch" in self.calls]
-        return batches + [Way(kind, 1, "single") for kind in self.entropy if "single" in self.calls]
+        """Every combination of entropy and number of threads."""
+        return [Way(kind, threads) for kind in self.entropy for threads in self.threads]

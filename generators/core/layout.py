@@ -7,10 +7,10 @@ group `keybench.layouts`: they name the package `generators`, and modules of oth
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,29 +25,6 @@ from keybench.model.byteorder import FixedBits
 from keybench.model.column import Column
 from keybench.model.keys import Bytes, Ints, Keys, Kind, Order
 from keybench.plugins import discover
-
-Halves = tuple[Any, Any]
-"""The first and the last eight bytes of a GUID as numbers, most significant byte first; for integers, the second."""
-
-
-@dataclass(frozen=True)
-class OneCall:
-    """How compiled code makes one key, as a generator that is called once a key does.
-
-    `rule(state, tick, first, last)` gives the key's halves. It may change `state`, an int64 array. `tick` is the
-    reading of the clock; `first` and `last` (uint64) are 16 random bytes, or the halves of a random GUID of version 4.
-    numba compiles it, so it is written with numpy's numbers.
-    """
-
-    rule: Callable[[Any, Any, Any, Any], Halves]
-    state: Callable[[Any], tuple[int, ...]] = lambda _: ()
-    """The state of a stream of the layout that has made no key yet."""
-    random_bytes: int = 0
-    """Random bytes that it asks for in each call: the first of the 16."""
-    base_guid: bool = False
-    """Whether it gets a random GUID, for which it asks for 16 bytes."""
-    reads_clock: bool = True
-    """Whether it reads the clock in each call."""
 
 
 @dataclass(frozen=True)
@@ -147,10 +124,6 @@ class Layout(ABC):
     @abstractmethod
     def stream(self, process: Process, clock: Clock, entropy: Entropy, *, guids: GuidProvider | None = None) -> Stream:
         """A new stream for one writer; `guids` replaces the source of base GUIDs."""
-
-    def one_call(self) -> OneCall | None:
-        """How compiled code makes one key, for measuring what one call costs; None if that is not written."""
-        return None
 
     def decode(self, keys: Keys) -> Decoded:
         """Reads what the original's reader reads or, where there is none, what the byte map holds.

@@ -254,7 +254,6 @@ def _cells(request: Request) -> list[TrialPlan]:
             TrialPlan(block=0, position=0, database=NO_DATABASE, layout=name, column=way.title, payload=0, rows=rows)
             for name in request.layouts
             for way in ways
-            if way.calls == "batch" or layout(name).one_call()
         ]
     return [
         TrialPlan(

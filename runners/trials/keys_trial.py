@@ -2,14 +2,13 @@
 
 Each thread has its own stream, as a writer has, and a clock that is filled beforehand at the scenario's rate. So the
 counts of duplicates and of keys out of order, and the lead over the clock, are exact and the same in each run. Only
-`take` is timed. How one key a call is made is described in `generators.core.one_call`.
+`take` is timed.
 """
 
 import gc
 import threading
 import time
 from dataclasses import replace
-from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, VirtualClock, ticks_of
 from keybench.generators.core.entropy import AesEntropy, Entropy, PlainEntropy, SystemEntropy
 from keybench.generators.core.layout import Layout, Stream, layout
-from keybench.generators.core.process import Process
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys, Order
 from keybench.model.metric import Metric
@@ -34,13 +32,6 @@ from keybench.scenarios.schema import Scenario
 _BATCH = 10_000
 """Keys taken at once: as many as a writer sends in ten transactions of 1,000 rows."""
 
-_SINGLE: Final[dict[EntropyKind, Literal["ahead", "system", "plain"]]] = {
-    "aes": "ahead",
-    "os": "system",
-    "plain": "plain",
-}
-"""Where one key a call takes its random bytes from."""
-
 
 class KeysTrial(TrialRunner):
     """A trial that only makes keys, in threads, and then examines them."""
@@ -54,8 +45,7 @@ class KeysTrial(TrialRunner):
 
     def identify(self, record: records.Trial) -> records.Trial:
         """The record with the way of making keys as its server, and without a column."""
-        keys_per_call = 1 if self.way.calls == "single" else _BATCH
-        return replace(record, server=self.way.title, column="", writers=self.way.threads, rows_per_tx=keys_per_call)
+        return replace(record, server=self.way.title, column="", writers=self.way.threads, rows_per_tx=_BATCH)
 
     def measure(self) -> Measurements:
         """Makes the keys, and counts what is wrong with them."""
@@ -65,7 +55,10 @@ class KeysTrial(TrialRunner):
         counts = [len(part) for part in np.array_split(np.arange(plan.rows), way.threads)]
         clocks = [_arrivals(self.request.scenario, count, i, way.threads) for i, count in enumerate(counts)]
         streams = [
-            _stream(chosen, PROCESS.partition(i, of=way.threads), ticks, entropy, way) for i, ticks in enumerate(clocks)
+            chosen.stream(
+                PROCESS.partition(i, of=way.threads), VirtualClock(ticks), entropy.partition(i, of=way.threads)
+            )
+            for i, ticks in enumerate(clocks)
         ]
         interference = Interference.before()
         seconds, keys = _make(streams, counts)
@@ -78,20 +71,6 @@ class KeysTrial(TrialRunner):
                 _lead(chosen, keys, clocks),
             ]
         )
-
-
-def _stream(chosen: Layout, process: Process, ticks: NDArray[np.int64], entropy: Entropy, way: Way) -> Stream:
-    """One thread's keys, which have these clock readings: made in batches, or one a call."""
-    of_thread = entropy.partition(process.index, of=process.of)
-    stream = chosen.stream(process, VirtualClock(ticks), of_thread)
-    if way.calls == "batch":
-        return stream
-    from keybench.generators.core.one_call import OneByOne  # imports numba
-
-    # Compiled code does not check the readings. A stream that is thrown away looks at the first and the last, with
-    # random bytes of its own, so that the real one is still at its beginning.
-    chosen.stream(process, VirtualClock(ticks[[0, -1]]), entropy.partition(process.index, of=process.of)).take(2)
-    return OneByOne(chosen, stream, ticks, of_thread, _SINGLE[way.entropy])
 
 
 def _entropy(kind: EntropyKind, seed: tuple[int | str, ...]) -> Entropy:

@@ -262,26 +262,6 @@ def test_growth_is_of_halves_or_of_the_last_part_over_the_first(runs) -> None:
     assert row.question == "insert time of the last half over the first, uuid-v4@char36, in two-million"
 
 
-def test_keys_alone_are_compared_across_the_ways_of_making_them(runs) -> None:
-    def made(nanoseconds, place):
-        return lambda block: {Metric.KEY_NS: timed(nanoseconds, place)(block)[TIME]}
-
-    ways = {
-        ("uuid-v4", "AES, 1 thread, one key a call"): made(2, 0),
-        ("jhtodd-end", "operating system, 1 thread, one key a call"): made(40, 1),
-        ("jhtodd-end", "plain PRNG, 1 thread, one key a call"): made(3, 2),
-    }
-    runs.keys(ways)
-    table = found(runs)
-    assert only(table, "jt-gen-comb-crypto").verdict == "reproduced"
-    row = only(table, "jt-gen-comb-sysrandom", "2.9 times")
-    assert (row.verdict, row.reason) == (
-        "not reproduced",
-        "The effect goes the same way but is smaller than published.",
-    )
-    assert only(table, "jt-gen-comb-sysrandom", "seventh").verdict == "not reproduced"
-
-
 def test_figures_a_row(runs) -> None:
     def values(block):
         return {Metric.CLOCK_LEAD_MS: 3_999_900.0, Metric.ORDER_BREAKS: 0.0}

@@ -20,7 +20,7 @@ from tests.runners.conftest import Run, results
 
 Counts = dict[Metric, float | None]
 
-ONE, FOUR, SINGLE = "AES, 1 thread", "AES, 4 threads", "AES, 1 thread, one key a call"
+ONE, FOUR = "AES, 1 thread", "AES, 4 threads"
 
 
 def request(*layouts: str, rows: int = 20_000) -> Request:
@@ -47,22 +47,8 @@ def test_every_way_is_a_trial_and_random_guids_are_always_among_them() -> None:
     assert {trial.layout for trial in trials} == {"bigint-identity", "uuid-v4", "morris"}
     assert {trial.database for trial in trials} == {NO_DATABASE}
     sources = ("AES", "operating system", "plain PRNG")
-    ways = ("1 thread", "4 threads", "1 thread, one key a call")
+    ways = ("1 thread", "4 threads")
     assert {trial.column for trial in trials} == {f"{s}, {n}" for s in sources for n in ways}
-
-
-def test_one_key_a_call_makes_the_same_keys_and_is_recorded_as_such() -> None:
-    records = run(request("morris", "rt-comb-sql", "ksuid", rows=5000), ONE, SINGLE)
-    single = {name: one for (name, way), one in records.items() if way == SINGLE}
-    assert set(single) == {"bigint-identity", "uuid-v4", "morris", "rt-comb-sql"}, "ksuid has no rule for one call"
-    for name, one in single.items():
-        batch = records[name, ONE]
-        assert (one.rows_per_tx, batch.rows_per_tx, one.server) == (1, 10_000, SINGLE)
-        both = values(one), values(batch)
-        for metric in (Metric.DUPLICATE_KEYS, Metric.CLOCK_LEAD_MS):
-            assert both[0][metric] == both[1][metric], name
-        assert both[0][Metric.KEY_NS] > 0
-    assert values(single["morris"])[Metric.ORDER_BREAKS] == 0
 
 
 def test_duplicates_and_breaks_are_counted() -> None:
@@ -82,7 +68,7 @@ def test_duplicates_and_breaks_are_counted() -> None:
 
 
 def test_what_layouts_promise_shows_in_the_counts() -> None:
-    ways = (ONE, "operating system, 4 threads", SINGLE)
+    ways = (ONE, "operating system, 4 threads")
     found = counts("uuid-v7", "efcore-sequential", "rt-comb-sql-no-repeat", "tvondra-sequence", ways=ways)
     for (layout, way), of in found.items():
         assert of[Metric.KEY_NS] > 0
@@ -114,7 +100,7 @@ def test_a_layout_that_cannot_is_an_error_and_no_number() -> None:
     asked = request("uuid-v7")
     early = asked.scenario.model_copy(update={"start": datetime(1960, 1, 1, tzinfo=UTC)})
     for trial in plan(asked):
-        if trial.column not in (ONE, SINGLE):
+        if trial.column != ONE:
             continue
         ended = KeysTrial(replace(asked, scenario=early), trial).run()
         assert (ended.status, bool(ended.readings)) == (("error", False) if trial.layout == "uuid-v7" else ("ok", True))
@@ -125,7 +111,7 @@ def test_the_command_stores_resumes_and_reports(here: Run, tmp_path: Path) -> No
     done = here("--scenario", "generation", "--layout", "morris", "--rows", "2000", "--blocks", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "without a database" in done.stdout
-    assert "27 trials in 1 block, 2,000 keys in each trial; 54,000 keys to make" in done.stdout
+    assert "18 trials in 1 block, 2,000 keys in each trial; 36,000 keys to make" in done.stdout
     with results(tmp_path) as store:
         page = render(store, ["latest"])
         trials = store.trials(store.run("latest").id)
@@ -135,7 +121,7 @@ def test_the_command_stores_resumes_and_reports(here: Run, tmp_path: Path) -> No
     assert "Duplicate keys: none." in page
     again = here("--resume", "latest")
     assert again.returncode == 0, again.stderr
-    assert "27 of them recorded already; 0 keys to make" in again.stdout
+    assert "18 of them recorded already; 0 keys to make" in again.stdout
 
 
 def test_options_of_databases_are_refused(here: Run) -> None:
