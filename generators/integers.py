@@ -21,8 +21,8 @@ import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.description import COUNTED, Description
-from keybench.generators.core.layout import Decoded, Halves, KeysRefused, OneCall
-from keybench.generators.core.stream import ChunkLayout, Writer, WriterStream
+from keybench.generators.core.layout import Decoded, KeysRefused
+from keybench.generators.core.stream import ChunkLayout, Writer
 from keybench.model.byteorder import FixedBits
 from keybench.model.keys import Ints, Keys
 
@@ -58,21 +58,6 @@ class RowNumber(ChunkLayout):
             raise KeysRefused(f"{keys.data[beyond][0]:,} is no {self.name} key: the greatest is 2,147,483,647.", beyond)
         return super().decode(keys)
 
-    def one_call(self) -> OneCall:
-        """One number, in the order of writers that take turns."""
-        return OneCall(_one, _step_and_start, reads_clock=False)
-
-
-def _step_and_start(stream: WriterStream[RowNumber]) -> tuple[int, int]:
-    """The step from each number to the next, and the number before the first."""
-    first, second = stream.writer.process.row_numbers(0, 2).tolist()
-    return second - first, 2 * first - second
-
-
-def _one(state: Ints, _tick: int, _first: np.uint64, _last: np.uint64) -> Halves:
-    state[1] += state[0]
-    return np.uint64(0), np.uint64(state[1])
-
 
 @dataclass(frozen=True, kw_only=True)
 class Blocked(ChunkLayout):
@@ -82,10 +67,6 @@ class Blocked(ChunkLayout):
 
     size: int
 
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise UsageError(f"{self.name} with blocks of {self.size}: a block holds 1 number or more.")
-
     def chunk(self, n: int, writer: Writer) -> Ints:
         """The next n numbers."""
         blocks, places = np.divmod(np.arange(writer.rows, writer.rows + n, dtype=np.int64), self.size)
@@ -94,6 +75,7 @@ class Blocked(ChunkLayout):
 
 
 def _planned(number: str, *caveats: str) -> Description:
+    """What the integers in planned order declare; `number` explains their bits."""
     return Description(
         "N64",
         {"N": number},
@@ -106,6 +88,7 @@ def _planned(number: str, *caveats: str) -> Description:
 
 
 def _in_blocks(*caveats: str) -> Description:
+    """What the integers in blocks declare."""
     return Description(
         "N64",
         {"N": "number from the writer's block"},

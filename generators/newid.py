@@ -33,7 +33,6 @@ from typing import Final, Literal
 
 import numpy as np
 
-from keybench.errors import UsageError
 from keybench.generators.core.bits import put_word, sql_sequence, swap_u16
 from keybench.generators.core.clock import Ticks
 from keybench.generators.core.counters import positions_in_run, running_maximum
@@ -70,6 +69,7 @@ class NewIds(GuidStream["NewId"]):
         ticks, sequence = self._next(self.writer.readings(len(data)))
         worker = self._worker
         if self.layout.form == "guid":
+            # The worker's three pairs of bytes, the last pair first, around the sequence.
             first = worker << 48 & 0xFFFF << 48 | worker & 0xFFFF << 16 | worker >> 32
             put_word(data, 0, swap_u16(sequence) << np.uint64(32) | np.uint64(first))
             put_word(data, 1, sql_sequence(ticks))
@@ -102,10 +102,6 @@ class NewId(WriterLayout):
     with_process: bool = False
     worker: bytes | None = None
 
-    def __post_init__(self) -> None:
-        if self.worker is not None and len(self.worker) != 6:
-            raise UsageError(f"a NewId worker has six bytes, such as a network card's, not {len(self.worker)}.")
-
 
 _READ_DIAGRAMS: Final[Mapping[Form, str]] = {
     "guid": "e8 f8 L8 H8 c8 d8 a8 b8 U16 T48",
@@ -121,6 +117,7 @@ def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within
     alone = "two processes of one machine can make equal keys: run one process a machine, or use the -process layout"
 
     def layout(with_process: bool) -> NewId:
+        """One of the two."""
         in_process = diagram.replace("W48", "W32 P16").replace("W16 L8 H8", "P16 L8 H8")
         return NewId(
             name + ("-process" if with_process else ""),

@@ -13,12 +13,13 @@ BinaryProvider      n0 … n5 T   n6 … n15 G       ascends in .NET order
 
 T of Unix dates is 48 bits of milliseconds since 1970; T of SQL dates is 16 bits of days since 1900 and 32 bits of 1/300
 s since midnight, as in SQL Server's datetime. Version and variant are the base GUID's. Keys of one millisecond (or
-1/300 s) come in no order, except with timestamps that never repeat: each is at least `apart_ms` after the one before,
-and so they run ahead of the clock, or stay ahead of it when it steps back.
+1/300 s) come in no order, except with timestamps that never repeat: each is at least 4 ms after the one before. So they
+run ahead of the clock, or stay ahead of it when it steps back.
 
 A layout here is one of RT.Comb's providers for single use too: `SQL.create(guid, time)` is `Provider.Sql.Create`, and
-`SQL.timestamp(key)` is `Provider.Sql.GetTimestamp`. RT.Comb's T-SQL functions make the same keys: `NewComb` those of
-rt-comb-sql from whole milliseconds, `NewCombLegacy` those of rt-comb-legacy from a time that is rounded to 1/300 s.
+`generators.timestamp(key, "rt-comb-sql")` its `GetTimestamp`. RT.Comb's T-SQL functions make the same keys: `NewComb`
+those of rt-comb-sql from whole milliseconds, `NewCombLegacy` those of rt-comb-legacy from a time that is rounded to
+1/300 s.
 
 Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
 
@@ -30,7 +31,6 @@ Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
   cast of a double that fits no ushort differs between runtimes, this is .NET 8's and earlier on x64.
 - Reading 1/300 s back: .NET 7 and later keep 100 ns (`ticks` here), earlier ones and .NET Framework round to
   milliseconds (the field `ticks_before_net7`).
-- The increment becomes ticks as in `DateTime.AddMilliseconds` of .NET 7 and later: 3.34 ms are 33,399 ticks.
 """
 
 import uuid
@@ -52,21 +52,21 @@ from keybench.generators.core.clock import (
     UNIX_EPOCH,
     SystemClock,
     Ticks,
-    as_datetime,
     require_instants,
     sql_datetime,
     ticks_of,
 )
 from keybench.generators.core.counters import strictly_increasing
 from keybench.generators.core.description import Ascent, Description, Timestamp
-from keybench.generators.core.layout import Decoded, Halves, OneCall
+from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidStream, WriterLayout
-from keybench.model.keys import Bytes, Ints, Keys, Order
+from keybench.model.keys import Bytes, Keys, Order
 
 _UNITS_PER_DAY: Final = 86_400 * 300
 _UNITS_PER_MS: Final = 0.3
 _LAST_MS: Final = (DATETIME_LAST - UNIX_EPOCH) // TICKS_PER_MS
-_LONGEST_MS: Final = 86_400_000.0
+_APART: Final = 4 * TICKS_PER_MS
+"""RT.Comb's increment where timestamps never repeat."""
 
 
 @dataclass(frozen=True)
@@ -103,26 +103,14 @@ class Combs(GuidStream["Comb"]):
 
 @dataclass(frozen=True, kw_only=True)
 class Comb(WriterLayout):
-    """One provider with Unix dates or SQL dates; timestamps are the clock's, or at least `apart_ms` apart."""
+    """One provider with Unix dates or SQL dates; timestamps are the clock's, or at least `step` ticks apart."""
 
     streams = Combs
 
     provider: Provider
     sql_dates: bool = False
-    apart_ms: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.apart_ms is not None and not 1 / TICKS_PER_MS <= self.apart_ms <= _LONGEST_MS:
-            raise UsageError(
-                f"timestamps cannot be {self.apart_ms} ms apart: choose an increment from one tick (0.0001) "
-                "to a day (86400000)."
-            )
-
-    @property
-    def step(self) -> int:
-        """The ticks between two timestamps, 0 where they can repeat."""
-        whole = int(self.apart_ms or 0)
-        return whole * TICKS_PER_MS + int(((self.apart_ms or 0) - whole) * TICKS_PER_MS)
+    step: int = 0
+    """The least ticks from each timestamp to the next; 0: timestamps can repeat."""
 
     def put(self, guids: Bytes, ticks: Ticks) -> None:
         """Overwrites six bytes of each GUID with the date; numbers are truncated to 48 bits."""
@@ -151,20 +139,6 @@ class Comb(WriterLayout):
         self.put(data, require_instants(self.name, ticks))
         return uuid.UUID(bytes=data.tobytes())
 
-    def timestamp(self, comb: uuid.UUID) -> datetime:
-        """`GetTimestamp`: the time in a COMB, in UTC, rounded down to the microsecond.
-
-        UsageError where the original throws. A COMB of another provider or strategy gives a wrong time, or an error.
-        """
-        ticks = self.decode(Keys(np.frombuffer(comb.bytes, np.uint8).reshape(1, 16), "uuid")).ticks
-        assert ticks is not None
-        return as_datetime(int(ticks[0]))
-
-    def one_call(self) -> OneCall | None:
-        """One COMB over a random base GUID; written for three pairs, with timestamps that can repeat."""
-        rules = {"rt-comb-sql": _one_sql, "rt-comb-postgresql": _one_postgresql, "rt-comb-legacy": _one_legacy}
-        return OneCall(rules[self.name], base_guid=True) if self.name in rules else None
-
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond or the 1/300 s; UsageError where the original throws."""
         dates = get_u48(keys, self.provider.at, self.provider.order)
@@ -180,25 +154,6 @@ class Comb(WriterLayout):
         ticks = midnight + whole.astype(np.int64) * TICKS_PER_MS + (fraction * TICKS_PER_MS).astype(np.int64)
         rounded = midnight + (milliseconds + 0.5).astype(np.int64) * TICKS_PER_MS
         return Decoded(ticks, {"ticks_before_net7": rounded})
-
-
-_U48: Final = np.uint64((1 << 48) - 1)
-
-
-def _one_sql(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
-    date = np.uint64(np.int64((tick - UNIX_EPOCH) / TICKS_PER_MS)) & _U48
-    return first, last >> np.uint64(48) << np.uint64(48) | date
-
-
-def _one_postgresql(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
-    date = np.uint64(np.int64((tick - UNIX_EPOCH) / TICKS_PER_MS)) & _U48
-    return date << np.uint64(16) | first & np.uint64(0xFFFF), last
-
-
-def _one_legacy(_state: Ints, tick: int, first: np.uint64, last: np.uint64) -> Halves:
-    days = np.uint64(np.int64((tick - EPOCH_1900) / TICKS_PER_DAY)) & np.uint64(0xFFFF)
-    units = np.uint64(np.int64(tick % TICKS_PER_DAY / TICKS_PER_MS * _UNITS_PER_MS))
-    return first, last >> np.uint64(48) << np.uint64(48) | days << np.uint64(32) | units
 
 
 _UNCHANGED: Final = "the base GUID's version and variant stay: a key has version 4, random, although it ascends"
@@ -225,7 +180,8 @@ def _comb(name: str, called: str, provider: Provider, diagram: str, *aliases: st
     legend = {letter: meaning + shuffled for letter, meaning in _MEANINGS.items() if letter in diagram}
     caveats = (_UNCHANGED, *([] if order == "mssql" else [_MARIADB]), *([] if unix else [_LATE]))
 
-    def layout(suffix: str, feature: str, apart_ms: float | None, within: Ascent, more: tuple[str, ...]) -> Comb:
+    def layout(suffix: str, feature: str, step: int, within: Ascent, more: tuple[str, ...]) -> Comb:
+        """The pair with the clock's timestamps (`step` 0), or with timestamps at least `step` ticks apart."""
         return Comb(
             name + suffix,
             called + feature,
@@ -234,20 +190,20 @@ def _comb(name: str, called: str, provider: Provider, diagram: str, *aliases: st
             aliases=tuple(alias + suffix for alias in aliases),
             provider=provider,
             sql_dates=not unix,
-            apart_ms=apart_ms,
+            step=step,
             description=Description(
                 diagram,
                 legend,
                 within=within,
-                across="no" if apart_ms else "by time",
+                across="no" if step else "by time",
                 time=_UNIX_TIME if unix else _SQL_TIME,
                 caveats=(*more, *caveats),
             ),
         )
 
     return (
-        layout("", "", None, "by time", ("keys of one quantum come in no order",)),
-        layout("-no-repeat", ", never repeated", 4.0, "always", _NO_REPEAT),
+        layout("", "", 0, "by time", ("keys of one quantum come in no order",)),
+        layout("-no-repeat", ", never repeated", _APART, "always", _NO_REPEAT),
     )
 
 

@@ -50,7 +50,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.errors import UsageError
 from keybench.generators.core.description import Description
 from keybench.generators.core.layout import Decoded, KeysRefused, Layout, require_form
 from keybench.generators.core.stream import ChunkLayout, ChunkStream, Writer, WriterLayout
@@ -98,10 +97,6 @@ class AutoRandom(WriterLayout):
 
     step: int
 
-    def __post_init__(self) -> None:
-        if self.step < 1:
-            raise UsageError(f"{self.name} with a shard for {self.step} rows: a shard is for 1 row or more.")
-
     def decode(self, keys: Keys) -> Decoded:
         """The shard and the row's number; KeysRefused for a negative key."""
         _require_positive(self, keys)
@@ -145,6 +140,7 @@ _SOURCE: Final = "TiDB documentation, AUTO_RANDOM; pingcap/tidb pkg/meta/autoid,
 
 
 def _description(shard: str, *caveats: str) -> Description:
+    """What both layouts of AUTO_RANDOM declare; `shard` explains the shard's bits."""
     return Description(
         f"Z1:0 S{_SHARD_BITS} N{_NUMBER_BITS}",
         {"Z": "the sign", "S": shard, "N": "row number"},

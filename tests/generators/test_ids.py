@@ -14,7 +14,6 @@ from keybench.generators.core.alphabets import PUSH64
 from keybench.generators.core.clock import TICKS_PER_MS, TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.integers import Blocked
 from keybench.generators.text_ids import ALPHABET
 from keybench.model.keys import Keys
 from tests.generators.scripted import ScriptedEntropy
@@ -390,10 +389,3 @@ def test_writers_take_blocks_in_turns(name, size, opened) -> None:
     assert parts[1][[0, size - 1, size, -1]].tolist() == [size + 1, 2 * size, 4 * size + 1, 7 * size + 1]
     every = np.sort(np.concatenate([part[: 2 * size] for part in parts]))
     assert np.array_equal(every, np.arange(1, 6 * size + 1)), "all numbers, each once"
-
-
-def test_a_block_of_no_numbers_is_refused() -> None:
-    description = layout("bigint-cached").description
-    with pytest.raises(UsageError) as refused:
-        Blocked("x", "", "", order="rfc", kind="int", size=0, description=description)
-    assert str(refused.value) == "x with blocks of 0: a block holds 1 number or more."

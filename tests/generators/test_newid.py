@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.generators.newid import PER_TICK
@@ -93,9 +92,3 @@ def test_comparison_of_the_originals_tests(guids_of) -> None:
     ticks = layout("newid").decode(guids_of([lower, greater])).ticks
     assert ticks[0] < ticks[1]
     assert ticks.tolist() == [0x08D5893343C6E000, 0x08D589338B389180]
-
-
-def test_a_worker_has_six_bytes() -> None:
-    with pytest.raises(UsageError) as refused:
-        replace(layout("newid"), worker=bytes(8))
-    assert str(refused.value) == "a NewId worker has six bytes, such as a network card's, not 8."

@@ -20,7 +20,7 @@ LEGACY = ["rt-comb-legacy", "rt-comb-postgresql-legacy", "rt-comb-oracle-legacy"
 
 
 def with_increment(milliseconds: float, name: str = "rt-comb-sql-no-repeat"):
-    return replace(layout(name), apart_ms=milliseconds)
+    return replace(layout(name), step=round(milliseconds * TICKS_PER_MS))
 
 
 def test_utcnorepeat_vectors(vectors, opened) -> None:
@@ -31,31 +31,23 @@ def test_utcnorepeat_vectors(vectors, opened) -> None:
         assert ((decoded - START) // TICKS_PER_MS).tolist() == vector["results_ms"]
 
 
-def published_timestamps(readings: list[int], increment_ms: float) -> list[int]:
-    """`GetTimestamp`, call by call, with `AddMilliseconds` of .NET 7 and later."""
+def published_timestamps(readings: list[int]) -> list[int]:
+    """`GetTimestamp`, call by call, with the increment of 4 ms."""
     last, made = 0, []
     for now in readings:
-        if (now - last) / 10_000 < increment_ms:
-            whole = int(increment_ms)
-            now = last + whole * 10_000 + int((increment_ms - whole) * 10_000)
-        last = now
-        made.append(now)
+        last = max(now, last + 4 * TICKS_PER_MS)
+        made.append(last)
     return made
 
 
-@given(
-    increment=st.one_of(st.sampled_from([1.0, 3.34, 4.0, 0.0001, 2.7182]), st.floats(0.0001, 50)),
-    readings=st.lists(st.integers(0, 300_000), min_size=1, max_size=50),
-    cut=st.integers(0, 50),
-)
-@example(increment=3.34, readings=[0, 33_399, 66_799, 100_199, 133_597], cut=2)
-@example(increment=3.34, readings=[0, 33_400, 66_799, 100_198, 133_598], cut=0)
-def test_timestamps_are_the_published_rule(increment, readings, cut) -> None:
+@given(readings=st.lists(st.integers(0, 300_000), min_size=1, max_size=50), cut=st.integers(0, 50))
+@example(readings=[0, 39_999, 80_000, 120_001], cut=2)
+def test_timestamps_are_the_published_rule(readings, cut) -> None:
     ticks = START + np.array(readings)
-    step = with_increment(increment).step
+    step = layout("rt-comb-sql-no-repeat").step
     first = strictly_increasing(ticks[:cut], 0, step)
     rest = strictly_increasing(ticks[cut:], first[-1] if len(first) else 0, step)
-    assert [*first, *rest] == published_timestamps(ticks.tolist(), increment)
+    assert [*first, *rest] == published_timestamps(ticks.tolist())
 
 
 @pytest.mark.parametrize("name", [*COMBS, *LEGACY])
@@ -64,27 +56,6 @@ def test_keys_of_one_reading_ascend_where_timestamps_never_repeat(name, opened) 
     decoded = layout(f"{name}-no-repeat").decode(opened(f"{name}-no-repeat", np.full(1_001, START)).take(1_001)).ticks
     assert all(before < after for before, after in pairwise(decoded.tolist()))
     assert abs(int(decoded[-1]) - START - 4 * TICKS_PER_SECOND) <= 33_334
-
-
-@pytest.mark.parametrize(("milliseconds", "repeats"), [(3.0, True), (3.34, False)])
-def test_three_milliseconds_are_less_than_a_300th_of_a_second(milliseconds, repeats, opened) -> None:
-    chosen = with_increment(milliseconds, "rt-comb-legacy-no-repeat")
-    decoded = chosen.decode(opened(chosen, np.full(1_000, START)).take(1_000)).ticks
-    assert (np.diff(decoded) == 0).any() == repeats
-
-
-def test_the_no_repeat_layout_has_the_originals_increment() -> None:
-    assert layout("rt-comb-sql-no-repeat").apart_ms == 4
-    assert [with_increment(apart).step for apart in (4, 3.34, 0.0001)] == [40_000, 33_399, 1]
-
-
-@pytest.mark.parametrize("milliseconds", [0.0, -1.0, 0.00009, 86_400_001.0, float("nan"), float("inf")])
-def test_an_impossible_increment_is_refused(milliseconds) -> None:
-    with pytest.raises(UsageError) as refused:
-        with_increment(milliseconds)
-    assert str(refused.value) == (
-        f"timestamps cannot be {milliseconds} ms apart: choose an increment from one tick (0.0001) to a day (86400000)."
-    )
 
 
 def test_timestamps_that_run_beyond_9999_are_refused(opened) -> None:

@@ -22,7 +22,7 @@ from keybench.generators.core.clock import (
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.prefixed_guids import Sequence, text_of_random, years_and_weeks
+from keybench.generators.prefixed_guids import text_of_random, years_and_weeks
 from keybench.generators.uuid_v1 import GREGORIAN
 from keybench.model.byteorder import stored
 from keybench.model.keys import Keys
@@ -188,35 +188,12 @@ def test_a_percona_key_is_the_functions_text(moments, seed, opened) -> None:
 # sequential-uuids
 
 
-def blocks(known, size: int, count: int) -> Sequence:
-    return Sequence("x", "", "", order="rfc", size=size, count=count, description=known.description)
-
-
-@pytest.mark.parametrize(
-    ("size", "count", "bits", "used"),
-    [(65_536, 65_536, 16, 65_536), (100, 100, 8, 39), (1, 1, 8, 1), (256, 65_537, 24, 1), (10, 1 << 24, 24, 10)],
-)
-def test_blocks_are_counted_in_whole_bytes(size, count, bits, used, opened) -> None:
-    chosen = blocks(layout("tvondra-sequence"), size, count)
-    assert (chosen.prefix_bits, chosen.used_size) == (bits, used)
-    numbers = np.array([1, used, used + 1, 1 + (used << bits)])
-    keys = opened(chosen, [], process=Process("h", 1, planned=numbers)).take(4)
-    assert chosen.decode(keys).fields["block"].tolist() == [0, 0, 1, 0]
+def test_blocks_of_a_sequence_start_again_after_the_last(opened) -> None:
+    size, blocks = 65_536, 65_536
+    numbers = np.array([1, size, size + 1, size * blocks, size * blocks + 1])
+    keys = opened("tvondra-sequence", [], process=Process("h", 1, planned=numbers)).take(5)
+    assert layout("tvondra-sequence").decode(keys).fields["block"].tolist() == [0, 0, 1, blocks - 1, 0]
     assert {uuid.UUID(guid).version for guid in guids(keys)} == {4}
-
-
-@pytest.mark.parametrize(
-    ("size", "count", "message"),
-    [
-        (0, 5, "x with blocks of 0: a block holds 1 or more."),
-        (5, 0, "x with 0 blocks: there are 1 to 16777216 of them."),
-        (5, (1 << 24) + 1, "x with 16777217 blocks: there are 1 to 16777216 of them."),
-    ],
-)
-def test_numbers_of_blocks_that_upstream_cannot_handle(size, count, message) -> None:
-    with pytest.raises(UsageError) as refused:
-        blocks(layout("tvondra-sequence"), size, count)
-    assert str(refused.value) == message
 
 
 def test_blocks_of_time_start_again_every_45_days(opened) -> None:

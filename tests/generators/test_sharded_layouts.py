@@ -7,11 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND, UNIX_EPOCH
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
-from keybench.generators.spread_integers import AutoRandom, bit_reversed, fnv1, numeric_hash, shards, varint_ascending
+from keybench.generators.spread_integers import bit_reversed, fnv1, numeric_hash, shards, varint_ascending
 from keybench.model.byteorder import stored
 from tests.generators.scripted import ScriptedEntropy
 
@@ -63,13 +62,6 @@ def test_a_transaction_keeps_its_shard(opened) -> None:
     groups = (keys >> 58).reshape(3, 100)
     assert (groups == groups[:, :1]).all()
     assert (keys & (1 << 58) - 1).tolist() == list(range(1, 301))
-
-
-def test_a_shard_for_no_rows_is_refused() -> None:
-    known = layout("tidb-auto-random")
-    with pytest.raises(UsageError) as refused:
-        AutoRandom("x", "", "", order="none", kind="int", step=0, description=known.description)
-    assert str(refused.value) == "x with a shard for 0 rows: a shard is for 1 row or more."
 
 
 # CockroachDB: the key encoding by its own test vectors (pkg/util/encoding), FNV-1 by those of its authors
