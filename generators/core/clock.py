@@ -38,12 +38,12 @@ class Clock(ABC):
     """Gives one reading a key. Readings can repeat and go back."""
 
     @abstractmethod
-    def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
-        """n readings: ticks, and the odd nanoseconds (0–99) beyond each."""
-
     def read(self, n: int) -> Ticks:
         """n readings in ticks of 100 ns: int64 (n,)."""
-        return self.read_fine(n)[0]
+
+    def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
+        """n readings: ticks, and the odd nanoseconds (0–99) beyond each, which are 0 unless a clock counts them."""
+        return self.read(n), np.zeros(n, np.int64)
 
     @abstractmethod
     def now(self) -> int:
@@ -52,6 +52,10 @@ class Clock(ABC):
 
 class SystemClock(Clock):
     """This machine's clock, read once for each key."""
+
+    def read(self, n: int) -> Ticks:
+        """n readings of `time.time_ns`, without the odd nanoseconds."""
+        return self.read_fine(n)[0]
 
     def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
         """n readings of `time.time_ns`, one after the other."""

@@ -16,12 +16,13 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.clock import Clock, SystemClock, Ticks, as_datetime
+from keybench.generators.core.counters import running_maximum
 from keybench.generators.core.entropy import AesEntropy, Entropy
 from keybench.generators.core.layout import Layout, NothingToRead, Sharded, layout, layouts
 from keybench.generators.core.process import Process
@@ -82,6 +83,7 @@ def timestamp(key: Key, name: str) -> datetime:
 
 
 def _sharded(name: str) -> Sharded:
+    """The layout of that name; UsageError if its keys hold no shard."""
     known = layout(name)
     if isinstance(known, Sharded):
         return known
@@ -90,6 +92,7 @@ def _sharded(name: str) -> Sharded:
 
 
 def _guid(key: uuid.UUID | str) -> uuid.UUID:
+    """The GUID, also from text; UsageError for a text that is none."""
     try:
         return key if isinstance(key, uuid.UUID) else uuid.UUID(key)
     except ValueError:
@@ -175,6 +178,7 @@ def _keys(key: Key) -> Keys:
 
 
 def _row(data: bytes) -> Bytes:
+    """The bytes of one key as an array of one row: uint8 (1, width)."""
     return np.frombuffer(data, np.uint8).reshape(1, -1)
 
 
@@ -183,24 +187,17 @@ class MonotonicClock(Clock):
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._highest = -(1 << 63), 0
+        self._highest = -(1 << 63)  # below every reading
 
-    def read_fine(self, n: int) -> tuple[Ticks, Ticks]:
+    def read(self, n: int) -> Ticks:
         """n readings, none below any before."""
-        ticks, odd = (
-            np.concatenate([[highest], read])
-            for highest, read in zip(self._highest, self._clock.read_fine(n), strict=True)
-        )
-        highest = np.maximum.accumulate(ticks)
-        # The odd nanoseconds go up within each tick. Nanoseconds since the year 1 would not fit 64 bits.
-        steps = np.cumsum(np.diff(highest, prepend=highest[0]) != 0)
-        odd = np.maximum.accumulate(steps << 7 | np.where(ticks == highest, odd, 0)) & 127
-        self._highest = int(highest[-1]), int(odd[-1])
-        return highest[1:], odd[1:]
+        ticks = running_maximum(self._clock.read(n), self._highest)
+        self._highest = int(ticks[-1]) if n else self._highest
+        return ticks
 
     def now(self) -> int:
         """The clock's tick, or the highest reading."""
-        return max(self._clock.now(), self._highest[0])
+        return max(self._clock.now(), self._highest)
 
 
 def _forget() -> None:
@@ -234,27 +231,19 @@ MariaDB's uuid refuses a quarter of jhtodd's GUIDs and sorts version 7 as text.
 
 _BINARY_GUID: Final = re.compile(r"[?&;,]\s*binaryguid\s*=\s*(true|yes|on|1)\s*(?=[&;,#]|$)", re.IGNORECASE)
 
-_DRIVERS: Final = {
-    **dict.fromkeys(("sqlite3", "apsw"), "sqlite"),
-    **dict.fromkeys(("psycopg", "psycopg2", "pg8000", "asyncpg"), "postgresql"),
-    **dict.fromkeys(("pymysql", "MySQLdb", "mysql", "mariadb"), "mysql"),
-    **dict.fromkeys(("oracledb", "cx_Oracle"), "oracle"),
-    **dict.fromkeys(("mssql_python", "pymssql", "pytds"), "mssql"),
-}
-"""The dialect that a driver's package serves. Those of MySQL serve MariaDB too."""
 
-_DBMS_NAME: Final = 17
-"""SQL_DBMS_NAME of ODBC's SQLGetInfo."""
-
-
-def for_database(database: object) -> Layout:
-    """The layout for a database: a URL (SQLAlchemy's, as text or object, or JDBC's), a dialect's name, an engine,
-    connection or session of SQLAlchemy, or a connection of a DB-API driver.
+def for_database(database: str) -> Layout:
+    """The layout for a database: a URL (SQLAlchemy's or JDBC's, as text), or a dialect's name.
 
     `for_database("postgresql+psycopg://me@db/shop").name` is `jhtodd-string`. Raises UsageError for an unknown dialect
-    or object; the message shows only the dialect or the object's class, never the rest of the URL.
+    and for what is no text; the message shows only the dialect, never the rest of the URL.
     """
-    text = _text_of(database).strip()
+    if not isinstance(database, str):
+        raise UsageError(
+            "name a database by a text: a URL, or a dialect. SQLAlchemy's engine has both: str(engine.url), and "
+            "engine.dialect.name."
+        )
+    text = database.strip()
     dialect = re.split(r"[+:]", text.lower().removeprefix("jdbc:"), maxsplit=1)[0]
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", dialect):
         raise UsageError(
@@ -263,44 +252,3 @@ def for_database(database: object) -> Layout:
     if dialect not in _JHTODD:
         raise unknown_name("dialect", dialect, _JHTODD)
     return layout("jhtodd-binary" if dialect == "sqlite" and _BINARY_GUID.search(text) else _JHTODD[dialect])
-
-
-def _text_of(database: object) -> str:
-    """A URL or a dialect's name."""
-    packages = {cls.__module__.partition(".")[0] for cls in type(database).__mro__}
-    if isinstance(database, str):
-        return database
-    if "sqlalchemy" in packages:
-        return _of_sqlalchemy(database)
-    if "pyodbc" in packages:
-        name = str(database.getinfo(_DBMS_NAME)).casefold()  # type: ignore[attr-defined]
-        return "mssql" if name == "microsoft sql server" else name
-    for package in packages & set(_DRIVERS):
-        dialect = _DRIVERS[package]
-        return "mariadb" if dialect == "mysql" and _is_mariadb(database) else dialect
-    cls = type(database)
-    raise UsageError(
-        f"{cls.__module__}.{cls.__qualname__} names no database that is known here: give a URL, a dialect such as "
-        "postgresql, an engine of SQLAlchemy, or a connection of a DB-API driver."
-    )
-
-
-def _of_sqlalchemy(database: Any) -> str:
-    """An engine, connection or session has a dialect; a pooled connection has the driver's; a URL is one."""
-    if (driver := getattr(database, "driver_connection", None)) is not None:
-        return _text_of(driver)
-    if callable(bind := getattr(database, "get_bind", None)):
-        return _of_sqlalchemy(bind())
-    dialect = getattr(database, "dialect", None)
-    if dialect is None:
-        return str(database)
-    if dialect.name == "mysql" and getattr(dialect, "is_mariadb", False):  # known from the first connection on
-        return "mariadb"
-    url = getattr(database, "url", None) or database.engine.url
-    return str(url) if dialect.name == "sqlite" else str(dialect.name)
-
-
-def _is_mariadb(connection: Any) -> bool:
-    """By the version that the server sent when it was connected to: `11.8.2-MariaDB`."""
-    version = getattr(connection, "server_info", None) or getattr(connection, "get_server_info", "")
-    return "mariadb" in str(version() if callable(version) else version).casefold()

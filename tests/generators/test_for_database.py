@@ -1,14 +1,9 @@
 """Which layout suits a database."""
 
-import sqlite3
-from contextlib import closing
-
-import apsw
 import numpy as np
 import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
-from sqlalchemy.orm import Session
 
 from keybench.errors import UsageError
 from keybench.generators import for_database
@@ -58,41 +53,22 @@ def test_the_articles_table() -> None:
     }
 
 
-def test_a_url_object_does_too() -> None:
-    assert for_database(make_url("mssql+pyodbc://sa:secret@db/shop")).name == "jhtodd-end"
-
-
-def test_an_engine_of_sqlalchemy_does_too() -> None:
-    """No connection is made: nothing listens at these addresses."""
-    chosen = {
-        "sqlite://": "jhtodd-string",
-        "postgresql+psycopg://me:secret@db.invalid/shop": "jhtodd-string",
-        "mysql+pymysql://me:secret@db.invalid/shop": "jhtodd-string",
-        "mariadb+pymysql://me:secret@db.invalid/shop": "uuid-v7",
-        "mssql+mssqlpython://me:secret@db.invalid/shop": "jhtodd-end",
-        "oracle+oracledb://me:secret@db.invalid/shop": "jhtodd-binary",
-    }
-    assert {url: for_database(create_engine(url)).name for url in chosen} == chosen
-    assert for_database(Session(create_engine("mssql+mssqlpython://me@db.invalid/shop"))).name == "jhtodd-end"
-
-
-def test_connections_to_sqlite() -> None:
-    engine = create_engine("sqlite://")
-    with engine.connect() as connection, Session(engine) as session:
-        found = [for_database(one).name for one in (connection, session, connection.connection)]
-    with closing(sqlite3.connect(":memory:")) as plain, closing(apsw.Connection(":memory:")) as other:
-        found += [for_database(plain).name, for_database(other).name]
-    assert found == ["jhtodd-string"] * 5
-    engine.dispose()
-
-
-def test_another_object_is_refused() -> None:
+@pytest.mark.parametrize("database", [create_engine("sqlite://"), make_url("sqlite://"), None])
+def test_what_is_no_text_is_refused(database) -> None:
     with pytest.raises(UsageError) as refused:
-        for_database(object())
+        for_database(database)
     assert str(refused.value) == (
-        "builtins.object names no database that is known here: give a URL, a dialect such as postgresql, an engine of "
-        "SQLAlchemy, or a connection of a DB-API driver."
+        "name a database by a text: a URL, or a dialect. SQLAlchemy's engine has both: str(engine.url), and "
+        "engine.dialect.name."
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "name"), [("postgresql+psycopg://me:secret@db/shop", "jhtodd-string"), ("sqlite://", "jhtodd-string")]
+)
+def test_both_texts_of_an_engine_name_its_layout(url, name) -> None:
+    engine = create_engine(url)  # connects to nothing
+    assert for_database(str(engine.url)).name == for_database(engine.dialect.name).name == name
 
 
 def test_an_unknown_dialect_is_named_without_the_rest_of_the_url() -> None:

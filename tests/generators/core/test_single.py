@@ -206,15 +206,11 @@ INSTANTS = st.integers(-(10**9), 10**9) | st.integers(-START, DATETIME_LAST - ST
 
 @given(readings=st.lists(INSTANTS, min_size=1, max_size=50), cut=st.integers(0, 50))
 def test_a_monotonic_clock_never_goes_back_and_never_ahead(readings, cut) -> None:
-    """Whatever the years: nanoseconds since 1970 fit 64 bits from 1677 to 2262 only."""
     ticks = START + np.array(readings)
-    odd = np.arange(len(ticks)) * 37 % 100
-    clock = MonotonicClock(VirtualClock(ticks, odd))
+    clock = MonotonicClock(VirtualClock(ticks))
     cut = min(cut, len(ticks))
-    parts = [clock.read_fine(cut), clock.read_fine(len(ticks) - cut)]
-    shown = [pair for part in parts for pair in zip(*(half.tolist() for half in part), strict=True)]
-    given_pairs = list(zip(ticks.tolist(), odd.tolist(), strict=True))
-    assert shown == [max(given_pairs[: i + 1]) for i in range(len(ticks))]
+    shown = [*clock.read(cut), *clock.read(len(ticks) - cut)]
+    assert shown == [max(ticks[: i + 1]) for i in range(len(ticks))]
     assert clock.now() == max(ticks)
 
 
@@ -314,7 +310,7 @@ import sys
 from keybench.generators import new
 from keybench.generators.commands.app import main
 new("uuid-v7")
-for arguments in (["list"], ["show", "rt-comb-sql"], ["make", "rt-comb-legacy", "-n", "3"]):
+for arguments in (["list"], ["list", "rt-comb-sql"], ["make", "rt-comb-legacy", "-n", "3"]):
     sys.argv = ["generators", *arguments]
     try:
         main()
