@@ -1,4 +1,4 @@
-"""`python -m generators`: list, show, make and decode, as `keybench list` does."""
+"""`python -m generators`: list, make and decode, as `keybench list` does."""
 
 from keybench.generators.commands.app import main
 

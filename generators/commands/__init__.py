@@ -1,1 +1,1 @@
-"""What `keybench list` does with layouts: list, show, make, decode."""
+"""What `keybench list` does with layouts: list, make, decode."""

@@ -22,7 +22,6 @@ def list_layouts(
             "mysql-swap, mariadb, or a byte order."
         ),
     ] = "",
-    kind: Annotated[str, typer.Option(help="Only keys of this kind: uuid, bytes, text, int.")] = "",
     as_json: cli.AsJson = False,
 ) -> None:
     """List every layout: what it is, and in which columns its keys ascend. Or show one: its bits, facts and caveats.
@@ -33,40 +32,20 @@ def list_layouts(
 
       keybench list layouts rt-comb-sql
     """
-    if name and (on or kind):
-        raise typer.BadParameter("--on and --kind choose among layouts: leave them out", param_hint="'[NAME]'")
+    from keybench.generators.commands.list import print_layout, print_list
+
+    if name and on:
+        raise typer.BadParameter("--on chooses among layouts: leave it out", param_hint="'[NAME]'")
     if name:
-        show(name, as_json=as_json)
-        return
-    from keybench.generators.commands.list import print_list
-
-    print_list(on, kind, as_json=as_json)
-
-
-@app.command(epilog=cli.EXIT_CODES)
-def show(name: Annotated[str, typer.Argument(help="A layout's name.")], as_json: cli.AsJson = False) -> None:
-    """Show one layout: its bits, its facts, and its caveats.
-
-    Example:
-
-      python -m generators show rt-comb-sql
-    """
-    from keybench.generators.commands.list import print_layout
-
-    print_layout(name, as_json=as_json)
+        print_layout(name, as_json=as_json)
+    else:
+        print_list(on, as_json=as_json)
 
 
 @app.command(epilog=cli.EXIT_CODES)
 def make(
     name: Annotated[str, typer.Argument(help="A layout's name.")],
     number: Annotated[int, typer.Option("-n", "--number", min=1, help="How many keys.")] = 1,
-    at: Annotated[
-        str, typer.Option(help="Make all keys at this time, such as 2024-03-21T04:19:11.304Z; unless given, now.")
-    ] = "",
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Make random bytes repeatable; unless given, the system's are used.")
-    ] = None,
-    worker: Annotated[int, typer.Option(min=0, help="The process's number, for layouts that need one.")] = 0,
 ) -> None:
     """Make keys, one a line.
 
@@ -76,7 +55,7 @@ def make(
     """
     from keybench.generators.commands.make import print_keys
 
-    print_keys(name, number, at, seed, worker)
+    print_keys(name, number)
 
 
 @app.command(epilog=cli.EXIT_CODES)
@@ -88,12 +67,9 @@ def decode(
     stored: Annotated[
         str, typer.Option(metavar="ORDER", help="The byte order of the digits: rfc, net, mssql, mysql-swap.")
     ] = "rfc",
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also show unlikely and impossible layouts, with the reason.")
-    ] = False,
     as_json: cli.AsJson = False,
 ) -> None:
-    """Show which layouts a key can be, and what it holds: time, counter, shard, process.
+    """Show which layouts a key can be of, and what it holds: time, counter, shard, process.
 
     Examples:
 
@@ -105,7 +81,7 @@ def decode(
     """
     from keybench.generators.commands.decode import print_readings
 
-    print_readings(key, as_layout, stored, everything=everything, as_json=as_json)
+    print_readings(key, as_layout, stored, as_json=as_json)
 
 
 def main() -> None:

@@ -63,6 +63,7 @@ def ascents(layout: Layout) -> Mapping[Order, Ascends]:
 
 
 def _ascends(layout: Layout, order: Order) -> Ascends:
+    """How keys of one layout ascend in one order, from what the layout declares."""
     description = layout.description
     if layout.kind == "uuid" and not accepts_all(*description.fixed(), order):
         return Ascends("refused", False)

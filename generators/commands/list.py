@@ -1,7 +1,7 @@
 """`keybench list layouts`: the layouts to choose from, and in which columns each ascends; or one layout in full."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rich.text import Text
@@ -34,13 +34,14 @@ _LEGEND: Final = (
 )
 
 
-def print_list(on: str, kind: str, *, as_json: bool = False) -> None:
-    """Prints the layouts of that kind which ascend in that column, all if neither is given; UsageError for others."""
+def print_list(on: str, *, as_json: bool = False) -> None:
+    """Prints the layouts that ascend in the column `on`, all if it is empty; UsageError for an unknown column."""
+    chosen = sorted(select(on), key=lambda each: each.name)
     if as_json:
-        print_json([layout_record(each) for each in sorted(select(on, kind), key=lambda each: each.name)])
+        print_json([layout_record(each) for each in chosen])
         return
     out = console()
-    for line in table(select(on, kind), out.width):
+    for line in table(chosen, out.width):
         out.print(line)
     out.print()
     for meaning in _LEGEND:
@@ -49,22 +50,15 @@ def print_list(on: str, kind: str, *, as_json: bool = False) -> None:
     out.print("\n`keybench list layouts NAME` shows one layout in full.")
 
 
-def select(on: str, kind: str) -> list[Layout]:
+def select(on: str) -> list[Layout]:
     """The layouts to list, without duplicates for their aliases."""
     known = list({each.name: each for each in layouts().values()}.values())
-    if on:
-        if on not in BY_NAME:
-            raise unknown_name("column", on, BY_NAME)
-        known = [
-            each
-            for each in known
-            if (ascends := ascents(each).get(BY_NAME[on])) and ascends.within in {"strictly", "by time"}
-        ]
-    if kind:
-        if kind not in (kinds := {each.kind for each in layouts().values()}):
-            raise unknown_name("kind", kind, kinds)
-        known = [each for each in known if each.kind == kind]
-    return known
+    if not on:
+        return known
+    if on not in BY_NAME:
+        raise unknown_name("column", on, BY_NAME)
+    ascends = {each.name: ascents(each).get(BY_NAME[on]) for each in known}  # None: no such keys in that column
+    return [each for each in known if (one := ascends[each.name]) and one.within in {"strictly", "by time"}]
 
 
 def layout_record(layout: Layout) -> dict[str, Any]:
@@ -105,16 +99,15 @@ def entry(heading: str, text: str, width: int, indent: int) -> Iterator[Text]:
         yield Text((heading if not number else "").ljust(indent), style="bold") + Text(line, style="default not bold")
 
 
-def table(listed: Iterable[Layout], width: int) -> Iterator[Text]:
+def table(listed: Sequence[Layout], width: int) -> Iterator[Text]:
     """One line a layout with its facts and summary; in a narrow terminal the summary follows on lines of its own."""
-    ordered = sorted(listed, key=lambda each: each.name)
-    name = max([len(each.name) for each in ordered], default=0) + 1
+    name = max([len(each.name) for each in listed], default=0) + 1
     facts = name + 9 + _CELL * len(ORDERS)
     wide = width >= facts + 45
     for row in (0, 1):
         headings = "".join(ORDERS[order][row].ljust(_CELL) for order in ORDERS)
         yield Text(" " * name + ("kind" if row else "").ljust(9) + headings, style="bold")
-    for each in ordered:
+    for each in listed:
         ascends = ascents(each)
         line = Text(each.name.ljust(name), style="bold cyan")
         line.append(kind_and_width(each).ljust(9), style="default not bold")
@@ -166,7 +159,7 @@ def print_layout(name: str, *, as_json: bool = False) -> None:
 
 
 def details(layout: Layout) -> dict[str, Any]:
-    """What `show` adds."""
+    """What the record of one layout has beside `layout_record`."""
     description, time = layout.description, layout.description.time
     return {
         "parts": [
@@ -217,6 +210,7 @@ def lines(layout: Layout, sample: str, width: int) -> Iterator[Text]:
 
 
 def _facts(layout: Layout, sample: str) -> Iterator[tuple[str, str]]:
+    """The facts of a layout as pairs of heading and text; `sample` is one of its keys."""
     description, time = layout.description, layout.description.time
     yield "A key", sample
     if layout.aliases:

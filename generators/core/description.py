@@ -1,6 +1,6 @@
 """What a layout declares: the meaning of each bit, the instants that fit, how keys ascend, what makes them unique.
 
-`list`, `show`, `decode`, `generators.new` and the tests of all layouts use nothing else.
+`list`, `decode`, `generators.new` and the tests of all layouts use nothing else.
 """
 
 import re
@@ -188,6 +188,7 @@ class Description:
 
 
 def _parts(diagram: str) -> tuple[Part, ...]:
+    """The parts of a diagram such as `T48 V4:7`; ValueError for one that cannot be read."""
     parts: list[Part] = []
     start = 0
     for text in diagram.split():

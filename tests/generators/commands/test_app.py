@@ -1,4 +1,4 @@
-"""The commands list, show, make and decode."""
+"""The commands list, make and decode."""
 
 import re
 import subprocess
@@ -57,8 +57,8 @@ def test_the_list_names_every_layout_and_its_columns(width, command) -> None:
     assert row.split()[2:7] == ["·", "·", "●¹", "·", "·"]
 
 
-def test_the_list_of_one_column_or_kind(command) -> None:
-    _, out, _ = command("list", "--on", "mssql", "--kind", "uuid")
+def test_the_list_of_one_column(command) -> None:
+    _, out, _ = command("list", "--on", "mssql")
     first = {line.split()[0] for line in out.splitlines() if line and not line.startswith(" ")}
     assert {"rt-comb-sql", "jhtodd-end", "efcore-sequential", "morris"} <= first
     assert not {"uuid-v7", "uuid-v4", "bigint-identity", "jhtodd-string"} & first
@@ -67,7 +67,7 @@ def test_the_list_of_one_column_or_kind(command) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("width", [80, 120])
 def test_each_layout_is_shown_in_full(name, width, command) -> None:
-    code, out, err = command("show", name, width=width)
+    code, out, err = command("list", name, width=width)
     assert (code, err) == (0, "")
     assert fits(out, width)
     assert out.startswith(name)
@@ -78,7 +78,7 @@ def test_each_layout_is_shown_in_full(name, width, command) -> None:
 
 
 def test_the_diagram_and_the_digits(command) -> None:
-    _, out, _ = command("show", "uuid-v7")
+    _, out, _ = command("list", "uuid-v7")
     assert "\n\nT48 V4:7 R12 X2:2 R62\nTTTTTTTT-TTTT-7RRR-XRRR-RRRRRRRRRRRR\n\n" in out
 
 
@@ -103,19 +103,16 @@ def test_keys_are_made_and_can_be_read_again(name, command) -> None:
     assert len(made) == len(set(made)) == 3
     if layout(name).kind == "uuid":
         assert [str(uuid.UUID(key)) for key in made] == made
-    code, out, err = command("decode", "--all", "--", made[0])
+    code, out, err = command("decode", "--", made[0])
     assert (code, err) == (0, "")
-    assert f"\n  {name} " in out.partition("Ruled out")[0]
+    assert f"\n  {name} " in out
     assert fits(out, 80)
 
 
 def test_many_keys_are_made_in_chunks(command) -> None:
-    _, out, _ = command("make", "uuid-v7", "-n", "40000", "--seed", "1", "--at", "2024-03-21T04:19:11.304Z")
+    _, out, _ = command("make", "uuid-v7", "-n", "40000")
     keys = out.splitlines()
     assert len(keys) == len(set(keys)) == 40_000
-    assert {key[:15] for key in keys} == {"018e5f3b-ff48-7"}
-    _, out, _ = command("make", "uuid-v7", "-n", "2", "--seed", "1", "--at", "2024-03-21T04:19:11.304Z")
-    assert out.split() == keys[:2]
 
 
 def test_a_key_is_decoded(command) -> None:
@@ -125,9 +122,7 @@ def test_a_key_is_decoded(command) -> None:
     assert lines[0] == KEY
     assert "rt-comb-sql                  2024-03-21T04:19:11.3040000Z" in lines
     assert lines.index("Likely") < lines.index("Possible")
-    assert "Ruled out" not in out
     assert "No bits tell these apart." in out, "with rt-comb-sql-no-repeat"
-    assert re.search(r"  Of random keys \(uuid-v4\), 1 in [2-9],\d00 fits as well as the first\.\n\nPossible\n", out)
     _, out, _ = command("decode", "--", "-JhLeOlGIEjaIOFHR0xd")
     assert "pushid                       2015-02-04T22:15:31.1530000Z" in out
     assert "No bits tell these apart" not in out
@@ -143,6 +138,11 @@ def test_a_random_guid_and_a_weak_case_are_called_so(command) -> None:
     assert "Likely" not in out
 
 
+def test_a_key_of_no_layout(command) -> None:
+    _, out, _ = command("decode", "--", "-7")
+    assert out == "-7\n\nNo layout has such keys.\n"
+
+
 def test_bytes_from_a_column_are_decoded(command) -> None:
     shuffled = uuid.UUID(KEY).bytes_le.hex()
     assert command("decode", shuffled, "--stored", "net")[1] == command("decode", KEY)[1]
@@ -151,7 +151,7 @@ def test_bytes_from_a_column_are_decoded(command) -> None:
 def test_the_wrong_layout_reads_a_key_as_its_original_does(command) -> None:
     """RT.Comb's readers read any six bytes as a time."""
     _, out, _ = command("decode", KEY, "--as", "rt-comb-postgresql")
-    assert "9220-12-29T15:56:53.5430000Z" in out
+    assert out.splitlines()[2:4] == ["Unlikely", "  rt-comb-postgresql           9220-12-29T15:56:53.5430000Z"]
     code, _, err = command("decode", KEY, "--as", "rt-comb-legacy")
     assert (code, err) == (
         2,
@@ -163,27 +163,13 @@ def test_the_wrong_layout_reads_a_key_as_its_original_does(command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", "uuid-v77"], "keybench: unknown layout 'uuid-v77'. Did you mean uuid-v7"),
+        (["list", "uuid-v77"], "keybench: unknown layout 'uuid-v77'. Did you mean uuid-v7"),
         (["make", "uuid-v77"], "keybench: unknown layout 'uuid-v77'. Did you mean uuid-v7"),
         (["decode", KEY, "--as", "uuid-v77"], "keybench: unknown layout 'uuid-v77'. Did you mean uuid-v7"),
         (["decode", KEY[1:]], f"keybench: {KEY[1:]!r} is no key of any layout: "),
         (["decode", KEY, "--stored", "nett"], "keybench: unknown order 'nett'. Did you mean net?"),
         (["list", "--on", "oracl"], "keybench: unknown column 'oracl'. Did you mean oracle"),
-        (["list", "--kind", "uid"], "keybench: unknown kind 'uid'. Did you mean uuid?"),
-        (
-            ["make", "uuid-v7", "--at", "2024-03-21T04:19:11"],
-            "keybench: 2024-03-21T04:19:11 has no time zone: give one, such as +00:00.",
-        ),
-        (["make", "uuid-v7", "--at", "now"], "keybench: Invalid isoformat string: 'now'. A time is written as 2024-"),
-        (
-            ["make", "uuid-v7", "--at", "1969-12-31T23:59:59Z"],
-            "keybench: uuid-v7 keys hold instants from 1970-01-01T00:00:00.0000000Z to 10889-",
-        ),
         (["make", "uuid-v7", "-n", "0"], "keybench: Invalid value for '-n' / '--number': "),
-        (
-            ["make", "snowflake", "--worker", "1024"],
-            "keybench: worker 1024 does not fit snowflake keys: choose one from 0 to 1023.",
-        ),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(arguments, message, command) -> None:

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keybench.generators.commands.decode import groups, parse, readings
-from keybench.generators.commands.decode import read as read_fit
 from keybench.generators.commands.make import key_text
 from keybench.generators.commands.odds import fit
 from keybench.generators.core.clock import TICKS_PER_SECOND, ticks_of
@@ -16,8 +15,8 @@ NOW = 638_712_864_000_000_000  # 2025-01-01
 KEY = "d01c25cc-63a7-47cc-b5ba-018e5f3bff48"
 
 
-def read(known, keys, now):
-    return read_fit(fit(known, keys, now), keys)
+def fits(name, keys) -> bool:
+    return bool(fit(layout(name), keys, NOW).fits[0])
 
 
 def one(found, name):
@@ -36,20 +35,18 @@ def test_a_layouts_own_key_is_never_ruled_out_and_its_time_is_found(name, back, 
     if time and ticks < time.first:
         ticks = NOW
     (keys, *_) = [keys for keys in parse(key_text(opened(name, [ticks]).take(1))) if keys.kind == known.kind]
-    reading = read(known, keys, NOW)
-    if not time or not time.readable:
-        assert reading.verdict == "possible"
-    else:
-        assert reading.verdict == "possible", reading.reason
-        assert abs(reading.ticks - ticks) <= max(time.resolution, 1)
+    found = fit(known, keys, NOW)
+    assert found.plausible.all()
+    if time and time.readable:
+        assert abs(found.times[0] - ticks) <= max(time.resolution, 1)
 
 
 def test_a_comb_differs_from_random_guids_by_its_time() -> None:
     (keys,) = parse(KEY)
     found = readings(keys, NOW)
-    assert [reading.verdict for reading in found] == sorted(
-        (reading.verdict for reading in found), key=["likely", "possible", "unlikely", "no"].index
-    )
+    verdicts = [reading.verdict for reading in found]
+    assert verdicts == sorted(verdicts)
+    assert set(verdicts) == {"likely", "possible"}
     comb = one(found, "rt-comb-sql")
     assert (comb.verdict, comb.ticks) == ("likely", 638_465_915_513_040_000)
     assert comb.reason == "version, variant of RFC 9562 fit; its time is after 1990"
@@ -57,19 +54,18 @@ def test_a_comb_differs_from_random_guids_by_its_time() -> None:
     assert 1 / comb.chance == pytest.approx(64 * 2**48 / (366 * 86_400_000), rel=0.001)
     random = one(found, "uuid-v4")
     assert (random.verdict, random.chance, random.ticks) == ("possible", 1 / 64, None)
-    wrong = one(found, "rt-comb-postgresql")
-    assert (wrong.verdict, wrong.reason) == ("unlikely", "its time would be 9220-12-29T15:56:53.5430000Z")
-    refused = one(found, "rt-comb-legacy")
-    assert refused.verdict == "no"
-    assert refused.reason.startswith(f"{KEY} is no rt-comb-legacy key: its time component exceeds 24 hours.")
-    assert one(found, "uuid-v7").reason == "its keys have 7 as version"
+    assert {"rt-comb-postgresql", "rt-comb-legacy", "uuid-v7"}.isdisjoint(reading.layout.name for reading in found)
+    assert fits("rt-comb-postgresql", keys), "but its time would be in the year 9220"
+    assert not fits("rt-comb-legacy", keys), "its time component exceeds 24 hours"
+    assert not fits("uuid-v7", keys), "its version is 4"
 
 
 def test_a_future_time_is_unlikely() -> None:
     (keys,) = parse(KEY)
     made = 638_465_915_513_040_000
     assert one(readings(keys, made - 86_399 * TICKS_PER_SECOND), "rt-comb-sql").verdict == "likely"
-    assert one(readings(keys, made - 86_401 * TICKS_PER_SECOND), "rt-comb-sql").verdict == "unlikely"
+    later = readings(keys, made - 86_401 * TICKS_PER_SECOND)
+    assert "rt-comb-sql" not in {reading.layout.name for reading in later}
 
 
 def test_ef_cores_counter_is_recognised_by_the_clock_at_its_start(opened) -> None:
@@ -106,7 +102,7 @@ def test_published_keys_of_other_kinds(text, kind, name, moment) -> None:
 
 def test_fixed_bits_are_compared_bit_by_bit() -> None:
     (keys,) = parse("017f22e2-79b0-7cc3-d8c4-dc0c0c07398f")
-    assert read(layout("uuid-v7"), keys, NOW).reason == "its keys have 10 as variant of RFC 9562"
+    assert not fits("uuid-v7", keys), "its variant is 11"
 
 
 def first_group(text: str) -> set[str]:
@@ -136,12 +132,9 @@ def test_a_low_number_is_a_count_and_no_snowflake() -> None:
     assert {reading.verdict for reading in counted} == {"likely"}
     assert "sonyflake" in {reading.layout.name for group in others for reading in group}
     assert {reading.verdict for group in others for reading in group} == {"possible"}
-    (keys,) = parse("-7")
-    assert one(readings(keys, NOW), "bigint-identity").reason == "its keys count from 1"
-    (keys,) = parse("1541815603606036480")
-    identity = one(readings(keys, NOW), "bigint-identity")
-    assert identity.verdict == "unlikely"
-    assert identity.reason == "its keys count from 1 and seldom come to more than 1,000,000,000,000"
+    for text in ("-7", "1541815603606036480"):
+        (keys,) = parse(text)
+        assert names.isdisjoint(reading.layout.name for reading in readings(keys, NOW))
 
 
 @pytest.mark.parametrize(
@@ -150,14 +143,13 @@ def test_a_low_number_is_a_count_and_no_snowflake() -> None:
 )
 def test_a_character_outside_of_the_alphabet_rules_a_text_out(name, text) -> None:
     (keys,) = parse(text)
-    reading = read(layout(name), keys, NOW)
-    assert (reading.verdict, reading.reason) == ("no", "it holds a character that its keys do not have")
+    assert not fits(name, keys)
 
 
 @pytest.mark.parametrize(("name", "text"), [("cuid2", "tz4a98xxat96iws9zmbrgj3a"), ("nanoid", "V1StGXR8_Z5jdHi6B-myT")])
 def test_a_text_of_the_alphabet_can_be_one(name, text) -> None:
     (keys,) = parse(text)
-    assert read(layout(name), keys, NOW).reason == "its characters fit"
+    assert one(readings(keys, NOW), name).reason == "its characters fit"
 
 
 @pytest.mark.parametrize(
@@ -165,24 +157,16 @@ def test_a_text_of_the_alphabet_can_be_one(name, text) -> None:
 )
 def test_crockfords_base_32_is_read_in_either_case_but_not_in_both(name, text) -> None:
     (upper,), (lower,) = parse(text), parse(text.lower())
-    assert read(layout(name), lower, NOW).ticks == read(layout(name), upper, NOW).ticks is not None
-    assert read(layout(name), parse(text[:-4] + text[-4:].lower())[0], NOW).verdict == "no"
+    assert one(readings(lower, NOW), name).ticks == one(readings(upper, NOW), name).ticks is not None
+    assert not fits(name, parse(text[:-4] + text[-4:].lower())[0])
 
 
 def test_a_fraction_that_mariadb_does_not_write_is_refused() -> None:
     (last,), (beyond,) = parse("019c5e2f-b2b4-7f9f-8d2a-5b6d6f9c1234"), parse("019c5e2f-b2b4-7fa0-8d2a-5b6d6f9c1234")
     assert layout("mariadb-uuid-v7").decode(last).fields["counter"] == 3
-    reading = read(layout("mariadb-uuid-v7"), beyond, NOW)
-    assert (reading.verdict, reading.reason) == (
-        "no",
-        "019c5e2f-b2b4-7fa0-8d2a-5b6d6f9c1234 is no mariadb-uuid-v7 key: its fraction is above 3,999 quarters of a "
-        "microsecond. Decode it as the layout that made it.",
-    )
+    assert not fits("mariadb-uuid-v7", beyond)
 
 
 def test_a_text_above_the_greatest_tsid_is_refused() -> None:
     (keys,) = parse("G1226N0640J7Q")
-    assert (
-        read(layout("tsid-text"), keys, NOW).reason
-        == "'G1226N0640J7Q' is no tsid-text key: the greatest begins with F."
-    )
+    assert not fits("tsid-text", keys)
