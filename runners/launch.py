@@ -22,7 +22,7 @@ from keybench.runners import config
 from keybench.runners.execute import announce
 from keybench.runners.measuring import machine
 from keybench.runners.options import GIB, RunOptions
-from keybench.runners.planning import writer_chart
+from keybench.runners.planning import timetable
 from keybench.runners.planning.columns import (
     check_columns,
     check_scenario,
@@ -126,7 +126,7 @@ def dry_run(request: Request, notes: Sequence[str], console: Console) -> int:
     """Prints when each writer is busy, the trials, and the disk space they need; starts nothing."""
     trials = plan(request)
     announce(request, trials, trials, console)
-    for line in (*notes, *writer_chart.lines(request.scenario, trials[0].rows)):
+    for line in (*notes, *timetable.lines(request.scenario, trials[0].rows)):
         say(console, line)
     for trial in trials:
         say(console, f"  block {trial.block}: {trial.label}, {trial.rows:,} rows")

@@ -23,7 +23,7 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layouts
 from keybench.generators.core.process import Process
 from keybench.model.byteorder import rank
-from keybench.runners.planning.writer_chart import lines
+from keybench.runners.planning.timetable import lines
 from keybench.scenarios.files import parse_scenario, scenario_names
 
 ROOT = Path(__file__).parent.parent

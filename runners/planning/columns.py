@@ -7,14 +7,14 @@ Keys that a server generates carry the time and order in which rows really arriv
 fit scenarios that only load, with equal writers.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.generators.core.layout import Layout, layout
 from keybench.model.column import Column, Pairing
-from keybench.model.names import COMPUTED, MODEL_SERVER, NATIVE, SUITED
+from keybench.model.names import COMPUTED, NATIVE, SUITED
 from keybench.model.table import ServerKeys, is_key_and_payload
 from keybench.scenarios.schema import Scenario
 
@@ -149,30 +149,19 @@ def left_out_of_models(chosen: Sequence[str], servers: Mapping[str, str]) -> str
     return f"not measured, because a page model cannot make these keys: {', '.join(missing)}" if missing else ""
 
 
-def left_out_of_all(chosen: Sequence[str], servers: Mapping[str, str], scenario: Scenario) -> str:
-    """What `--layout all` leaves out, and how to add it, as a line for the user; empty if it leaves nothing out.
+def left_out_of_all(chosen: Sequence[str], databases: Collection[str], scenario: Scenario) -> str:
+    """Which keys of servers `--layout all` leaves out, as a line for the user; empty if it leaves none out.
 
-    `chosen` are the run's layouts, `servers` the server kind or URL by database.
+    `chosen` are the run's layouts.
     """
     missing = [
         name
         for name, makers in layouts_of_servers().items()
-        if name not in chosen and any(database in servers for database in makers)
+        if name not in chosen and not set(makers).isdisjoint(databases)
     ]
     if not missing or scenario.kind == "keys":
         return ""
-    real = [
-        name
-        for name in missing
-        if any(servers.get(maker, MODEL_SERVER) not in COMPUTED for maker in layouts_of_servers()[name])
-    ]
-    if reason := _unfit(scenario):
-        then = f"They do not fit this scenario: {reason}."
-    elif not real:
-        then = "Page models cannot take them."
-    else:
-        then = f"Add those you want: --layout all,{','.join(real)}"
-    return f"--layout all leaves out what servers make: {', '.join(missing)}. {then}"
+    return f"--layout all leaves out what servers make: {', '.join(missing)}. Add those you want: --layout all,NAME."
 
 
 def _unfit(scenario: Scenario) -> str:

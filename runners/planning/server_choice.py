@@ -45,7 +45,7 @@ def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
 
 
 def _all_startable(wanted: Mapping[str, str]) -> dict[str, str]:
-    """The server of each database. If one cannot be had, the error names servers that work for all databases."""
+    """The server of each database. If some cannot be had, the error has the reason of each, once."""
     startable = dict[str, str]()
     refused = dict[str, KeybenchError]()
     for name, server in wanted.items():
@@ -55,31 +55,8 @@ def _all_startable(wanted: Mapping[str, str]) -> dict[str, str]:
             refused[name] = error
     if not refused:
         return startable
-    if len(wanted) == 1:
-        raise next(iter(refused.values()))
-    problems = "\n".join(dict.fromkeys(map(str, refused.values())))
     kind = UsageError if any(isinstance(error, UsageError) for error in refused.values()) else EnvironmentMissing
-    raise kind(f"{problems}\n{_mixture(wanted, startable)}")
-
-
-def _mixture(wanted: Mapping[str, str], startable: Mapping[str, str]) -> str:
-    """The options that give each database a server which can be had here, ready to copy; URLs are not shown."""
-    servers = {name: startable.get(name) or _possible(engine(name)) for name in wanted}
-    able = {name: server for name, server in servers.items() if server}
-    if not able:
-        return "No other kind of server can be had here."
-    kinds = ",".join(f"{name}={server}" for name, server in able.items() if not is_url(server))
-    options = [f"--db {','.join(able)}", *([f"--server {kinds}"] if kinds else [])]
-    again = ", and --server with your URL again" if any(map(is_url, able.values())) else ""
-    modelled = any(server == MODEL_SERVER for server in able.values())
-    return f"What works here{' (model: pages are predicted)' if modelled else ''}: {' '.join(options)}{again}"
-
-
-def _possible(on: Engine) -> str:
-    """A kind of server that can be had here without installing anything: the first that starts, else the page model;
-    empty if there is none."""
-    startable = (kind for kind in on.servers if not on.missing(kind))
-    return next(startable, MODEL_SERVER if on.has_page_model else "")
+    raise kind("\n".join(dict.fromkeys(map(str, refused.values()))))
 
 
 def _of_scheme(databases: tuple[str, ...], url: str) -> str:
