@@ -178,6 +178,7 @@ class Pomelo(GuidLayout):
 
 
 def _description(diagram: str, time: str, resolution: int, *caveats: str) -> Description:
+    """What both of Pomelo's layouts declare; `time` explains the time's bits, `resolution` is in ticks."""
     return Description(
         diagram,
         {"T": time, "X": "a digit 8 where RFC 9562 has its variant"},

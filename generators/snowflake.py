@@ -165,6 +165,7 @@ class Tsids(Flakes):
         return self.keys(values)
 
     def _seeds(self, starts: Starts) -> Ints:
+        """The first counter of each run: those that earlier calls drew and did not use, then new ones."""
         missing = len(starts) - len(self._drawn)
         if missing > 0:
             drawn = self.writer.entropy.take(missing, 2).view(">u2")[:, 0].astype(np.int64) & 0xFFF

@@ -232,6 +232,7 @@ _V1_TIME: Final = {"L": "time, bits 31 to 0", "M": "time, bits 47 to 32", "H": "
 
 
 def _server(diagram: str, caveat: str) -> Description:
+    """What the servers' versions 1 declare: `diagram` lists their bits, `caveat` is the layout's own."""
     return Description(
         diagram,
         {
