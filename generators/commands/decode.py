@@ -53,9 +53,7 @@ def readings(keys: Keys, now: int) -> list[KeyReading]:
     """The readings of one key as each layout that it can be a key of, the best first; `now` is the current tick."""
     distinct = {known.name: known for known in layouts().values()}
     fits = [fit(known, keys, now) for known in distinct.values() if known.kind == keys.kind and _has_width(known, keys)]
-    likely, places = (array[:, 0].tolist() for array in rank(fits))  # column 0: `keys` has one key
-    ranked = sorted(zip(places, likely, fits, strict=True), key=lambda entry: entry[0])
-    return [_read(one, keys, "likely" if sure else "possible") for _, sure, one in ranked if one.plausible[0]]
+    return [_read(one, keys, "likely" if likely else "possible") for one, likely in rank(fits)]
 
 
 def groups(ranked: Sequence[KeyReading]) -> list[list[KeyReading]]:
@@ -64,7 +62,7 @@ def groups(ranked: Sequence[KeyReading]) -> list[list[KeyReading]]:
     for one in ranked:
         for group in together:
             first = group[0]
-            alike = bool(alike_chances(first.chance, one.chance)) and same_bits(first.layout, one.layout)
+            alike = alike_chances(first.chance, one.chance) and same_bits(first.layout, one.layout)
             if first.verdict == one.verdict and alike:
                 group.append(one)
                 break

@@ -116,28 +116,28 @@ def same_bits(one: Layout, other: Layout) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(ours.fixed(), theirs.fixed(), strict=True))
 
 
-def rank(fits: Sequence[Fit]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """For each of the layouts and each of n keys whether it is likely, and its place from 0: both (layouts, n).
+def rank(fits: Sequence[Fit], at: int = 0) -> list[tuple[Fit, bool]]:
+    """The layouts that key number `at` can be of, the best first, and of each whether it is likely.
 
     A layout is likely if its chance is at most 1/`STRONG` of that of the best other layout without structure (such as
     random GUIDs of version 4, which nearly all keys of that form are), or of 1 where none fits. Likely layouts come
-    first, then those without structure, then the other plausible ones, each by chance.
+    first, then those without structure, then the others, each by chance.
     """
-    plausible = np.stack([each.plausible for each in fits])
-    chance = np.stack([each.chance for each in fits])
-    structureless = np.array([each.layout.description.structureless for each in fits])[:, None] & plausible
-    random = np.where(structureless, chance, 1.0)
-    best, second = np.sort(np.vstack([random, np.ones_like(random[:1])]), axis=0)[:2]
-    likely = plausible & (chance * STRONG <= np.where(random == best, second, best))
-    group = np.select([likely, structureless, plausible], [0, 1, 2], 3)
-    names = np.argsort(np.argsort([each.layout.name for each in fits]))[:, None] + np.zeros_like(group)
-    # A layout's place is where it stands in the order: the inverse permutation.
-    return likely, np.lexsort((names, chance, group), axis=0).argsort(axis=0)
+    plausible = [one for one in fits if one.plausible[at]]
+    random = [one for one in plausible if one.layout.description.structureless]
+    ranked: list[tuple[int, float, str, Fit, bool]] = []
+    for one in plausible:
+        chance = float(one.chance[at])
+        by_chance = min((float(other.chance[at]) for other in random if other is not one), default=1.0)
+        likely = chance * STRONG <= by_chance
+        group = 0 if likely else 1 if one in random else 2
+        ranked.append((group, chance, one.layout.name, one, likely))
+    return [(one, likely) for *_, one, likely in sorted(ranked, key=lambda entry: entry[:3])]
 
 
-def alike_chances(one: NDArray[np.float64] | float, other: NDArray[np.float64] | float) -> NDArray[np.bool_]:
+def alike_chances(one: float, other: float) -> bool:
     """Whether neither chance is `ALIKE` times the other or more."""
-    return np.asarray((one < np.multiply(ALIKE, other)) & (other < np.multiply(ALIKE, one)))
+    return one < ALIKE * other and other < ALIKE * one
 
 
 def _wrong(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
