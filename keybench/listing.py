@@ -13,7 +13,7 @@ def scenarios(as_json: cli.AsJson = False) -> None:
 
     A scenario is one TOML file; docs/scenarios.md describes the fields.
 
-    Example, which draws a scenario's writers and starts nothing:
+    Example, which lists a scenario's writers and starts nothing:
 
       keybench run --scenario azure-lag --dry-run
     """

@@ -44,9 +44,11 @@ def span(seconds: float) -> str:
 
 
 def _writer(writer: WriterPart, rate: float, end: float, several_servers: bool) -> str:
-    """What one writer does until the load's last row, at `end` seconds."""
-    spells = [f"{span(begin)} … {span(min(stop, end))}" for begin, stop in writer.spells if begin < end]
-    parts = [f"{rate:.4g} rows/s", f"busy {_first(spells)}"]
+    """What one writer does until the load's last row, at `end` seconds. It is busy all the time unless told."""
+    parts = [f"{rate:.4g} rows/s", f"runs {span(writer.start)} … {span(min(writer.last, end))}"]
+    if writer.busy:
+        spells = [f"{span(begin)} … {span(min(stop, end))}" for begin, stop in writer.busy if begin < end]
+        parts.append(f"busy {_first(spells)}")
     if writer.restarts:
         parts.append(f"restarts at {_first(map(span, writer.restarts))}")
     if several_servers:

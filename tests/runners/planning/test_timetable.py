@@ -19,7 +19,8 @@ def test_every_writer_of_every_scenario_has_a_line(name: str) -> None:
     told = lines(work, work.rows or 1_000_000)
     for line, writer in zip(told, work.writer, strict=False):
         assert line.startswith(f"{writer.id}: ")
-        assert "; busy 0 s … " in line or writer.spells[0][0] > 0
+        assert f"; runs {span(writer.start)} … " in line
+        assert ("; busy " in line) == (writer.busy is not None)
         assert len(line) <= 250
 
 
@@ -32,8 +33,8 @@ def test_a_writer_of_every_kind() -> None:
         "[deal]\nmode = 'sticky'\n[before]\nlayout = 'uuid-v4'\nshare = 0.5\n"
     )
     assert lines(scenario(text), 6000) == [
-        "a: 20 rows/s; busy 0 s … 100 s, 150 s … 200 s; restarts at 50 s",
-        "b: 30 rows/s; busy 100 s … 200 s; clock 90 s behind, loses 2 µs a second, ticks every 15.625 ms, "
+        "a: 20 rows/s; runs 0 s … 200 s; busy 0 s … 100 s, 150 s … 200 s; restarts at 50 s",
+        "b: 30 rows/s; runs 100 s … 200 s; clock 90 s behind, loses 2 µs a second, ticks every 15.625 ms, "
         "steps +1 s at 5 s, -1 s at 6 s, +3 s at 7 s, +1 s at 8 s, +1 s at 9 s, 1 more",
         "dealt out: sessions of 100 rows, each to a busy writer drawn at random, by rate",
         "keys of rows 1 … 3,000: uuid-v4, then the measured layout",
@@ -44,8 +45,8 @@ def test_servers_that_make_keys_are_named() -> None:
     text = "[server]\nrestarts = [20, 30]\nhosts = 3\n[[writer]]\nid = 'a'\nrate = 10\nserver = 2\n"
     text += "[[writer]]\nid = 'b'\nrate = 10\n"
     assert lines(scenario(text), 3000) == [
-        "a: 10 rows/s; busy 0 s … 150 s; keys of server 2",
-        "b: 10 rows/s; busy 0 s … 150 s; keys of server 0",
+        "a: 10 rows/s; runs 0 s … 150 s; keys of server 2",
+        "b: 10 rows/s; runs 0 s … 150 s; keys of server 0",
         "servers that make keys restart at 20 s, 30 s, on 3 machines in turn",
     ]
 
