@@ -99,7 +99,7 @@ def test_a_dry_run_says_when_writers_are_busy_and_uses_the_scenarios_columns(her
     assert [line for line in lines if line.startswith("web-")] == [
         "web-1: 1 rows/s; runs 0 s … 2 h",
         "web-2: 1 rows/s; runs 20 s … 2 h; busy 1 h … 2 h",
-        "web-3: 1 rows/s; runs 40 s … 2 h; busy 1 h … 2 h",
+        "web-3: 1 rows/s; runs 45 s … 2 h; busy 1 h … 2 h",
         "web-4: 1 rows/s; runs 1 h … 2 h",
     ]
     assert {line.partition(": ")[2] for line in lines if "uuid-v7" in line} == {
