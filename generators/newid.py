@@ -57,7 +57,7 @@ class NewIds(GuidStream["NewId"]):
         worker = layout.worker
         if worker is None:
             name = hashlib.sha1(writer.process.machine.encode(), usedforsecurity=False).digest()[12:18]
-            worker = bytes([name[0] | 0x80]) + name[1:]
+            worker = bytes([name[0] | 0x80]) + name[1:]  # no network card's address has that bit
         if layout.with_process:
             worker = worker[:4] + (writer.process.pid & 0xFFFF).to_bytes(2, "little")
         self._worker = int.from_bytes(worker)

@@ -190,12 +190,18 @@ class NanoId(ChunkLayout):
 
 
 _LENGTH: Final = 24
+"""Characters of a CUID2."""
+
 _FINGERPRINT: Final = 32
 _COUNTS: Final = 476_782_367
 _DIGITS: Final = np.frombuffer(BASE36, np.uint8)
 _CUID2_LETTERS: Final = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
-_POWERS: Final = tuple(36**exponent for exponent in range(102))
+_LONGEST_DIGEST: Final = 100
+"""Digits of the greatest number of 512 bits in base 36."""
+
+_POWERS: Final = tuple(36**exponent for exponent in range(_LONGEST_DIGEST))
 _CUID2_HALF: Final = 12
+"""Digits of a key's second half: more than 12 digits in base 36 do not fit 64 bits."""
 
 
 def below(entropy: Entropy, n: int, width: int, limit: int) -> Ints:
@@ -218,6 +224,15 @@ def digest(text: bytes) -> int:
     return int.from_bytes(hashlib.sha3_512(text).digest())
 
 
+def digits_of_key(number: int) -> int:
+    """The digits 2 … 24, counted from 0, of a digest in base 36: as a number, which has up to 23 digits."""
+    length = _LONGEST_DIGEST
+    while number < _POWERS[length - 1]:
+        length -= 1
+    after = length - _LENGTH - 1
+    return number // _POWERS[after] % _POWERS[_LENGTH - 1]
+
+
 def _put_base36(out: Bytes, first: int, end: int, numbers: Ints) -> None:
     """Writes the last digits of each number into the columns first … end−1."""
     for column in range(end - 1, first - 1, -1):
@@ -238,7 +253,7 @@ class Cuids(ChunkStream[StreamLayout]):
     def chunk(self, n: int) -> Bytes:
         """The next n keys; UsageError before 1970."""
         drawn = self.writer.entropy.take(n, 4 * (_LENGTH + 1)).view("<u4").astype(np.int64)
-        salts = _DIGITS[drawn[:, 1:] * 36 >> 32]
+        salts = _DIGITS[drawn[:, 1:] * len(_DIGITS) >> 32]
         ticks = require_instants(self.layout.name, self.writer.clock.read(n), UNIX_EPOCH)
         times = ((ticks - UNIX_EPOCH) // TICKS_PER_MS).tolist()
         counts = range(self._count, self._count + n)
@@ -246,14 +261,9 @@ class Cuids(ChunkStream[StreamLayout]):
         high, low = np.empty(n, np.int64), np.empty(n, np.int64)
         for row, (time, salt, count) in enumerate(zip(times, salts, counts, strict=True)):
             number = digest((base36(time) + salt.tobytes().decode() + base36(count) + self._fingerprint).encode())
-            length = 99 if number < _POWERS[99] else 100
-            while number < _POWERS[length - 1]:
-                length -= 1
-            # Split the digits 2 … 24 into the first 11 and the last 12.
-            kept = number // _POWERS[length - 25] % _POWERS[23]
-            high[row], low[row] = divmod(kept, _POWERS[_CUID2_HALF])
+            high[row], low[row] = divmod(digits_of_key(number), _POWERS[_CUID2_HALF])
         out = np.empty((n, _LENGTH), np.uint8)
-        out[:, 0] = _CUID2_LETTERS[drawn[:, 0] * 26 >> 32]
+        out[:, 0] = _CUID2_LETTERS[drawn[:, 0] * len(_CUID2_LETTERS) >> 32]
         _put_base36(out, 1, _CUID2_HALF, high)
         _put_base36(out, _CUID2_HALF, _LENGTH, low)
         return out
