@@ -199,7 +199,7 @@ _CUID2_LETTERS: Final = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
 _LONGEST_DIGEST: Final = 100
 """Digits of the greatest number of 512 bits in base 36."""
 
-_POWERS: Final = tuple(36**exponent for exponent in range(_LONGEST_DIGEST))
+_POWERS: Final[tuple[int, ...]] = tuple(36**exponent for exponent in range(_LONGEST_DIGEST))
 _CUID2_HALF: Final = 12
 """Digits of a key's second half: more than 12 digits in base 36 do not fit 64 bits."""
 
