@@ -128,8 +128,8 @@ def rank(fits: Sequence[Fit], at: int = 0) -> list[tuple[Fit, bool]]:
     ranked: list[tuple[int, float, str, Fit, bool]] = []
     for one in plausible:
         chance = float(one.chance[at])
-        by_chance = min((float(other.chance[at]) for other in random if other is not one), default=1.0)
-        likely = chance * STRONG <= by_chance
+        of_random = min((float(other.chance[at]) for other in random if other is not one), default=1.0)
+        likely = chance * STRONG <= of_random
         group = 0 if likely else 1 if one in random else 2
         ranked.append((group, chance, one.layout.name, one, likely))
     return [(one, likely) for *_, one, likely in sorted(ranked, key=lambda entry: entry[:3])]
