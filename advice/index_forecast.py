@@ -53,7 +53,6 @@ _LINE, _UNSETTLED = 0.05, 0.5
 """Half of the narrowest interval of a straight line; of one through rows before which the slowest writer has come."""
 _CELLS, _SURE = 8, 6.0
 """Keys are random if a χ² test with so many cells squared is within so many standard deviations."""
-_LAG_SAMPLE = 500  # rows whose distance from the right edge is counted
 
 
 @dataclass(frozen=True)
@@ -78,8 +77,6 @@ class IndexForecast:
     """Used share of the leaf pages in %, by the engine's own definition."""
     splits: Figure
     """Edge and interior splits per 1,000 rows."""
-    lag: Figure | None
-    """Rows between a new row's place and the right edge, 95th percentile; None where that depends on all rows."""
     cost: RowCost
 
     @property
@@ -182,7 +179,7 @@ class _Index:
         pages = Figure.around(stats.leaf_pages, 0.0, kind)
         splits = Figure.around(stats.edge_splits + stats.interior_splits, 0.0, kind)
         cost = row_cost.of_all(self.model, rows, self.question.server, self.growth.rows_per_tx, kind)
-        return self._forecast(pages, splits, [stats], _lag(rows.ranks, kind), cost)
+        return self._forecast(pages, splits, [stats], cost)
 
     def of_ascending_keys(self, first: Rows) -> IndexForecast:
         """Where each key is above all before it: any keys that ascend stand for these."""
@@ -191,16 +188,16 @@ class _Index:
             return self.of_first_rows(self.rows(rows), 0.0)
         checkpoints = _batches(rows // 4, rows)
         stats = once(("ascending", *self.name, rows), lambda: model.insert(np.arange(rows), checkpoints))
-        return self._of_stretch(stats, first, 0.0, Figure.around(0.0, 0.0, self._kind()))
+        return self._of_stretch(stats, first, 0.0)
 
     def of_first_rows(self, first: Rows, reach: float) -> IndexForecast:
         """Where rows reach a little back: from the first rows, at least eight times as many."""
         rows = len(first.words)
         settled = max(rows // 4, min(int(1.5 * reach), rows // 2))
         stats = self.stats(first, _batches(settled, rows))
-        return self._of_stretch(stats, first, reach, _lag(first.ranks, self._kind()))
+        return self._of_stretch(stats, first, reach)
 
-    def _of_stretch(self, stats: PageStats, first: Rows, reach: float, lag: Figure) -> IndexForecast:
+    def _of_stretch(self, stats: PageStats, first: Rows, reach: float) -> IndexForecast:
         """From the index of the first rows; `first` has all of them, or enough where keys ascend."""
         rows, *counts = _along(stats)
         kind = self._kind(exact=stats.rows >= self.growth.rows)
@@ -212,7 +209,7 @@ class _Index:
         cost = row_cost.of_first_rows(
             self.model, few, reach, leaves_a_row, self.question.server, self.growth, self._kind()
         )
-        return self._forecast(pages, splits, [stats], lag, cost, stats.rows + rest)
+        return self._forecast(pages, splits, [stats], cost, stats.rows + rest)
 
     def of_random_keys(self) -> IndexForecast:
         """Where keys are in no order, which is the same for all layouts in a table."""
@@ -224,9 +221,8 @@ class _Index:
         mean, half, small = random_growth(self.model, n)
         pages = Figure.around(mean, half + 1, kind, least=1)
         share = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
-        lag = Figure.around(0.95 * n, 0.01 * n, kind)  # a new key may go anywhere
         cost = row_cost.of_random_keys(self.model, self.growth, pages, self.question.server)
-        return self._forecast(pages, pages.times(share), small, lag, cost)
+        return self._forecast(pages, pages.times(share), small, cost)
 
     def on_a_line(self, reach: float) -> IndexForecast:
         """From the index of an eighth and of a quarter of the rows, or halves of these until they are few enough.
@@ -244,7 +240,7 @@ class _Index:
         seen, *counts = _along(stats)
         least = _UNSETTLED if rows < 2 * reach < n / _LENGTHS else _LINE
         pages, splits = (_on_line(seen, each, n, least, kind) for each in counts)
-        return self._forecast(pages, splits, [stats], None, row_cost.UNKNOWN)
+        return self._forecast(pages, splits, [stats], row_cost.UNKNOWN)
 
     def _growth_of_entries(self, first: Rows) -> float:
         """The leaves that a row behind the first ones takes, over those of these: SQLite's large integers take more."""
@@ -272,11 +268,10 @@ class _Index:
         pages: Figure,
         splits: Figure,
         simulated: Sequence[PageStats],
-        lag: Figure | None,
         cost: RowCost,
         rows: float | None = None,
     ) -> IndexForecast:
-        """Puts the forecast together from leaf pages, splits, lag and cost. What a row takes on a leaf, and how many
+        """Puts the forecast together from leaf pages, splits and cost. What a row takes on a leaf, and how many
         branch pages a leaf has, are those of the `simulated` indexes. `rows`: those of the load, or as many of the
         simulated size as take the same bytes."""
         filled = float(np.mean([one.density * one.leaf_pages / one.rows for one in simulated]))
@@ -292,7 +287,6 @@ class _Index:
             index_bytes=Figure.around(all_pages.value * page_bytes, (all_pages.half + doubt) * page_bytes, pages.kind),
             density=Figure(density, low, high, pages.kind),
             splits=splits.times(1000 / self.growth.rows),
-            lag=lag,
             cost=cost,
         )
 
@@ -326,11 +320,3 @@ def _on_line(rows: Sequence[int], counts: Sequence[int], n: int, least: float, k
     swing = float(per_row.max() - per_row.min()) / 2 if n > 8 * rows[-1] else 0.0  # its place is not known for long
     half = max(least * value, 2 * abs(per_row[-1] - per_row[0]) * n, swing * n)
     return Figure.around(value, half, kind)
-
-
-def _lag(ranks: Ranks, kind: Kind) -> Figure:
-    """The rows between a new row's place and the right edge, 95th percentile, from some rows of the second half."""
-    places = np.random.default_rng(1).integers(len(ranks) // 2, len(ranks), _LAG_SAMPLE)
-    above = [int((ranks[:place] > ranks[place]).sum()) for place in places]
-    low, value, high = np.percentile(above, [92, 95, 98]).tolist()
-    return Figure(value, low, high, kind)
