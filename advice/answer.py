@@ -80,14 +80,15 @@ def answer(needs: Needs) -> Answer:
     choices = candidates(needs, lambda name: bool(calls_for(name)))
     if all(one.misses for one in choices):
         raise UsageError(_contradiction(needs, choices))
-    forecasts = list(zip(choices, _forecasts(needs, choices), strict=True))
-    refused = [(one.label, why) for one, why in forecasts if isinstance(why, str)]
+    outcomes = list(zip(choices, _forecasts(needs, choices), strict=True))
+    refused = [(one.label, why) for one, why in outcomes if isinstance(why, str)]
+    forecasts = [(one, outcome) for one, outcome in outcomes if isinstance(outcome, IndexForecast)]
     today = _today(choices, needs.existing)
     order = ranking(
-        judge([(one, outcome) for one, outcome in forecasts if isinstance(outcome, IndexForecast)], needs),
+        judge(forecasts, needs),
         needs.made_by,
-        lambda name: len({call.language for call in calls_for(name)}),
-        lambda one: one is today,
+        languages=lambda name: len({call.language for call in calls_for(name)}),
+        is_today=lambda one: one is today,
     )
     if order is None:
         raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")

@@ -80,14 +80,14 @@ def advise(
     from keybench.advice.output import terminal
     from keybench.compiling import when_compiling
 
-    given = {
+    options = {
         "db": db, "rows": rows, "rows_per_second": rows_per_second, "payload": payload, "writers": writers,
         "behind": behind, "restarts_per_day": restarts_per_day, "ram": ram, "checkpoint": checkpoint,
         "retention": retention, "secondary": secondary, "children": children, "existing": existing, "type": key_type,
         "made_by": made_by, "sortable": sortable, "unguessable": unguessable, "hides_time": hides_time,
         "hides_machine": hides_machine, "merge": merge, "spread": spread, "layout": layout,
     }  # fmt: skip
-    needs = filled(given)
+    needs = filled(options)
     chosen: Format = "json" if as_json else format_
     console = Console(stderr=True)
     with (

@@ -31,7 +31,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.model.table import Table
 from keybench.pagemodels.contract import SizedByValue
 from keybench.pagemodels.costs.contract import Server
-from keybench.pagemodels.page_stats import PageStats
+from keybench.pagemodels.page_stats import Checkpoint, PageStats
 
 Ranks = NDArray[np.int64]
 
@@ -106,16 +106,16 @@ def forecast(question: Question) -> IndexForecast:
         return index.of_all_rows()
     sample = index.rows(_SPREAD, spread=True)
     reach = reach_back(sample.ranks) * growth.rows / len(sample.words)
-    if _FEWEST_LENGTHS * reach > _MOST:
+    if _FEWEST_LENGTHS * reach > _MOST:  # no first rows can stand for the load
         if not index.sized and is_random(sample.ranks) and is_random(index.rows(_SPREAD).ranks):
             return index.of_random_keys()
         return index.on_a_line(reach)
     first = index.rows(_FIRST)
-    if not reach and not reach_back(first.ranks):
+    if not reach and not reach_back(first.ranks):  # neither near nor far does a row reach back
         return index.of_ascending_keys(first)
     most = min(growth.rows, _MOST)
     rows = min(most, max(_LEAST, int(_LENGTHS * reach)))
-    while True:
+    while True:  # neighbouring rows may reach further back than the sample shows: then more rows are needed
         first = index.rows(rows)
         reach = max(reach, reach_back(first.ranks))
         if rows == growth.rows or (_LENGTHS if rows < most else _FEWEST_LENGTHS) * reach <= rows:
@@ -203,7 +203,8 @@ class _Index:
         kind = self._kind(exact=stats.rows >= self.growth.rows)
         rest = (self.growth.rows - stats.rows) * self._growth_of_entries(first)
         pages, splits = (_continued(rows, each, rest, kind) for each in counts)
-        unseen = 3 * rest / stats.rows  # of what was not seen in n rows, there are 3 / n at most
+        # The rule of three: what did not happen in n rows happens in 3 / n of all rows at most (95 % sure).
+        unseen = 3 * rest / stats.rows
         splits = Figure.around(splits.value, splits.half + (unseen if splits.value < unseen else 0.0), kind)
         few, leaves_a_row = first.first(max(_FIRST, int(_LENGTHS * reach))), stats.leaf_pages / stats.rows
         cost = row_cost.of_first_rows(
@@ -237,9 +238,9 @@ class _Index:
             parts *= 2
         rows = n // parts
         stats = self.stats(self.rows(rows), _batches(rows // 2, rows))
-        seen, *counts = _along(stats)
+        at_rows, *counts = _along(stats)
         least = _UNSETTLED if rows < 2 * reach < n / _LENGTHS else _LINE
-        pages, splits = (_on_line(seen, each, n, least, kind) for each in counts)
+        pages, splits = (_on_line(at_rows, each, n, least, kind) for each in counts)
         return self._forecast(pages, splits, [stats], row_cost.UNKNOWN)
 
     def _growth_of_entries(self, first: Rows) -> float:
@@ -298,10 +299,9 @@ def _batches(begin: int, end: int) -> list[int]:
 
 def _along(stats: PageStats) -> tuple[list[int], list[int], list[int]]:
     """(numbers of rows, leaves and edge and interior splits after each of them), the last ones at the end."""
-    seen = [(one.rows, one.leaf_pages, one.edge_splits + one.interior_splits) for one in stats.checkpoints]
-    seen.append((stats.rows, stats.leaf_pages, stats.edge_splits + stats.interior_splits))
-    rows, leaves, splits = (list(each) for each in zip(*seen, strict=True))
-    return rows, leaves, splits
+    points: list[Checkpoint | PageStats] = [*stats.checkpoints, stats]
+    splits = [one.edge_splits + one.interior_splits for one in points]
+    return [one.rows for one in points], [one.leaf_pages for one in points], splits
 
 
 def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Kind) -> Figure:
@@ -314,7 +314,10 @@ def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Ki
 
 
 def _on_line(rows: Sequence[int], counts: Sequence[int], n: int, least: float, kind: Kind) -> Figure:
-    """A count at n rows, on the line through the first and the last of these numbers of rows, one twice the other."""
+    """A count at n rows, on the line through the first and the last of these numbers of rows, one twice the other.
+
+    `least`: half of the narrowest interval, as a share of the count.
+    """
     per_row = np.array(counts) / np.array(rows)
     value = counts[-1] + (counts[-1] - counts[0]) / (rows[-1] - rows[0]) * (n - rows[-1])
     swing = float(per_row.max() - per_row.min()) / 2 if n > 8 * rows[-1] else 0.0  # its place is not known for long

@@ -250,13 +250,13 @@ _MISSING: Final = {
 """What the error asks where a field that has to be given is missing."""
 
 
-def filled(given: Mapping[str, Any]) -> Needs:
-    """The form, from keybench.toml and from the options that were given (None: not given), which come first.
+def filled(options: Mapping[str, Any]) -> Needs:
+    """The form, from keybench.toml and from the options of the command line, which come first (None: not named).
 
     UsageError for a field that is missing, and for what the fields cannot mean.
     """
     values = {**USUAL, **config.options("advise", USUAL)}
-    values |= {name: value for name, value in given.items() if value is not None}
+    values |= {name: value for name, value in options.items() if value is not None}
     for name, question in _MISSING.items():
         if values[name] is None:
             raise UsageError(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from keybench.advice import outlook
+from keybench.advice import existing_sentences
 from keybench.advice.answer import Answer
 from keybench.advice.candidates import Candidate
 from keybench.advice.figure import spoken
@@ -37,10 +37,10 @@ def headline(answer: Answer) -> str:
     column = f"in a column of type {best.type_name}"
     if answer.existing and answer.existing.candidate.label == best.label:
         return f"Keep `{best.name}` {column}{workers}."
-    if outlook.keeps_column(answer):
+    if existing_sentences.keeps_column(answer):
         then = (
             "leave those of old rows as they are"
-            if outlook.pays_at_once(answer)
+            if existing_sentences.pays_at_once(answer)
             else f"rebuild {answer.place} afterwards"
         )
         return f"Give new rows `{best.name}` keys{_by_server(answer)}, and {then}{workers}."
@@ -51,7 +51,7 @@ def reason(answer: Answer) -> str:
     """Why: one sentence."""
     best, needs = answer.ranking.best, answer.needs
     if answer.options:
-        return outlook.gain(answer)
+        return existing_sentences.gain(answer)
     size = spelled(best.forecast.index_bytes.value)
     other = answer.compared
     at = f"At {needs.rows:,} rows {answer.place} takes {size}"
@@ -65,7 +65,13 @@ def reason(answer: Answer) -> str:
 
 def rest(answer: Answer) -> list[str]:
     """What else the first screen says, a sentence or two each."""
-    texts = [outlook.ends(answer), outlook.cost(answer), deletions(answer), spread(answer), holds(answer)]
+    texts = [
+        existing_sentences.ends(answer),
+        existing_sentences.cost(answer),
+        deletions(answer),
+        spread(answer),
+        holds(answer),
+    ]
     texts += [price(answer), runner_up(answer), *to_avoid(answer), *named(answer)]
     return [sentence for sentence in texts if sentence]
 
@@ -216,11 +222,11 @@ def _pages(value: float) -> str:
 
 def _more(one: Choice, best: Choice, answer: Answer) -> str:
     """How many more bytes a row takes, and which bytes are meant."""
-    known = best.forecast
+    forecast = best.forecast
     parts = [
         answer.place.removeprefix("the "),
-        *(["log"] if known.log_bytes else []),
-        *(["reads"] if known.reads else []),
+        *(["log"] if forecast.log_bytes else []),
+        *(["reads"] if forecast.reads else []),
     ]
     counted = f"({', '.join(parts[:-1])} and {parts[-1]} together)" if len(parts) > 1 else f"(of {answer.place})"
     ratio = one.moved.value / best.moved.value
@@ -261,9 +267,9 @@ def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
         why.append(f"an insert reads {ours.reads.value:.2f} pages from disk at the end{since}")
     if ours.log_bytes and theirs.log_bytes and ours.log_bytes.value > 1.2 * theirs.log_bytes.value:
         why.append(f"it writes {ours.log_bytes.value / theirs.log_bytes.value:.1f} × the log")
-    told = "; ".join(why) or "it takes more bytes a row"
+    reasons = "; ".join(why) or "it takes more bytes a row"
     otherwise = " otherwise" if one is answer.ranking.runner_up else ""
-    return f"Avoid {_named(one.candidate)}{otherwise}: {told}.{_trap(one.candidate)}"
+    return f"Avoid {_named(one.candidate)}{otherwise}: {reasons}.{_trap(one.candidate)}"
 
 
 def first_screen(answer: Answer) -> list[str]:
