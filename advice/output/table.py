@@ -14,8 +14,9 @@ from keybench.databases.contract.statements import Statement
 from keybench.model.sizes import spelled
 
 UNKNOWN: Final = "–"
-OPTION_HEAD: Final = ("", "index now", "at the end", "full", "splits/1,000 rows", "log bytes/row", "a build writes")
-"""What is done about existing keys, and its figures over the rows to come."""
+OPTION_HEAD: Final = ("", "now", "at the end", "full", "splits", "log", "built")
+"""What is done about existing keys: the size of the index now and after the rows to come, the used share of its pages,
+splits for 1,000 of these rows, bytes of log for each, and the size of what a build writes."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,15 @@ def layout_table(answer: Answer) -> LayoutTable:
 
 
 def _figures(one: Choice) -> dict[str, str]:
-    """The figures of one layout, by the title of their column."""
+    """The figures of one layout, by the title of their column. Splits are for 1,000 rows, log and reads for one."""
     of = one.forecast
     return {
-        "bytes/row": UNKNOWN if one.assumed else _number(one.moved),
+        "bytes a row": UNKNOWN if one.assumed else _number(one.moved),
         "index": spelled(of.index_bytes.value),
         "full": f"{of.density.value:.1f} %",
-        "splits/1,000 rows": _number(of.splits),
-        "log bytes/row": _number(of.log_bytes),
-        "reads/row": _number(of.reads),
+        "splits": _number(of.splits),
+        "log": _number(of.log_bytes),
+        "reads": _number(of.reads),
     }
 
 

@@ -19,7 +19,7 @@ def show(answer: Answer, console: Console) -> None:
     console.print(basis, style="dim")
     database = f"{answer.needs.on.title} {answer.needs.version}"
     layouts = table.layout_table(answer)
-    console.print(f"\nLayouts that meet the needs, on {database}:")
+    console.print(f"\nLayouts that meet the needs, on {database}; splits are for 1,000 rows:")
     console.print(_grid(layouts.head, layouts.rows, layouts.best))
     if answer.options and answer.needs.existing:
         console.print(f"\nYour {answer.needs.existing.rows:,} rows with `{answer.needs.existing.layout}` keys:")

@@ -83,6 +83,7 @@ def begin(database: str, options: RunOptions, *, quick: bool) -> Verification:
     on = engine_to_verify(database)
     server = _server_for(on, options.servers[0])
     requests: dict[QuestionLoad, Request] = {}
+    servers: Mapping[str, str] = {}
     for load in loads_of(on):
         rows = max(load.rows // _QUICK_SHARE, min(load.rows, _FEWEST_ROWS)) if quick else load.rows
         requests[load], servers = request_of(
@@ -99,8 +100,7 @@ def begin(database: str, options: RunOptions, *, quick: bool) -> Verification:
                 image=f"{on.name}={options.image}" if options.image else "",
             )
         )
-        server = servers[on.name]
-    return Verification(on, requests, server)
+    return Verification(on, requests, servers[on.name])
 
 
 def _server_for(on: Engine, asked: str) -> str:
