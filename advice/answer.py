@@ -1,36 +1,22 @@
 """The answer to `keybench advise`: what is recommended, by what figures, and how to do it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 from keybench.advice.candidates import Candidate, candidates
-from keybench.advice.figure import Figure
 from keybench.advice.how_to.existing import Name, Option, options
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
-from keybench.advice.how_to.past import DeletionEffect, deletion_effect
 from keybench.advice.how_to.statements import create_table
 from keybench.advice.index_forecast import IndexForecast, Question, forecast
 from keybench.advice.needs import ExistingKeys, Needs, coming
 from keybench.advice.ranking import Choice, Ranking, judge, ranking
-from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.statements import Statement
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.names import CONTROL, RANDOM
 
 _CORES = 2  # threads that forecast layouts side by side
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """How long inserts took in an earlier run, as a ratio to integer keys (the control) in the same repetition."""
-
-    ratio: Figure
-    rows: int
-    blocks: int
-    run: str
 
 
 @dataclass(frozen=True)
@@ -47,15 +33,10 @@ class Answer:
     """One for each language that has a well-kept library for the recommended layout."""
     statements: Sequence[Statement]
     """The table with the recommended key."""
-    measured: Mapping[tuple[str, str], Measurement]
-    """What was measured here before, by layout and column."""
     refused: Sequence[tuple[str, str]]
     """Layouts that cannot be forecast, and why."""
     ends: str = ""
     """Why the keys that the table has cannot go on to the last row."""
-    deletions: Mapping[str, DeletionEffect | None] | None = None
-    """By label, what deleting old rows does to the best keys and to those that they are compared with; None where all
-    rows stay, and for keys of which no model knows deletions."""
 
     @property
     def best(self) -> Candidate:
@@ -94,23 +75,20 @@ class Answer:
         )
 
 
-def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda _: None) -> Answer:
-    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs.
-
-    `results`: a results database, whose measurements are shown; empty for none.
-    """
+def answer(needs: Needs) -> Answer:
+    """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs."""
     choices = candidates(needs, lambda name: bool(calls_for(name)))
     if all(one.misses for one in choices):
         raise UsageError(_contradiction(needs, choices))
-    say(f"{len(choices)} layouts on {needs.on.title}")
-    forecasts = list(zip(choices, _forecasts(needs, choices), strict=True))
-    refused = [(one.label, why) for one, why in forecasts if isinstance(why, str)]
+    outcomes = list(zip(choices, _forecasts(needs, choices), strict=True))
+    refused = [(one.label, why) for one, why in outcomes if isinstance(why, str)]
+    forecasts = [(one, outcome) for one, outcome in outcomes if isinstance(outcome, IndexForecast)]
     today = _today(choices, needs.existing)
     order = ranking(
-        judge([(one, outcome) for one, outcome in forecasts if isinstance(outcome, IndexForecast)], needs),
+        judge(forecasts, needs),
         needs.made_by,
-        lambda name: len({call.language for call in calls_for(name)}),
-        lambda one: one is today,
+        languages=lambda name: len({call.language for call in calls_for(name)}),
+        is_today=lambda one: one is today,
     )
     if order is None:
         raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")
@@ -119,7 +97,7 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(best.name):
         calls.setdefault(call.language, call)  # the first of each language is the one to prefer
-    reply = Answer(
+    return Answer(
         needs=needs,
         ranking=order,
         existing=existing,
@@ -128,18 +106,9 @@ def answer(needs: Needs, results: str = "", say: Callable[[str], None] = lambda 
         else [],
         calls=tuple(calls.values()),
         statements=create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
-        measured=measured(results, needs.on) if results else {},
         refused=refused,
         ends=dict(refused).get(today.label, "") if today else "",
     )
-    if not needs.retention_days:
-        return reply
-    shown = [one.candidate for one in (order.best, reply.compared) if one]
-    effects = {
-        one.label: deletion_effect(needs.on, one.table(needs.payload), one.name, needs.rows, needs.rows_per_second)
-        for one in shown
-    }
-    return replace(reply, deletions=effects)
 
 
 def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option]:
@@ -191,31 +160,3 @@ def _contradiction(needs: Needs, choices: Sequence[Candidate]) -> str:
             lines.append(f"without {option}, {', '.join(f'`{name}`' for name in list(dict.fromkeys(without))[:3])}")
     advice = f"drop one: {'; '.join(lines)}." if lines else "drop two of them or more."
     return f"no layout on {needs.on.title} {needs.version} meets {asked} at once: {advice}"
-
-
-def measured(results: str, on: Engine) -> Mapping[tuple[str, str], Measurement]:
-    """By layout and column, from the latest run on a server of this engine that has it; with six blocks or more.
-
-    Empty if there is no such file. UsageError for a file that is no results database.
-    """
-    if "://" not in results and not Path(results).exists():
-        return {}
-    # Imported late: SQLAlchemy takes half a second, and most people have no results.
-    from keybench.results.analysis.group_comparison import time_metric
-    from keybench.results.analysis.groups import group_trials
-    from keybench.results.store.database import Store
-
-    times: dict[tuple[str, str], Measurement] = {}
-    with Store.open(results, write=False) as store:
-        for run in store.runs():
-            for group in group_trials(run, store.trials(run.id), store.environments(run.id)):
-                if group.database != on.name or group.modelled:
-                    continue
-                metric = time_metric(group)
-                for arm in group.arms:
-                    ratio = group.ratio(arm, metric)
-                    if ratio and ratio.interval and arm.layout != CONTROL:
-                        low, high = min(ratio.low, ratio.median), max(ratio.high, ratio.median)
-                        figure = Figure(ratio.median, low, high, "measured")
-                        times[arm.layout, arm.column] = Measurement(figure, group.rows, ratio.blocks, group.run.id)
-    return times

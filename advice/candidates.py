@@ -1,6 +1,6 @@
 """The layouts that an answer speaks of, each in the columns that fit, and the needs that each of them misses."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import log2
@@ -179,45 +179,48 @@ class Candidate:
 
 
 def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate]:
-    """All layouts that people can get: by a well-kept library, from this server, or because the needs name them. Keys
-    that the table has are among them, whoever makes them: counters of 32 bits, hi/lo, names."""
-    on, chosen = needs.on, []
+    """All layouts that people can get: by a library (`well_kept`), from this server, or because the needs name them.
+
+    Keys that the table has are among them, whoever makes them: counters of 32 bits, hi/lo, names.
+    """
+    on = needs.on
     by_server = {one.replica for one in on.server_keys}
     named = {CONTROL, RANDOM, *needs.layouts, *([needs.existing.layout] if needs.existing else [])}
+    listed = []
     for key_layout in dict.fromkeys(layouts().values()):
         if not (key_layout.name in named or key_layout.name in by_server or well_kept(key_layout.name)):
             continue
         for column in _columns(on, key_layout, needs):
             sized = column.sized(key_layout.key_bytes)
             facts = properties(on, needs.version, key_layout, sized, needs.rows_per_second)
-            if not (facts.by_clients or facts.by_server or _table_has(needs, key_layout, column)):
-                continue
-            missed = _missed(needs, key_layout, sized, facts)
-            chosen.append(Candidate(on, key_layout, sized, facts, tuple(missed.values()), tuple(missed)))
-    return chosen
+            if facts.by_clients or facts.by_server or _table_has(needs, key_layout, column):
+                misses = _misses(needs, key_layout, sized, facts)
+                listed.append(Candidate(on, key_layout, sized, facts, tuple(misses.values()), tuple(misses)))
+    return listed
 
 
-def _columns(on: Engine, key_layout: Layout, needs: Needs) -> Iterator[Column]:
-    """Its default column, the one in whose order it ascends, and the server's own for such keys."""
+def _columns(on: Engine, key_layout: Layout, needs: Needs) -> Sequence[Column]:
+    """The columns in which an answer looks at the layout: the engine's own, the one in whose order it ascends, that of
+    the server's own keys, and the one that the table has. On a version without them, the first column of bytes."""
     if not any(key_layout.kind in column.kinds for column in on.columns):
-        return
+        return []
     pair = pairing(on, key_layout)
     names = [pair.default, pair.suited, *(one.column for one in on.server_keys if one.replica == key_layout.name)]
     if needs.type == "text" and key_layout.kind == "uuid":
         names = [column.name for column in on.columns if column.form == "text" and "uuid" in column.kinds][:1]
     if needs.existing and needs.existing.layout == key_layout.name:
         names.append(needs.existing.column or pair.default)
-    named = [on.column(name) for name in dict.fromkeys(filter(None, names))]
-    known = [column for column in named if can_hold(on, needs.version, column, key_layout.name)]
-    if named and not known:  # a version before the server's own type
-        other = (
-            one for one in on.columns if one.form == "bytes" and not one.stands_in_for and key_layout.kind in one.kinds
-        )
-        known = [column for column in other if can_hold(on, needs.version, column, key_layout.name)][:1]
-    yield from known
+    columns = [on.column(name) for name in dict.fromkeys(filter(None, names))]
+    available = [column for column in columns if can_hold(on, needs.version, column, key_layout.name)]
+    if available or not columns:
+        return available
+    of_bytes = [
+        one for one in on.columns if one.form == "bytes" and not one.stands_in_for and key_layout.kind in one.kinds
+    ]
+    return [column for column in of_bytes if can_hold(on, needs.version, column, key_layout.name)][:1]
 
 
-def _missed(needs: Needs, key_layout: Layout, column: Column, facts: Properties) -> Mapping[str, str]:
+def _misses(needs: Needs, key_layout: Layout, column: Column, facts: Properties) -> Mapping[str, str]:
     """By option, why the keys do not do what it asks."""
     version = f"{needs.on.title} {needs.version} does not make them"
     secrets = f"a key tells {' and '.join(facts.tells)}"

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from keybench import cli
-from keybench.runners import config
 
 app = cli.application()
-Format = Literal["text", "md", "html", "json"]
+Format = Literal["text", "html", "json"]
 _TABLE, _KEYS, _OUTPUT = "The table", "What keys must be", "Output"
 COMPILING = "keybench compiles its page models first, up to two minutes. It keeps them, so the next answer is fast."
 
@@ -54,16 +53,10 @@ def advise(
     merge: Annotated[bool | None, _option(_KEYS, "Unique over sites whose tables will be merged.")] = None,
     spread: Annotated[bool | None, _option(_KEYS, "Inserts go to all ranges of a cluster.")] = None,
     layout: Annotated[str | None, _option(_OUTPUT, "Key layouts to speak of in any case, comma-separated.")] = None,
-    form: Annotated[Path | None, _option(_OUTPUT, "A TOML file with a table [advise] of these options.")] = None,
-    format_: Annotated[
-        Format, typer.Option("--format", help="text, md, html or json.", rich_help_panel=_OUTPUT)
-    ] = "text",
+    format_: Annotated[Format, typer.Option("--format", help="text, html or json.", rich_help_panel=_OUTPUT)] = "text",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file.", rich_help_panel=_OUTPUT)
     ] = None,
-    results: Annotated[
-        str, typer.Option(envvar="KEYBENCH_RESULTS", help="What was measured here before.", rich_help_panel=_OUTPUT)
-    ] = config.RESULTS,
     as_json: cli.AsJson = False,
 ) -> int:
     """Say which key a table should have, why, and how to do it: without a server, and without touching one.
@@ -83,25 +76,25 @@ def advise(
     from rich.console import Console
 
     from keybench.advice.answer import answer
-    from keybench.advice.needs import asker, filled
+    from keybench.advice.needs import filled
     from keybench.advice.output import terminal
     from keybench.compiling import when_compiling
 
-    given = {
+    options = {
         "db": db, "rows": rows, "rows_per_second": rows_per_second, "payload": payload, "writers": writers,
         "behind": behind, "restarts_per_day": restarts_per_day, "ram": ram, "checkpoint": checkpoint,
         "retention": retention, "secondary": secondary, "children": children, "existing": existing, "type": key_type,
         "made_by": made_by, "sortable": sortable, "unguessable": unguessable, "hides_time": hides_time,
         "hides_machine": hides_machine, "merge": merge, "spread": spread, "layout": layout,
     }  # fmt: skip
-    needs = filled(given, form, asker())
+    needs = filled(options)
     chosen: Format = "json" if as_json else format_
     console = Console(stderr=True)
     with (
-        console.status(f"{needs.on.title}: {needs.rows:,} rows") as status,
+        console.status(f"{needs.on.title}: {needs.rows:,} rows"),
         when_compiling(lambda: console.print(COMPILING, soft_wrap=True)),
     ):
-        reply = answer(needs, results, status.update)
+        reply = answer(needs)
     if chosen == "text" and output is None:
         terminal.show(reply, cli.console())
         return 0
@@ -125,8 +118,6 @@ def _text(reply: Any, chosen: Format) -> str:
 
     if chosen == "json":
         return json.dumps(as_json.content(reply), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    if chosen == "md":
-        return document.markdown(reply)
     if chosen == "html":
         return document.page(reply)
     file = io.StringIO()

@@ -6,10 +6,9 @@ from typing import Literal, Self
 from keybench.databases.contract.engine import Engine
 from keybench.model.sizes import digits
 
-Kind = Literal["exact model", "scaled", "unconfirmed model", "measured"]
+Kind = Literal["exact model", "scaled", "unconfirmed model"]
 """What a figure rests on: all rows through a page model that servers have confirmed; a smaller page model, scaled to
-the number of rows; either of these for an engine whose model no server has confirmed; a measurement in a results
-database."""
+the number of rows; either of these for an engine whose model no server has confirmed."""
 
 
 def kind_of(on: Engine, *, exact: bool) -> Kind:

@@ -31,7 +31,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.model.table import Table
 from keybench.pagemodels.contract import SizedByValue
 from keybench.pagemodels.costs.contract import Server
-from keybench.pagemodels.page_stats import PageStats
+from keybench.pagemodels.page_stats import Checkpoint, PageStats
 
 Ranks = NDArray[np.int64]
 
@@ -53,7 +53,6 @@ _LINE, _UNSETTLED = 0.05, 0.5
 """Half of the narrowest interval of a straight line; of one through rows before which the slowest writer has come."""
 _CELLS, _SURE = 8, 6.0
 """Keys are random if a χ² test with so many cells squared is within so many standard deviations."""
-_LAG_SAMPLE = 500  # rows whose distance from the right edge is counted
 
 
 @dataclass(frozen=True)
@@ -78,8 +77,6 @@ class IndexForecast:
     """Used share of the leaf pages in %, by the engine's own definition."""
     splits: Figure
     """Edge and interior splits per 1,000 rows."""
-    lag: Figure | None
-    """Rows between a new row's place and the right edge, 95th percentile; None where that depends on all rows."""
     cost: RowCost
 
     @property
@@ -109,16 +106,16 @@ def forecast(question: Question) -> IndexForecast:
         return index.of_all_rows()
     sample = index.rows(_SPREAD, spread=True)
     reach = reach_back(sample.ranks) * growth.rows / len(sample.words)
-    if _FEWEST_LENGTHS * reach > _MOST:
+    if _FEWEST_LENGTHS * reach > _MOST:  # no first rows can stand for the load
         if not index.sized and is_random(sample.ranks) and is_random(index.rows(_SPREAD).ranks):
             return index.of_random_keys()
         return index.on_a_line(reach)
     first = index.rows(_FIRST)
-    if not reach and not reach_back(first.ranks):
+    if not reach and not reach_back(first.ranks):  # neither near nor far does a row reach back
         return index.of_ascending_keys(first)
     most = min(growth.rows, _MOST)
     rows = min(most, max(_LEAST, int(_LENGTHS * reach)))
-    while True:
+    while True:  # neighbouring rows may reach further back than the sample shows: then more rows are needed
         first = index.rows(rows)
         reach = max(reach, reach_back(first.ranks))
         if rows == growth.rows or (_LENGTHS if rows < most else _FEWEST_LENGTHS) * reach <= rows:
@@ -182,7 +179,7 @@ class _Index:
         pages = Figure.around(stats.leaf_pages, 0.0, kind)
         splits = Figure.around(stats.edge_splits + stats.interior_splits, 0.0, kind)
         cost = row_cost.of_all(self.model, rows, self.question.server, self.growth.rows_per_tx, kind)
-        return self._forecast(pages, splits, [stats], _lag(rows.ranks, kind), cost)
+        return self._forecast(pages, splits, [stats], cost)
 
     def of_ascending_keys(self, first: Rows) -> IndexForecast:
         """Where each key is above all before it: any keys that ascend stand for these."""
@@ -191,28 +188,29 @@ class _Index:
             return self.of_first_rows(self.rows(rows), 0.0)
         checkpoints = _batches(rows // 4, rows)
         stats = once(("ascending", *self.name, rows), lambda: model.insert(np.arange(rows), checkpoints))
-        return self._of_stretch(stats, first, 0.0, Figure.around(0.0, 0.0, self._kind()))
+        return self._of_stretch(stats, first, 0.0)
 
     def of_first_rows(self, first: Rows, reach: float) -> IndexForecast:
         """Where rows reach a little back: from the first rows, at least eight times as many."""
         rows = len(first.words)
         settled = max(rows // 4, min(int(1.5 * reach), rows // 2))
         stats = self.stats(first, _batches(settled, rows))
-        return self._of_stretch(stats, first, reach, _lag(first.ranks, self._kind()))
+        return self._of_stretch(stats, first, reach)
 
-    def _of_stretch(self, stats: PageStats, first: Rows, reach: float, lag: Figure) -> IndexForecast:
+    def _of_stretch(self, stats: PageStats, first: Rows, reach: float) -> IndexForecast:
         """From the index of the first rows; `first` has all of them, or enough where keys ascend."""
         rows, *counts = _along(stats)
         kind = self._kind(exact=stats.rows >= self.growth.rows)
         rest = (self.growth.rows - stats.rows) * self._growth_of_entries(first)
         pages, splits = (_continued(rows, each, rest, kind) for each in counts)
-        unseen = 3 * rest / stats.rows  # of what was not seen in n rows, there are 3 / n at most
+        # The rule of three: what did not happen in n rows happens in 3 / n of all rows at most (95 % sure).
+        unseen = 3 * rest / stats.rows
         splits = Figure.around(splits.value, splits.half + (unseen if splits.value < unseen else 0.0), kind)
         few, leaves_a_row = first.first(max(_FIRST, int(_LENGTHS * reach))), stats.leaf_pages / stats.rows
         cost = row_cost.of_first_rows(
             self.model, few, reach, leaves_a_row, self.question.server, self.growth, self._kind()
         )
-        return self._forecast(pages, splits, [stats], lag, cost, stats.rows + rest)
+        return self._forecast(pages, splits, [stats], cost, stats.rows + rest)
 
     def of_random_keys(self) -> IndexForecast:
         """Where keys are in no order, which is the same for all layouts in a table."""
@@ -224,9 +222,8 @@ class _Index:
         mean, half, small = random_growth(self.model, n)
         pages = Figure.around(mean, half + 1, kind, least=1)
         share = float(np.mean([(one.edge_splits + one.interior_splits) / (one.leaf_pages - 1) for one in small]))
-        lag = Figure.around(0.95 * n, 0.01 * n, kind)  # a new key may go anywhere
         cost = row_cost.of_random_keys(self.model, self.growth, pages, self.question.server)
-        return self._forecast(pages, pages.times(share), small, lag, cost)
+        return self._forecast(pages, pages.times(share), small, cost)
 
     def on_a_line(self, reach: float) -> IndexForecast:
         """From the index of an eighth and of a quarter of the rows, or halves of these until they are few enough.
@@ -241,10 +238,10 @@ class _Index:
             parts *= 2
         rows = n // parts
         stats = self.stats(self.rows(rows), _batches(rows // 2, rows))
-        seen, *counts = _along(stats)
+        at_rows, *counts = _along(stats)
         least = _UNSETTLED if rows < 2 * reach < n / _LENGTHS else _LINE
-        pages, splits = (_on_line(seen, each, n, least, kind) for each in counts)
-        return self._forecast(pages, splits, [stats], None, row_cost.UNKNOWN)
+        pages, splits = (_on_line(at_rows, each, n, least, kind) for each in counts)
+        return self._forecast(pages, splits, [stats], row_cost.UNKNOWN)
 
     def _growth_of_entries(self, first: Rows) -> float:
         """The leaves that a row behind the first ones takes, over those of these: SQLite's large integers take more."""
@@ -272,11 +269,10 @@ class _Index:
         pages: Figure,
         splits: Figure,
         simulated: Sequence[PageStats],
-        lag: Figure | None,
         cost: RowCost,
         rows: float | None = None,
     ) -> IndexForecast:
-        """Puts the forecast together from leaf pages, splits, lag and cost. What a row takes on a leaf, and how many
+        """Puts the forecast together from leaf pages, splits and cost. What a row takes on a leaf, and how many
         branch pages a leaf has, are those of the `simulated` indexes. `rows`: those of the load, or as many of the
         simulated size as take the same bytes."""
         filled = float(np.mean([one.density * one.leaf_pages / one.rows for one in simulated]))
@@ -292,7 +288,6 @@ class _Index:
             index_bytes=Figure.around(all_pages.value * page_bytes, (all_pages.half + doubt) * page_bytes, pages.kind),
             density=Figure(density, low, high, pages.kind),
             splits=splits.times(1000 / self.growth.rows),
-            lag=lag,
             cost=cost,
         )
 
@@ -304,10 +299,9 @@ def _batches(begin: int, end: int) -> list[int]:
 
 def _along(stats: PageStats) -> tuple[list[int], list[int], list[int]]:
     """(numbers of rows, leaves and edge and interior splits after each of them), the last ones at the end."""
-    seen = [(one.rows, one.leaf_pages, one.edge_splits + one.interior_splits) for one in stats.checkpoints]
-    seen.append((stats.rows, stats.leaf_pages, stats.edge_splits + stats.interior_splits))
-    rows, leaves, splits = (list(each) for each in zip(*seen, strict=True))
-    return rows, leaves, splits
+    points: list[Checkpoint | PageStats] = [*stats.checkpoints, stats]
+    splits = [one.edge_splits + one.interior_splits for one in points]
+    return [one.rows for one in points], [one.leaf_pages for one in points], splits
 
 
 def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Kind) -> Figure:
@@ -320,17 +314,12 @@ def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Ki
 
 
 def _on_line(rows: Sequence[int], counts: Sequence[int], n: int, least: float, kind: Kind) -> Figure:
-    """A count at n rows, on the line through the first and the last of these numbers of rows, one twice the other."""
+    """A count at n rows, on the line through the first and the last of these numbers of rows, one twice the other.
+
+    `least`: half of the narrowest interval, as a share of the count.
+    """
     per_row = np.array(counts) / np.array(rows)
     value = counts[-1] + (counts[-1] - counts[0]) / (rows[-1] - rows[0]) * (n - rows[-1])
     swing = float(per_row.max() - per_row.min()) / 2 if n > 8 * rows[-1] else 0.0  # its place is not known for long
     half = max(least * value, 2 * abs(per_row[-1] - per_row[0]) * n, swing * n)
     return Figure.around(value, half, kind)
-
-
-def _lag(ranks: Ranks, kind: Kind) -> Figure:
-    """The rows between a new row's place and the right edge, 95th percentile, from some rows of the second half."""
-    places = np.random.default_rng(1).integers(len(ranks) // 2, len(ranks), _LAG_SAMPLE)
-    above = [int((ranks[:place] > ranks[place]).sum()) for place in places]
-    low, value, high = np.percentile(above, [92, 95, 98]).tolist()
-    return Figure(value, low, high, kind)

@@ -1,10 +1,8 @@
 """What a table needs of its key: the form that a person fills in."""
 
 import re
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from keybench.advice.how_to.statements import create_table
@@ -245,38 +243,23 @@ USUAL: Final[Mapping[str, Any]] = {
 }
 """The fields of the form; those that are None have to be given."""
 
-_ASKED: Final = {
-    "db": "Which database, with or without its version (postgresql:18, mariadb, mysql, sqlite, mssql, oracle)?",
-    "rows": "How many rows will the table have at the size that you plan for (400M, 1e9)?",
+_MISSING: Final = {
+    "db": "which database, with or without its version (postgresql:18, mariadb, mysql, sqlite, mssql, oracle)?",
+    "rows": "how many rows will the table have at the size that you plan for (400M, 1e9)?",
 }
+"""What the error asks where a field that has to be given is missing."""
 
 
-def filled(given: Mapping[str, Any], file: Path | None, ask: Callable[[str], str] | None) -> Needs:
-    """The form from the options that were given (None: not given). `ask` is None where there is nobody to ask.
+def filled(options: Mapping[str, Any]) -> Needs:
+    """The form, from keybench.toml and from the options of the command line, which come first (None: not named).
 
-    UsageError for a field that is missing and cannot be asked for, and for what the fields cannot mean.
+    UsageError for a field that is missing, and for what the fields cannot mean.
     """
-    if file is not None and not file.is_file():
-        raise UsageError(f"there is no file {file}: give --form a TOML file with a table [advise].")
-    values = dict(USUAL)
-    values |= config.options("advise", USUAL, file) if file else config.options("advise", USUAL)
-    values |= {name: value for name, value in given.items() if value is not None}
-    for name, question in _ASKED.items():
+    values = {**USUAL, **config.options("advise", USUAL)}
+    values |= {name: value for name, value in options.items() if value is not None}
+    for name, question in _MISSING.items():
         if values[name] is None:
-            if ask is None:
-                raise UsageError(
-                    f"--{name} is missing: {question[0].lower()}{question[1:]} "
-                    "Say it as in `keybench advise --db postgresql:18 --rows 1e9`."
-                )
-            values[name] = ask(question)
+            raise UsageError(
+                f"--{name} is missing: {question} Say it as in `keybench advise --db postgresql:18 --rows 1e9`."
+            )
     return needs(values)
-
-
-def asker() -> Callable[[str], str] | None:
-    """Asks on the terminal; None if there is none."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return None
-
-    import typer
-
-    return lambda question: str(typer.prompt(question, err=True))

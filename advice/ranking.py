@@ -90,28 +90,32 @@ def ranking(
     judged: Sequence[Choice],
     made_by: MadeBy,
     languages: Callable[[str], int],
-    today: Callable[[Candidate], bool] = lambda _: False,
+    is_today: Callable[[Candidate], bool] = lambda _: False,
 ) -> Ranking | None:
-    """None if no candidate meets the needs. Keys for which somebody has to number the writers are the best ones only
-    if no others meet the needs. `languages`: how many have a well-kept library for a layout. `today`: whether the table
-    has these keys; where they are as good as the best, they stay."""
+    """The order of the candidates; None if none of them meets the needs.
+
+    `languages`: in how many languages a well-kept library makes a layout. `is_today`: whether the table has these keys
+    today.
+    """
     ordered = sorted(judged, key=lambda one: one.moved.value)
     meeting = [one for one in ordered if one.meets]
     if not meeting:
         return None
+    # Each rule holds only if it leaves something: keys whose order the column undoes are no choice, and keys for which
+    # somebody has to number the writers are not the best.
     fitting = [one for one in meeting if one.fits] or meeting
     free = [one for one in fitting if one.candidate.properties.uniqueness != "worker id"] or fitting
-    cheap = [one for one in fitting if one.moved.value <= ALIKE * free[0].moved.value]
-    cheap = [one for one in cheap if one in free or today(one.candidate)]
-    staying = [one for one in cheap if today(one.candidate)]
-    best = max(staying or cheap, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
+    alike = [one for one in fitting if one.moved.value <= ALIKE * free[0].moved.value]
+    staying = [one for one in alike if is_today(one.candidate)]  # keys that are as good as the best stay
+    cheapest = staying or [one for one in alike if one in free]
+    best = max(cheapest, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
     others = [one for one in fitting if one.candidate.name != best.candidate.name]
-    with_gain = [
+    better_at_something = [
         one
         for one in others
         if (gains(one.candidate, best.candidate, made_by) and one in free) or ALIKE * one.moved.value < best.moved.value
     ]
-    runner_up = _easiest(with_gain or others, languages)
+    runner_up = _easiest(better_at_something or others, languages)
     return Ranking(
         best=best,
         runner_up=runner_up,

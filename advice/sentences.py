@@ -1,14 +1,12 @@
 """An answer in plain English. Names of layouts stand in backticks."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
-from keybench.advice import outlook
+from keybench.advice import existing_sentences
 from keybench.advice.answer import Answer
 from keybench.advice.candidates import Candidate
 from keybench.advice.figure import spoken
-from keybench.advice.needs import YEAR
 from keybench.advice.ranking import ALIKE, WORSE, Choice, gains
 from keybench.advice.row_cost import KNEE
 from keybench.model.names import CONTROL
@@ -21,15 +19,6 @@ _IF: Final[Mapping[str, str]] = {
     "--hides-time": "a key must not tell when it was made",
     "--merge": "tables of several sites will be merged",
     "--sortable": "keys must sort by time",
-}
-_MUST: Final[Mapping[str, str]] = {
-    "--type": "of type {}",
-    "--made-by": "made by the {}",
-    "--unguessable": "unguessable",
-    "--hides-time": "silent about when they were made",
-    "--hides-machine": "silent about who made them",
-    "--merge": "unique over all sites",
-    "--sortable": "in order of time",
 }
 _LACKS: Final[Mapping[str, str]] = {
     "--made-by client": "only the server can make it",
@@ -48,10 +37,10 @@ def headline(answer: Answer) -> str:
     column = f"in a column of type {best.type_name}"
     if answer.existing and answer.existing.candidate.label == best.label:
         return f"Keep `{best.name}` {column}{workers}."
-    if outlook.keeps_column(answer):
+    if existing_sentences.keeps_column(answer):
         then = (
             "leave those of old rows as they are"
-            if outlook.pays_at_once(answer)
+            if existing_sentences.pays_at_once(answer)
             else f"rebuild {answer.place} afterwards"
         )
         return f"Give new rows `{best.name}` keys{_by_server(answer)}, and {then}{workers}."
@@ -62,7 +51,7 @@ def reason(answer: Answer) -> str:
     """Why: one sentence."""
     best, needs = answer.ranking.best, answer.needs
     if answer.options:
-        return outlook.gain(answer)
+        return existing_sentences.gain(answer)
     size = spelled(best.forecast.index_bytes.value)
     other = answer.compared
     at = f"At {needs.rows:,} rows {answer.place} takes {size}"
@@ -76,9 +65,23 @@ def reason(answer: Answer) -> str:
 
 def rest(answer: Answer) -> list[str]:
     """What else the first screen says, a sentence or two each."""
-    texts = [outlook.ends(answer), outlook.cost(answer), outlook.deletions(answer), spread(answer), holds(answer)]
+    texts = [
+        existing_sentences.ends(answer),
+        existing_sentences.cost(answer),
+        deletions(answer),
+        spread(answer),
+        holds(answer),
+    ]
     texts += [price(answer), runner_up(answer), *to_avoid(answer), *named(answer)]
     return [sentence for sentence in texts if sentence]
+
+
+def deletions(answer: Answer) -> str:
+    """That deleted rows are not in the figures; empty if all rows stay."""
+    if not answer.needs.retention_days:
+        return ""
+    command = f"keybench run --db {answer.needs.on.name} --scenario retention"
+    return f"Rows that are deleted are not in these figures: `{command}` measures what deletions leave."
 
 
 def spread(answer: Answer) -> str:
@@ -133,33 +136,15 @@ def to_avoid(answer: Answer) -> list[str]:
     return [_avoid(one, answer.ranking.best, answer) for one in answer.ranking.avoid]
 
 
-def asked(answer: Answer) -> str:
-    """The question, for readers who know no options."""
-    needs = answer.needs
-    parts = [f"{needs.on.title} {needs.version}".strip(), f"{needs.rows:,} rows"]
-    if needs.existing:
-        parts.append(f"{needs.existing.rows:,} of them there today with `{needs.existing.layout}` keys")
-    parts.append(_rate(needs.rows_per_second))
-    parts += [f"deleted after {digits(needs.retention_days, 3)} days"] if needs.retention_days else []
-    parts += [f"{needs.writers} writers"] if needs.writers > 1 else []
-    must = [_MUST[option.split(" ")[0]].format(option.split(" ")[-1]) for option in needs.conditions]
-    return f"{', '.join(parts)}." + (f" Keys have to be {', '.join(must)}." if must else "")
-
-
-def _rate(a_second: float) -> str:
-    """19 new ones a second, 2.8 new ones a day."""
-    units = {"second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "year": YEAR}
-    unit = next((name for name, seconds in units.items() if a_second * seconds >= 1), "year")
-    return f"{digits(a_second * units[unit], 2)} new ones a {unit}".replace(" a hour", " an hour")
-
-
 def named(answer: Answer) -> list[str]:
-    """A sentence for each layout that the needs name, and that the others do not speak of."""
+    """A sentence for each layout of `--layout` that no other sentence speaks of."""
     order = answer.ranking
     said = {one.candidate.label for one in (order.best, order.runner_up, order.spared, *order.avoid) if one}
     every = [one for one in (*order.meeting, *order.missing) if one.candidate.name in answer.needs.layouts]
-    known = {one.candidate.name for one in every} | {label.split(" ")[0] for label, _ in answer.refused}
     texts = [_of_named(one, answer) for one in every if one.candidate.label not in said]
+    refused = {label.split(" ")[0]: why for label, why in answer.refused}
+    texts += [f"`{name}` is no choice: {refused[name]}" for name in answer.needs.layouts if name in refused]
+    known = {one.candidate.name for one in every} | refused.keys()
     nobody = f"no client can make it alone, and {answer.needs.on.title} does not make such keys"
     return texts + [f"`{name}` is no choice: {nobody}." for name in answer.needs.layouts if name not in known]
 
@@ -176,7 +161,7 @@ def _of_named(one: Choice, answer: Answer) -> str:
     return f"{name}: {cost[0].lower()}{cost[1:]}, and {splits}{lacks}.{_trap(one.candidate)}"
 
 
-def basis_in_brief(answer: Answer) -> str:
+def basis(answer: Answer) -> str:
     """What the figures of the recommended layout rest on: one sentence."""
     best = answer.ranking.best.forecast
     size = best.index_bytes
@@ -185,31 +170,12 @@ def basis_in_brief(answer: Answer) -> str:
         "scaled": "forecast from fewer rows, by a page model that live servers have confirmed",
         "unconfirmed model": f"a page model that follows the documentation of {answer.needs.on.title}; no server has "
         "confirmed it",
-        "measured": "measured here",
     }[size.kind]
     figures = [one.leaf_pages for one in answer.options] or [size]
     around = max(100 * one.half / one.value for one in figures)
     shown = f"{around:.0f}" if around >= 1 else digits(around, 1)
     within = f" The size of {answer.place} is within {shown} %." if around else ""
     return f"Rests on: {what}.{within}"
-
-
-def basis(answer: Answer) -> str:
-    """What the figures rest on."""
-    kinds = {one.forecast.leaf_pages.kind for one in answer.ranking.meeting}
-    what = {
-        "exact model": "all rows went through the page model, which live servers have confirmed to the page",
-        "scaled": "some hundred thousand rows went through the page model, which live servers have confirmed to the "
-        "page, and the index was forecast from there; ± is the 95 % interval",
-        "unconfirmed model": f"the page model of {answer.needs.on.title} follows its documentation, and no server has "
-        "confirmed it yet; ± is the 95 % interval of the forecast, not of the model",
-        "measured": "some were measured here",
-    }
-    told = "; ".join(what[kind] for kind in sorted(kinds))
-    return (
-        f"How these figures were made: {told}. Bytes a row are what a row adds to the index and the log, and what has "
-        "to be read for it; the order of the layouts is that of these bytes. They do not translate directly into time."
-    )
 
 
 def _by_server(answer: Answer) -> str:
@@ -256,11 +222,11 @@ def _pages(value: float) -> str:
 
 def _more(one: Choice, best: Choice, answer: Answer) -> str:
     """How many more bytes a row takes, and which bytes are meant."""
-    known = best.forecast
+    forecast = best.forecast
     parts = [
         answer.place.removeprefix("the "),
-        *(["log"] if known.log_bytes else []),
-        *(["reads"] if known.reads else []),
+        *(["log"] if forecast.log_bytes else []),
+        *(["reads"] if forecast.reads else []),
     ]
     counted = f"({', '.join(parts[:-1])} and {parts[-1]} together)" if len(parts) > 1 else f"(of {answer.place})"
     ratio = one.moved.value / best.moved.value
@@ -301,52 +267,11 @@ def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
         why.append(f"an insert reads {ours.reads.value:.2f} pages from disk at the end{since}")
     if ours.log_bytes and theirs.log_bytes and ours.log_bytes.value > 1.2 * theirs.log_bytes.value:
         why.append(f"it writes {ours.log_bytes.value / theirs.log_bytes.value:.1f} × the log")
-    told = "; ".join(why) or "it takes more bytes a row"
+    reasons = "; ".join(why) or "it takes more bytes a row"
     otherwise = " otherwise" if one is answer.ranking.runner_up else ""
-    return f"Avoid {_named(one.candidate)}{otherwise}: {told}.{_trap(one.candidate)}"
+    return f"Avoid {_named(one.candidate)}{otherwise}: {reasons}.{_trap(one.candidate)}"
 
 
-_TERMS: Final = {
-    "page": re.compile(r"\bpages?\b(?! model)"),
-    "split": re.compile(r"splits? full pages in half|\bsplits [\d.,]+ pages|pages are split"),
-    "log": re.compile(r"\blog\b"),
-    "model": re.compile(r"\bpage models?\b"),
-}
-"""Words of the craft: each is explained where it first stands, and only there."""
-
-
-def first_screen(answer: Answer, *more: str) -> list[str]:
-    """What to do, why, what else, and what that rests on; then `more`, which stands below. Terms are explained."""
-    texts = [headline(answer), reason(answer), *rest(answer), basis_in_brief(answer), *more]
-    return explained(texts, answer.needs.on.title)
-
-
-def explained(texts: Sequence[str], database: str) -> list[str]:
-    """The texts with half a sentence behind the first place of each term."""
-    notes: dict[int, dict[int, list[str]]] = {}  # by text, then by the character behind which they stand
-    for term, pattern in _TERMS.items():
-        first = next(((i, match) for i, text in enumerate(texts) if (match := pattern.search(text))), None)
-        if first and "in half" not in first[1][0]:  # those words explain a split themselves
-            i, match = first
-            notes.setdefault(i, {}).setdefault(match.end(), []).append(_explanation(term, match[0], database))
-    return [_with(text, notes.get(i, {})) for i, text in enumerate(texts)]
-
-
-def _explanation(term: str, word: str, database: str) -> str:
-    """Half a sentence that explains a term of `_TERMS`; `word` is how the text says it, in the singular or plural."""
-    blocks = "blocks" if word == "pages" else "a block"
-    return {
-        "page": f"{blocks} of a few KB that {database} reads and writes at once",
-        "split": "half of a full page's rows move to a new page",
-        "log": "the database's record of changes, for recovery after a crash",
-        "model": "a program that fills an index by the rules of the database",
-    }[term]
-
-
-def _with(text: str, notes: Mapping[int, Sequence[str]]) -> str:
-    """The text with notes behind some of its characters."""
-    for at, several in sorted(notes.items(), reverse=True):
-        inside = text.count("(", 0, at) > text.count(")", 0, at)
-        note = f" – {'; '.join(several)} –" if inside else f" ({'; '.join(several)})"
-        text = text[:at] + note + text[at:]
-    return text
+def first_screen(answer: Answer) -> list[str]:
+    """What to do, why, what else, and what that rests on: a paragraph each."""
+    return [headline(answer), reason(answer), *rest(answer), basis(answer)]

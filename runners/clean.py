@@ -27,9 +27,6 @@ def clean(
     server: Annotated[
         list[str] | None, typer.Option(metavar="URL", help="Clean this server of yours too; may be repeated.")
     ] = None,
-    ask_password: Annotated[
-        bool, typer.Option("--ask-password", help="Ask on the terminal for the password if a URL has none.")
-    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing something from a server.")] = False,
     kept: Annotated[
         bool, typer.Option("--kept", help="Remove containers that --keep-server left running, too.")
@@ -50,8 +47,6 @@ def clean(
     """
     console = Console(highlight=False)
     with secret.removed_afterwards():
-        if ask_password:
-            secret.ask()
         urls = server or []
         on_urls = [_engine_of(url) for url in urls]  # every URL is checked before anything is removed
         _clean_folders(locked_folder.places(), dry_run, console)

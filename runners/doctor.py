@@ -1,22 +1,19 @@
 """The command `keybench doctor`: what can run on this machine, and how to get the rest."""
 
 import importlib
-import os
 import shutil
 import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from textwrap import wrap
-from typing import Annotated
 
 import psutil
-import typer
 from rich.console import Console
 
 from keybench import cli
 from keybench.databases.contract.engine import Engine
-from keybench.databases.hosting import container, docker_daemon
-from keybench.databases.hosting.private_server import PrivateFolder, server_user
+from keybench.databases.hosting import docker_daemon
+from keybench.databases.hosting.private_server import PrivateFolder
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
 from keybench.locked_folder import base_directory
@@ -39,19 +36,10 @@ Problems = Mapping[str, str]
 
 
 @app.command(epilog=cli.EXIT_CODES)
-def doctor(
-    start: Annotated[
-        bool, typer.Option("--start", help="Start each server once and stop it, to be sure that it starts.")
-    ] = False,
-    as_json: cli.AsJson = False,
-) -> int:
+def doctor(as_json: cli.AsJson = False) -> int:
     """Show what can run on this machine (databases, kinds of server, drivers, disk, memory) and how to get the rest.
 
     Exit code 0 if the default run can start, 4 if it cannot.
-
-    Example:
-
-      keybench doctor --start
     """
     console = Console(highlight=False, quiet=as_json)
     here = machine.describe()
@@ -63,7 +51,7 @@ def doctor(
         f"{gigabytes(memory.available)} of it available",
     )
     common = {"private servers": _private_servers(), "disk": _disk(), "memory": _memory(memory.available)}
-    _print("private servers", common["private servers"] or f"can be started in {base_directory()}{_as_whom()}", console)
+    _print("private servers", common["private servers"] or f"can be started in {base_directory()}", console)
     _print("disk", common["disk"] or f"{gigabytes(_free())} free in {base_directory()}", console)
     docker = _docker()
     _print("docker", docker, console)
@@ -81,10 +69,8 @@ def doctor(
             _print("driver", no_driver, console)
         for kind in on.servers:
             problem = on.missing(kind) or no_driver
-            if start and not problem:
-                problem = _start_problem(on, kind)
             problems[name, kind] = problem
-            _print(kind, problem or ("starts" if start else "ready"), console)
+            _print(kind, problem or "ready", console)
         if not on.servers:
             _print("servers", on.missing(""), console)
         if on.caveat:
@@ -127,13 +113,6 @@ def _private_servers() -> str:
     return ""
 
 
-def _as_whom() -> str:
-    """The user that private servers run as, if it is another than this one; else empty."""
-    if sys.platform == "win32" or os.geteuid() != 0:
-        return ""
-    return f", as the user {server_user()} because servers refuse root"
-
-
 def _free() -> int:
     return shutil.disk_usage(base_directory()).free
 
@@ -172,18 +151,10 @@ def _memory(available: int) -> str:
 
 
 def _docker() -> str:
-    """Whether servers can run in containers, and how many containers are left over. The default run needs none."""
+    """Whether servers can run in containers. The default run needs none."""
     if reason := docker_daemon.unreachable():
         return f"no daemon answers at {docker_daemon.address()} ({reason}): no database in a container"
-    try:
-        leftover = [one for one in docker_daemon.containers() if not container.in_use(one)]
-    except KeybenchError as error:
-        return str(error)
-    answer = f"a daemon answers at {docker_daemon.address()}"
-    if not leftover:
-        return answer
-    count = "1 container of an ended run is" if len(leftover) == 1 else f"{len(leftover)} containers of ended runs are"
-    return f"{answer}; {count} left: keybench clean --dry-run"
+    return f"a daemon answers at {docker_daemon.address()}"
 
 
 def _drivers(on: Engine) -> tuple[list[str], str]:
@@ -205,19 +176,6 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:  # installed without its metadata
         return "of unknown version"
-
-
-def _start_problem(on: Engine, kind: str) -> str:
-    """Starts the server, connects and stops it; why that failed, or empty text."""
-    try:
-        provision = on.provision(kind, on.settings("durable", "small"))
-        try:
-            on.admin(provision.start()).close()
-        finally:
-            provision.stop()
-    except KeybenchError as error:
-        return str(error)
-    return ""
 
 
 def _print(name: str, text: str, console: Console) -> None:

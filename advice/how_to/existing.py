@@ -159,11 +159,12 @@ class _Scale:
     def option(self, name: Name, draws: Sequence[Life], come: int) -> Option:
         """The mean over the draws, and an interval that has their spread, the noise of so few pages, and doubts."""
         before = [self._missing_leaves(life, life.before) for life in draws]
-        after = [0.0] * len(draws)  # where a build comes in between, or at the end, no swing is left
         if name == "stay":
             after = [self._missing_leaves(life, life.after) for life in draws]
-        elif name == "switch":
+        elif name == "switch":  # the swing of the old rows lasts: new rows add none
             after = before
+        else:  # a build in between, or at the end, leaves no swing
+            after = [0.0] * len(draws)
         leaves = [life.after.leaf_pages for life in draws]
         density = self._figure(
             [
@@ -186,7 +187,7 @@ class _Scale:
         """Which share of the swing is left in the large table; 1 for keys that come in order."""
         if not self.random:
             return 1.0
-        entries_on_full_leaf = 100 * life.grown.rows / (life.grown.leaf_pages * life.grown.density)
+        entries_on_full_leaf = 100 * life.grown.rows / (life.grown.leaf_pages * life.grown.density)  # density is in %
         return exp(-_SHRINKS / entries_on_full_leaf * log2(self.factor))
 
     def _missing_leaves(self, life: Life, at: PageStats) -> float:
@@ -206,6 +207,7 @@ class _Scale:
         for life in draws:
             value = 1000 * life.splits / come
             if corrected and not life.appends and self.random:
+                # Without a swing, a row makes as many splits as there are leaves a row at the mean density.
                 steady = 1000 * life.grown.leaf_pages * life.grown.density / (life.grown.rows * life.mean_density)
                 corrections.append((1 - self._rest_of_swing(life)) * (value - steady))
                 value -= corrections[-1]

@@ -1,6 +1,5 @@
-"""A table's life in a page model: old rows, perhaps a build of the index, then new rows or deletions."""
+"""A table's life in a page model: old rows, perhaps a build of the index, then new rows."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -14,7 +13,7 @@ from keybench.errors import UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
-from keybench.pagemodels.contract import IndexState, SizedByValue, delete, empty_index
+from keybench.pagemodels.contract import IndexState, SizedByValue, empty_index
 from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, PredictsCost, Server, shared_bytes
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
@@ -34,13 +33,6 @@ LEAST_LOG_ROWS, _MOST_LOG_ROWS = 1 << 15, 1 << 18
 cache shrinks with the table."""
 _LOG_DOUBT: Final = 0.04
 """Share of a log's bytes that its interval has beside the spread of the draws."""
-
-_MOST_WINDOW_ROWS: Final = 100_000  # a window is the rows that a table keeps at a time
-_WINDOWS_A_DOUBLING: Final = 4
-_WINDOW_PARTS: Final = 10  # a tenth of the window is replaced at a time
-_REPLACED_PARTS: Final = 15
-"""As in the scenario `retention`, one and a half windows in all."""
-_ROWS_A_STATEMENT: Final = 1_000  # that one DELETE removes
 
 
 def mixed_keys(old: str, new: str, there: int, come: int, rows_per_second: float, seed: int) -> Keys:
@@ -75,9 +67,11 @@ def lives(on: Engine, table: Table, keys: Keys, there: int, start: Start, *, reb
 
     UsageError if the engine's page model knows no index with a past.
     """
-    state, ranks = _empty(on, table, keys)
-    if state is None:
+    ranks = ranked(sort_words(keys, table.column.order))
+    empty = empty_index(on.page_model(table), ranks, keys)
+    if empty is None:
         raise UsageError("the page model of this engine knows no index with a past: there are no figures for it.")
+    state = empty()
     fill, mean_density = on.default_fill, float("nan")
     if start == "built":
         state.build(np.sort(ranks[:there]), fill)
@@ -106,13 +100,6 @@ def lives(on: Engine, table: Table, keys: Keys, there: int, start: Start, *, reb
     state.rebuild(fill)
     end = state.stats()
     return [life, replace(life, after=end, built=end.leaf_pages + end.branch_pages)]
-
-
-def _empty(on: Engine, table: Table, keys: Keys) -> tuple[IndexState | None, Ranks]:
-    """(an empty index for these keys; their ranks); no index if the engine's page model knows none with a past."""
-    ranks = ranked(sort_words(keys, table.column.order))
-    empty: Callable[[], IndexState] | None = empty_index(on.page_model(table), ranks, keys)
-    return (empty() if empty else None), ranks
 
 
 def _insert_old(state: IndexState, ranks: Ranks) -> float:
@@ -169,47 +156,3 @@ def log_bytes(
     doubt = _LOG_DOUBT * mean if small > 1 else 0.0
     low, high = min(mean, *values) - doubt, max(mean, *values) + doubt
     return Figure(mean, max(0.0, low), high, kind_of(on, exact=small == 1))
-
-
-@dataclass(frozen=True)
-class DeletionEffect:
-    """By how many % an index has more leaf pages when one and a half times its rows have come and gone."""
-
-    least: float
-    most: float
-    """Over windows of several sizes."""
-    rows: int
-    """Of the largest window."""
-
-
-def deletion_effect(on: Engine, table: Table, layout: str, rows: int, rows_per_second: float) -> DeletionEffect | None:
-    """What deleting the oldest rows does to a table that keeps so many; None if the page model knows no deletions.
-
-    The model goes through windows of fewer rows: a tenth of new rows comes, the oldest tenth is deleted and cleaned up,
-    again and again. Keys come at the rate of the large table. The density of random keys swings once with each doubling
-    of the rows, so there are windows of several sizes within one. The model's states equal live servers after every
-    phase wherever that was compared (docs/indexes-with-a-past.md).
-    """
-    largest = min(rows, _MOST_WINDOW_ROWS)
-    count = _WINDOWS_A_DOUBLING if rows > largest else 1
-    sizes = [round(largest / 2 ** (i / count)) for i in range(count)]
-    changes = [_change(on, table, layout, size, rows_per_second, seed) for seed, size in enumerate(sizes, 1)]
-    known = [change for change in changes if change is not None]
-    return DeletionEffect(min(known), max(known), largest) if known else None
-
-
-def _change(on: Engine, table: Table, layout: str, rows: int, rows_per_second: float, seed: int) -> float | None:
-    """By how many % one window's leaf pages grow; None if the page model knows no deletions."""
-    part = max(1, rows // _WINDOW_PARTS)
-    window, later = part * _WINDOW_PARTS, part * _REPLACED_PARTS
-    keys, _ = keys_of(layout, Growth(window + later, rows_per_second), seed)
-    state, ranks = _empty(on, table, keys)
-    if state is None:
-        return None
-    state.insert(ranks[:window])
-    before = state.stats().leaf_pages
-    for first in range(0, later, part):
-        state.insert(ranks[window + first : window + first + part])
-        delete(state, ranks[first : first + part], _ROWS_A_STATEMENT)
-        state.clean()
-    return 100 * (state.stats().leaf_pages / before - 1)

@@ -188,7 +188,7 @@ def _of_index(inspector: Inspector, table: TableHere, index: IndexHere, now: int
     try:
         if index.form is not None:
             sample = inspector.sample(table, index)
-            keys = content(sample, index.form, index.order, now, table.rows)
+            keys = content(sample, index.form, index.order, now)
         elif "may not read" not in index.note:
             problem = f"keybench knows no keys of the type {index.sql_type or 'of this column'}."
         pages = inspector.pages(table, index, sample)

@@ -1,6 +1,5 @@
-"""What the keys of a column are: layouts, the share of each, who made them, and when one took over from another."""
+"""What the keys of a column are: layouts, the share of each, and when one took over from another."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,28 +14,13 @@ from keybench.advice.inspection.mixture import Component, components
 from keybench.databases.contract.existing import Form, SampleHere
 from keybench.generators.core.layout import Layout
 from keybench.model.byteorder import sort_words
-from keybench.model.keys import Ints, Order
+from keybench.model.keys import Order
 from keybench.model.names import CONTROL
 
-_MAKER: Final = re.compile(r"(?i)machine|process|worker|node|host|MAC\b|server|shard|instance")
-"""Words by which layouts explain the bits that say who made a key."""
-_MOST_PROCESSES: Final = 64
-_MOST_BITS: Final = 62  # that `parts.as_integers` takes
-_MOST_COUNTERS: Final = 200
 _CLEAR: Final = 0.05
 """Share of rows that may lie on the wrong side of a moment that still counts as a switch."""
 _SIDE_BY_SIDE: Final = 0.45
 """Share of rows on the wrong side of the best moment, from which on two layouts are written side by side."""
-
-
-@dataclass(frozen=True)
-class Counter:
-    """Consecutive numbers that one process counted up from the clock's ticks at its start."""
-
-    first: int
-    last: int
-    share: float
-    """Of the layout's keys."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +56,6 @@ class KeyGroup:
     first: int | None
     """Tick of the earliest instant in the keys; None if they hold none that can be read."""
     last: int | None
-    counters: tuple[Counter, ...]
-    """The earliest first; empty for layouts that count from no clock."""
-    processes: int | None
-    """Distinct values of the bits that belong to a process or a machine; None if there are none or too many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +73,13 @@ class Content:
     ascending_from: str = ""
 
 
-def content(sample: SampleHere, form: Form, column: Order, now: int, rows: float | None = None) -> Content:
-    """What the keys are; `column` is the order in which it sorts GUIDs, `rows` the table's rows if they are known."""
+def content(sample: SampleHere, form: Form, column: Order, now: int) -> Content:
+    """What the keys are; `column` is the order in which it sorts GUIDs, `now` the current tick."""
     n = len(sample.values)
     if not n:
         return Content(groups=(), unknown=0.0, sampled=0, switches=(), ascending=None)
     mixture = components(families(readings(sample, form), n, now), n, sample.weights)
-    groups = tuple(_group(one, sample, rows) for one in mixture)
+    groups = tuple(_group(one, sample) for one in mixture)
     switches = tuple(_switches([(group.layouts[0], one) for group, one in zip(groups, mixture, strict=True)], sample))
     latest = None
     if switches and switches[-1].clean:
@@ -112,8 +92,8 @@ def content(sample: SampleHere, form: Form, column: Order, now: int, rows: float
     return Content(groups, unknown, n, switches, *_ascending(mixture, sample, column, latest))
 
 
-def _group(component: Component, sample: SampleHere, rows: float | None) -> KeyGroup:
-    """Names the layouts of one component of the mixture, with the odds, the times and the makers of its keys."""
+def _group(component: Component, sample: SampleHere) -> KeyGroup:
+    """Names the layouts of one component of the mixture, with the odds and the times of its keys."""
     family = component.family
     where = np.flatnonzero(component.mask)
     reading = family.first.reading
@@ -128,12 +108,8 @@ def _group(component: Component, sample: SampleHere, rows: float | None) -> KeyG
     best = scores[0][0]
     alike = [member for score, member in scores if best - score < parts.ALIKE]
     margin = min([component.evidence, *(best - score for score, _ in scores[len(alike) :])])
-    times = None if family.times is None else family.times[where]
-    counts_from_clock = bool(alike[0].layout.description.counts_from_clock)
-    instants = times if not counts_from_clock else None
-    counters: tuple[Counter, ...] = ()
-    if counts_from_clock and times is not None and alike[0].layout.kind != "text":
-        counters = tuple(_counters(times, None if rows is None else rows * component.share))
+    counts = bool(alike[0].layout.description.counts_from_clock)  # a counter that began at the time is no time itself
+    instants = None if counts or family.times is None else family.times[where]
     return KeyGroup(
         layouts=tuple(member.layout.name for member in alike),
         layout=alike[0].layout,
@@ -144,8 +120,6 @@ def _group(component: Component, sample: SampleHere, rows: float | None) -> KeyG
         spelled=reading.spelled,
         first=None if instants is None else int(instants.min()),
         last=None if instants is None else int(instants.max()),
-        counters=counters,
-        processes=_processes(alike[0], _rows(reading.rows, where)),
     )
 
 
@@ -175,37 +149,6 @@ def _score(
         coarse = times[by_arrival] // family.resolution
         total += parts.score_of_pairs(member, rows[by_arrival], coarse, follows)
     return total
-
-
-def _counters(values: Ints, rows: float | None) -> Iterator[Counter]:
-    """Counters of one step a key, apart: a gap that is longer than the table has rows lies between two of them."""
-    values = np.sort(values)
-    gaps = np.diff(values)
-    least = 2 * rows if rows else 50 * max(1.0, float(np.quantile(gaps, 0.9)) if len(gaps) else 1.0)
-    ends = [*np.flatnonzero(gaps > least).tolist(), len(values) - 1]
-    begin = 0
-    for end in ends[:_MOST_COUNTERS]:
-        yield Counter(int(values[begin]), int(values[end]), (end - begin + 1) / len(values))
-        begin = end + 1
-
-
-def _processes(member: Member, rows: NDArray[np.intp]) -> int | None:
-    """How many machines or processes made these keys, by the bits that name them."""
-    layout = member.layout
-    if layout.kind == "text" or layout.description.counts_from_clock:
-        return None
-    description, keys = layout.description, member.reading.keys[rows]
-    letters = {part.letter for part in description.parts if part.value is None}
-    timed = parts.timed(layout, keys[:1])
-    bits, counts = parts.bits_of(keys), []
-    for letter in letters:
-        places = np.flatnonzero(description.where(letter) & ~timed)
-        if len(places) < 3 or not _MAKER.search(description.meanings[letter]):
-            continue
-        values, repeats = np.unique(parts.as_integers(bits[:, places[:_MOST_BITS]]), return_counts=True)
-        if len(values) <= _MOST_PROCESSES and repeats.mean() >= 3:
-            counts.append(len(values))
-    return max(counts, default=None)
 
 
 def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Iterator[Switch]:

@@ -86,10 +86,6 @@ def _group(one: KeyGroup) -> dict[str, Any]:
         "spelled": one.spelled or None,
         "first": _iso(one.first),
         "last": _iso(one.last),
-        "counters": [
-            {"first": iso_text(each.first), "last": iso_text(each.last), "share": each.share} for each in one.counters
-        ],
-        "processes": one.processes,
     }
 
 

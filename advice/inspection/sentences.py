@@ -152,27 +152,11 @@ def details(one: IndexFinding) -> Iterator[str]:
                 yield f"{group.layouts[0]} keys are stored {'as ' if group.spelled else ''}{text}."
             if group.first is not None and group.last is not None:
                 yield f"{group.layouts[0]} keys hold times from {day(group.first)} to {day(group.last)}."
-            yield from _makers(group)
         yield from since(content.switches)
     if one.pages.missing and one.index.name:
         yield f"Density: {one.pages.missing}"
     if one.index.note:
         yield f"Note: {one.index.note}."
-
-
-def _makers(group: KeyGroup) -> Iterator[str]:
-    """The counters and processes that made the keys."""
-    counters, processes = group.counters, group.processes
-    if len(counters) > 1:
-        begun = [day(counter.first) for counter in counters[:4]]
-        yield (
-            f"{len(counters)} counters of it were at work, begun {', '.join(begun)}{' …' * (len(counters) > 4)}: each "
-            "writer starts one, inserts at its own place, and is behind those that started later."
-        )
-    elif counters:
-        yield f"One counter of it was at work, begun {day(counters[0].first)}."
-    if processes:
-        yield f"{processes} {'machine or process' if processes == 1 else 'machines or processes'} made them."
 
 
 def growth(table: TableHere) -> str:

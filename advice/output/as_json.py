@@ -22,25 +22,23 @@ def content(answer: Answer) -> dict[str, Any]:
         "answer": sentences.headline(answer),
         "why": sentences.reason(answer),
         "also": sentences.rest(answer),
-        "rests_on": sentences.basis_in_brief(answer),
+        "rests_on": sentences.basis(answer),
         "runner_up": answer.ranking.runner_up.candidate.name if answer.ranking.runner_up else None,
         "runner_up_when": sentences.runner_up(answer),
         "avoid": [
             {"layout": one.candidate.name, "why": why}
             for one, why in zip(answer.ranking.avoid, sentences.to_avoid(answer), strict=True)
         ],
-        "layouts": [_layout(answer, one) for one in (*answer.ranking.meeting, *answer.ranking.missing)],
+        "layouts": [_layout(one) for one in (*answer.ranking.meeting, *answer.ranking.missing)],
         "options": [asdict(one) for one in answer.options],
         "statements": [asdict(one) for one in answer.statements],
         "calls": [one.model_dump() for one in answer.calls],
-        "basis": sentences.basis(answer),
         "command": answer.command,
     }
 
 
-def _layout(answer: Answer, one: Choice) -> dict[str, Any]:
+def _layout(one: Choice) -> dict[str, Any]:
     facts, of = one.candidate.properties, one.forecast
-    measured = answer.measured.get((one.candidate.name, one.candidate.column.name))
     figures = {
         "moved_bytes_per_row": one.moved,
         "index_bytes": of.index_bytes,
@@ -50,7 +48,6 @@ def _layout(answer: Answer, one: Choice) -> dict[str, Any]:
         "log_bytes_per_row": of.log_bytes,
         "reads_per_row": of.reads,
         "knee_rows": of.cost.knee,
-        "lag_rows_p95": of.lag,
     }
     return {
         "layout": one.candidate.name,
@@ -65,5 +62,4 @@ def _layout(answer: Answer, one: Choice) -> dict[str, Any]:
         "sortable": facts.sortable,
         "made_by_server": facts.server.declaration if facts.server else facts.default or None,
         "made_by_clients": facts.by_clients,
-        "measured": asdict(measured) if measured else None,
     }

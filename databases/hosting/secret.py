@@ -5,16 +5,14 @@ inherit them: a server that is restarted has a new password, and the fork server
 Commands remove the passwords from the environment when they end (`removed_afterwards`).
 """
 
-import getpass
 import itertools
 import os
 import socket
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from keybench.databases.contract.roles import Secret
-from keybench.errors import EnvironmentMissing, UsageError
+from keybench.errors import EnvironmentMissing
 
 PASSWORD, PASSWORD_FILE = "KEYBENCH_PASSWORD", "KEYBENCH_PASSWORD_FILE"
 """Environment variables for servers whose URL has no password: the password itself, or the file that holds it."""
@@ -24,7 +22,7 @@ _VARIABLE = "KEYBENCH_PASSWORD_{}"
 
 @contextmanager
 def removed_afterwards() -> Iterator[None]:
-    """A context in which `ask` and `keep` may put passwords into the environment; its end removes them."""
+    """A context in which `keep` may put passwords into the environment; its end removes them."""
     before = of_this_process()
     try:
         yield
@@ -42,13 +40,6 @@ def replace_with(passwords: Mapping[str, str]) -> None:
     for name in of_this_process():
         del os.environ[name]
     os.environ.update(passwords)
-
-
-def ask() -> None:
-    """Asks on the terminal for the password of servers whose URL has none. Raises UsageError without a terminal."""
-    if not sys.stdin.isatty():
-        raise UsageError(f"--ask-password needs a terminal to ask on: set {PASSWORD} or {PASSWORD_FILE} instead.")
-    os.environ[PASSWORD] = getpass.getpass("Password of the server: ")
 
 
 def from_url(password: str) -> Secret | None:

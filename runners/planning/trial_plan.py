@@ -67,8 +67,6 @@ class Request:
     """Bytes of the server's cache that page models have; 0: as on servers that keybench starts."""
     checkpoint: int = 0
     """Bytes of log between two checkpoints that page models have; 0: likewise."""
-    verification: Mapping[str, str] = field(default_factory=dict)
-    """If the run is part of a verification: that verification's `id`, the `load` that this run is, and its `size`."""
 
     def container(self, database: str) -> ContainerOptions:
         """The options of that database's container."""
@@ -95,7 +93,6 @@ class Request:
             "scenario": self.scenario.model_dump(mode="json"),
             "servers": dict(self.servers),
             "images": dict(self.images),
-            "verification": dict(self.verification),
             "titles": {name: engine(name).title for name in self.databases if name != NO_DATABASE},
             "pairings": {name: self._pairings(engine(name)) for name in self.databases},
         }

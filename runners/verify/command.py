@@ -35,7 +35,8 @@ def verify(
         bool, typer.Option("--quick", help="A tenth of the rows: less time, disk and memory, smaller indexes.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to send in; by default keybench-verify-….zip here.")
+        Path | None,
+        typer.Option("--output", "-o", help="The file to send in; by default keybench-verify-DATABASE.zip here."),
     ] = None,
     image: Annotated[str, typer.Option(help="Container image in place of keybench's choice: NAME:TAG.")] = "",
     memory: Annotated[
@@ -50,9 +51,6 @@ def verify(
             min=1, max=1e9, callback=cli.finite, help="Seconds after which a trial is stopped and counts as failed."
         ),
     ] = 3600.0,
-    resume: Annotated[
-        str, typer.Option(help="Go on with this verification (its id, or `latest`); recorded trials are kept.")
-    ] = "",
     results: Annotated[
         str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results database: a file, or a PostgreSQL URL.")
     ] = defaults.RESULTS,
@@ -82,8 +80,6 @@ def verify(
       keybench verify postgresql --server embedded --quick
 
       keybench verify mssql --server mssql://sa@db.example
-
-      keybench verify --resume latest
     """
     import sys
 
@@ -94,13 +90,12 @@ def verify(
 
     options = RunOptions(server=[server], image=image, memory=memory, cpus=cpus, trial_timeout=trial_timeout)
     with licences_accepted(accept_eula), secret.removed_afterwards():
-        if not database and not resume:
+        if not database:
             raise UsageError("name the database to verify, as in `keybench verify mssql`; --help lists examples.")
-        if dry_run and not resume:
+        if dry_run:
             return _explain(database)
-        begun = None if resume else verification.begin(database, options, quick=quick)
-        with Store.open(results, write=True, create=not resume) as store:
-            this = begun or verification.recorded(store, resume, database, server)
+        this = verification.begin(database, options, quick=quick)
+        with Store.open(results, write=True) as store:
             command = command_line(sys.argv[1:], "verify")
             return verification.perform(this, store, cli.console(), command, output, debug=debug)
 

@@ -18,15 +18,13 @@ from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.names import COMPUTED
-from keybench.model.url import is_url
 from keybench.results.atomic_file import atomic_file
 from keybench.results.bundle.private import public_text
 from keybench.results.bundle.writing import write_bundle
 from keybench.results.store.database import Store
-from keybench.results.store.records import Run, new_run_id
 from keybench.runners.execute import execute
 from keybench.runners.launch import add_run, request_of
-from keybench.runners.options import GIB, RunOptions
+from keybench.runners.options import RunOptions
 from keybench.runners.planning.server_choice import AUTO, resolve
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.runners.progress import say
@@ -52,15 +50,12 @@ repository that you have keybench from, with the template "verification". Verdic
 
 @dataclass(frozen=True)
 class Verification:
-    """What is to be measured, and what has begun."""
+    """What is to be measured."""
 
-    id: str
     on: Engine
     requests: Mapping[QuestionLoad, Request]
     server: str
     """The server's kind, or its URL with the password."""
-    runs: dict[str, str]
-    """The run of each load that has begun, by the load's name."""
 
 
 def engine_to_verify(name: str) -> Engine:
@@ -86,84 +81,12 @@ def begin(database: str, options: RunOptions, *, quick: bool) -> Verification:
     Raises UsageError or EnvironmentMissing if it cannot be done here. Nothing is recorded yet.
     """
     on = engine_to_verify(database)
-    requests, server = _requests(on, options, new_run_id(), quick=quick)
-    identity = next(iter(requests.values())).verification["id"]
-    return Verification(identity, on, requests, server, {})
-
-
-def recorded(store: Store, name: str, database: str, server: str) -> Verification:
-    """The verification whose id, or one of whose runs' ids, begins with `name`; or the `latest`.
-
-    `database` may be named again, or left empty; `server` may repeat the URL, with its password. Raises UsageError if
-    there is no such verification, or more than one.
-    """
-    by_id: dict[str, list[Run]] = {}
-    for run in store.runs():
-        if mark := _mark_of(run):
-            by_id.setdefault(mark["id"], []).append(run)
-    if not by_id:
-        raise UsageError("these results hold no verification: start one with `keybench verify DATABASE`.")
-    fitting = [
-        one for one, runs in by_id.items() if any(text.startswith(name) for text in (one, *(r.id for r in runs)))
-    ]
-    if name == "latest":
-        fitting = list(by_id)[-1:]
-    if len(fitting) != 1:
-        problem = (
-            f"--resume {name} fits {len(fitting)} verifications" if fitting else f"there is no verification {name!r}"
-        )
-        raise UsageError(f"{problem}: use latest, or one of {', '.join(by_id)}.")
-    (identity,), runs = fitting, by_id[fitting[0]]
-    requests = {_mark_of(run)["load"]: _request_of(run) for run in runs}
-    first = requests[_mark_of(runs[0])["load"]]
-    on = engine(first.databases[0])
-    if database not in ("", on.name):
-        raise UsageError(f"verification {identity} is of {on.name}: leave {database} out.")
-    used = first.servers[on.name]
-    options = RunOptions(
-        server=[server if is_url(server) and is_url(used) else used],
-        image=first.images.get(on.name, ""),
-        memory=first.memory / GIB,
-        cpus=first.cpus,
-        trial_timeout=first.trial_timeout,
-    )
-    planned, with_password = _requests(on, options, identity, quick=_mark_of(runs[0])["size"] == "quick")
-    for run in runs:
-        if run.keybench != keybench.__version__:
-            store.warn(run.id, f"begun with keybench {run.keybench}, resumed with {keybench.__version__}")
-    return Verification(
-        identity,
-        on,
-        {load: requests.get(load.name, request) for load, request in planned.items()},
-        with_password,
-        {_mark_of(run)["load"]: run.id for run in runs},
-    )
-
-
-def _mark_of(run: Run) -> Mapping[str, str]:
-    """What a run says of the verification that it is part of: `id`, `load`, `size`; empty for any other run."""
-    mark = run.definition.get("verification")
-    fits = isinstance(mark, dict) and all(isinstance(mark.get(name), str) for name in ("id", "load", "size"))
-    return mark if fits and isinstance(mark, dict) else {}
-
-
-def _request_of(run: Run) -> Request:
-    request = Request.from_json(run.definition)
-    if len(request.databases) != 1 or request.databases[0] not in request.servers:
-        raise UsageError(f"run {run.id} is damaged in the results: start again with `keybench verify DATABASE`.")
-    return request
-
-
-def _requests(
-    on: Engine, options: RunOptions, identity: str, *, quick: bool
-) -> tuple[Mapping[QuestionLoad, Request], str]:
-    """(the request of each load, the server with its password)."""
-    server = _server_for(on, options.servers[0] if options.servers else AUTO)
+    server = _server_for(on, options.servers[0])
     requests: dict[QuestionLoad, Request] = {}
-    used: Mapping[str, str] = {}
+    servers: Mapping[str, str] = {}
     for load in loads_of(on):
         rows = max(load.rows // _QUICK_SHARE, min(load.rows, _FEWEST_ROWS)) if quick else load.rows
-        request, used = request_of(
+        requests[load], servers = request_of(
             replace(
                 options,
                 db=on.name,
@@ -177,9 +100,7 @@ def _requests(
                 image=f"{on.name}={options.image}" if options.image else "",
             )
         )
-        mark = {"id": identity, "load": load.name, "size": "quick" if quick else "full"}
-        requests[load] = replace(request, verification=mark)
-    return requests, used[on.name]
+    return Verification(on, requests, servers[on.name])
 
 
 def _server_for(on: Engine, asked: str) -> str:
@@ -209,69 +130,24 @@ def _server_for(on: Engine, asked: str) -> str:
 def perform(
     this: Verification, store: Store, console: Console, command: str, output: Path | None, *, debug: bool
 ) -> int:
-    """Measures each load that is not complete, prints the verdicts, writes the file; the command's exit code.
-
-    An interruption is raised as KeyboardInterrupt, after the verdicts so far have been printed and written.
-    """
-    path = output or Path(f"keybench-verify-{this.on.name}-{this.id}.zip")
+    """Measures each load, prints the verdicts, writes the file; the command's exit code."""
+    path = output or Path(f"keybench-verify-{this.on.name}.zip")
     if path.is_dir() or not path.parent.is_dir():
         raise UsageError(f"--output {path} cannot be written: name a file in a folder that exists.")
-    trials = {load: plan(request) for load, request in this.requests.items()}
-    rows = sum(one.rows for planned in trials.values() for one in planned)
+    trials = [one for request in this.requests.values() for one in plan(request)]
+    server = next(iter(this.requests.values())).servers[this.on.name]  # without its password
     say(
         console,
-        f"verification {this.id} of {this.on.title} ({_server_shown(this)}): {len(this.on.questions)} questions, "
-        f"{len(trials)} loads, {sum(map(len, trials.values()))} trials, {rows:,} rows",
+        f"verification of {this.on.title} ({server}): {len(this.on.questions)} questions, {len(this.requests)} loads, "
+        f"{len(trials)} trials, {sum(one.rows for one in trials):,} rows",
     )
-    say(console, f"Ctrl-C keeps what has been measured. Go on with: keybench verify --resume {this.id}")
-    try:
-        _measure(this, store, console, command, debug=debug)
-    except KeyboardInterrupt:
-        if this.runs:
-            _finish(this, store, console, path)
-            say(console, f"go on with: keybench verify --resume {this.id}")
-        raise
-    answers = _finish(this, store, console, path)
-    if any(one.outcome == "differs" or one.failed for one in answers):
-        return DIFFERS
-    return INCONCLUSIVE if any(one.outcome == "not measured" for one in answers) else 0
-
-
-def _server_shown(this: Verification) -> str:
-    """The server without its password."""
-    return next(iter(this.requests.values())).servers[this.on.name]
-
-
-def _measure(this: Verification, store: Store, console: Console, command: str, *, debug: bool) -> None:
-    """Runs each load. What stops the first load stops them all."""
-    measured = False
-    for number, (load, request) in enumerate(this.requests.items(), start=1):
-        say(console, f"\nload {number} of {len(this.requests)}: {load.name}")
-        run_id = this.runs.setdefault(load.name, "") or add_run(store, request, command)
-        this.runs[load.name] = run_id
-        try:
-            execute(request, store, run_id, {this.on.name: this.server}, console, debug=debug)
-            measured = True
-        except (KeybenchError, KeyboardInterrupt) as error:
-            if not store.done(run_id):  # execute has removed the empty run
-                del this.runs[load.name]
-            if not measured or isinstance(error, KeyboardInterrupt):
-                raise
-            say(console, f"this load could not be measured: {error}")
-
-
-def _finish(this: Verification, store: Store, console: Console, path: Path) -> list[QuestionVerdict]:
-    """Prints the verdicts, stores them with the runs that gave them, and writes the file to send in."""
-    loads = {
-        load: LoadProgress.of(request, this.runs.get(load.name, ""), store) for load, request in this.requests.items()
-    }
+    loads = _measured(this, store, console, command, debug=debug)
     answers = verdicts(this.on, loads)
     say(console, "")
     for one in answers:
         say(console, one.line)
-    if all(len(load.trials) == len(load.planned) for load in loads.values()):
-        for one in answers:
-            for load in one.question.loads:
+        for load in one.question.loads:
+            if loads[load].run_id:
                 store.warn(loads[load].run_id, f"keybench verify, {one.line}.")
     equal, differ, unmeasured = (sum(one.outcome == word for one in answers) for word in WORDS)
     say(
@@ -279,9 +155,31 @@ def _finish(this: Verification, store: Store, console: Console, path: Path) -> l
         f"\n{this.on.title}: {equal} equal, {differ} differ{'s' if differ == 1 else ''}, {unmeasured} could not be "
         "measured",
     )
-    _write(path, this.on, store, [load.run_id for load in loads.values() if load.trials], answers)
+    _write(path, this.on, store, [load.run_id for load in loads.values() if load.run_id], answers)
     say(console, f"to send in: {path} (its README.txt says what is in it and where to send it)")
-    return answers
+    if any(one.outcome == "differs" or one.failed for one in answers):
+        return DIFFERS
+    return INCONCLUSIVE if any(one.outcome == "not measured" for one in answers) else 0
+
+
+def _measured(
+    this: Verification, store: Store, console: Console, command: str, *, debug: bool
+) -> dict[QuestionLoad, LoadProgress]:
+    """Runs each load. What stops the first one stops them all; a later one then has no trials."""
+    loads: dict[QuestionLoad, LoadProgress] = {}
+    for number, (load, request) in enumerate(this.requests.items(), start=1):
+        say(console, f"\nload {number} of {len(this.requests)}: {load.name}")
+        run_id = add_run(store, request, command)
+        try:
+            execute(request, store, run_id, {this.on.name: this.server}, console, debug=debug)
+        except KeybenchError as error:
+            if not loads:
+                raise
+            say(console, f"this load could not be measured: {error}")
+            if not store.done(run_id):  # execute has removed the empty run
+                run_id = ""
+        loads[load] = LoadProgress.of(request, run_id, store)
+    return loads
 
 
 def _write(path: Path, on: Engine, store: Store, runs: Sequence[str], answers: Sequence[QuestionVerdict]) -> None:

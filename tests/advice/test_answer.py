@@ -3,15 +3,13 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from keybench.advice import outlook, sentences
+from keybench.advice import sentences
 from keybench.advice.answer import Answer, _today, answer
 from keybench.advice.candidates import candidates
-from keybench.advice.how_to.past import DeletionEffect
 from keybench.advice.needs import USUAL, needs
 from keybench.advice.output import as_json, document, table
 from keybench.advice.sentences import first_screen
@@ -34,30 +32,23 @@ def of(asked: Asked) -> Answer:
 
 
 def test_it_says_what_to_do_and_why(of: Answer) -> None:
-    text = document.markdown(of)
-    assert text.startswith("# Give new rows `uuid-v7` keys, and rebuild the table afterwards.\n\nRebuilt after the ")
-    assert re.search(
-        r"; until then an insert writes ([\d,]+) bytes of log \(the .*\) instead of ([\d,]+), because", text
-    )
-    assert "- What `uuid-v7` is: 48-bit Unix milliseconds, then 74 random bits, no counter. A key tells when" in text
-    assert "- Second choice: `snowflake`. It takes " in text
+    headline, reason, *rest = first_screen(of)
+    assert headline == "Give new rows `uuid-v7` keys, and rebuild the table afterwards."
+    assert re.match(r"Rebuilt after the .*; until then an insert writes [\d,]+ bytes of log instead of [\d,]+,", reason)
+    text = "\n".join(rest)
+    assert "What `uuid-v7` is: 48-bit Unix milliseconds, then 74 random bits, no counter. A key tells when" in text
+    assert "Second choice: `snowflake`. It takes " in text
     assert "choose it if each writer can be given a number of its own." in text
-    assert "- bigint-identity: only a server can make it, because it counts rows" in text
 
 
-def test_an_existing_table_has_its_ways(of: Answer) -> None:
+def test_the_page_has_all_of_the_answer_and_needs_no_script(of: Answer) -> None:
     assert of.existing is not None
     assert [one.name for one in of.options][:2] == ["stay", "switch"]
-    text = document.markdown(of)
-    assert "## Your 10,000 rows with `uuid-v4` keys" in text
-    assert "Stay as it is" in text
-
-
-def test_the_page_needs_no_script_and_has_three_pictures(of: Answer) -> None:
     text = document.page(of)
     assert "<script" not in text
-    assert text.count("<figure>") == 3
     assert "<h1>Give new rows <code>uuid-v7</code> keys, and " in text
+    assert "<h2>Your 10,000 rows with <code>uuid-v4</code> keys</h2>" in text
+    assert "Stay as it is" in text
 
 
 def test_all_figures_are_exact_where_all_rows_were_simulated(of: Answer) -> None:
@@ -78,10 +69,8 @@ def test_needs_that_exclude_one_another(asked: Asked) -> None:
 
 
 def test_a_layout_whose_time_ends_is_told_with_the_reason(asked: Asked) -> None:
-    of = asked(made_by="client", rows_per_second=1e-5)
-    ((label, why),) = [one for one in of.refused if one[0] == "snowflake"]
-    assert "snowflake keys hold instants from 2010" in why
-    assert f"- {label}: snowflake keys hold" in document.markdown(of)
+    (sentence,) = sentences.named(asked(made_by="client", rows_per_second=1e-5, layout="snowflake"))
+    assert sentence.startswith("`snowflake` is no choice: snowflake keys hold instants from 2010")
 
 
 def test_keys_that_the_table_has_stay_where_they_are_as_good(asked: Asked) -> None:
@@ -146,84 +135,20 @@ def test_existing_keys_that_end_before_the_table_does_are_told(asked: Asked) -> 
     assert first.endswith(": set the clock inside that range. There are no figures for keeping them.")
 
 
-@pytest.mark.parametrize(
-    ("a_second", "told"),
-    [
-        (1200, "1,200 new ones a second"),
-        (3.17, "3.2 new ones a second"),
-        (0.5, "30 new ones a minute"),
-        (0.0004, "1.4 new ones an hour"),
-        (3.2e-5, "2.8 new ones a day"),
-        (6.4e-8, "2 new ones a year"),
-    ],
-)
-def test_a_rate_is_written_as_people_do(of: Answer, a_second: float, told: str) -> None:
-    slow = replace(of, needs=replace(of.needs, rows_per_second=a_second))
-    assert sentences.asked(slow) == (
-        f"SQLite 3, 20,000 rows, 10,000 of them there today with `uuid-v4` keys, {told}. Keys have to be made by the "
-        "client."
-    )
-
-
-def test_the_answer_says_what_deletions_leave(asked: Asked) -> None:
-    of = asked(db="postgresql", made_by="client", retention=400)
-    assert of.deletions is not None
-    best, other = (of.deletions[name] for name in ("uuid-v7", "uuid-v4"))
-    assert best is not None
-    assert other is not None
-    assert -2 < best.least == best.most < 2
-    assert 3 < other.least == other.most < 40
-    assert sentences.rest(of)[0] == (
-        "Rows that are deleted are not in these figures. As new rows take the place of the oldest, the index of "
-        "`uuid-v7` keys keeps its size, because whole pages get empty and are used again; that of `uuid-v4` keys grows "
-        f"by {other.least:.0f} %, because deletions leave holes in all pages. This is from a page model of 20,000 "
-        "rows, after one and a half times as many came and went."
-    )
-    assert json.loads(json.dumps(as_json.content(of), allow_nan=False))["also"] == sentences.rest(of)
-    assert sentences.asked(of) == (
-        "PostgreSQL 18, 20,000 rows, 2.3 new ones an hour, deleted after 400 days. Keys have to be made by the client."
-    )
-    assert sentences.rest(replace(of, deletions={}))[0] == (
-        "Rows that are deleted are not in these figures. The page model of PostgreSQL does not know what deletions "
-        "leave."
-    )
-
-
-@pytest.mark.parametrize(
-    ("least", "most", "told"),
-    [
-        (7.2, 30.6, "grows by 7 to 31 %"),
-        (9.6, 10.4, "grows by 10 %"),
-        (-1, 2, "keeps its size"),
-        (-4.4, -1.6, "shrinks by 2 to 4 %"),
-        (-6, 4, "stays within 6 % of its size"),
-        (0.2, 12, "grows by 0 to 12 %"),
-    ],
-)
-def test_how_an_index_changes(of: Answer, least: float, most: float, told: str) -> None:
-    said = outlook.deletions(replace(of, deletions={of.best.label: DeletionEffect(least, most, 20_000)}))
-    assert f"the table of `uuid-v7` keys {told}" in said
-
-
-def test_terms_are_explained_once_on_the_first_screen(of: Answer) -> None:
-    first = " ".join(first_screen(of))
-    for note in (
-        "the database's record of changes, for recovery after a crash",
-        "blocks of a few KB that SQLite reads and writes at once",
-        "a program that fills an index by the rules of the database",
-    ):
-        assert first.count(note) == 1
-    text = document.page(of)
-    assert text.count("reads and writes at once") == 1
-    assert "A key that belongs in the middle of a full page splits it" in text
-
-
 def test_keys_made_by_clients_have_no_default_in_the_answer(asked: Asked) -> None:
     def told(made_by: str) -> str:
-        return document.markdown(asked(db="postgresql", rows="1000", made_by=made_by, type="uuid"))
+        return document.page(asked(db="postgresql", rows="1000", made_by=made_by, type="uuid"))
 
     assert "DEFAULT uuidv7()" not in told("client")
     assert "DEFAULT uuidv7()" in told("server")
+
+
+def test_deleted_rows_are_not_in_the_figures(asked: Asked) -> None:
+    of = asked(db="postgresql", made_by="client", retention=400)
+    assert sentences.rest(of)[0] == (
+        "Rows that are deleted are not in these figures: `keybench run --db postgresql --scenario retention` measures "
+        "what deletions leave."
+    )
 
 
 def test_existing_keys_are_in_the_column_that_the_version_has() -> None:

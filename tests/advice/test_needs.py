@@ -107,30 +107,16 @@ def test_retention_bounds_the_rows() -> None:
     assert form(rows_per_second=100, retention=3000).rows == 10**9
 
 
-def test_a_file_fills_the_form_and_options_come_first(tmp_path: Path) -> None:
-    file = tmp_path / "orders.toml"
-    file.write_text('[advise]\ndb = "mariadb"\nrows = "200M"\nwriters = 8\nmade-by = "client"\n')
-    made = filled({"writers": 4}, file, None)
-    assert (made.on.name, made.rows, made.writers, made.made_by) == ("mariadb", 200_000_000, 4, "client")
+def test_a_file_fills_the_form_and_options_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("keybench.toml").write_text('[advise]\ndb = "mariadb"\nrows = "200M"\nwriters = 8\nmade-by = "client"\n')
+    form = filled({"writers": 4})
+    assert (form.on.name, form.rows, form.writers, form.made_by) == ("mariadb", 200_000_000, 4, "client")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_what_is_missing_is_named() -> None:
     with pytest.raises(UsageError) as error:
-        filled({}, tmp_path / "none.toml", None)
-    assert str(error.value).endswith("none.toml: give --form a TOML file with a table [advise].")
-
-
-def test_what_is_missing_is_asked_for_where_somebody_is() -> None:
-    asked: list[str] = []
-
-    def ask(question: str) -> str:
-        asked.append(question)
-        return "sqlite" if "database" in question else "5M"
-
-    made = filled({}, None, ask)
-    assert (made.on.name, made.rows, len(asked)) == ("sqlite", 5_000_000, 2)
-    with pytest.raises(UsageError) as error:
-        filled({"db": "sqlite"}, None, None)
+        filled({"db": "sqlite"})
     assert str(error.value) == (
         "--rows is missing: how many rows will the table have at the size that you plan for (400M, 1e9)? "
         "Say it as in `keybench advise --db postgresql:18 --rows 1e9`."

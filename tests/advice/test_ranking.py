@@ -29,7 +29,6 @@ def forecast(index: float, log: float | None = None, reads: float | None = None)
         index_bytes=figure(index * ROWS),
         density=figure(70),
         splits=figure(1),
-        lag=None,
         cost=RowCost(reads=None if reads is None else figure(reads), log_bytes=None if log is None else figure(log)),
     )
 

@@ -11,13 +11,13 @@ from tests.fuzz.toml import written
 _RUN = ("--db", "--layout", "--scenario", "--server", "--column", "--rows", "--writers", "--executor", "--blocks")
 _RUN += ("--profile", "--seed", "--image", "--memory", "--cpus", "--keep-server", "--results", "--resume")
 _RUN += ("--trial-timeout", "--accept-eula", "--debug", "--no-config")
-_VERIFY = ("--server", "--output", "--image", "--memory", "--cpus", "--trial-timeout", "--resume", "--results")
+_VERIFY = ("--server", "--output", "--image", "--memory", "--cpus", "--trial-timeout", "--results")
 _ADVISE = ("--db", "--rows", "--rows-per-second", "--payload", "--writers", "--behind", "--restarts-per-day", "--ram")
 _ADVISE += ("--checkpoint", "--retention", "--secondary", "--children", "--existing", "--type", "--made-by", "--layout")
-_ADVISE += ("--sortable", "--unguessable", "--hides-time", "--hides-machine", "--merge", "--spread", "--form")
-_ADVISE += ("--format", "--output", "--results", "--json")
+_ADVISE += ("--sortable", "--unguessable", "--hides-time", "--hides-machine", "--merge", "--spread")
+_ADVISE += ("--format", "--output", "--json")
 _INSPECT = ("--table", "--seconds", "--json")
-_FORM = "form.toml"
+_FORM = "keybench.toml"
 _FLAGS = frozenset(
     {"--keep-server", "--debug", "--no-config", "--all", "--series", "--yes", "--kept", "--json"}
     | {"--small", "--verify", "--claims", "--bundle"}
@@ -106,7 +106,6 @@ _GOOD_ADVICE = {
     "--type": ("uuid", "integer", "text", "any"),
     "--made-by": ("client", "server", "any"),
     "--ram": ("1MB", "64GB", "0", "1e9"),
-    "--form": (_FORM,),
     "--format": ("json", "html", "md", "text"),
     "--output": ("out.html", "none/out.html"),
 }

@@ -53,7 +53,7 @@ def here(
 
 
 def test_a_machine_that_can_make_the_default_run(here: Doctor, servers_folder: Path, tmp_path: Path) -> None:
-    done = here("--start")
+    done = here()
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "the default run can start: keybench run"
     for name, engine in engines().items():
@@ -62,7 +62,7 @@ def test_a_machine_that_can_make_the_default_run(here: Doctor, servers_folder: P
             assert f"  {kind} " in part, name
     for title in ("PostgreSQL", "SQLite"):
         part = done.stdout.split(f"\n{title}\n")[1].split("\n\n")[0]
-        assert ["embedded", "starts"] in [line.split() for line in part.splitlines()]
+        assert ["embedded", "ready"] in [line.split() for line in part.splitlines()]
     assert f" free in {servers_folder}" in done.stdout
     assert list(servers_folder.iterdir()) == []
     assert list(tmp_path.iterdir()) == []

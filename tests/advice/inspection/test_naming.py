@@ -34,7 +34,7 @@ def seen(keys: Keys, rows: np.ndarray | None, order: Order = "rfc") -> Content:
         form, given = "bytes", [row.tobytes() for row in np.asarray(stored(keys, order))]
     at = None if rows is None else rows.astype(np.float64)
     follows = None if rows is None else np.diff(rows, prepend=-2) == 1
-    return content(SampleHere(given, at, "place", follows), form, "rfc", NOW, float(ROWS))  # type: ignore[arg-type]
+    return content(SampleHere(given, at, "place", follows), form, "rfc", NOW)  # type: ignore[arg-type]
 
 
 def pages(seed: int = 1) -> np.ndarray:

@@ -2,17 +2,13 @@
 
 import os
 import pickle
-import pty
-import subprocess
-import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from keybench.databases.contract.roles import Secret
-from keybench.databases.hosting.secret import ask, from_url, removed_afterwards
-from keybench.errors import EnvironmentMissing, UsageError
+from keybench.databases.hosting.secret import from_url, removed_afterwards
+from keybench.errors import EnvironmentMissing
 
 PASSWORD = "correct horse\tbattery staple"
 
@@ -87,37 +83,6 @@ def test_a_password_that_is_no_text_is_named_by_its_place(
     with pytest.raises(EnvironmentMissing) as caught:
         Secret(variable="A_PASSWORD").reveal()
     assert str(caught.value) == "the password variable A_PASSWORD is no text in UTF-8: correct it."
-
-
-def test_ask_reads_it_from_the_terminal_without_showing_it() -> None:
-    code = (
-        "from keybench.databases.hosting.secret import ask, from_url; ask(); print(from_url('').reveal() == 's3cret')"
-    )
-    terminal, inside = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=inside, stdout=inside, stderr=inside, start_new_session=True
-    )
-    os.close(inside)
-    said = b""
-    with suppress(OSError):  # the other side of the terminal is closed
-        while part := os.read(terminal, 1024):
-            said += part
-            if said.endswith(b"Password of the server: "):
-                os.write(terminal, b"s3cret\n")
-    os.close(terminal)
-    assert process.wait(10) == 0, said
-    assert said.split() == b"Password of the server: True".split()
-
-
-def test_ask_without_a_terminal_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Path(os.devnull).open() as nothing:
-        monkeypatch.setattr(sys, "stdin", nothing)
-        with pytest.raises(
-            UsageError,
-            match=r"^--ask-password needs a terminal to ask on: set KEYBENCH_PASSWORD or "
-            r"KEYBENCH_PASSWORD_FILE instead\.$",
-        ):
-            ask()
 
 
 def test_a_command_removes_its_passwords_when_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from keybench.databases.registry import engine, engines
 from keybench.databases.sqlite.connection import EmbeddedServer
 from keybench.errors import EnvironmentMissing
 from keybench.results.store.database import Store
-from keybench.runners.verify import verification
 from tests.databases.answering import answering
 from tests.runners.conftest import NO_DOCKER
 from tests.runners.verify.conftest import DIFFERING, EQUAL, OPEN, Verify
@@ -50,10 +49,6 @@ def test_equal_verdicts_and_what_is_sent_in(verify: Verify, asking: Callable[...
             in store.warnings(runs[1].id)
         )
         store.warn(runs[0].id, f"cannot open {home}/keys of {tmp_path}, password {password}")
-    again = verify("--resume", runs[0].id[:6], HOME=str(home), KEYBENCH_PASSWORD=password)
-    assert again.returncode == 0, again.stderr
-    assert "2 trials in 1 block, 2,000 rows in each trial (" not in again.stdout
-    assert again.stdout.count("2 of them recorded already") == 2
 
     files = bundle()
     assert set(files) == {"README.txt", "verdicts.txt", "verdicts.json", *(f"keybench-{run.id}.zip" for run in runs)}
@@ -99,35 +94,6 @@ def test_exit_codes(
     assert (done.returncode, done.stderr) == (code, "")
     assert f"\n{line}\n" in done.stdout.replace("uuid-v7 in binary16", "bigint-identity in integer")
     assert f"\nSQLite: {count}\n" in done.stdout
-
-
-def test_an_interruption_keeps_what_there_is(
-    verify: Verify, asking: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asking(*EQUAL)
-    execute, calls = verification.execute, []
-
-    def interrupted(*given: Any, **named: Any) -> int:
-        calls.append(given)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return execute(*given, **named)
-
-    monkeypatch.setattr(verification, "execute", interrupted)
-    done = verify("sqlite")
-    assert (done.returncode, done.stderr) == (130, "keybench: interrupted\n")
-    assert "\nequal: the index has the leaf and branch pages of the page model (2 trials)\n" in done.stdout
-    assert "\ncould not be measured: the leaf pages are as full as the page model says: its load has not run\n" in (
-        done.stdout
-    )
-    told = [line for line in done.stdout.splitlines() if line.startswith("go on with: ")]
-    assert told == [f"go on with: keybench verify --resume {done.stdout.split()[1]}"]
-    assert b"equal" in bundle()["verdicts.txt"]
-    monkeypatch.setattr(verification, "execute", execute)
-    again = verify("--resume", "latest")
-    assert (again.returncode, again.stderr) == (0, "")
-    assert again.stdout.count("[1/2]") == 1  # the first load was complete
-    assert "SQLite: 3 equal, 0 differ, 0 could not be measured" in again.stdout
 
 
 NOBODY = "no Docker daemon answers at unix:///nonexistent/docker.sock (No such file or directory)"
@@ -201,16 +167,6 @@ def test_a_file_that_cannot_be_written(verify: Verify, asking: Callable[..., Non
     done = verify("sqlite", "-o", path, "--results", "results.sqlite")
     message = f"keybench: --output {path} cannot be written: name a file in a folder that exists.\n"
     assert (done.returncode, done.stderr) == (2, message)
-
-
-def test_nothing_to_resume(verify: Verify) -> None:
-    assert verify("--resume", "latest").returncode == 2
-    Store.open("keybench-results.sqlite", write=True).close()
-    done = verify("--resume", "latest")
-    assert (done.returncode, done.stderr) == (
-        2,
-        "keybench: these results hold no verification: start one with `keybench verify DATABASE`.\n",
-    )
 
 
 def test_a_dry_run_explains_the_questions_and_starts_nothing(verify: Verify) -> None:

@@ -3,15 +3,12 @@
 from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
 from keybench.advice.how_to.existing import Option
-from keybench.advice.how_to.past import DeletionEffect
 from keybench.advice.needs import coming
-from keybench.advice.ranking import ALIKE, Choice
+from keybench.advice.ranking import ALIKE
 from keybench.model.sizes import spelled
 
 _ONE_SPLIT = 0.05
 """Splits for 1,000 rows from which on they count."""
-_SAME = 3
-"""An index that deletions change by no more %, keeps its size."""
 
 
 def keeps_column(answer: Answer) -> bool:
@@ -102,49 +99,6 @@ def _converted(answer: Answer, convert: Option, rebuilt: Option, switch: Option)
     return (
         f" New keys for old rows, too, would {' and '.join(parts)}; but everything that refers to them has to change."
     )
-
-
-def deletions(answer: Answer) -> str:
-    """What deleting old rows does, which is not in the figures: three sentences; empty if all rows stay."""
-    if answer.deletions is None:
-        return ""
-    text = "Rows that are deleted are not in these figures."
-    shown = [one for one in (answer.ranking.best, answer.compared) if one and answer.deletions.get(one.candidate.label)]
-    if not shown:
-        return f"{text} The page model of {answer.needs.on.title} does not know what deletions leave."
-    parts: list[str] = []
-    rows = 0
-    for one in shown:
-        effect = answer.deletions[one.candidate.label]
-        assert effect
-        rows, name = effect.rows, f"`{one.candidate.name}`"
-        subject = f"that of {name} keys" if parts else f"{answer.place} of {name} keys"
-        parts.append(f"{subject} {_changed(effect)}{_why(one, effect)}")
-    sizes = f"up to {rows:,} rows" if rows < answer.needs.rows else f"{rows:,} rows"
-    return (
-        f"{text} As new rows take the place of the oldest, {'; '.join(parts)}. This is from a page model of {sizes}, "
-        "after one and a half times as many came and went."
-    )
-
-
-def _changed(effect: DeletionEffect) -> str:
-    """How the index's size changes, as a predicate: `keeps its size`, `grows by 3 to 5 %`."""
-    low, high = round(effect.least), round(effect.most)
-    if low >= -_SAME and high <= _SAME:
-        return "keeps its size"
-    if low < 0 < high:
-        return f"stays within {max(-low, high)} % of its size"
-    by = " to ".join(dict.fromkeys(str(abs(end)) for end in sorted((low, high), key=abs)))
-    return f"{'grows' if high > 0 else 'shrinks'} by {by} %"
-
-
-def _why(one: Choice, effect: DeletionEffect) -> str:
-    """Why deletions do that, as a clause behind a comma; empty if the order of the keys does not explain it."""
-    if one.candidate.properties.ascends and effect.most <= _SAME:
-        return ", because whole pages get empty and are used again"
-    if not one.fits or one.candidate.layout.order == "none":
-        return ", because deletions leave holes in all pages" if effect.least > _SAME else ""
-    return ""
 
 
 def _moved(answer: Answer, rows: int) -> str:
