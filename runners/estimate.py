@@ -1,19 +1,29 @@
-"""Estimates the disk and the memory that a run needs, before its first insert."""
+"""Estimates what a run will need, before its first insert: disk space, and the time that small pilot trials predict."""
 
 import shutil
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Literal
 
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine
 from keybench.errors import EnvironmentMissing
-from keybench.model.names import COMPUTED
+from keybench.model.names import COMPUTED, CONTROL, RANDOM
 from keybench.model.url import is_url
 from keybench.runners.measuring import machine
 from keybench.runners.planning.trial_plan import Request, TrialPlan
+from keybench.runners.servers import RunServers
+from keybench.runners.trials.kinds import new_trial
+from keybench.runners.trials.server_trial import Resources
+from keybench.runners.writers.processes import LOCAL, WriterPool
 
+PILOT_ROWS = (2_000, 20_000)
+_MOST_ROWS = 200_000
+_WORTH = 4
+"""There are pilots where the trials insert more than so many times their rows."""
 _MODEL_BYTES, _SERVER_BYTES = 160, 350
 """Bytes of memory a row: peaks of the runner at 1.3 to 2 million rows, rounded up.
 
@@ -103,3 +113,94 @@ def _rounded_down(number: float) -> int:
 def gigabytes(size: int) -> str:
     """A size as readable text."""
     return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"
+
+
+def duration(seconds: float) -> str:
+    """A duration as readable text, rounded coarsely because it is a prediction."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """How long trials will take, as far as pilots can tell."""
+
+    seconds: float
+    """Seconds of all trials on the databases that had pilots."""
+    predicted: tuple[str, ...]
+    """The databases that had pilots."""
+    small: tuple[str, ...]
+    """The other ones, whose trials are small beside pilots."""
+
+    def sentence(self) -> str:
+        """The prediction as a line for the user."""
+        on, others = (" and ".join(engine(name).title for name in names) for names in (self.predicted, self.small))
+        reason = "small: pilots would insert a quarter of their rows or more, so no time is predicted"
+        if not on:
+            return f"the trials are {reason}"
+        if not others:
+            return f"the trials will take about {duration(self.seconds)}"
+        return f"the trials on {on} will take about {duration(self.seconds)}; those on {others} are {reason}"
+
+
+def pilot(
+    request: Request,
+    trials: Sequence[TrialPlan],
+    servers: RunServers,
+    pool: WriterPool = LOCAL,
+    say: Callable[[str], None] = lambda _: None,
+) -> Prediction:
+    """Predicts how many seconds the trials will take, from small trials of the control and of random GUIDs on each
+    database.
+
+    Each layout is tried once before it is timed: the first trial loads code and warms the server's caches. Where pilots
+    would insert a quarter of the trials' rows or more, one small trial does that alone, and nothing is predicted. `say`
+    gets a line before the pilots of each database. They do not show costs that grow with the index: for large tables
+    the prediction is a lower bound.
+    """
+    seconds, predicted, small = 0.0, [], []
+    for name in dict.fromkeys(trial.database for trial in trials):
+        on_it = [trial for trial in trials if trial.database == name]
+        chosen, rounds = _pilots(on_it)
+        if sum(trial.rows for trial in on_it) <= _WORTH * len(chosen) * sum(rounds):
+            say(f"a first trial on {engine(name).title}, which is not counted")
+            _seconds(request, replace(chosen[0], rows=rounds[0]), servers, pool)
+            small.append(name)
+            continue
+        say(f"a pilot on {engine(name).title}")
+        of_trial, of_row = _cost(request, chosen, rounds, servers, pool)
+        seconds += sum(of_trial + trial.rows * of_row for trial in on_it)
+        predicted.append(name)
+    return Prediction(seconds, tuple(predicted), tuple(small))
+
+
+def _pilots(trials: Sequence[TrialPlan]) -> tuple[list[TrialPlan], tuple[int, ...]]:
+    """The trials of one database that are tried in rounds, and the rows of each round. The first is not timed."""
+    few, many = pilot_rows(max(trial.rows for trial in trials), sum(trial.rows for trial in trials))
+    wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, RANDOM)]
+    return [trial for trial in wanted if trial] or [trials[0]], (few, few, many) if many > few else (few, few)
+
+
+def _cost(
+    request: Request, chosen: Sequence[TrialPlan], rounds: Sequence[int], servers: RunServers, pool: WriterPool
+) -> tuple[float, float]:
+    """(seconds a trial, seconds a row) by a line through two numbers of rows, or through the only one."""
+    _, least, *more = [  # the first round loads code and warms caches: it is not counted
+        fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen) for rows in rounds
+    ]
+    few, many = rounds[1], rounds[-1]
+    row = max(0.0, (more[0] - least) / (many - few)) if more else 0.0
+    return max(0.0, least - few * row), row
+
+
+def pilot_rows(rows: int, total: int) -> tuple[int, int]:
+    """Rows of the two pilots for trials of `rows` that insert `total` rows together: at most `rows`, far enough apart
+    for a slope, and the larger one a small share of the whole run."""
+    few, many = PILOT_ROWS
+    return (few, min(max(many, total // 200), _MOST_ROWS, rows)) if rows >= 2 * few else (rows, rows)
+
+
+def _seconds(request: Request, trial: TrialPlan, servers: RunServers, pool: WriterPool) -> float:
+    """Seconds of a whole small trial. A failed one counts too: the real trial will also fail and show its error."""
+    return new_trial(replace(request, rows=trial.rows), trial, Resources(servers.reach, pool)).run().seconds

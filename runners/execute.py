@@ -13,7 +13,6 @@ from keybench.databases.hosting import docker_daemon
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, UsageError
 from keybench.locked_folder import base_directory
-from keybench.model.names import CONTROL
 from keybench.model.url import is_url
 from keybench.results.store.database import Store
 from keybench.runners import estimate
@@ -28,7 +27,6 @@ from keybench.runners.writers.dask_cluster import writer_pool
 from keybench.runners.writers.processes import WriterPool
 
 REGRESSION_OR_FAILURE = 1
-_WARM_UP_ROWS = 2_000
 
 
 def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialPlan, ...], console: Console) -> None:
@@ -109,7 +107,6 @@ def execute(
             note_environment = partial(store.add_environment, run_id)
             servers = enter(closing(RunServers(request, urls, note_environment, partial(say, console))))
             _prepare(request, todo, store, run_id, servers, pool, shown, console)
-            _warm_up(request, todo, Resources(servers.reach, pool), shown)
             resources = Resources(servers.reach, pool, shown.rows, servers.restart, servers.gone)
         for number, planned in enumerate(todo, start=len(trials) - len(todo) + 1):
             shown.begin(number, planned)
@@ -173,19 +170,8 @@ def _prepare(
                 if recorded.database == database:
                     settings = {**recorded.settings, **description}
                     store.add_environment(run_id, replace(recorded, settings=settings))
-
-
-def _warm_up(request: Request, todo: Sequence[TrialPlan], resources: Resources, shown: Display) -> None:
-    """One small trial on each server, which is not recorded: it loads code and warms caches, so that the first trial
-    of the run takes no longer than the others. If it fails, the real trials will fail too, and show the error."""
-    first_of_each: dict[str, TrialPlan] = {}
-    for trial in sorted(todo, key=lambda one: one.layout != CONTROL):  # the control, where it is still to be measured
-        if request.on_server(trial.database):
-            first_of_each.setdefault(trial.database, trial)
-    for trial in first_of_each.values():
-        shown.stage(f"a first trial on {engine(trial.database).title}, which is not counted")
-        rows = min(trial.rows, _WARM_UP_ROWS)
-        new_trial(replace(request, rows=rows), replace(trial, rows=rows), resources).run()
+    if trials:
+        say(console, estimate.pilot(request, trials, servers, pool, shown.stage).sentence())
 
 
 def check_connections(request: Request, target: Target, pool: WriterPool) -> None:

@@ -50,7 +50,7 @@ class Display:
         self._one = self._progress.add_task("", total=None, amount="")
 
     def stage(self, text: str) -> None:
-        """Says what happens before the first trial starts: a server is started, a first trial warms it up."""
+        """Says what happens before the first trial starts: a server is started, a pilot runs."""
         if self._console.is_terminal:  # beside a bar that moves without a measure
             self._progress.reset(self._one, total=None, description=text, amount="")
         else:

@@ -16,6 +16,7 @@ from keybench.results.store.records import Trial
 from tests.runners.conftest import results
 
 WORK = ("--layout", "uuid-v4,uuid-v7", "--rows", "3000", "--blocks", "2", "--seed", "5")
+"""Few rows, for which keybench makes no pilots."""
 TRIALS = 2 * 3 * 2
 
 

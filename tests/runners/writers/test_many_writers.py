@@ -161,6 +161,7 @@ def test_a_run_with_too_many_writers_ends_before_anything_is_sent(here: Run, tmp
     assert done.returncode == 2, done.stderr
     assert "64 writers need 128 connections, and PostgreSQL (embedded) accepts 9" in done.stderr
     assert "a first trial on PostgreSQL" not in done.stdout
+    assert "a pilot on PostgreSQL" not in done.stdout
 
 
 def test_a_server_that_stops_under_eight_writers_is_an_error() -> None:
