@@ -264,7 +264,6 @@ class PostgresInspector:
             arrival=at.astype(np.float64),
             arrival_from="position in the table",
             after_the_one_before=np.diff(at, prepend=at[:1] - 2) == 1,
-            whole=len(blocks) == total and step == 1,
             pages_read=len(blocks),
         )
 
