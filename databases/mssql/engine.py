@@ -138,16 +138,14 @@ class SqlServer(ServerEngine):
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index filled in order, everything with the log and spare room)."""
-        return ddl.bytes_per_row(column, payload, key, settings.options({}))
+        return ddl.bytes_per_row(column, payload, key)
 
     def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
-        """The model of the index that holds the key. `changes` are fields of the model's `Parameters`.
-
-        The table's settings, else the environment's options, give the defaults of three of them.
-        """
+        """The model of the index that holds the key. `changes` are fields of the model's `Parameters`."""
         from keybench.pagemodels.mssql.model import Parameters, page_model
 
-        return page_model(table, parameters(Parameters, {**settings.model_parameters(table.settings), **changes}))
+        default = {"row_versions": table.settings.get("row_versioning", "off") != "off"}
+        return page_model(table, parameters(Parameters, {**default, **changes}))
 
 
 ENGINE = SqlServer(
@@ -161,7 +159,7 @@ ENGINE = SqlServer(
         "address_of": "settings:address_of",
         "admin": "admin:MssqlAdmin",
         "session": "session:MssqlSession",
-        "owned_schema": "admin:DatabaseOrSchema",
+        "owned_schema": "admin:TrialDatabase",
         "container": "container:container_server",
     },
     url_schemes=("mssql", "sqlserver"),

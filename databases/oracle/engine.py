@@ -95,8 +95,7 @@ class Oracle(ServerEngine):
         from keybench.pagemodels.oracle.model import Parameters, page_model
 
         settings.require_modelled(table.settings)
-        default = {"unique": ddl.is_unique(table, settings.options(table.settings))}
-        return page_model(table, parameters(Parameters, {**default, **changes}))
+        return page_model(table, parameters(Parameters, {"unique": table.key != "fk", **changes}))
 
 
 ENGINE = Oracle(
@@ -119,7 +118,6 @@ ENGINE = Oracle(
     versions={"19": 19, "21": 21, "23": 23},
     usual_role="nonclustered",
     rebuilds=True,
-    settable=settings.SETTABLE,
     caveat=CAVEAT,
     questions=QUESTIONS,
     absent={
