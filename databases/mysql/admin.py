@@ -15,7 +15,7 @@ from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, P
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
 from keybench.databases.core.ddl import quoted
 from keybench.databases.core.owned_tables import OwnedTables
-from keybench.databases.core.probes import SizesProbe, UnreadableError
+from keybench.databases.core.probes import HeapOrderProbe, SizesProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.mysql import ddl, flavour, probes, settings
 from keybench.databases.mysql.arrival_order import InsertionRecorder
@@ -150,7 +150,7 @@ class MySqlAdmin(Queries, Admin):
     def probes(self) -> Sequence[Probe]:
         """All probes. The counters come first, because the queries of the others add to them."""
         counters_and_pages = probes.StatusProbe(self), probes.SplitsProbe(self), probes.PagesProbe(self)
-        return (*counters_and_pages, SizesProbe(self._sizes), probes.OrderProbe(self))
+        return (*counters_and_pages, SizesProbe(self._sizes), HeapOrderProbe(self))
 
     def _sizes(self, table: Table) -> tuple[int, int]:
         """Bytes of the key's index, and of the table with all of its indexes."""
