@@ -12,7 +12,7 @@ import numpy as np
 import pymysql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
+from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.ddl import quoted
 from keybench.databases.core.owned_tables import OwnedTables
 from keybench.databases.core.probes import HeapOrderProbe, SizesProbe, UnreadableError
@@ -255,10 +255,7 @@ MARK = "made_by_keybench"
 MARK_COMMENT = "keybench made this database, and removes it"
 
 _BOARD = f"`{SCHEMA}`.`{TABLE}`"
-_CREATE_BOARD = (
-    f"CREATE TABLE IF NOT EXISTS {_BOARD} ({', '.join(f'{column} bigint NOT NULL' for column in COLUMNS)}, "
-    f"PRIMARY KEY ({', '.join(COLUMNS[:2])})) ENGINE = MEMORY COMMENT = '{COMMENT}'"
-)
+_CREATE_BOARD = f"CREATE TABLE IF NOT EXISTS {_BOARD} {definitions()} ENGINE = MEMORY COMMENT = '{COMMENT}'"
 """The coordination table is in memory: InnoDB does not log its changes."""
 
 _IDLE_SECONDS = 31_536_000

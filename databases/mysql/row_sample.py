@@ -26,7 +26,7 @@ WHOLE: Final = 5_000
 """Rows of a table that is read whole."""
 DIVES: Final = 2_000
 """Rows of a larger one that are looked up at most, unless the server numbers them."""
-RANGES: Final = 200
+RANGES: Final = 400
 """Ranges into which its keys are divided."""
 _NEIGHBOURS: Final = 25
 """Rows after a place in the key's order, of which one or all are taken."""
@@ -165,7 +165,8 @@ class RowSampler:
         """Rows from everywhere in the table.
 
         Neighbours have the same leading bits, so each look-up takes one row: not the first one, which is the least of
-        those that were made at one instant, but one of the next rows.
+        those that were made at one instant, but one of the next rows. Where none comes before the end of the part, the
+        look-up begins again at the start of the part: else rows of the next part would stand for those of this one.
         """
         low, high = self._ends(first)
         numbers = key_numbers(self.primary[0].kind, low, high)
@@ -173,16 +174,20 @@ class RowSampler:
             halves = (f"{query} ORDER BY {first} {order} LIMIT {DIVES // 2}" for order in ("ASC", "DESC"))
             return [row for half in halves for row in self.server.rows(half)]
         parts = ranges(numbers.number(low), numbers.number(high), lambda *ends: self._estimate(first, numbers, *ends))
-        rows_of_parts = np.array([part.rows for part in parts])
+        total = sum(part.rows for part in parts)
         rng = np.random.default_rng(1)
         by_key = {}
-        for drawn in rng.choice(len(parts), DIVES, p=rows_of_parts / rows_of_parts.sum()):
-            start = parts[drawn].low + int(rng.random() * (parts[drawn].high - parts[drawn].low))
+        for part in (part for part in parts for _ in range(round(DIVES * part.rows / total))):
+            start = part.low + int(rng.random() * (part.high - part.low))
             beyond = int(rng.integers(_NEIGHBOURS))
-            for row in self.server.rows(
-                f"{query} WHERE {first} >= %s ORDER BY {first} LIMIT 1 OFFSET {beyond}", numbers.value(start)
-            ):
-                by_key[str(row[0])] = row
+            for begin in (start, part.low):
+                if rows := self.server.rows(
+                    f"{query} WHERE {first} >= %s AND {first} < %s ORDER BY {first} LIMIT 1 OFFSET {beyond}",
+                    numbers.value(begin),
+                    numbers.value(part.high),
+                ):
+                    by_key[str(rows[0][0])] = rows[0]
+                    break
         return list(by_key.values())
 
     def _estimate(self, first: str, numbers: KeyNumbers, begin: int, end: int) -> float:
