@@ -177,7 +177,7 @@ class RowSampler:
         total = sum(part.rows for part in parts)
         rng = np.random.default_rng(1)
         by_key = {}
-        for part in (part for part in parts for _ in range(round(DIVES * part.rows / total))):
+        for part in [each for each in parts for _ in range(round(DIVES * each.rows / total))]:
             start = part.low + int(rng.random() * (part.high - part.low))
             beyond = int(rng.integers(_NEIGHBOURS))
             for begin in (start, part.low):

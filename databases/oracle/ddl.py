@@ -123,15 +123,14 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
 
 _IDENTITY = "GENERATED ALWAYS AS IDENTITY"
 
-_CACHES = (
-    ("", "an identity column, sequence cache of 20", "CACHE 20"),
-    ("-cache-1000", "the same, cache of 1,000", "CACHE 1000"),
-    ("-no-cache", "the same, without a cache", "NOCACHE"),
-)
 SERVER_KEYS = (
-    *(
-        ServerKeys(f"server-identity{name}", meaning, "number", "rfc", f"{_IDENTITY} ({cache})", replica=CONTROL)
-        for name, meaning, cache in _CACHES
+    ServerKeys(
+        "server-identity",
+        "an identity column, sequence cache of 20",
+        "number",
+        "rfc",
+        f"{_IDENTITY} (CACHE 20)",
+        replica=CONTROL,
     ),
     ServerKeys(
         "server-sys-guid",
@@ -173,7 +172,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
     server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:
         if "IDENTITY" in server_keys.declaration:
-            return "GENERATED ALWAYS AS IDENTITY (CACHE 1000)", "The server numbers the rows."
+            return f"{_IDENTITY} (CACHE 1000)", "The server numbers the rows."
         note = "SYS_GUID() is no UUID of any version, and the next key can be guessed. Its order is not documented."
         return server_keys.declaration, note
     random = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID
