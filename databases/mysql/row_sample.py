@@ -27,7 +27,9 @@ WHOLE: Final = 5_000
 DIVES: Final = 2_000
 """Rows of a larger one that are looked up at most, unless the server numbers them."""
 RANGES: Final = 400
-"""Ranges into which its keys are divided."""
+"""Ranges into which its keys are divided at most."""
+_FEW: Final = 500
+"""Rows of a range that is not divided: they lie on so few pages that the optimizer counts them."""
 _NEIGHBOURS: Final = 25
 """Rows after a place in the key's order, of which one or all are taken."""
 _HEADER, _HIDDEN = 5, 13
@@ -270,7 +272,7 @@ def ranges(low: int, high: int, estimate: Callable[[int, int], float]) -> list[K
     pushed = 0
     while heap and len(heap) + len(narrow) < RANGES:
         _, _, part = heapq.heappop(heap)
-        if part.high - part.low < 2:
+        if part.high - part.low < 2 or part.rows <= _FEW:
             narrow.append(part)
             continue
         middle = (part.low + part.high) // 2
