@@ -3,6 +3,8 @@
 This module imports neither a driver nor numpy.
 """
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,3 +86,24 @@ class ContainerOptions:
     """The maximum; a machine with fewer processors gives all it has."""
     keep: bool = False
     """Whether the container keeps running after the run."""
+
+
+EngineOptions = Mapping[str, str]
+"""The value of each option, by name."""
+
+
+def option_values(
+    engine: str, title: str, declared: Sequence[Setting], parameters: Mapping[str, str]
+) -> dict[str, str]:
+    """The value of each declared option: that in `parameters`, else in KEYBENCH_<ENGINE>_<NAME>, else the default.
+
+    `parameters` are a URL's query or an address's; other names in them are ignored. Empty variables count as unset.
+    UsageError for a value that is none of the option's.
+    """
+    values = {}
+    for option in declared:
+        text = (
+            parameters.get(option.name) or os.environ.get(f"KEYBENCH_{engine}_{option.name}".upper()) or option.default
+        )
+        values[option.name] = option.read(text, title)
+    return values

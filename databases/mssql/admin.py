@@ -1,7 +1,8 @@
-"""Administration: of a trial's table (`MssqlAdmin`), and of trials' database on a user's server (`TrialDatabase`).
+"""Administration: of a trial's table (`MssqlAdmin`), and of the database or schema of trials (`DatabaseOrSchema`).
 
-keybench creates that database, with an extended property that says so, and removes it at the end. While a run uses it,
-the run holds an application lock, which the server itself releases when the run dies.
+Where the URL names a database, keybench works there in a schema of its own and changes nothing else. Where it names
+none, keybench creates a database. What keybench made has an extended property that says so, and is removed at the end.
+While a run uses the database it holds an application lock, which the server itself releases when the run dies.
 """
 
 import time
@@ -12,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
+from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.owned_tables import OwnedTables
 from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
@@ -19,7 +21,8 @@ from keybench.databases.mssql import connection, ddl, probes
 from keybench.databases.mssql.connection import MssqlConnection, connect, place
 from keybench.databases.mssql.ddl import SCHEMA
 from keybench.databases.mssql.probes import HOLDER
-from keybench.databases.mssql.settings import options, versioning
+from keybench.databases.mssql.settings import SETTABLE, options, versioning
+from keybench.errors import ServerError
 from keybench.model.byteorder import stored
 from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Keys
@@ -60,6 +63,7 @@ class MssqlAdmin(Admin):
 
     def __init__(self, address: Address) -> None:
         self.address = address
+        self.options = options(address.parameters)
         self.connection = connection.connect(address)
         self._log_holder = probes.LogHolder(address)
 
@@ -72,17 +76,19 @@ class MssqlAdmin(Admin):
         return {"mssql": str(number), "edition": str(edition), **self.connection.versions()}
 
     def settings(self) -> Mapping[str, str]:
-        """The settings of the database and the server, and how the connection is made."""
+        """The settings of the database and the server, and the options of the tables."""
         of_server = {str(name): str(value) for name, value in self.connection.rows(CONFIGURED)}
         files = {f"{kind}_megabytes".lower(): str(size) for kind, size, _ in self.connection.rows(FILES)}
         database_values = self._of_database()
         of_database = {name: str(value) for name, value in database_values.items()}
-        chosen = {**options(self.address.parameters), "row_versioning": versioning(database_values)}
-        return {**of_database, **of_server, **files, **chosen, "load_path": "arrays of single-row inserts"}
+        of_tables = {name: value for name, value in self.options.items() if value}
+        of_tables["row_versioning"] = versioning(database_values)
+        return {**of_database, **of_server, **files, **of_tables, "load_path": "arrays of single-row inserts"}
 
     def page_settings(self) -> Mapping[str, str]:
-        """The row versioning that the database has."""
-        return {"row_versioning": versioning(self._of_database())}
+        """The options of the tables, and the row versioning that the database has."""
+        of_tables = {setting.name: self.options[setting.name] for setting in SETTABLE}
+        return {**of_tables, "row_versioning": versioning(self._of_database())}
 
     def _of_database(self) -> dict[str, object]:
         """The settings of the database, by keybench's names for them."""
@@ -94,7 +100,7 @@ class MssqlAdmin(Admin):
         self.drop(table)
         self.connection.run("CHECKPOINT")
         for each in table.family:
-            self.connection.run(ddl.create(each))
+            self.connection.run(ddl.create(each, self.options))
 
     def drop(self, table: Table) -> None:
         """Drops the table and its parent if they are there, and the one that keeps the log."""
@@ -128,10 +134,12 @@ class MssqlAdmin(Admin):
         return self._sorted_by(table, "ORDER BY [key]")
 
     def arrived_keys(self, table: Table) -> EncodedKeys | None:
-        """All keys by date, or by their places in the heap; None where the table is clustered by the key."""
+        """All keys by the bigint beneath a nonclustered key, by date, or by their places in the heap; else None."""
         if table.key == "clustered":
             return None
-        return self._sorted_by(table, "ORDER BY created, [key]" if table.by_date else PLACES)
+        if table.by_date:
+            return self._sorted_by(table, "ORDER BY created, [key]")
+        return self._sorted_by(table, "ORDER BY row_id" if self.options["beneath"] == "clustered" else PLACES)
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
         """All keys in the order of an ORDER BY clause."""
@@ -156,7 +164,7 @@ class MssqlAdmin(Admin):
 
     def rebuild(self, table: Table, fill: int) -> None:
         """ALTER INDEX … REBUILD at a FILLFACTOR, which page splits after it take no notice of."""
-        self.connection.run(ddl.rebuild(table, fill))
+        self.connection.run(ddl.rebuild(table, fill, self.options))
 
     def close(self) -> None:
         """Closes the connections."""
@@ -186,6 +194,7 @@ def _keys(column: Column, text: str) -> EncodedKeys:
 MARK = "made by keybench, which removes it"
 PROPERTY = "keybench"
 """The extended property whose value is `MARK`."""
+_MARKS = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE"
 _LOCK = "keybench"
 
 _VERSIONING_OFF = ("READ_COMMITTED_SNAPSHOT OFF", "ALLOW_SNAPSHOT_ISOLATION OFF", "ACCELERATED_DATABASE_RECOVERY = OFF")
@@ -196,7 +205,7 @@ _VERSIONING_ON = {
 }
 
 
-def create_database(master: MssqlConnection, options: Mapping[str, str], delayed_durability: str = "DISABLED") -> None:
+def create_database(master: MssqlConnection, options: EngineOptions, delayed_durability: str = "DISABLED") -> None:
     """Creates the database, marked as keybench's; `master` is a connection to the database master.
 
     The statements name no files, so the server uses its default folders. The files are so large that their growth is
@@ -227,37 +236,46 @@ def database_exists(connection: MssqlConnection) -> bool:
     return bool(connection.rows("SELECT name FROM sys.databases WHERE name = ?", SCHEMA))
 
 
-def drop_database(master: MssqlConnection) -> None:
+def drop_database(master: MssqlConnection, database: str = SCHEMA) -> None:
     """Drops the database, and ends the connections to it."""
-    master.run(f"ALTER DATABASE [{SCHEMA}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
-    master.run(f"DROP DATABASE [{SCHEMA}]")
+    master.run(f"ALTER DATABASE [{database}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
+    master.run(f"DROP DATABASE [{database}]")
 
 
 def create_schema(connection: MssqlConnection) -> None:
-    """Creates the schema if it does not exist; `connection` is to keybench's database."""
-    if not connection.rows("SELECT name FROM sys.schemas WHERE name = ?", SCHEMA):
-        connection.run(f"CREATE SCHEMA [{SCHEMA}]")
+    """Creates the schema if it does not exist, marked as keybench's; `connection` is to the database."""
+    if connection.rows("SELECT name FROM sys.schemas WHERE name = ?", SCHEMA):
+        return
+    connection.run(f"CREATE SCHEMA [{SCHEMA}]")
+    statement = "EXEC sys.sp_addextendedproperty @name = ?, @value = ?, @level0type = N'SCHEMA', @level0name = ?"
+    connection.run(statement, PROPERTY, MARK, SCHEMA)
 
 
-class TrialDatabase(OwnedTables[MssqlConnection]):
-    """The database `keybench` on the server of a URL (`contract.OwnedSchema`)."""
+class DatabaseOrSchema(OwnedTables[MssqlConnection]):
+    """The database `keybench` on the server of a URL, or the schema in the database that it names
+    (`contract.OwnedSchema`)."""
 
-    advice = "Let its administrator add you to the server role dbcreator."
+    advice = "Let its administrator make a database for you, as its owner, and name it in the URL."
+    around = f"schema {SCHEMA}"
 
     def __init__(self, address: Address) -> None:
         """Connects to the database; where keybench has yet to create it, to master.
 
-        EnvironmentMissing where the server cannot be reached.
+        EnvironmentMissing where the server, or a database that the URL names, cannot be reached.
         """
-        within = replace(address, parameters={**address.parameters, "database": SCHEMA})
-        super().__init__(within, f"SQL Server at {place(address)}", connect(within, "master"))
-        try:
-            self._exists = database_exists(self._server)
-        except BaseException:
-            self.close()
-            raise
-        if self._exists:
-            self._reconnect()
+        named = address.parameters.get("database")
+        self._database = named or SCHEMA
+        within = replace(address, parameters={**address.parameters, "database": self._database})
+        super().__init__(within, f"SQL Server at {place(address)}", connect(within, named or "master"))
+        self._exists = named is not None
+        if not self._exists:
+            try:
+                self._exists = database_exists(self._server)
+            except BaseException:
+                self.close()
+                raise
+            if self._exists:
+                self._reconnect()
 
     def acquire(self) -> bool:
         """Takes the lock, which is the database's: so it creates the database first where it does not exist."""
@@ -268,7 +286,7 @@ class TrialDatabase(OwnedTables[MssqlConnection]):
         return self._lock()
 
     def create(self) -> None:
-        """Creates the schema of the trials' tables in the database if it does not exist."""
+        """Creates the schema if it does not exist, marked."""
         create_schema(self._server)
 
     def in_use(self) -> bool:
@@ -279,21 +297,30 @@ class TrialDatabase(OwnedTables[MssqlConnection]):
         """What `remove` would remove, one line for each thing."""
         if not self._exists:
             return []
-        return [*self.table_lines(), *([f"database {SCHEMA}"] if self.is_marked() else [])]
+        if self._database_is_marked():
+            return [*self.table_lines(), f"database {self._database}"]
+        return super().contents()
 
     def remove(self) -> Sequence[str]:
-        """Drops the database where keybench made it, else the trials' tables. Nothing while another run uses it."""
+        """Drops the database where keybench made it; else the trials' tables, and the schema where keybench made it and
+        nothing else is in it. Nothing while another run uses it."""
         if not self._exists or not self._lock():
             return []
-        tables = self.tables()
-        removed = [f"table {SCHEMA}.{name}" for name in tables]
+        removed = []
+        for name in self.tables():
+            self._server.run(f"DROP TABLE [{SCHEMA}].[{name}]")
+            removed.append(f"table {SCHEMA}.{name}")
         if self.is_marked():
+            try:
+                self._server.run(f"DROP SCHEMA [{SCHEMA}]")
+                removed.append(f"schema {SCHEMA}")
+            except ServerError:  # other things are in it
+                pass
+        if self._database_is_marked():
             self._server.close()  # nobody may be in a database that is dropped
             with closing(connect(self.address, "master")) as master:
-                drop_database(master)
-            return [*removed, f"database {SCHEMA}"]
-        for name in tables:
-            self._server.run(f"DROP TABLE [{SCHEMA}].[{name}]")
+                drop_database(master, self._database)
+            removed.append(f"database {self._database}")
         return removed
 
     def _reconnect(self) -> None:
@@ -310,21 +337,25 @@ class TrialDatabase(OwnedTables[MssqlConnection]):
         )
         return int(result[0][0]) >= 0
 
-    def is_marked(self) -> bool:
+    def _database_is_marked(self) -> bool:
         """Whether keybench made the database."""
-        mark = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0 AND name = ?"
-        return self._server.rows(mark, PROPERTY) == [(MARK,)]
+        return self._server.rows(f"{_MARKS} class = 0 AND name = ?", PROPERTY) == [(MARK,)]
+
+    def is_marked(self) -> bool:
+        """Whether keybench made the schema."""
+        of_schema = f"{_MARKS} class = 3 AND name = ? AND major_id = SCHEMA_ID(?)"
+        return self._server.rows(of_schema, PROPERTY, SCHEMA) == [(MARK,)]
 
     def tables(self) -> Mapping[str, str]:
-        """The trials' tables in the schema. They are known by their columns: key, and perhaps created and payload; the
-        coordination table by its name."""
+        """The trials' tables in the schema. They are known by their columns: key, and perhaps created,
+        payload and row_id; the coordination table by its name."""
         rows = self._server.rows(
             "SELECT t.name, 8192 * (SELECT SUM(s.reserved_page_count) FROM sys.dm_db_partition_stats s "
             "WHERE s.object_id = t.object_id) FROM sys.tables t WHERE t.schema_id = SCHEMA_ID(?) "
             "AND (t.name = ? OR EXISTS "
             "(SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') "
             "AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id "
-            "AND c.name NOT IN (N'key', N'payload', N'created'))) ORDER BY t.name",
+            "AND c.name NOT IN (N'key', N'payload', N'row_id', N'created'))) ORDER BY t.name",
             SCHEMA,
             TABLE,
         )

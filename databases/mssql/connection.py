@@ -179,4 +179,4 @@ def _unreachable(address: Address, reason: str) -> KeybenchError:
             "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
             "libltdl7 libkrb5-3 libgssapi-krb5-2)."
         )
-    return unreachable(address, "SQL Server", place(address), reason, "host, port, user and password")
+    return unreachable(address, "SQL Server", place(address), reason, "host, port, user, password and database")

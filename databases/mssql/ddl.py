@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
     EMPTIEST,
@@ -30,7 +31,7 @@ from keybench.model.table import KeyRole, ServerKeys, Table
 from keybench.pagemodels.mssql import records
 
 SCHEMA = "keybench"
-"""The database that keybench makes, and the one schema in it that it works in."""
+"""The one schema that keybench works in, and the database that it makes where a URL names none."""
 
 _GUID: frozenset[Kind] = frozenset({"uuid"})
 _BINARY_ORDER = "COLLATE Latin1_General_100_BIN2"
@@ -75,11 +76,12 @@ def payload_type(table: Table) -> str:
     return f"{'varchar' if table.lengths else 'char'}({table.payload})"
 
 
-def create(table: Table) -> str:
+def create(table: Table, options: EngineOptions) -> str:
     """The statement that creates the table, without its parent.
 
-    A clustered key is the order of the table's rows. Under any other key, rows lie in a heap. A table by date lies in
-    order of its rows' creation, then of the key.
+    A clustered key is the order of the table's rows. Under any other key, rows lie in a heap, or (option `beneath`) in
+    order of arrival, by a bigint. A table by date lies in order of its rows' creation, then of the key.
+    UsageError for two IDENTITY columns in one table, which SQL Server does not allow.
     """
     default = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = [f"[key] {sql_type(table.column)}{default} NOT NULL"]
@@ -90,14 +92,27 @@ def create(table: Table) -> str:
     if table.by_date:
         columns.insert(0, "created bigint NOT NULL")
         beneath = [f"CONSTRAINT [{table.name}_created] UNIQUE CLUSTERED (created, [key])"]
+    elif table.key != "clustered" and options["beneath"] == "clustered":
+        if "IDENTITY" in default:
+            raise UsageError(
+                "a nonclustered server-identity would be the table's second IDENTITY column: "
+                "leave KEYBENCH_MSSQL_BENEATH at heap."
+            )
+        columns.insert(0, "row_id bigint IDENTITY NOT NULL")
+        beneath = [f"CONSTRAINT [{table.name}_row] PRIMARY KEY CLUSTERED (row_id)"]
+        constraint = "UNIQUE NONCLUSTERED"
     index = index_name(table)
     key_index = f"INDEX [{index}] NONCLUSTERED" if table.key == "fk" else f"CONSTRAINT [{index}] {constraint}"
-    return f"CREATE TABLE {name(table)} ({', '.join([*columns, *beneath, f'{key_index} ([key])'])})"
+    fill, sequential = options["fill_factor"], options["sequential_key"].upper()
+    index_options = f"FILLFACTOR = {fill}, OPTIMIZE_FOR_SEQUENTIAL_KEY = {sequential}"
+    definitions = [*columns, *beneath, f"{key_index} ([key]) WITH ({index_options})"]
+    return f"CREATE TABLE {name(table)} ({', '.join(definitions)})"
 
 
-def rebuild(table: Table, fill: int) -> str:
+def rebuild(table: Table, fill: int, options: EngineOptions) -> str:
     """The statement that builds the key's index again; the table itself where the key is clustered."""
-    return f"ALTER INDEX [{index_name(table)}] ON {name(table)} REBUILD WITH (FILLFACTOR = {fill})"
+    pad = options["pad_index"].upper()
+    return f"ALTER INDEX [{index_name(table)}] ON {name(table)} REBUILD WITH (FILLFACTOR = {fill}, PAD_INDEX = {pad})"
 
 
 def insert(table: Table) -> str:
@@ -119,12 +134,12 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
     return tuple(of_columns[name] for name in sent_columns(table))
 
 
-def leaf_row(column: Column, payload: int, key: KeyRole) -> int:
+def leaf_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> int:
     """Bytes of a row in a leaf of the key's index, without its slot."""
-    width = column.width or WIDEST_KEY
-    if key != "clustered":  # a RID and the moment of creation are both of 8 bytes
-        return records.index_row(width, 8)
-    return _data_row(width, payload)
+    versions, width = options["row_versioning"] != "off", column.width or WIDEST_KEY
+    if key != "clustered":  # a RID, a bigint and the moment of creation are all of 8 bytes
+        return records.index_row(width, 8, versions=versions)
+    return _data_row(width, payload) + records.VERSION_TAG * versions
 
 
 def _data_row(fixed: int, payload: int) -> int:
@@ -134,9 +149,9 @@ def _data_row(fixed: int, payload: int) -> int:
     return records.data_row(fixed + payload, 2)
 
 
-def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
+def bytes_per_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> tuple[float, float]:
     """Estimated bytes per row: (the key's index filled in order, everything with half-empty pages and the log)."""
-    index = _share(leaf_row(column, payload, key))
+    index = _share(leaf_row(column, payload, key, options))
     beneath = _share(_data_row((column.width or WIDEST_KEY) + 8, payload)) if key != "clustered" else 0.0
     beneath /= EMPTIEST if key == "by-date" else 1  # writers whose clocks lag split its pages
     outside = payload if payload > _WIDEST_CHAR else 0

@@ -138,14 +138,16 @@ class SqlServer(ServerEngine):
 
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index filled in order, everything with the log and spare room)."""
-        return ddl.bytes_per_row(column, payload, key)
+        return ddl.bytes_per_row(column, payload, key, settings.options({}))
 
     def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
-        """The model of the index that holds the key. `changes` are fields of the model's `Parameters`."""
+        """The model of the index that holds the key. `changes` are fields of the model's `Parameters`.
+
+        The table's settings, else the environment's options, give the defaults of three of them.
+        """
         from keybench.pagemodels.mssql.model import Parameters, page_model
 
-        default = {"row_versions": table.settings.get("row_versioning", "off") != "off"}
-        return page_model(table, parameters(Parameters, {**default, **changes}))
+        return page_model(table, parameters(Parameters, {**settings.model_parameters(table.settings), **changes}))
 
 
 ENGINE = SqlServer(
@@ -159,7 +161,7 @@ ENGINE = SqlServer(
         "address_of": "settings:address_of",
         "admin": "admin:MssqlAdmin",
         "session": "session:MssqlSession",
-        "owned_schema": "admin:TrialDatabase",
+        "owned_schema": "admin:DatabaseOrSchema",
         "container": "container:container_server",
     },
     url_schemes=("mssql", "sqlserver"),

@@ -1,7 +1,7 @@
 """The settings of servers that keybench starts, the options of SQL Server beyond a run's own, and URLs.
 
 All other settings have the server's defaults. An option comes from `--set NAME=VALUE` (those in `SETTABLE`), else a
-URL's query. All of them are recorded with a result.
+URL's query, else the environment (KEYBENCH_MSSQL_FILL_FACTOR …). All of them are recorded with a result.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import psutil
 
 from keybench.databases.contract.roles import Address, Settings
-from keybench.databases.contract.settings import CacheSize, Profile, Setting
+from keybench.databases.contract.settings import CacheSize, EngineOptions, Profile, Setting, option_values
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_server import UrlForm
 from keybench.errors import UsageError
@@ -50,20 +50,26 @@ SETTABLE = (
         "server",
         ("off", "rcsi", "snapshot", "adr"),
     ),
+    Setting("beneath", "what is beneath a nonclustered key", "heap", "table", ("heap", "clustered")),
+    Setting(
+        "fill_factor", "FILLFACTOR of the key's index: only rebuilds use it", "100", "table", numbers=range(1, 101)
+    ),
+    Setting("pad_index", "PAD_INDEX: rebuilds leave free space above the leaves too", "off", "table", ("off", "on")),
+    Setting("sequential_key", "OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index", "off", "table", ("off", "on")),
 )
 _CONNECTING = (
     Setting("encrypt", "as ODBC has it", "yes", "server", ("yes", "no")),
     Setting("trust_certificate", "as ODBC has it", "yes", "server", ("yes", "no")),
 )
-_OPTIONS = (*SETTABLE, *_CONNECTING)
+NAMES = frozenset(setting.name for setting in (*SETTABLE, *_CONNECTING))
 
 
-def options(parameters: Mapping[str, str]) -> dict[str, str]:
-    """The value of each option by name: that in `parameters` (a URL's query or an address's), else the default.
+def options(parameters: Mapping[str, str]) -> EngineOptions:
+    """The options in `parameters` (a URL's query or an address's), else the environment's, else the defaults.
 
     UsageError for a value that is none of the choices.
     """
-    return {option.name: option.read(parameters.get(option.name, option.default), "SQL Server") for option in _OPTIONS}
+    return option_values("mssql", "SQL Server", (*SETTABLE, *_CONNECTING), parameters)
 
 
 def versioning(database: Mapping[str, object]) -> str:
@@ -75,19 +81,41 @@ def versioning(database: Mapping[str, object]) -> str:
     return "adr" if database["accelerated_database_recovery"] else "off"
 
 
-_FORM = UrlForm("SQL Server", "mssql://user@host:1433", frozenset(option.name for option in _OPTIONS))
+def model_parameters(settings: Mapping[str, str]) -> dict[str, str | bool]:
+    """The page model's parameters for a table with these settings, else those of the environment."""
+    chosen = options(settings)
+    return {
+        "beneath": "bigint" if chosen["beneath"] == "clustered" else "heap",
+        "row_versions": chosen["row_versioning"] != "off",
+        "pad_index": chosen["pad_index"] == "on",
+    }
+
+
+_FORM = UrlForm("SQL Server", "mssql://user@host:1433/database", NAMES)
 _PORT = "1433"
+_SYSTEM_DATABASES = "master", "model", "msdb", "tempdb"
+"""Databases of the server's own. In tempdb, pages and log are handled differently."""
 
 
 def address_of(url: str, preferred: Mapping[str, str]) -> Address:
-    """The address of a mssql:// URL, its password replaced by a reference, with the options of its query.
+    """The address of a mssql:// URL, its password replaced by a reference, with the options of query and environment.
 
-    Options in `preferred` come before those of the URL. UsageError, which does not show the URL, where it cannot be
-    understood, has an unknown option or names a database.
+    EngineOptions in `preferred` come before both.
+
+    UsageError, without the URL, where it cannot be understood, has an unknown option or names a system database.
     """
     parts = _FORM.parse(url)
-    if parts.path:
-        raise UsageError("SQL Server URL: leave out the database: keybench makes one of its own, called keybench.")
-    parameters = {**options({**parts.options, **preferred}), "host": parts.host, "port": parts.port or _PORT}
-    parameters |= {"user": parts.user} if parts.user else {}
+    if parts.path.lower() in _SYSTEM_DATABASES:
+        raise UsageError(
+            f"SQL Server URL: {parts.path} is the server's own database: name another, or none, and keybench makes one."
+        )
+    if parts.path and options(parts.options)["row_versioning"] != "off":
+        raise UsageError(
+            f"SQL Server URL: row_versioning is a setting of the whole database {parts.path}, which is not changed: "
+            "name no database, and keybench makes one."
+        )
+    # The row versioning of a database that is there is read, and compared with what was asked for.
+    allowed = {name: value for name, value in preferred.items() if not (parts.path and name == "row_versioning")}
+    parameters = {**options({**parts.options, **allowed}), "host": parts.host, "port": parts.port or _PORT}
+    parameters |= {name: value for name, value in (("database", parts.path), ("user", parts.user)) if value}
     return Address("mssql", "url", parameters, secret=from_url(parts.password))

@@ -18,7 +18,7 @@ from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
 from keybench.databases.oracle import connection, ddl, probes
 from keybench.databases.oracle.connection import OracleConnection
 from keybench.databases.oracle.ddl import STATISTICS
-from keybench.databases.oracle.settings import BLOCK_SIZE
+from keybench.databases.oracle.settings import BLOCK_SIZE, options
 from keybench.errors import ServerError
 from keybench.model.column import Column, EncodedKeys
 from keybench.model.table import Table
@@ -37,6 +37,7 @@ class OracleAdmin(Admin):
 
     def __init__(self, address: Address) -> None:
         self.address = address
+        self.options = options(address.parameters)
         self.connection = connection.connect(address)
 
     def versions(self) -> Mapping[str, str]:
@@ -46,17 +47,17 @@ class OracleAdmin(Admin):
         return {"oracle": "; ".join(f"{product} {version}" for product, version in products), "oracledb": driver}
 
     def settings(self) -> Mapping[str, str]:
-        """The settings of the database where this user may read them, and of the session."""
+        """The settings of the database where this user may read them, of the session, and the options of the tables."""
         of_database = {str(name): str(value) for name, value in self._allowed(PARAMETERS)}
         logs = ", ".join(f"{int(str(size)) >> 20} MB {status}" for _, size, status in self._allowed(LOGS))
         of_session = {str(name).lower(): str(value) for name, value in self.connection.rows(SESSION)}
         load_path = "arrays of single-row inserts"
-        return {**of_database, "redo_logs": logs, **of_session, "load_path": load_path}
+        return {**of_database, "redo_logs": logs, **of_session, **self.options, "load_path": load_path}
 
     def page_settings(self) -> Mapping[str, str]:
-        """The size of a block in this user's tablespace, where the user may read it."""
+        """The options of the tables, and the size of a block in this user's tablespace."""
         blocks = self._allowed(BLOCKS)
-        return {BLOCK_SIZE: str(blocks[0][0])} if blocks else {}
+        return {**self.options, **({BLOCK_SIZE: str(blocks[0][0])} if blocks else {})}
 
     def _allowed(self, query: str) -> list[tuple[object, ...]]:
         """The rows of a query that not every user may run; none where this user may not."""
@@ -68,7 +69,7 @@ class OracleAdmin(Admin):
     def create(self, table: Table) -> None:
         """Drops the table and its parent and creates them, empty, and the table for the writers' statistics."""
         self.drop(table)
-        created = [statement for each in table.family for statement in ddl.create(each)]
+        created = [statement for each in table.family for statement in ddl.create(each, self.options)]
         for statement in (probes.CREATE, *created):
             self.connection.run(statement)
 

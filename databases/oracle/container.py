@@ -12,6 +12,7 @@ from keybench.databases.hosting.container import ContainerServer, Recipe
 from keybench.databases.oracle import settings
 from keybench.databases.oracle.admin import GRANTS, USER
 from keybench.databases.oracle.connection import OracleConnection, connect
+from keybench.databases.oracle.settings import options
 
 IMAGE = "gvenzl/oracle-free:23-slim-faststart"
 ROOT, PLUGGABLE = "FREE", "FREEPDB1"
@@ -64,7 +65,8 @@ def prepare(address: Address) -> Address:
             root.run(statement)
     with closing(connect(as_sys, PLUGGABLE, administer=True)) as inside:
         _make_user(inside, address.secret.reveal())
-    return replace(address, parameters={**address.parameters, "user": USER, "service": PLUGGABLE})
+    chosen = options(address.settings.chosen)
+    return replace(address, parameters={**address.parameters, **chosen, "user": USER, "service": PLUGGABLE})
 
 
 def enlarge(root: OracleConnection) -> None:

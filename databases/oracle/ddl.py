@@ -7,6 +7,7 @@ table (`creating`) is written from documentation: no server has run it. There ar
 import re
 from collections.abc import Sequence
 
+from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
     EMPTIEST,
@@ -64,7 +65,7 @@ def payload_type(payload: int) -> str:
     return f"VARCHAR2({payload} BYTE)" if payload <= WIDEST_TEXT else "CLOB"
 
 
-def create(table: Table) -> tuple[str, ...]:
+def create(table: Table, options: EngineOptions) -> tuple[str, ...]:
     """The statements that create the table, without its parent.
 
     A clustered key is that of an index-organised table. Any other has an index beside the heap, the usual case in
@@ -79,7 +80,7 @@ def create(table: Table) -> tuple[str, ...]:
     if table.key == "clustered":
         columns.append(f'CONSTRAINT "{index_name(table)}" PRIMARY KEY (key)')
         return (f"CREATE TABLE {name(table)} ({', '.join(columns)}) ORGANIZATION INDEX",)
-    unique = "" if table.key == "fk" else "UNIQUE "
+    unique = "UNIQUE " if is_unique(table, options) else ""
     date_index = (f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)',) if table.by_date else ()
     return (
         f"CREATE TABLE {name(table)} ({', '.join(columns)})",
@@ -95,6 +96,11 @@ def rebuild(table: Table, fill: int) -> str:
     if table.key == "clustered":
         return f"ALTER TABLE {name(table)} MOVE {pctfree}"
     return f'ALTER INDEX "{index_name(table)}" REBUILD {pctfree}'
+
+
+def is_unique(table: Table, options: EngineOptions) -> bool:
+    """Whether the key's index is declared unique."""
+    return table.key == "clustered" or (options["unique"] == "yes" and table.key != "fk")
 
 
 def insert(table: Table) -> str:

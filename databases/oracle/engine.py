@@ -95,7 +95,8 @@ class Oracle(ServerEngine):
         from keybench.pagemodels.oracle.model import Parameters, page_model
 
         settings.require_modelled(table.settings)
-        return page_model(table, parameters(Parameters, {"unique": table.key != "fk", **changes}))
+        default = {"unique": ddl.is_unique(table, settings.options(table.settings))}
+        return page_model(table, parameters(Parameters, {**default, **changes}))
 
 
 ENGINE = Oracle(
@@ -118,6 +119,7 @@ ENGINE = Oracle(
     versions={"19": 19, "21": 21, "23": 23},
     usual_role="nonclustered",
     rebuilds=True,
+    settable=settings.SETTABLE,
     caveat=CAVEAT,
     questions=QUESTIONS,
     absent={

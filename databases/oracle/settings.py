@@ -1,13 +1,16 @@
-"""The settings of servers that keybench starts, and URLs. All other settings have the server's defaults."""
+"""The settings of servers that keybench starts, the options of Oracle beyond a run's own, and URLs.
+
+All other settings have the server's defaults. An option comes from `--set NAME=VALUE`, else a URL's query, else the
+environment (KEYBENCH_ORACLE_UNIQUE). It is recorded with a result.
+"""
 
 from collections.abc import Mapping
 
 from keybench.databases.contract.roles import Address, Settings
-from keybench.databases.contract.settings import CacheSize, Profile
+from keybench.databases.contract.settings import CacheSize, EngineOptions, Profile, Setting, option_values
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_server import UrlForm
 from keybench.errors import UsageError
-from keybench.model.url import PASSWORD
 
 _MB = 1 << 20
 
@@ -29,6 +32,15 @@ def statements(settings: Settings) -> tuple[str, ...]:
     return tuple(f"ALTER SYSTEM SET {name} = {value} SCOPE = MEMORY" for name, value in settings.values.items())
 
 
+SETTABLE = (Setting("unique", "whether the index of a nonclustered key is unique", "yes", "table", ("yes", "no")),)
+NAMES = frozenset(setting.name for setting in SETTABLE)
+
+
+def options(parameters: Mapping[str, str]) -> EngineOptions:
+    """The options in `parameters`, else the environment's, else the defaults. UsageError for any other value."""
+    return option_values("oracle", "Oracle", SETTABLE, parameters)
+
+
 BLOCK_SIZE = "block_size"
 _MODELLED_BLOCK = "8192"
 
@@ -42,17 +54,18 @@ def require_modelled(settings: Mapping[str, str]) -> None:
         )
 
 
-_FORM = UrlForm("Oracle", "oracle://user@host:1521/service", frozenset({PASSWORD}))
+_FORM = UrlForm("Oracle", "oracle://user@host:1521/service", NAMES)
 _PORT = "1521"
 
 
-def address_of(url: str, _chosen: Mapping[str, str]) -> Address:
-    """The address of an oracle:// URL, its password replaced by a reference; no chosen setting changes it.
+def address_of(url: str, preferred: Mapping[str, str]) -> Address:
+    """The address of an oracle:// URL, its password replaced by a reference. `preferred`: options before its own.
 
-    UsageError, without the URL, where it cannot be understood, has an option or names no user or service.
+    UsageError, without the URL, where it cannot be understood, has an unknown option or names no user or service.
     """
     parts = _FORM.parse(url)
     if not parts.path or not parts.user:
         raise _FORM.misunderstood()
     place = {"host": parts.host, "port": parts.port or _PORT, "service": parts.path, "user": parts.user}
-    return Address("oracle", "url", place, secret=from_url(parts.password))
+    chosen = options({**parts.options, **preferred})
+    return Address("oracle", "url", {**chosen, **place}, secret=from_url(parts.password))

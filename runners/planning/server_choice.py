@@ -164,8 +164,7 @@ def check_path_on_servers(scenario: Scenario, servers: Mapping[str, str]) -> Non
         return
     if scenario.load.style:
         raise UsageError(
-            f"scenario {scenario.name} is about transactions, which a page model does not have: choose another "
-            "--server."
+            f"scenario {scenario.name} is about transactions, which a page model does not have: choose another --server."
         )
     if scenario.load_path.refuses_model:
         raise _refused(scenario, scenario.load_path.refuses_model)

@@ -37,7 +37,7 @@ CASES = [
     (
         "mssql",
         "mssql://тест.invalid:1,2/db",
-        f"the SQL Server URL cannot be understood: write mssql://user@host:1433, {FORM}",
+        f"the SQL Server URL cannot be understood: write mssql://user@host:1433/database, {FORM}",
     ),
     (
         "postgresql",

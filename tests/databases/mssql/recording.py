@@ -37,7 +37,9 @@ class Record(Calls):
     def module(self) -> SimpleNamespace:
         """What stands for the driver's module."""
         types = {name: value for name, value in vars(mssql_python).items() if name.startswith("SQL_")}
-        return SimpleNamespace(connect=self.connect, Error=mssql_python.Error, native_provider="x", **types)
+        return SimpleNamespace(
+            connect=self.connect, Error=mssql_python.Error, native_provider="x", **types
+        )
 
 
 class RecordingCursor(recording.RecordingCursor):

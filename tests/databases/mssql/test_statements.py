@@ -65,7 +65,7 @@ def everything(record: Record, address: Address) -> list[str]:
     admin.close()
     statements_sent.everything(ENGINE.coordination_table(own))
     server.stop()
-    left = ENGINE.owned_schema("mssql://bench@db.example")
+    left = ENGINE.owned_schema("mssql://bench@db.example/theirs")
     left.contents(), left.remove(), left.close()
     master = connection.connect(address, "master")
     for versioning in ("rcsi", "snapshot", "adr"):

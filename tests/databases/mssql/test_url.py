@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import mssql_python
 import pytest
 
-from keybench.databases.mssql import connection
+from keybench.databases.mssql import admin, connection
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.settings import address_of
 from keybench.errors import EnvironmentMissing, ServerError
@@ -19,28 +19,29 @@ pytestmark = pytest.mark.usefixtures("environment")
 
 
 def test_urls_become_addresses() -> None:
-    address = address_of(f"mssql://a%40b:{QUOTED}@h:77?encrypt=no&row_versioning=rcsi", {})
+    address = address_of(f"mssql://a%40b:{QUOTED}@h:77/shop?encrypt=no&fill_factor=80", {})
     assert address.secret
     assert address.secret.reveal() == PASSWORD
-    assert {name: address.parameters[name] for name in ("user", "host", "port", "encrypt", "row_versioning")} == {
-        "user": "a@b",
-        "host": "h",
-        "port": "77",
-        "encrypt": "no",
-        "row_versioning": "rcsi",
-    }
+    assert {
+        name: address.parameters[name] for name in ("user", "host", "port", "database", "encrypt", "fill_factor")
+    } == {"user": "a@b", "host": "h", "port": "77", "database": "shop", "encrypt": "no", "fill_factor": "80"}
     assert hidden(repr(address), address, vars(ENGINE.provision(f"mssql://a:{QUOTED}@h", SETTINGS)))
     plain = address_of("sqlserver://h", {})
     assert (plain.secret, plain.parameters["port"], "database" in plain.parameters) == (None, "1433", False)
     assert "Trusted_Connection={yes}" in connection.connection_string(plain, "master")
 
 
-def test_unknown_options_and_databases_are_refused() -> None:
+def test_unknown_options_and_other_databases_are_refused() -> None:
     assert str(failure(ENGINE, "mssql://h?colour=red")).startswith(
-        "SQL Server URL: unknown option colour. Known: encrypt, "
+        "SQL Server URL: unknown option colour. Known: beneath, "
     )
-    assert str(failure(ENGINE, "mssql://h/shop")) == (
-        "SQL Server URL: leave out the database: keybench makes one of its own, called keybench."
+    for name in ("tempdb", "Master"):
+        assert str(failure(ENGINE, f"mssql://h/{name}")) == (
+            f"SQL Server URL: {name} is the server's own database: name another, or none, and keybench makes one."
+        )
+    assert str(failure(ENGINE, "mssql://h/shop?row_versioning=rcsi")) == (
+        "SQL Server URL: row_versioning is a setting of the whole database shop, which is not changed: name no "
+        "database, and keybench makes one."
     )
 
 
@@ -52,7 +53,7 @@ def test_a_silent_port_is_given_up_within_the_login_timeout(silent_port: int, mo
     assert isinstance(error, EnvironmentMissing)
     assert str(error).startswith(f"SQL Server at 127.0.0.1:{silent_port} cannot be reached: ")
     assert "imeout" in str(error)
-    assert str(error).endswith("\nCheck host, port, user and password in the URL, and that the server is up.")
+    assert str(error).endswith("\nCheck host, port, user, password and database in the URL, and that the server is up.")
 
 
 def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Record, monkeypatch) -> None:
@@ -79,7 +80,7 @@ def test_a_wrong_password_gives_the_servers_message_without_the_password(record:
     error = failure(ENGINE, f"mssql://sa:{QUOTED}@db.example")
     assert str(error) == (
         "SQL Server at db.example:1433 cannot be reached: Login failed for user 'sa'. (***).\n"
-        "Check host, port, user and password in the URL, and that the server is up."
+        "Check host, port, user, password and database in the URL, and that the server is up."
     )
 
 
@@ -141,28 +142,42 @@ def test_without_a_database_one_is_made_and_dropped(answering: Record) -> None:
     assert answering.calls == []
 
 
-def test_a_database_that_keybench_did_not_make_stays(answering: Record) -> None:
-    answering.answers["SELECT name FROM sys.databases"] = [("keybench",)]
-    answering.answers["SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = 0"] = []
-    answering.answers["SELECT name FROM sys.schemas"] = [("keybench",)]
+def test_in_a_named_database_only_the_schema_is_made_and_dropped(answering: Record) -> None:
+    mine = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = "
+    answering.answers[f"{mine}0"] = []
+    answering.answers[f"{mine}3"] = [(admin.MARK,)]
     answering.answers["SELECT t.name"] = [("keybench_rows", 8192)]
-    server = ENGINE.provision("mssql://bench@db.example", SETTINGS)
+    server = ENGINE.provision("mssql://bench@db.example/shop", SETTINGS)
     server.start()
     server.stop()
     changing = [s for s in answering.statements() if s.startswith(("CREATE", "DROP", "ALTER", "EXEC"))]
-    assert changing == ["DROP TABLE [keybench].[keybench_rows]"]
+    assert [statement.partition(" @")[0] for statement in changing] == [
+        "CREATE SCHEMA [keybench]",
+        "EXEC sys.sp_addextendedproperty",
+        "DROP TABLE [keybench].[keybench_rows]",
+        "DROP SCHEMA [keybench]",
+    ]
+
+
+def test_an_existing_schema_stays(answering: Record) -> None:
+    for part in ("0", "3"):
+        answering.answers[f"SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = {part}"] = []
+    answering.answers["SELECT name FROM sys.schemas"] = [("keybench",)]
+    server = ENGINE.provision("mssql://bench@db.example/shop", SETTINGS)
+    server.start()
+    server.stop()
+    assert not [s for s in answering.statements() if s.startswith(("CREATE", "DROP", "ALTER", "EXEC"))]
 
 
 def test_a_second_run_is_kept_out_and_clean_leaves_it_alone(answering: Record) -> None:
     answering.answers["SET NOCOUNT ON"] = [(-1,)]
-    answering.answers["SELECT name FROM sys.databases"] = [("keybench",)]
-    error = failure(ENGINE, "mssql://bench@db.example")
+    error = failure(ENGINE, "mssql://bench@db.example/shop")
     assert str(error) == (
         "SQL Server at db.example:1433: another run of keybench is using it, and both would use the same tables.\n"
         "Wait until that run has ended, or choose another --server."
     )
     assert answering.names()[-1] == "close"
-    left = ENGINE.owned_schema("mssql://bench@db.example")
+    left = ENGINE.owned_schema("mssql://bench@db.example/shop")
     assert left.in_use()
     assert left.remove() == []
 
@@ -172,5 +187,5 @@ def test_a_user_without_rights_gets_a_next_step(answering: Record) -> None:
     assert str(failure(ENGINE, "mssql://bench@db.example")) == (
         "SQL Server at db.example:1433 does not let keybench create its schema or tables: SQL Server: CREATE DATABASE "
         "permission denied in database 'master'.\n"
-        "Let its administrator add you to the server role dbcreator."
+        "Let its administrator make a database for you, as its owner, and name it in the URL."
     )

@@ -14,6 +14,7 @@ from keybench.databases.oracle import container, ddl, probes
 from keybench.databases.oracle.admin import OracleAdmin
 from keybench.databases.oracle.engine import ENGINE
 from keybench.databases.oracle.session import OracleSession
+from keybench.databases.oracle.settings import options
 from keybench.errors import ServerError, UsageError
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
@@ -87,11 +88,11 @@ def test_a_container_gets_large_logs_and_a_user_with_few_rights(record: Record, 
 
 def test_the_model_refuses_blocks_that_it_does_not_know(record: Record, address: Address) -> None:
     admin = OracleAdmin(address)
-    assert admin.page_settings() == {}  # where the user may not read it
+    assert admin.page_settings() == {"unique": "yes"}  # where the user may not read it
     for size, refused in ((8192, False), (16_384, True)):
         record.answers["SELECT block_size"] = [(size,)]
         found = admin.page_settings()
-        assert found == {"block_size": str(size)}
+        assert found == {"unique": "yes", "block_size": str(size)}
         on = Table("rows", ENGINE.column("raw16"), 100, settings=found)
         if not refused:
             ENGINE.page_model(on)
@@ -102,6 +103,11 @@ def test_the_model_refuses_blocks_that_it_does_not_know(record: Record, address:
             "the page model of Oracle knows blocks of 8192 bytes only, and this user's tablespace has blocks of 16384."
         )
     admin.close()
+
+
+def test_an_option_that_is_no_choice_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^unique of Oracle is one of yes, no, not 'perhaps'\.$"):
+        options({"unique": "perhaps"})
 
 
 TYPES = {

@@ -71,7 +71,7 @@ def test_keys_that_the_server_makes_are_refused() -> None:
 
 
 def test_a_dry_run_says_what_the_path_means(here: Run) -> None:
-    done = here("--db", "mssql", "--server", "mssql://me@db.example", "--scenario", "bulk-load", "--dry-run")
+    done = here("--db", "mssql", "--server", "mssql://me@db.example/s", "--scenario", "bulk-load", "--dry-run")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"\n{BY_BULK.announcement}\n" in done.stdout
 
