@@ -83,6 +83,12 @@ class Engine(ABC):
     def missing(self, server: str) -> str:
         """Why this server kind cannot be started here and what would help; empty if it can. Returns within 2 s."""
 
+    def refuses(self, path: Transport, server: str) -> str:  # noqa: ARG002 (engines may look at the kind or URL)
+        """Why rows cannot take that load path on a server of that kind or URL; empty if they can."""
+        if path in self.paths:
+            return ""
+        return f"{self.title} does not load so: choose another database by --db."
+
     @abstractmethod
     def provision(self, server: str, settings: Settings) -> Provision:
         """A server of that kind (one of `servers`, or a URL of `url_schemes`), not yet started."""

@@ -95,13 +95,14 @@ def test_rows_are_inserted_in_order_of_arrival(bench: Bench, guids: Column) -> N
         assert np.array_equal(arrived, guids.encode(keys))
 
 
-def test_the_bulk_path_loads_all_rows_of_each_transaction_if_there_is_one(bench: Bench, native: Column) -> None:
+def test_the_bulk_path_loads_all_rows_of_each_transaction_or_is_refused(bench: Bench, native: Column) -> None:
     sized, keys = accepted(native, random(1400))
     table = bench.table(sized, 10)
     bench.admin.create(table)
     with closing(bench.session(table)) as session:
         if "bulk" not in bench.engine.paths:
             assert not isinstance(session, LoadsInBulk)
+            assert bench.engine.refuses("bulk", bench.address.server)
             return
         assert isinstance(session, LoadsInBulk)
         batches = session.prepare_in_bulk(keys, Payload(10), 7, 500)

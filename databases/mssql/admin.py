@@ -73,7 +73,7 @@ class MssqlAdmin(Admin):
             "SELECT CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(100)), "
             "CAST(SERVERPROPERTY('Edition') AS nvarchar(100))"
         )
-        return {"mssql": str(number), "edition": str(edition), **self.connection.versions()}
+        return {"mssql": str(number), "edition": str(edition), **self.connection.driver.versions()}
 
     def settings(self) -> Mapping[str, str]:
         """The settings of the database and the server, and the options of the tables."""

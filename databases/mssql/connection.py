@@ -1,8 +1,8 @@
-"""Connections to a server by its address, and the server's errors as keybench's own.
+"""Connections to a server by its address, with one of two drivers, and the server's errors as keybench's own.
 
-The driver is mssql-python, which brings Microsoft's ODBC driver; it is imported when a connection is made. It binds
-arrays: a list of rows is one call, which executes the statement once a row, in the order of the list. It does not turn
-the rows into one set-based statement, which the server could sort. It can bulk copy, too, which sorts.
+The drivers are mssql-python, which brings its ODBC driver, and pyodbc; each is imported when a connection is made. Both
+bind arrays: a list of rows is one call, which executes the statement once a row, in the order of the list. Neither
+turns the rows into one set-based statement, which the server could sort. mssql-python can bulk copy, too, which sorts.
 """
 
 import ctypes
@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.core.dbapi import DbApiConnection
 from keybench.databases.hosting.url_server import unreachable
 from keybench.databases.mssql.settings import options
@@ -26,26 +27,133 @@ _LTDL = "libltdl.so.7"
 """The system library that Microsoft's driver in mssql-python's companion wheel needs; its other provider does not."""
 _WITHOUT_LIBRARIES = "mssql-odbc"
 
+_NO_BULK = (
+    "pyodbc cannot bulk copy to SQL Server: pip install mssql-python, and leave the driver at auto "
+    '(KEYBENCH_MSSQL_DRIVER), or choose a scenario whose path is "rows".'
+)
+
 Sizes = Sequence[tuple[str, int]]
 """The SQL type and size of each parameter, by ODBC's names without `SQL_`."""
 
 
+class MssqlPython:
+    """mssql-python. It gets the parameters' types; otherwise it would inspect every value to choose one."""
+
+    name = "mssql-python"
+    module: Any
+
+    def __init__(self) -> None:
+        self.module = importlib.import_module("mssql_python")
+        self.module.pooling(enabled=False)  # a pooled connection would keep using a database that has to be dropped
+        if sys.platform == "linux" and not _loads(_LTDL) and self.module.native_provider != _WITHOUT_LIBRARIES:
+            self.module.native_provider = _WITHOUT_LIBRARIES
+
+    def connect(self, text: str, options: EngineOptions) -> Any:  # noqa: ARG002 (it knows its own ODBC driver)
+        """A DB-API connection in autocommit; `text` is the connection string, without a driver's name."""
+        return self.module.connect(text, autocommit=True, timeout=LOGIN_SECONDS)
+
+    def cursor(self, connection: Any) -> Any:
+        """A cursor whose `executemany` binds arrays."""
+        return connection.cursor()
+
+    def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
+        """Executes the statement once a row, in order, in one call. Each call forgets the sizes."""
+        cursor.setinputsizes([(getattr(self.module, f"SQL_{kind}"), size, 0) for kind, size in sizes])
+        cursor.executemany(statement, rows)
+
+    def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
+        """Loads the rows as one batch by bulk copy, over a connection of its own; the rows that the driver sent.
+
+        The driver's default timeout is 30 s."""
+        core: Any = importlib.import_module("mssql_py_core")  # the client, whose errors are not mssql-python's
+        try:
+            result = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
+        except core.Error as error:
+            raise RuntimeError(str(error)) from None
+        return int(result["rows_copied"])
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the software between keybench and the server."""
+        packages = {name: version(name) for name in ("mssql-python", "mssql-python-odbc")}
+        return {**packages, "odbc_provider": str(self.module.native_provider)}
+
+
+class PyOdbc(MssqlPython):
+    """pyodbc with `fast_executemany`; it asks the server for the parameters' types. Bulk loads are refused before."""
+
+    name = "pyodbc"
+
+    def __init__(self) -> None:
+        try:
+            self.module = importlib.import_module("pyodbc")
+        except ImportError as error:
+            raise EnvironmentMissing(
+                f"pyodbc cannot be loaded ({' '.join(str(error).split())}): install the system's ODBC library "
+                "(apt-get install libodbc2; dnf install unixODBC; brew install unixodbc), or pip install mssql-python."
+            ) from None
+        self.module.pooling = False
+
+    def connect(self, text: str, options: EngineOptions) -> Any:
+        """A DB-API connection in autocommit, through the chosen ODBC driver or the newest."""
+        driver = braced(options["odbc_driver"] or self.odbc_driver())
+        return self.module.connect(f"DRIVER={driver};{text}", autocommit=True, timeout=LOGIN_SECONDS)
+
+    def odbc_driver(self) -> str:
+        """The name of Microsoft's newest ODBC driver that is installed."""
+        if installed := [name for name in self.module.drivers() if name.startswith("ODBC Driver ")]:
+            return str(max(installed))
+        raise EnvironmentMissing(
+            "pyodbc finds no ODBC driver for SQL Server: install Microsoft's (https://aka.ms/odbc18), or name one by "
+            "KEYBENCH_MSSQL_ODBC_DRIVER."
+        )
+
+    def cursor(self, connection: Any) -> Any:
+        """A cursor whose `executemany` binds arrays."""
+        cursor = connection.cursor()
+        cursor.fast_executemany = True
+        return cursor
+
+    def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:  # noqa: ARG002
+        """Executes the statement once a row, in order, in one call."""
+        cursor.executemany(statement, rows)
+
+    def versions(self) -> dict[str, str]:
+        """The driver."""
+        return {"pyodbc": version("pyodbc")}
+
+
+def installed() -> tuple[str, ...]:
+    """The drivers whose packages are there, the preferred one first."""
+    packages = {"mssql-python": "mssql_python", "pyodbc": "pyodbc"}
+    return tuple(name for name, package in packages.items() if find_spec(package))
+
+
 def missing() -> str:
-    """The message where the driver is not installed; empty where it is."""
-    if find_spec("mssql_python"):
+    """Why no driver can be used; empty where one is installed."""
+    if installed():
         return ""
     return "SQL Server needs a driver: pip install 'keybench[mssql]' (mssql-python, with Microsoft's ODBC driver)."
 
 
-def load() -> Any:
-    """The driver's module, ready to connect; EnvironmentMissing where it is not installed."""
-    if reason := missing():
-        raise EnvironmentMissing(reason)
-    module: Any = importlib.import_module("mssql_python")
-    module.pooling(enabled=False)  # a pooled connection would keep using a database that has to be dropped
-    if sys.platform == "linux" and not _loads(_LTDL) and module.native_provider != _WITHOUT_LIBRARIES:
-        module.native_provider = _WITHOUT_LIBRARIES
-    return module
+def without_bulk(options: EngineOptions) -> str:
+    """Why the driver that `load` would return cannot bulk copy; empty where it can, or where there is no driver."""
+    return _NO_BULK if _chosen(options) == PyOdbc.name else ""
+
+
+def _chosen(options: EngineOptions) -> str:
+    """The name of the chosen driver; `auto` if that was chosen and no driver is installed."""
+    names = installed()
+    return names[0] if options["driver"] == "auto" and names else options["driver"]
+
+
+def load(options: EngineOptions) -> MssqlPython:
+    """The driver that was chosen, else the preferred one that is installed; EnvironmentMissing where there is none."""
+    name = _chosen(options)
+    if name not in installed():
+        raise EnvironmentMissing(
+            missing() if name == "auto" else f"the driver {name} is not installed: pip install {name}."
+        )
+    return MssqlPython() if name == MssqlPython.name else PyOdbc()
 
 
 def braced(value: str) -> str:
@@ -76,15 +184,9 @@ class MssqlConnection(DbApiConnection):
     full = ("filegroup is full", "is full due to", "not enough space on the disk", "no space left")
     when_full = "Make room on the server's disk (of a container: where Docker keeps its files), or use fewer --rows."
 
-    def __init__(self, raw: Any, module: Any) -> None:
-        """`raw` is a connection of the driver, `module` the driver."""
-        super().__init__(raw, module.Error, RuntimeError)
-        self._module = module
-
-    def versions(self) -> dict[str, str]:
-        """Versions of the software between keybench and the server."""
-        packages = {name: version(name) for name in ("mssql-python", "mssql-python-odbc")}
-        return {**packages, "odbc_provider": str(self._module.native_provider)}
+    def __init__(self, raw: Any, driver: MssqlPython) -> None:
+        super().__init__(raw, driver.module.Error, RuntimeError)
+        self.driver = driver
 
     @staticmethod
     def error_text(error: BaseException) -> str:
@@ -93,26 +195,14 @@ class MssqlConnection(DbApiConnection):
         return _LAYERS.sub("", text.rpartition("DDBC Error: ")[2]).strip() or text or type(error).__name__
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
-        """Executes the statement once a row, in order, in one call.
-
-        Each call forgets `sizes`, the parameters' types; without them, the driver would inspect every value.
-        """
+        """Executes the statement once a row, in order."""
         with self.errors():
-            cursor.setinputsizes([(getattr(self._module, f"SQL_{kind}"), size, 0) for kind, size in sizes])
-            cursor.executemany(statement, rows)
+            self.driver.insert(cursor, statement, rows, sizes)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
-        """Loads the rows as one batch by bulk copy, all or none, over a connection of its own; the rows sent.
-
-        Without `timeout=0`, the driver would end it after 30 s.
-        """
-        core: Any = importlib.import_module("mssql_py_core")  # the client, whose errors are not mssql-python's
-        try:
-            with self.errors():
-                result = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
-        except core.Error as error:
-            raise self.failure(error) from None
-        return int(result["rows_copied"])
+        """Loads the rows by bulk copy, all or none, outside this connection's transaction; the rows sent."""
+        with self.errors():
+            return self.driver.copy(cursor, table, columns, rows)
 
     def begin(self) -> None:
         """From here on statements belong to a transaction, until `commit` or `rollback` begins the next."""
@@ -154,16 +244,17 @@ def connect(address: Address, database: str = "") -> MssqlConnection:
 
     EnvironmentMissing where the driver is missing or a URL's server cannot be reached, else ServerError.
     """
-    module = load()
+    chosen = options(address.parameters)
+    driver = load(chosen)
     text = connection_string(address, database or address.parameters.get("database", "master"))
     reason = ""
     try:
-        raw = module.connect(text, autocommit=True, timeout=LOGIN_SECONDS)
-    except (module.Error, RuntimeError) as error:
+        raw = driver.connect(text, chosen)
+    except (driver.module.Error, RuntimeError) as error:
         reason = MssqlConnection.error_text(error)
     if reason:  # outside the handler, so that no error in the chain shows the connection string
         raise _unreachable(address, reason)
-    connection = MssqlConnection(raw, module)
+    connection = MssqlConnection(raw, driver)
     try:
         connection.run(SESSION)
     except BaseException:
@@ -177,6 +268,6 @@ def _unreachable(address: Address, reason: str) -> KeybenchError:
     if _NO_LIBRARIES in reason:
         return EnvironmentMissing(
             "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
-            "libltdl7 libkrb5-3 libgssapi-krb5-2)."
+            "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
         )
     return unreachable(address, "SQL Server", place(address), reason, "host, port, user, password and database")

@@ -159,15 +159,18 @@ def check_load_path(scenario: Scenario, databases: Sequence[str]) -> None:
 
 
 def check_path_on_servers(scenario: Scenario, servers: Mapping[str, str]) -> None:
-    """UsageError if a server (kind or URL, by database) cannot use the load path or its transactions: a page model."""
-    if not COMPUTED & set(servers.values()):
-        return
-    if scenario.load.style:
-        raise UsageError(
-            f"scenario {scenario.name} is about transactions, which a page model does not have: choose another --server."
-        )
-    if scenario.load_path.refuses_model:
-        raise _refused(scenario, scenario.load_path.refuses_model)
+    """UsageError if a server (kind or URL, by database) cannot use the load path: a page model, or a driver without
+    it."""
+    path = scenario.load_path
+    for name, server in servers.items():
+        modelled = server in COMPUTED
+        if modelled and scenario.load.style:
+            raise UsageError(
+                f"scenario {scenario.name} is about transactions, which a page model does not have: choose another "
+                "--server."
+            )
+        if reason := path.refuses_model if modelled else engine(name).refuses(path.transport, server):
+            raise _refused(scenario, reason)
 
 
 def _check_transactions(scenario: Scenario, databases: Sequence[str]) -> None:

@@ -114,6 +114,12 @@ def test_an_engine_without_a_page_model_says_so() -> None:
     )
 
 
+def test_an_engine_refuses_a_load_path_that_it_does_not_have() -> None:
+    on = declared(column("a", "rfc"))
+    assert on.refuses("rows", "embedded") == ""
+    assert on.refuses("bulk", "embedded") == "Declared does not load so: choose another database by --db."
+
+
 def test_an_unknown_column_lists_close_ones() -> None:
     on = declared(column("binary16", "rfc"), column("char36", "rfc"))
     with pytest.raises(

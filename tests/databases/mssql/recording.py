@@ -1,4 +1,4 @@
-"""A connection to SQL Server that writes down what is sent."""
+"""A connection to SQL Server that writes down what is sent, by either driver."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import mssql_python
 from mssql_python.connection import Connection as RealConnection
 from mssql_python.cursor import Cursor as RealCursor
 
+from keybench.databases.mssql.connection import MssqlPython, PyOdbc
 from tests.databases import recording
 from tests.databases.recording import Calls, Rows, check
 
@@ -26,7 +27,9 @@ class ServerSaysNo(mssql_python.Error):
 
 @dataclass
 class Record(Calls):
-    """The calls of the driver."""
+    """The calls of one of the drivers."""
+
+    driver: str = MssqlPython.name
 
     def connect(self, *arguments: Any, **named: Any) -> RecordingConnection:
         """As the driver's module has it."""
@@ -38,7 +41,7 @@ class Record(Calls):
         """What stands for the driver's module."""
         types = {name: value for name, value in vars(mssql_python).items() if name.startswith("SQL_")}
         return SimpleNamespace(
-            connect=self.connect, Error=mssql_python.Error, native_provider="x", **types
+            connect=self.connect, Error=mssql_python.Error, drivers=list, native_provider="x", **types
         )
 
 
@@ -47,6 +50,7 @@ class RecordingCursor(recording.RecordingCursor):
 
     kind = RealCursor
     rowcount = 1
+    fast_executemany = False
 
     def execute(self, statement: str, *values: object) -> None:
         check(RealCursor, "execute", statement, *values)
@@ -55,10 +59,12 @@ class RecordingCursor(recording.RecordingCursor):
 
     def executemany(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         check(RealCursor, "executemany", statement, rows)
+        assert self._record.driver != PyOdbc.name or self.fast_executemany
         self._record.calls.append(("executemany", statement, list(rows)))
         self._answer(statement)
 
     def bulkcopy(self, table_name: str, data: Rows, **named: object) -> dict[str, object]:
+        assert self._record.driver == MssqlPython.name  # pyodbc has none
         inspect.signature(RealCursor.bulkcopy).bind(None, table_name, data, **named)
         RealCursor._bulkcopy_core_and_validate(table_name, named["batch_size"], named["timeout"])
         assert all(type(row) is tuple for row in data)
@@ -93,3 +99,20 @@ class RecordingConnection(recording.RecordingConnection):
         assert isinstance(getattr(RealConnection, "autocommit", None), property)
         self._autocommit = value
         self._record.calls.append(("autocommit", value))
+
+
+class RecordingMssqlPython(MssqlPython):
+    """The adapter's own code for mssql-python, over the record."""
+
+    def __init__(self, record: Record) -> None:
+        self.module = record.module()
+
+
+class RecordingPyOdbc(PyOdbc):
+    """The adapter's own code for pyodbc, over the record."""
+
+    def __init__(self, record: Record) -> None:
+        self.module = record.module()
+
+    def odbc_driver(self) -> str:
+        return "ODBC Driver 18 for SQL Server"

@@ -1,4 +1,4 @@
-"""Bulk copy: one call a transaction, on a connection of its own."""
+"""Bulk copy: one call a transaction, on a connection of its own, by the only driver that has it."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,6 +9,7 @@ from mssql_python.cursor import Cursor as RealCursor
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.mssql import connection
+from keybench.databases.mssql.connection import MssqlPython
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError
@@ -18,6 +19,10 @@ from keybench.model.table import Table
 from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_session import stored_form
 
+NO_BULK = (
+    "pyodbc cannot bulk copy to SQL Server: pip install mssql-python, and leave the driver at auto "
+    '(KEYBENCH_MSSQL_DRIVER), or choose a scenario whose path is "rows".'
+)
 UNLIMITED = {"batch_size": 0, "timeout": 0, "column_mappings": ["key", "payload"]}
 
 
@@ -52,7 +57,26 @@ class Unconnected(RealCursor):
 
 def test_the_real_driver_accepts_the_call_and_its_error_is_a_server_error(address: Address, free_port: int) -> None:
     here = replace(address, parameters={**address.parameters, "host": "127.0.0.1", "port": str(free_port)})
-    using = connection.MssqlConnection(None, connection.load())
+    driver = MssqlPython()
+    using = connection.MssqlConnection(None, driver)
     cursor = Unconnected(connection.connection_string(here, "keybench"))
     with pytest.raises(ServerError, match=r"^SQL Server: Failed to connect to SQL Server: .*refused"):
         using.copy(cursor, "[keybench].[rows]", ["key"], [(1,)])
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_driver_without_bulk_copy_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "mssql://bench@db.example/bench"
+    monkeypatch.setattr(connection, "installed", lambda: ("mssql-python", "pyodbc"))
+    assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == ENGINE.refuses("rows", url) == ""
+    assert ENGINE.refuses("bulk", f"{url}?driver=pyodbc") == NO_BULK
+    assert ENGINE.refuses("rows", f"{url}?driver=pyodbc") == ""
+    assert ENGINE.refuses("bulk", "mssql://[") == ""  # the connection reports what is wrong with it
+    monkeypatch.setenv("KEYBENCH_MSSQL_DRIVER", "pyodbc")
+    assert ENGINE.refuses("bulk", "container") == ENGINE.refuses("bulk", url) == NO_BULK
+    assert ENGINE.refuses("bulk", f"{url}?driver=mssql-python") == ""
+    monkeypatch.delenv("KEYBENCH_MSSQL_DRIVER")
+    monkeypatch.setattr(connection, "installed", lambda: ("pyodbc",))
+    assert ENGINE.refuses("bulk", "container") == NO_BULK
+    monkeypatch.setattr(connection, "installed", lambda: ())
+    assert ENGINE.refuses("bulk", "container") == ""  # `missing` reports that none is installed

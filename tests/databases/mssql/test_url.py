@@ -3,15 +3,14 @@
 import time
 from collections.abc import Iterator
 
-import mssql_python
 import pytest
 
 from keybench.databases.mssql import admin, connection
 from keybench.databases.mssql.engine import ENGINE
-from keybench.databases.mssql.settings import address_of
+from keybench.databases.mssql.settings import address_of, options
 from keybench.errors import EnvironmentMissing, ServerError
 from tests.databases.failures import PASSWORD, QUOTED, failure, hidden
-from tests.databases.mssql.recording import Record, ServerSaysNo
+from tests.databases.mssql.recording import Record
 from tests.databases.mssql.test_statements import ANSWERS
 
 SETTINGS = ENGINE.settings("durable", "small")
@@ -19,12 +18,12 @@ pytestmark = pytest.mark.usefixtures("environment")
 
 
 def test_urls_become_addresses() -> None:
-    address = address_of(f"mssql://a%40b:{QUOTED}@h:77/shop?encrypt=no&fill_factor=80", {})
+    address = address_of(f"mssql://a%40b:{QUOTED}@h:77/shop?driver=pyodbc&fill_factor=80", {})
     assert address.secret
     assert address.secret.reveal() == PASSWORD
     assert {
-        name: address.parameters[name] for name in ("user", "host", "port", "database", "encrypt", "fill_factor")
-    } == {"user": "a@b", "host": "h", "port": "77", "database": "shop", "encrypt": "no", "fill_factor": "80"}
+        name: address.parameters[name] for name in ("user", "host", "port", "database", "driver", "fill_factor")
+    } == {"user": "a@b", "host": "h", "port": "77", "database": "shop", "driver": "pyodbc", "fill_factor": "80"}
     assert hidden(repr(address), address, vars(ENGINE.provision(f"mssql://a:{QUOTED}@h", SETTINGS)))
     plain = address_of("sqlserver://h", {})
     assert (plain.secret, plain.parameters["port"], "database" in plain.parameters) == (None, "1433", False)
@@ -48,7 +47,7 @@ def test_unknown_options_and_other_databases_are_refused() -> None:
 def test_a_silent_port_is_given_up_within_the_login_timeout(silent_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "LOGIN_SECONDS", 1)
     begin = time.monotonic()
-    error = failure(ENGINE, f"mssql://sa:{QUOTED}@127.0.0.1:{silent_port}")
+    error = failure(ENGINE, f"mssql://sa:{QUOTED}@127.0.0.1:{silent_port}?driver=mssql-python")
     assert time.monotonic() - begin < 3
     assert isinstance(error, EnvironmentMissing)
     assert str(error).startswith(f"SQL Server at 127.0.0.1:{silent_port} cannot be reached: ")
@@ -57,26 +56,36 @@ def test_a_silent_port_is_given_up_within_the_login_timeout(silent_port: int, mo
 
 
 def test_mssql_python_without_its_libraries_says_how_to_install_them(record: Record, monkeypatch) -> None:
-    def refuse(*_: object, **__: object) -> object:
-        raise mssql_python.OperationalError("Connection operation failed", "Failed to load the driver. Please read")
+    class Refusing(type(connection.load(options({})))):  # type: ignore[misc]
+        def connect(self, text: str, options: object) -> object:
+            from tests.databases.mssql.recording import mssql_python
 
-    monkeypatch.setattr(record, "connect", refuse)
+            raise mssql_python.OperationalError("Connection operation failed", "Failed to load the driver. Please read")
+
+    monkeypatch.setattr(connection, "load", lambda _options: Refusing(record))
     assert str(failure(ENGINE, "mssql://sa@h")) == (
         "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
-        "libltdl7 libkrb5-3 libgssapi-krb5-2)."
+        "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
     )
 
 
-def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "find_spec", lambda _: None)
+@pytest.mark.parametrize("name", ["mssql-python", "pyodbc"])
+def test_the_message_for_a_missing_driver_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(connection, "installed", tuple)
+    assert (
+        str(failure(ENGINE, f"mssql://h?driver={name}")) == f"the driver {name} is not installed: pip install {name}."
+    )
     assert str(failure(ENGINE, "mssql://h")).startswith("SQL Server needs a driver: pip install 'keybench[mssql]'")
 
 
 def test_a_wrong_password_gives_the_servers_message_without_the_password(record: Record, monkeypatch) -> None:
-    def refuse(*_: object, **__: object) -> object:
-        raise ServerSaysNo(f"Login failed for user 'sa'. ({PASSWORD})")
+    class Refusing(type(connection.load(options({})))):  # type: ignore[misc]
+        def connect(self, text: str, options: object) -> object:
+            from tests.databases.mssql.recording import ServerSaysNo
 
-    monkeypatch.setattr(record, "connect", refuse)
+            raise ServerSaysNo(f"Login failed for user 'sa'. ({PASSWORD})")
+
+    monkeypatch.setattr(connection, "load", lambda _options: Refusing(record))
     error = failure(ENGINE, f"mssql://sa:{QUOTED}@db.example")
     assert str(error) == (
         "SQL Server at db.example:1433 cannot be reached: Login failed for user 'sa'. (***).\n"

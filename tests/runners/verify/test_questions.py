@@ -48,7 +48,7 @@ def test_questions_and_loads_are_told_apart_and_can_be_planned(on) -> None:  # t
     loads = loads_of(on)
     assert len({load.name for load in loads}) == len(loads)
     for load in loads:
-        assert load_scenario(load.scenario).load.path in on.paths
+        assert on.refuses(load_scenario(load.scenario).load.path, "container") == ""
         assert planned(on.name, load)
     assert {load for question in on.questions if question.every_trial for load in question.loads} == set(loads)
 
