@@ -51,12 +51,14 @@ def inspect(
             if not as_json:
                 for line in sentences.promises(inspector.about(), seconds, console.width):
                     console.print(line, soft_wrap=True)
+                if on.inspects_by_document:
+                    console.print(findings.UNCONFIRMED)
             with progress.status("tables") as status:
                 result = findings.look(
                     inspector, table, SystemClock().now(), seconds, lambda name: status.update(f"looking at {name}")
                 )
     if as_json:
-        cli.print_json(record(result))
+        cli.print_json(record(result, by_document=on.inspects_by_document))
         return 0
     for part in sentences.lines(result, console.width):
         console.print(part, soft_wrap=isinstance(part, str))

@@ -14,6 +14,10 @@ from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError, unknown_name
 from keybench.model.url import scheme
 
+UNCONFIRMED: Final = (
+    "This part of keybench follows the documentation of the database alone and was never run on a live server: check "
+    "what it says before you rely on it."
+)
 _IN_ORDER: Final = 0.9
 """Rank correlation with the order of arrival from which keys count as ascending."""
 _SLACK: Final = 2.0

@@ -8,11 +8,12 @@ from keybench.advice.inspection.naming import KeyGroup
 from keybench.generators.core.clock import iso_text
 
 
-def record(findings: Findings) -> dict[str, Any]:
+def record(findings: Findings, *, by_document: bool) -> dict[str, Any]:
     """All findings."""
     return {
         "database": findings.about.engine,
         "server": findings.about.title,
+        "confirmed": not by_document,
         "promises": list(findings.about.promises),
         "unknown": list(findings.about.caveats),
         "seconds": round(findings.seconds, 2),

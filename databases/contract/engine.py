@@ -64,6 +64,8 @@ class Engine(ABC):
     """Settings that users choose by name (`--set`); tables have the chosen ones in `Table.settings`."""
     model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
     """Sets of parameters for the page model, by display name, if no server has yet confirmed which set is right."""
+    inspects_by_document: bool = False
+    """Whether its inspector follows documentation alone and was never run on a live server."""
     questions: tuple[Question, ...] = ()
     """What only a live server shows: `keybench verify` asks it."""
 

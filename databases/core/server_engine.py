@@ -10,6 +10,7 @@ from pkgutil import resolve_name
 from typing import Any, Literal, cast
 
 from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core.coordination import CoordinationTable
@@ -19,12 +20,12 @@ from keybench.databases.registry import scripts
 from keybench.model.table import Table
 from keybench.model.url import is_url
 
-Part = Literal["address_of", "admin", "session", "owned_schema", "container", "local"]
+Part = Literal["address_of", "admin", "session", "owned_schema", "inspector", "container", "local"]
 
 
 @dataclass(frozen=True)
 class ServerEngine(Engine):
-    """An engine with URLs, a coordination table, SQL functions and advised statements."""
+    """An engine with URLs, a coordination table, an inspector, SQL functions and advised statements."""
 
     parts: Mapping[Part, str] = field(default_factory=dict, kw_only=True)
     """Where each part is in the engine's folder, as `module:class`."""
@@ -65,6 +66,14 @@ class ServerEngine(Engine):
     def coordination_table(self, address: Address) -> CoordinationTable:
         """A new connection to the coordination table of writers on many machines."""
         return cast("CoordinationTable", resolve_name(f"{self.folder}.admin:coordination_table")(address))
+
+    def inspects(self, target: str) -> bool:
+        """Whether it is the URL of a server of this engine, and the engine has an inspector."""
+        return "inspector" in self.parts and self.reached_by(target)
+
+    def inspector(self, target: str) -> Inspector:
+        """A read-only connection to the database of a URL."""
+        return cast("Inspector", self.part("inspector")(self.address_of(target, {})))
 
     def functions(self) -> Mapping[str, str]:
         """RT.Comb's functions for SQL Server, in this engine's SQL."""

@@ -70,6 +70,7 @@ class MySqlEngine(ServerEngine):
                 "owned_schema": "admin:Database",
                 "container": "servers:container_server",
                 "local": "servers:LocalServer",
+                "inspector": "inspection:MySqlInspector",
             },
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),

@@ -4,7 +4,6 @@ installation, or from a wheel) or the user's own."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.contract.roles import Settings
 from keybench.databases.contract.settings import CacheSize, Profile
@@ -39,12 +38,6 @@ class PostgreSQL(ServerEngine):
         """Why this kind of server cannot be started here; empty if it can."""
         return servers.missing(server)
 
-    def inspector(self, target: str) -> Inspector:
-        """A read-only connection to the database of a URL."""
-        from keybench.databases.postgresql.inspection import PostgresInspector
-
-        return PostgresInspector(self.address_of(target, {}))
-
     def bytes_per_row(self, column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
         """Estimated bytes per row: (the key's index when filled in order, everything including log and head room)."""
         return records.bytes_per_row(column, payload, key)
@@ -66,6 +59,7 @@ ENGINE = PostgreSQL(
         "admin": "admin:PostgresAdmin",
         "session": "session:PostgresSession",
         "owned_schema": "admin:Schema",
+        "inspector": "inspection:PostgresInspector",
         "container": "servers:container_server",
         "local": "servers:LocalServer",
     },

@@ -110,7 +110,7 @@ def test_no_file_no_database_no_engine(tmp_path, capsys) -> None:
         UsageError, match=r"^keybench looks at no redis:// databases: give the path of an SQLite file"
     ) as no:
         inspected("redis://h", capsys)
-    assert str(no.value).endswith("mariadb://, mysql://, postgres://, postgresql://.")
+    assert str(no.value).endswith("mariadb://, mssql://, mysql://, postgres://, postgresql://, sqlserver://.")
 
 
 @pytest.mark.long

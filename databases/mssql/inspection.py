@@ -1,0 +1,194 @@
+"""A read-only look at a SQL Server database, from documentation alone: it was never run on a live server.
+
+Sources: learn.microsoft.com, "FROM clause … TABLESAMPLE", "sys.dm_db_index_physical_stats", "sys.partitions",
+"sys.allocation_units", "sys.dm_db_index_operational_stats". SQL Server has no read-only transaction for tables on disk:
+keybench sends nothing but SELECT, without locks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from keybench.databases.contract.existing import (
+    LOCK_SECONDS,
+    PAGES,
+    About,
+    Form,
+    IndexHere,
+    PagesHere,
+    SampleHere,
+    TableHere,
+    grouped,
+    key_roles,
+)
+from keybench.databases.contract.roles import Address
+from keybench.databases.core.ddl import quoted
+from keybench.databases.mssql.connection import MssqlConnection, connect
+from keybench.databases.mssql.probes import DENIED
+from keybench.errors import ServerError
+from keybench.model.keys import Order
+
+_SAMPLED: Final = 200_000
+"""Pages of an index of which SAMPLED reads one in a hundred; of a larger one the density is not asked for."""
+_KEYS: Final = 10_000
+_CLUSTERED: Final = 1
+"""In the column `type` of sys.indexes."""
+_FORMS: Final[dict[str, Form]] = {
+    "uniqueidentifier": "uuid", "binary": "bytes", "varbinary": "bytes", "char": "text", "varchar": "text",
+    "nchar": "text", "nvarchar": "text", "tinyint": "int", "smallint": "int", "int": "int", "bigint": "int",
+}  # fmt: skip
+
+TABLES: Final = (
+    "SELECT s.name, o.name, o.type, "
+    "HAS_PERMS_BY_NAME(QUOTENAME(s.name) + '.' + QUOTENAME(o.name), 'OBJECT', 'SELECT'), "
+    "(SELECT SUM(p.rows) FROM sys.partitions p WHERE p.object_id = o.object_id AND p.index_id IN (0, 1)), "
+    "(SELECT SUM(a.total_pages) * 8192 FROM sys.partitions p JOIN sys.allocation_units a "
+    "ON a.container_id IN (p.hobt_id, p.partition_id) WHERE p.object_id = o.object_id) "
+    "FROM sys.objects o JOIN sys.schemas s ON s.schema_id = o.schema_id "
+    "WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0 ORDER BY 6 DESC"
+)
+INDEXES: Final = (
+    "SELECT i.index_id, i.name, i.is_primary_key, i.is_unique, i.type, i.has_filter, i.fill_factor, c.name, t.name, "
+    "c.max_length FROM sys.indexes i JOIN sys.index_columns k ON k.object_id = i.object_id AND k.index_id = i.index_id "
+    "JOIN sys.columns c ON c.object_id = i.object_id AND c.column_id = k.column_id "
+    "JOIN sys.types t ON t.user_type_id = c.system_type_id WHERE i.object_id = OBJECT_ID(?) AND k.key_ordinal > 0 "
+    "AND i.type IN (1, 2) ORDER BY i.is_primary_key DESC, i.index_id, k.key_ordinal"
+)
+FOREIGN: Final = (
+    "SELECT k.constraint_object_id, c.name FROM sys.foreign_key_columns k JOIN sys.columns c "
+    "ON c.object_id = k.parent_object_id AND c.column_id = k.parent_column_id "
+    "WHERE k.parent_object_id = OBJECT_ID(?) ORDER BY k.constraint_object_id, k.constraint_column_id"
+)
+PHYSICAL: Final = (
+    "SELECT SUM(page_count), SUM(page_count * avg_page_space_used_in_percent) / NULLIF(SUM(page_count), 0), "
+    "SUM(page_count * avg_fragmentation_in_percent) / NULLIF(SUM(page_count), 0) "
+    "FROM sys.dm_db_index_physical_stats(DB_ID(), OBJECT_ID(?), ?, NULL, ?) "
+    "WHERE index_level = 0 AND alloc_unit_type_desc = 'IN_ROW_DATA'"
+)
+USED: Final = (
+    "SELECT SUM(a.used_pages) FROM sys.partitions p JOIN sys.allocation_units a ON a.container_id = p.hobt_id "
+    "AND a.type = 1 WHERE p.object_id = OBJECT_ID(?) AND p.index_id = ?"
+)
+INSERTED: Final = (
+    "SELECT SUM(leaf_insert_count) FROM sys.dm_db_index_operational_stats(DB_ID(), OBJECT_ID(?), NULL, NULL) "
+    "WHERE index_id IN (0, 1)"
+)
+STARTED: Final = "SELECT CONVERT(varchar(19), DATEADD(minute, DATEDIFF(minute, GETDATE(), GETUTCDATE()), \
+sqlserver_start_time), 126) FROM sys.dm_os_sys_info"
+
+
+class MssqlInspector:
+    """One connection that reads without locks."""
+
+    def __init__(self, address: Address) -> None:
+        """EnvironmentMissing if the server cannot be reached."""
+        self._server: MssqlConnection = connect(address)
+        self._server.run("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
+        self._server.run(f"SET LOCK_TIMEOUT {1000 * LOCK_SECONDS}")
+        self._ids_and_fills: dict[tuple[str, str], tuple[int, int]] = {}  # by full name of the table and index name
+        started = self._value_if_allowed(STARTED)
+        self._since = f"{started}Z" if started else ""
+
+    def _value_if_allowed(self, statement: str, *values: object) -> Any:
+        """The one value of a query; None if the server refuses it to this user."""
+        try:
+            return self._server.value(statement, *values)
+        except ServerError:
+            return None
+
+    def about(self) -> About:
+        """The server, and what this user cannot know on it."""
+        return About(
+            "mssql",
+            f"SQL Server {self._server.value('SELECT SERVERPROPERTY(?)', 'ProductVersion')}",
+            (
+                "SQL Server has no read-only transactions: keybench sends SELECT alone, at READ UNCOMMITTED.",
+                f"About {PAGES} pages of each table are read (TABLESAMPLE SYSTEM). dm_db_index_physical_stats reads "
+                f"one page in a hundred of indexes of up to {_SAMPLED:,} pages, and of others their branch pages.",
+            ),
+            () if self._since else (f"{DENIED} to know density, order and growth.",),
+        )
+
+    def tables(self) -> Sequence[TableHere]:
+        """All tables and views."""
+        tables = []
+        for schema, name, kind, may_read, rows, size in self._server.rows(TABLES):
+            view = str(kind).strip() == "V"
+            refused = "" if may_read else f"this user may not read it: GRANT SELECT ON {schema}.{name}."
+            tables.append(
+                TableHere(
+                    str(schema), str(name), "view" if view else "table", rows=None if rows is None else float(rows),
+                    rows_from="the number that SQL Server keeps", bytes=None if size is None else int(size),
+                    refused="a view has no keys of its own: name its tables." if view else refused,
+                )
+            )  # fmt: skip
+        return tables
+
+    def details(self, table: TableHere) -> TableHere:
+        """The table with the rows inserted since the server started, and the mean bytes of a row."""
+        inserted = self._value_if_allowed(INSERTED, _quoted(table))
+        width = None if not table.rows or table.bytes is None else table.bytes / table.rows
+        return replace(table, inserted=None if inserted is None else int(inserted), since=self._since, row_bytes=width)
+
+    def indexes(self, table: TableHere) -> Sequence[IndexHere]:
+        """The primary key, unique indexes and those on foreign keys, from the server's catalogue."""
+        rows_of_foreign = self._server.rows(FOREIGN, _quoted(table))
+        foreign = [columns for _, columns in grouped(rows_of_foreign, name=0, column=1).values()]
+        indexes = []
+        for name, (row, columns) in grouped(self._server.rows(INDEXES, _quoted(table)), name=1, column=7).items():
+            number, _, primary, unique, kind, filtered, fill, _, sql_type, _ = row
+            if roles := key_roles(columns, foreign, primary=bool(primary), unique=bool(unique)):
+                self._ids_and_fills[table.full_name, name] = int(number), int(fill)
+                form = _FORMS.get(sql_type)
+                order: Order = "mssql" if form == "uuid" else "rfc"
+                note = "a filtered index" if filtered else ""
+                is_table = int(kind) == _CLUSTERED
+                indexes.append(IndexHere(name, columns, roles, sql_type, form, order, is_table=is_table, note=note))
+        return indexes
+
+    def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
+        """Keys of random pages; the server says nothing of the order in which they came."""
+        column = quoted(index.columns[0], "[]")
+        converted = {"uuid": f"CONVERT(char(36), {column})", "int": f"CONVERT(bigint, {column})"}
+        selected = converted.get(str(index.form), column)
+        pages = f"TABLESAMPLE SYSTEM ({PAGES} PAGES)" if (table.rows or 0) > _KEYS else ""
+        rows = self._server.rows(
+            f"SELECT TOP ({_KEYS}) {selected} FROM {_quoted(table)} {pages} WHERE {column} IS NOT NULL"  # noqa: S608
+        )
+        values = [value for (value,) in rows]
+        if index.form == "int":
+            return SampleHere(np.array([int(value) for value in values], np.int64), pages_read=PAGES)
+        if index.form == "uuid":
+            values = [bytes.fromhex(str(value).replace("-", "")) for value in values]
+        return SampleHere(values, whole=not pages, pages_read=PAGES)
+
+    def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
+        """The index's size and fill. SQL Server's fragmentation stands for the share of pages out of order."""
+        number, fill = self._ids_and_fills[table.full_name, index.name]
+        used = int(self._server.value(USED, _quoted(table), number) or 0)
+        size = PagesHere(bytes=used * 8192, full=float(fill or 100))
+        mode = "SAMPLED" if used <= _SAMPLED else "LIMITED"
+        try:
+            ((leaves, density, order),) = self._server.rows(PHYSICAL, _quoted(table), number, mode)
+        except ServerError as error:
+            return replace(size, missing=f"{DENIED} ({error}).")
+        return replace(
+            size,
+            leaf_pages=None if leaves is None else float(leaves),
+            density=None if density is None else float(density),
+            backward=None if order is None else float(order),
+            origin="sampled" if density is not None else "",
+            missing="" if density is not None else "the index is too large for a sample of its pages.",
+            pages_read=used // 100 if mode == "SAMPLED" else 0,
+        )
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._server.close()
+
+
+def _quoted(table: TableHere) -> str:
+    """The table's full name in SQL."""
+    return f"{quoted(table.schema, '[]')}.{quoted(table.name, '[]')}"
