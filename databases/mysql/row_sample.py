@@ -2,9 +2,9 @@
 
 A row cannot be chosen by its place in InnoDB, only by its key. Keys are not spread evenly over all possible ones: half
 of a table may lie in a millionth of them. So the range from the least to the greatest key is halved again and again
-where the optimizer estimates most rows (by two dives into the index), until no part has many. Rows are then looked up in
-parts that are drawn in proportion to their rows. That needs keys that are numbers: integers, bytes and GUIDs. Of other
-texts the first and the last rows are read.
+where the optimizer estimates most rows (by two dives into the index), until no part has many. Rows are then looked up
+in parts that are drawn in proportion to their rows. That needs keys that are numbers: integers, bytes and GUIDs. Of
+other texts the first and the last rows are read.
 """
 
 import heapq
