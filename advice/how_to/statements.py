@@ -6,7 +6,7 @@ from typing import Literal
 
 from keybench.advice.how_to.existing import Name
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.statements import KeyedTable, Statement
+from keybench.databases.contract.statements import UNTESTED, KeyedTable, Statement
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
@@ -71,7 +71,9 @@ def steps(
     """What to do for one of the `existing.options`, in order; the rest as in `convert_keys`."""
     if option in ("convert", "retype"):
         converted = convert_keys(on, version, old, new, by_clients=by_clients)
-        return [one if one.sql or option == "convert" else replace(one, note=_SAME_KEYS) for one in converted]
+        if option == "convert" or converted == [UNTESTED]:
+            return list(converted)
+        return [one if one.sql else replace(one, note=_SAME_KEYS) for one in converted]
     switch = switch_keys(on, version, old[0], new[1], by_clients=by_clients) if "switch" in option else []
     rebuild = rebuild_index(on, version, old[0], new[1]) if "rebuild" in option else []
     return [*rebuild, *switch] if option.endswith("now") else [*switch, *rebuild]
@@ -88,9 +90,11 @@ def can_hold(on: Engine, version: str, column: Column, layout: str) -> bool:
 
 def default_of(on: Engine, version: str, column: Column, layout: str) -> Default:
     """How the statements have the server make keys of that layout, or like them; empty if the application has to."""
-    if not any(one.sql for one in switch_keys(on, version, column, layout)):
+    created = create_table(on, version, column, layout)
+    without_default = create_table(on, version, column, layout, by_clients=True)
+    if [one.sql for one in created] == [one.sql for one in without_default]:
         return ""
-    return "a function" if len(create_table(on, version, column, layout)) > 1 else "an expression"
+    return "a function" if len(created) > 1 else "an expression"
 
 
 def _keyed(table: str, column: Column, name: str, version: str, by_clients: bool) -> KeyedTable:

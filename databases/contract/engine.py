@@ -132,10 +132,6 @@ class Engine(ABC):
         """The error for what only a page model can do, if there is none."""
         return UsageError(f"there is no page model of {self.title}: measure on a server, or choose another database.")
 
-    def out_of_order(self, table: Table) -> str:  # noqa: ARG002
-        """Why the index that holds the table's key is not in the order of the key, as a sentence; empty if it is."""
-        return ""
-
     def owned_schema(self, url: str) -> OwnedSchema:  # noqa: ARG002 (every URL is refused)
         """What keybench owns on the server at a URL. Raises UsageError if the engine has no such servers."""
         raise UsageError(f"keybench leaves nothing on {self.title} servers of your own: leave out --server.")

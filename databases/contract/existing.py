@@ -107,11 +107,8 @@ class SampleHere:
     """Whether each row probably arrived right after the one before it in the sample."""
     weights: NDArray[np.float64] | None = None
     """How many rows each key stands for, on any scale; None: all the same."""
-    whole: bool = False
-    """Whether these are all keys."""
     pages_read: int = 0
     """The pages that were read at most."""
-    note: str = ""
 
 
 @dataclass(frozen=True)

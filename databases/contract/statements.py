@@ -26,6 +26,13 @@ class Statement:
     """What it locks, and what goes on meanwhile; empty for a new table and for steps that lock nothing."""
 
 
+UNTESTED: Final = Statement(
+    "",
+    "keybench has no tested recipe for this step on this database: follow the database's documentation, and try it on "
+    "a copy of the table first.",
+)
+"""In place of statements that would change a table with data, on a database where keybench never ran them."""
+
 BY_CLIENTS: Final = "The application makes every key, so the column needs no default."
 """The note of a statement for a table that is `KeyedTable.by_clients`."""
 
@@ -45,7 +52,10 @@ class KeyedTable:
 
 
 class WritesStatements(Protocol):
-    """The statements of one engine. All raise UsageError for a version that they don't know."""
+    """The statements of one engine. All raise UsageError for a version that they don't know.
+
+    Each method but `creating` returns [UNTESTED] where no server of the engine has run its statements.
+    """
 
     def creating(self, table: KeyedTable) -> Sequence[Statement]:
         """Creates the table; the server makes keys of the layout, or like them, where it can."""

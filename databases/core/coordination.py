@@ -26,6 +26,12 @@ _UNCLAIMED = -1
 _NAME = re.compile(r":(\w+)")
 
 
+def definitions(integer: str = "bigint", primary_key: str = "PRIMARY KEY") -> str:
+    """The columns and the key in a CREATE TABLE, between parentheses, with the database's words for both."""
+    columns = ", ".join(f"{column} {integer} NOT NULL" for column in COLUMNS)
+    return f"({columns}, {primary_key} (load_id, writer))"
+
+
 @dataclass(frozen=True)
 class Dialect:
     """The differences between engines."""

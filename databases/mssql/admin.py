@@ -14,7 +14,7 @@ import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.contract.settings import EngineOptions
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
+from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.owned_tables import OwnedTables
 from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
 from keybench.databases.mssql import connection, ddl, probes
@@ -364,9 +364,7 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
 
 _BOARD = f"[{SCHEMA}].[{TABLE}]"
 _CREATE_BOARD = (
-    f"IF OBJECT_ID(N'{_BOARD}') IS NULL CREATE TABLE {_BOARD} "
-    f"({', '.join(f'{column} bigint NOT NULL' for column in COLUMNS)}, "
-    f"PRIMARY KEY CLUSTERED ({', '.join(COLUMNS[:2])}))"
+    f"IF OBJECT_ID(N'{_BOARD}') IS NULL CREATE TABLE {_BOARD} {definitions(primary_key='PRIMARY KEY CLUSTERED')}"
 )
 """Its changes are logged. Their commits wait for the disk unless DELAYED_DURABILITY is forced in the database."""
 

@@ -162,7 +162,7 @@ class MssqlInspector:
             return SampleHere(np.array([int(value) for value in values], np.int64), pages_read=PAGES)
         if index.form == "uuid":
             values = [bytes.fromhex(str(value).replace("-", "")) for value in values]
-        return SampleHere(values, whole=not pages, pages_read=PAGES)
+        return SampleHere(values, pages_read=PAGES)
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
         """The index's size and fill. SQL Server's fragmentation stands for the share of pages out of order."""

@@ -12,10 +12,10 @@ import numpy as np
 import pymysql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
+from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.ddl import quoted
 from keybench.databases.core.owned_tables import OwnedTables
-from keybench.databases.core.probes import SizesProbe, UnreadableError
+from keybench.databases.core.probes import HeapOrderProbe, SizesProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.mysql import ddl, flavour, probes, settings
 from keybench.databases.mysql.arrival_order import InsertionRecorder
@@ -150,7 +150,7 @@ class MySqlAdmin(Queries, Admin):
     def probes(self) -> Sequence[Probe]:
         """All probes. The counters come first, because the queries of the others add to them."""
         counters_and_pages = probes.StatusProbe(self), probes.SplitsProbe(self), probes.PagesProbe(self)
-        return (*counters_and_pages, SizesProbe(self._sizes), probes.OrderProbe(self))
+        return (*counters_and_pages, SizesProbe(self._sizes), HeapOrderProbe(self))
 
     def _sizes(self, table: Table) -> tuple[int, int]:
         """Bytes of the key's index, and of the table with all of its indexes."""
@@ -255,10 +255,7 @@ MARK = "made_by_keybench"
 MARK_COMMENT = "keybench made this database, and removes it"
 
 _BOARD = f"`{SCHEMA}`.`{TABLE}`"
-_CREATE_BOARD = (
-    f"CREATE TABLE IF NOT EXISTS {_BOARD} ({', '.join(f'{column} bigint NOT NULL' for column in COLUMNS)}, "
-    f"PRIMARY KEY ({', '.join(COLUMNS[:2])})) ENGINE = MEMORY COMMENT = '{COMMENT}'"
-)
+_CREATE_BOARD = f"CREATE TABLE IF NOT EXISTS {_BOARD} {definitions()} ENGINE = MEMORY COMMENT = '{COMMENT}'"
 """The coordination table is in memory: InnoDB does not log its changes."""
 
 _IDLE_SECONDS = 31_536_000

@@ -22,7 +22,6 @@ from keybench.databases.mysql.flavour import (
     MYSQL,
     OTHER_UUID_ORDER,
     UUID_FUNCTIONS,
-    UUID_TO_BIN,
     UUID_TYPE,
     Flavour,
     number,
@@ -104,9 +103,7 @@ def sent_columns(table: Table) -> str:
 _RANDOM_BYTES = 101_000
 """MariaDB's first version with RANDOM_BYTES() is 10.10."""
 _NEWEST = {"mysql": "9.7", "mariadb": "11.8"}
-_OLDEST = {"mysql": "5.7", "mariadb": "10.2"}
-_RUN = {"mysql": UUID_TO_BIN, "mariadb": UUID_FUNCTIONS}
-"""From this version on, MySQL's statements are those that were run; up to it, MariaDB's are."""
+_OLDEST = {"mysql": "8.0.13", "mariadb": "10.6"}
 _MILLISECONDS = (
     "RIGHT(LPAD(HEX(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000), 16, '0'), "
     "12)"
@@ -146,7 +143,8 @@ class Advised:
         return version
 
     def _confirmed(self, version: int) -> bool:
-        return version >= _RUN["mysql"] if self.flavour is MYSQL else version < _RUN["mariadb"]
+        """Whether these statements have been run: those of MariaDB from 11.7 on have not."""
+        return self.flavour is MYSQL or version < UUID_FUNCTIONS
 
     def _page(self, mysql: str, mariadb: str) -> str:
         of_mysql, of_mariadb = "https://dev.mysql.com/doc/refman/8.4/en/", "https://mariadb.com/kb/en/"
@@ -172,7 +170,7 @@ class Advised:
             numbers_rows = "AUTO" in server_keys.declaration
             note = "The server numbers the rows." if numbers_rows else f"{SERVER_MAKES}{caveat}"
             return server_keys.declaration, note
-        if version < (UUID_TO_BIN if self.flavour is MYSQL else _RANDOM_BYTES):
+        if self.flavour is not MYSQL and version < _RANDOM_BYTES:
             return "", "The application makes the keys: this version of the server has no function for them."
         digits = self._expression(table)
         if not digits:

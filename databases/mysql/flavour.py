@@ -42,8 +42,6 @@ UUID = Column("uuid", "uuid", _GUID, "mariadb", native=True)
 
 # Versions, as numbers: 11.7.2 is 110702. The two flavours number theirs differently.
 
-DEFAULT_EXPRESSIONS = 100_201
-"""MariaDB's first version that has them."""
 UUID_TYPE = 100_700
 """MariaDB's first version with the type `uuid`."""
 OTHER_UUID_ORDER = ((100_700, 100_908), (101_000, 101_006), (101_100, 101_105), (110_000, 110_003))
@@ -51,8 +49,6 @@ OTHER_UUID_ORDER = ((100_700, 100_908), (101_000, 101_006), (101_100, 101_105), 
 The others swap them except in GUIDs of versions 6 and above."""
 UUID_FUNCTIONS = 110_700
 """MariaDB's first version with UUID_v4() and UUID_v7()."""
-UUID_TO_BIN = 80_013
-"""MySQL's first version that has UUID_TO_BIN(), and expressions as defaults."""
 
 _BYTES = "UNHEX(REPLACE(UUID(), '-', ''))"
 _BINARY, _TEXT = "server-uuid-v1-binary", "server-uuid-v1-text"
@@ -67,10 +63,8 @@ _MARIADB_KEYS = (
     _IDENTITY,
     # UUID() ascends in a `uuid` column alone, which compares the fields of version 1 from the last to the first.
     ServerKeys("server-uuid-v1", "UUID() in a uuid column", "uuid", "mariadb", "DEFAULT UUID()", UUID_TYPE, _V1),
-    ServerKeys(
-        _BINARY, f"UUID() as 16 bytes: {_AGAIN}", "binary16", "none", f"DEFAULT ({_BYTES})", DEFAULT_EXPRESSIONS, _V1
-    ),
-    ServerKeys(_TEXT, f"UUID() as text: {_AGAIN}", "char36", "none", "DEFAULT (UUID())", DEFAULT_EXPRESSIONS, _V1),
+    ServerKeys(_BINARY, f"UUID() as 16 bytes: {_AGAIN}", "binary16", "none", f"DEFAULT ({_BYTES})", replica=_V1),
+    ServerKeys(_TEXT, f"UUID() as text: {_AGAIN}", "char36", "none", "DEFAULT (UUID())", replica=_V1),
     ServerKeys("server-uuid-v4", "UUID_v4()", "uuid", "none", "DEFAULT UUID_v4()", UUID_FUNCTIONS, RANDOM),
     ServerKeys("server-uuidv7", "UUID_v7()", "uuid", "mariadb", "DEFAULT UUID_v7()", UUID_FUNCTIONS, _V7),
 )
@@ -82,8 +76,7 @@ _MYSQL_KEYS = (
         "binary16-swapped",
         "mysql-swap",
         "DEFAULT (UUID_TO_BIN(UUID(), 1))",
-        UUID_TO_BIN,
-        _OF_MYSQL,
+        replica=_OF_MYSQL,
     ),
     ServerKeys(
         _BINARY,
@@ -91,10 +84,9 @@ _MYSQL_KEYS = (
         "binary16",
         "none",
         "DEFAULT (UUID_TO_BIN(UUID()))",
-        UUID_TO_BIN,
-        _OF_MYSQL,
+        replica=_OF_MYSQL,
     ),
-    ServerKeys(_TEXT, f"UUID() as text: {_AGAIN}", "char36", "none", "DEFAULT (UUID())", UUID_TO_BIN, _OF_MYSQL),
+    ServerKeys(_TEXT, f"UUID() as text: {_AGAIN}", "char36", "none", "DEFAULT (UUID())", replica=_OF_MYSQL),
 )
 
 

@@ -1,4 +1,4 @@
-"""The probes: the server's counters, the pages of the key's index, sizes, and the order of a table beside its key.
+"""The probes of the server's counters and of the pages of the key's index, and the samples of waits.
 
 Pages are in the table's file, which only a private server lets keybench read. Elsewhere InnoDB's statistics have the
 number of leaves.
@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.core.probes import (
-    NO_HEAP,
-    NO_ORDER,
     PAGE_STRUCTURE,
     CounterProbe,
     ServerProbe,
@@ -161,23 +159,6 @@ class PagesProbe(ServerProbe[Queries]):
             Metric.LEAF_DENSITY: Reading(Metric.LEAF_DENSITY, 100 * leaf_bytes(self._server, table) / room, "derived"),
         }
         return [known.get(absent.metric, absent) for absent in Reading.absent(self.supplies, _NO_FILES)]
-
-
-class OrderProbe(ServerProbe[Queries]):
-    """How far a table beside its key's index lies in key order."""
-
-    supplies: Sequence[Metric] = (Metric.HEAP_CORRELATION,)
-
-    def after(self, table: Table) -> Iterable[Reading]:
-        """The correlation of row ids, or of moments by date, in key order, over all rows."""
-        if table.key == "clustered":
-            return Reading.absent(self.supplies, NO_HEAP)
-        place = "created" if table.by_date else "row_id"
-        rows = self._server.rows(f"SELECT {place} FROM {ddl.name(table)} FORCE INDEX (`key`) ORDER BY `key`")  # noqa: S608
-        if len(rows) < 2:
-            return Reading.absent(self.supplies, NO_ORDER)
-        ranks = np.argsort(np.argsort(np.array(rows, np.int64).ravel()))  # there are gaps between row ids
-        return measured(self.supplies, [np.corrcoef(np.arange(len(ranks)), ranks)[0, 1]])
 
 
 class WaitSampler:

@@ -2,15 +2,17 @@
 
 A row cannot be chosen by its place in InnoDB, only by its key. Keys are not spread evenly over all possible ones: half
 of a table may lie in a millionth of them. So the range from the least to the greatest key is halved again and again
-where the optimizer estimates most rows (by two dives into the index), until no part has many; then each part is met in
-proportion to its rows.
+where the optimizer estimates most rows (by two dives into the index), until no part has many. Rows are then looked up
+in parts that are drawn in proportion to their rows. That needs keys that are numbers: integers, bytes and GUIDs. Of
+other texts the first and the last rows are read.
 """
 
 import heapq
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
+from uuid import UUID
 
 import numpy as np
 
@@ -23,8 +25,18 @@ from keybench.model.keys import Keys
 WHOLE: Final = 5_000
 """Rows of a table that is read whole."""
 DIVES: Final = 2_000
+"""Rows of a larger one that are looked up at most, unless the server numbers them."""
+RANGES: Final = 400
+"""Ranges into which its keys are divided at most."""
+_FEW: Final = 500
+"""Rows of a range that is not divided: they lie on so few pages that the optimizer counts them."""
 _NEIGHBOURS: Final = 25
+"""Rows after a place in the key's order, of which one or all are taken."""
 _HEADER, _HIDDEN = 5, 13
+"""Bytes of each record's header, and of the transaction and the undo pointer in a record of the table."""
+_VERSION, _VARIANT = 6, 8
+"""Bytes of a UUID whose first bits are its version and its variant."""
+_GUID: Final = re.compile(r"(?i)[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Row = tuple[Any, ...]
 """First column of the primary key, value of the key that is looked at, bytes of the record in its index."""
@@ -83,6 +95,14 @@ def quoted(name: str) -> str:
 
 
 @dataclass(frozen=True)
+class KeyNumbers:
+    """The values of a column as numbers that ascend as the column sorts them, and back."""
+
+    number: Callable[[Any], int]
+    value: Callable[[int], object]
+
+
+@dataclass(frozen=True)
 class RowSampler:
     """The rows of one table."""
 
@@ -93,38 +113,27 @@ class RowSampler:
 
     def look_up(self, table: TableHere, index: IndexHere) -> tuple[SampleHere, float]:
         """Keys of an index, and the mean bytes of a record in it."""
-        column = self.known[index.columns[0]]
         numbered = len(self.primary) == 1 and self.primary[0].numbered
-        rows, weights = self._rows(table, index, column, numbered=numbered)
-        places = [place for place, row in enumerate(rows) if row[1] is not None]
+        column = self.known[index.columns[0]]
+        first = quoted(self.primary[0].name) if self.primary else "0"
+        query = f"SELECT {first}, {quoted(column.name)}, {self._record_sql(index)} FROM {self.at.from_sql}"  # noqa: S608
+        if (table.rows or 0) <= WHOLE or not self.primary:
+            rows = self.server.rows(f"{query} LIMIT {2 * WHOLE}")
+        else:
+            rows = self._at_even_steps(query, first) if numbered else self._by_key_space(query, first)
+        with_key = [row for row in rows if row[1] is not None]
         if numbered:
-            places.sort(key=lambda place: int(rows[place][0]))
-        numbers = np.array([int(rows[place][0]) for place in places], np.int64) if numbered else None
+            with_key.sort(key=lambda row: int(row[0]))
+        numbers = np.array([int(row[0]) for row in with_key], np.int64) if numbered else None
         is_beside = numbers is not None and index.columns[0] != self.primary[0].name
         sample = SampleHere(
-            _values([rows[place][1] for place in places], index, column),
+            _values([row[1] for row in with_key], index, column),
             arrival=numbers.astype(np.float64) if numbers is not None and is_beside else None,
             arrival_from="number of the row" if is_beside else "",
             after_the_one_before=np.diff(numbers, prepend=numbers[:1] - 2) == 1 if numbers is not None else None,
-            weights=np.array([weights[place] for place in places]) if weights else None,
-            whole=len(rows) == table.rows,
             pages_read=len(rows),
-            note="" if self.primary else "the first rows alone: the table has no primary key",
         )
         return sample, float(np.mean([float(row[2]) for row in rows])) if rows else 0.0
-
-    def _rows(
-        self, table: TableHere, index: IndexHere, column: ColumnFacts, *, numbered: bool
-    ) -> tuple[list[Row], list[float]]:
-        """(rows, how many rows each one stands for); the second is empty where all stand for as many."""
-        at, primary = self.at, self.primary
-        first = quoted(primary[0].name) if primary else "0"
-        query = f"SELECT {first}, {quoted(column.name)}, {self._record_sql(index)} FROM {at.from_sql}"  # noqa: S608
-        if (table.rows or 0) <= WHOLE or not primary:
-            return self.server.rows(f"{query} LIMIT {2 * WHOLE}"), []
-        if numbered:
-            return self._at_even_steps(query, first, at), []
-        return self._by_key_space(query, primary[0], first, at)
 
     def _record_sql(self, index: IndexHere) -> str:
         """An SQL expression for the bytes of a row's record in the index."""
@@ -138,9 +147,9 @@ class RowSampler:
         fixed = _HEADER + nulls + (_HIDDEN if index.is_table else 0)
         return " + ".join([str(fixed), *(column.bytes_sql for column in columns)])
 
-    def _at_even_steps(self, query: str, first: str, at: Facts) -> list[Row]:
+    def _at_even_steps(self, query: str, first: str) -> list[Row]:
         """Runs of neighbouring rows, from numbers that are evenly spread."""
-        ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {at.from_sql}")  # noqa: S608
+        low, high = self._ends(first)
         rows: dict[int, Row] = {}
         for start in np.linspace(int(low), max(int(low), int(high) - _NEIGHBOURS), DIVES // _NEIGHBOURS * 4):
             for row in self.server.rows(
@@ -149,70 +158,59 @@ class RowSampler:
                 rows[int(row[0])] = row
         return list(rows.values())
 
-    def _by_key_space(self, query: str, column: ColumnFacts, first: str, at: Facts) -> tuple[list[Row], list[float]]:
-        """(rows, how many rows each one stands for).
+    def _ends(self, first: str) -> tuple[Any, Any]:
+        """The least and the greatest value of the primary key's first column, whose quoted name is `first`."""
+        ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {self.at.from_sql}")  # noqa: S608
+        return low, high
 
-        Neighbours have the same leading bits, so each dive takes one row: not the first one, which is the least of
-        those that were made at one instant, but one of the next rows.
+    def _by_key_space(self, query: str, first: str) -> list[Row]:
+        """Rows from everywhere in the table.
+
+        Neighbours have the same leading bits, so each look-up takes one row: not the first one, which is the least of
+        those that were made at one instant, but one of the next rows. Where none comes before the end of the part, the
+        look-up begins again at the start of the part: else rows of the next part would stand for those of this one.
         """
-        ((low, high),) = self.server.rows(f"SELECT min({first}), max({first}) FROM {at.from_sql}")  # noqa: S608
-        numbers = key_numbers(column.kind, low, high)
+        low, high = self._ends(first)
+        numbers = key_numbers(self.primary[0].kind, low, high)
         if numbers is None:
-            return self.server.rows(f"{query} LIMIT {WHOLE}"), []
-        if self.server.flavour is MARIADB:
-            explain, place, force = "EXPLAIN", 8, "FORCE INDEX (PRIMARY)"
-        else:  # with FORCE INDEX, MySQL would make no dives
-            explain, place, force = "EXPLAIN FORMAT=TRADITIONAL", 9, ""
-
-        def estimate(begin: int, end: int) -> float:
-            """The optimizer's estimate of the rows from one key to below another."""
-            plan = self.server.rows(
-                f"{explain} SELECT 1 FROM {at.from_sql} {force} WHERE {first} >= %s AND {first} < %s",  # noqa: S608
-                numbers.value(begin),
-                numbers.value(end),
-            )
-            return float(plan[0][place] or 0) if plan else 0.0  # the plan's column `rows`
-
-        parts = ranges(numbers.number(low), numbers.number(high), estimate)
-        total = sum(key_range.rows for key_range in parts)
+            halves = (f"{query} ORDER BY {first} {order} LIMIT {DIVES // 2}" for order in ("ASC", "DESC"))
+            return [row for half in halves for row in self.server.rows(half)]
+        parts = ranges(numbers.number(low), numbers.number(high), lambda *ends: self._estimate(first, numbers, *ends))
+        total = sum(part.rows for part in parts)
         rng = np.random.default_rng(1)
-        rows: list[Row] = []
-        weights: list[float] = []
-        for key_range in parts:
-            dives = max(1, round(DIVES * key_range.rows / total))
-            starts = sorted(key_range.low + int(rng.random() * (key_range.high - key_range.low)) for _ in range(dives))
-            by_key = {}
-            for start in starts:
-                beyond = int(rng.integers(_NEIGHBOURS))
-                for row in self.server.rows(
-                    f"{query} WHERE {first} >= %s ORDER BY {first} LIMIT 1 OFFSET {beyond}", numbers.value(start)
+        by_key = {}
+        for part in [each for each in parts for _ in range(round(DIVES * each.rows / total))]:
+            start = part.low + int(rng.random() * (part.high - part.low))
+            beyond = int(rng.integers(_NEIGHBOURS))
+            for begin in (start, part.low):
+                if rows := self.server.rows(
+                    f"{query} WHERE {first} >= %s AND {first} < %s ORDER BY {first} LIMIT 1 OFFSET {beyond}",
+                    numbers.value(begin),
+                    numbers.value(part.high),
                 ):
-                    by_key[str(row[0])] = row
-            rows += by_key.values()
-            weights += [key_range.rows / max(1, len(by_key))] * len(by_key)
-        return rows, weights
+                    by_key[str(rows[0][0])] = rows[0]
+                    break
+        return list(by_key.values())
+
+    def _estimate(self, first: str, numbers: KeyNumbers, begin: int, end: int) -> float:
+        """The optimizer's estimate of the rows from the key with the number `begin` to below that with `end`."""
+        if self.server.flavour is MARIADB:
+            explain, rows_column, force = "EXPLAIN", 8, "FORCE INDEX (PRIMARY)"
+        else:  # with FORCE INDEX, MySQL would make no dives
+            explain, rows_column, force = "EXPLAIN FORMAT=TRADITIONAL", 9, ""
+        plan = self.server.rows(
+            f"{explain} SELECT 1 FROM {self.at.from_sql} {force} WHERE {first} >= %s AND {first} < %s",  # noqa: S608
+            numbers.value(begin),
+            numbers.value(end),
+        )
+        return float(plan[0][rows_column] or 0) if plan else 0.0
 
 
 def _values(values: list[Any], index: IndexHere, column: ColumnFacts) -> Any:
+    """The keys in the form of the index."""
     if index.form == "int":
         return np.array([int(value) for value in values], np.int64)
-    if column.kind == "uuid":
-        return [bytes.fromhex(str(value).replace("-", "")) for value in values]
-    return values
-
-
-RANGES: Final = 200
-_SWAPPED: Final = (*range(10, 16), 8, 9, 6, 7, 4, 5, 0, 1, 2, 3)
-_FIRST, _COUNT = 0x20, 95
-"""The characters of text that are told apart here: the printable ones of ASCII."""
-
-
-@dataclass(frozen=True)
-class KeyNumbers:
-    """The values of a column as numbers that ascend as the column sorts them, and back."""
-
-    number: Callable[[Any], int]
-    value: Callable[[int], object]
+    return [UUID(str(value)).bytes for value in values] if column.kind == "uuid" else values
 
 
 def key_numbers(kind: str, low: object, high: object) -> KeyNumbers | None:
@@ -226,63 +224,35 @@ def key_numbers(kind: str, low: object, high: object) -> KeyNumbers | None:
             lambda number: number.to_bytes(width, "big"),
         )
     if isinstance(low, int):
-        return KeyNumbers(lambda value: int(str(value)), lambda number: number)
-    if not isinstance(low, str) or not isinstance(high, str):
-        return None
-    digits = low.replace("-", "") + high.replace("-", "")
-    if len(digits) == 64 and all(character in "0123456789abcdefABCDEF" for character in digits):
-        is_upper = digits.upper() == digits and digits.lower() != digits
-        return KeyNumbers(
-            lambda value: int(str(value).replace("-", ""), 16), partial(_digits, hyphens="-" in low, upper=is_upper)
-        )
-    width = max(len(low), len(high))
-    return KeyNumbers(partial(_number_of_text, width=width), partial(_text, width=width))
+        return KeyNumbers(int, int)
+    if isinstance(low, str) and isinstance(high, str) and _GUID.fullmatch(low) and _GUID.fullmatch(high):
+        is_upper, has_hyphens = (low + high).lower() != low + high, "-" in low
+
+        def spelled(number: int) -> str:
+            text = str(UUID(int=number)) if has_hyphens else f"{number:032x}"
+            return text.upper() if is_upper else text
+
+        return KeyNumbers(lambda value: UUID(value).int, spelled)
+    return None
 
 
 def _number_of_uuid(value: object) -> int:
     """A value of MariaDB's type uuid, in the order in which it stores them: the stored bytes as a number."""
-    data = np.frombuffer(bytes.fromhex(str(value).replace("-", "")), np.uint8)[None]
+    data = np.frombuffer(UUID(str(value)).bytes, np.uint8)[None]
     return int.from_bytes(np.asarray(stored(Keys(data, "uuid"), "mariadb")).tobytes(), "big")
 
 
 def _uuid(number: int) -> str:
     """A value that MariaDB stores as these bytes, or nearly so: not all bytes are stored forms of a value.
 
-    It swaps the bytes of versions 1 to 5 of RFC variants: bytes 6 and 8 tell (byteorder, `mariadb`).
+    It stores versions 1 to 5 with their five groups in reverse order, and others as they are (byteorder, `mariadb`).
     """
-    data = np.frombuffer(number.to_bytes(16, "big"), np.uint8)
-    swapped = np.empty(16, np.uint8)
-    swapped[list(_SWAPPED)] = data
-    is_swapped = 0x01 <= swapped[6] <= 0x5F and swapped[8] >= 0x80
-    uuid = (swapped if is_swapped else data).copy()
-    if not is_swapped and uuid[6] >= 0x80 and 0x01 <= uuid[8] <= 0x80:
-        uuid[8] = 0x81
-    if not is_swapped and 0x01 <= uuid[6] <= 0x5F and uuid[8] >= 0x80:  # it would be stored swapped, far away
-        uuid[8] = 0x7F
-    return _digits(int.from_bytes(uuid.tobytes(), "big"), hyphens=True, upper=False)
-
-
-def _digits(number: int, *, hyphens: bool, upper: bool) -> str:
-    """A GUID as text."""
-    text = f"{number:032x}"
-    text = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}" if hyphens else text
-    return text.upper() if upper else text
-
-
-def _number_of_text(value: object, *, width: int) -> int:
-    """Printable ASCII as digits; other collations than binary ones sort nearly so."""
-    number = 0
-    for character in str(value)[:width].ljust(width):
-        number = number * _COUNT + min(_COUNT - 1, max(0, ord(character) - _FIRST))
-    return number
-
-
-def _text(number: int, *, width: int) -> str:
-    characters = []
-    for _ in range(width):
-        number, digit = divmod(number, _COUNT)
-        characters.append(chr(_FIRST + digit))
-    return "".join(reversed(characters))
+    data = number.to_bytes(16, "big")
+    reverse = data[12:] + data[10:12] + data[8:10] + data[6:8] + data[:6]
+    if 0x01 <= reverse[_VERSION] <= 0x5F and reverse[_VARIANT] >= 0x80:
+        return str(UUID(bytes=reverse))
+    version = min(max(data[_VERSION], 0x60), 0x7F)  # others would be stored in reverse, far away, or be refused
+    return str(UUID(bytes=data[:_VERSION] + bytes([version]) + data[_VERSION + 1 :]))
 
 
 @dataclass(frozen=True)
@@ -302,7 +272,7 @@ def ranges(low: int, high: int, estimate: Callable[[int, int], float]) -> list[K
     pushed = 0
     while heap and len(heap) + len(narrow) < RANGES:
         _, _, part = heapq.heappop(heap)
-        if part.high - part.low < 2:
+        if part.high - part.low < 2 or part.rows <= _FEW:
             narrow.append(part)
             continue
         middle = (part.low + part.high) // 2

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
+from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.ddl import index_name
 from keybench.databases.core.owned_tables import OwnedTables
 from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
@@ -202,12 +202,6 @@ class TrialTables(OwnedTables[OracleConnection]):
         return {str(name): "" for (name,) in self._server.rows(_TABLES)}
 
 
-_CREATE_BOARD = (
-    f"CREATE TABLE IF NOT EXISTS {_BOARD} ({', '.join(f'{column} NUMBER(19) NOT NULL' for column in COLUMNS)}, "
-    f"PRIMARY KEY ({', '.join(COLUMNS[:2])}))"
-)
-
-
 def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError.
 
@@ -216,7 +210,7 @@ def coordination_table(address: Address) -> CoordinationTable:
     """
     dialect = Dialect(
         _BOARD,
-        create=_CREATE_BOARD,
+        create=f"CREATE TABLE IF NOT EXISTS {_BOARD} {definitions('NUMBER(19)')}",
         drop=f"DROP TABLE IF EXISTS {_BOARD} PURGE",
         mark="",
         commit="COMMIT WRITE BATCH NOWAIT",

@@ -1,18 +1,16 @@
 """Columns, DDL, keys that the server makes, and how much room rows need, by the arithmetic of `records`.
 
-All columns of trials' tables are NOT NULL, but for texts that may be empty. The statements for users' own tables
-(`creating` …) are written from documentation: no server has run them.
+All columns of trials' tables are NOT NULL, but for texts that may be empty. The statement that creates a user's own
+table (`creating`) is written from documentation: no server has run it. There are none for tables that exist.
 """
 
 import re
 from collections.abc import Sequence
 
 from keybench.databases.contract.settings import EngineOptions
-from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
+from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
     EMPTIEST,
-    FILL_CHILDREN,
-    FILL_OLD_ROWS,
     NO_FUNCTION,
     SERVER_MAKES,
     WIDEST_KEY,
@@ -131,15 +129,14 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
 
 _IDENTITY = "GENERATED ALWAYS AS IDENTITY"
 
-_CACHES = (
-    ("", "an identity column, sequence cache of 20", "CACHE 20"),
-    ("-cache-1000", "the same, cache of 1,000", "CACHE 1000"),
-    ("-no-cache", "the same, without a cache", "NOCACHE"),
-)
 SERVER_KEYS = (
-    *(
-        ServerKeys(f"server-identity{name}", meaning, "number", "rfc", f"{_IDENTITY} ({cache})", replica=CONTROL)
-        for name, meaning, cache in _CACHES
+    ServerKeys(
+        "server-identity",
+        "an identity column, sequence cache of 20",
+        "number",
+        "rfc",
+        f"{_IDENTITY} (CACHE 20)",
+        replica=CONTROL,
     ),
     ServerKeys(
         "server-sys-guid",
@@ -181,7 +178,7 @@ def _default(table: KeyedTable) -> tuple[str, str]:
     server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:
         if "IDENTITY" in server_keys.declaration:
-            return "GENERATED ALWAYS AS IDENTITY (CACHE 1000)", "The server numbers the rows."
+            return f"{_IDENTITY} (CACHE 1000)", "The server numbers the rows."
         note = "SYS_GUID() is no UUID of any version, and the next key can be guessed. Its order is not documented."
         return server_keys.declaration, note
     random = table.layout == RANDOM and table.column.name == "raw16" and version >= _UUID
@@ -207,79 +204,15 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
 
 
 def switching(table: KeyedTable) -> Sequence[Statement]:
-    """The statement that gives the key a new default; without a default, the step that the application takes."""
-    declaration, note = _default(table)
-    if step := without_default(table, declaration, note):
-        return [step]
-    sql = f"ALTER TABLE {_quoted(table.name)} MODIFY (id {declaration})"
-    locks = "Exclusive, for a moment: no row is read."
-    return [Statement(sql, note, source=f"{_DOCS}ALTER-TABLE.html", locks=locks)]
+    """The step that the application takes; no statement, because no Oracle has run one that changes a default."""
+    return [without_default(table, *_default(table)) or UNTESTED]
 
 
-def rebuilding(table: KeyedTable) -> Sequence[Statement]:
-    """The statements that build the key's index again, with free room in its blocks that suits the layout."""
-    free = 20 if layout(table.layout).order == "none" else 10
-    note = "Needs room for a second index until it ends. ONLINE takes the Enterprise edition."
-    if free > 10:
-        note += " More free room puts the next wave of splits of random keys off, and makes the index larger at once."
-    index, page = _quoted(f"{table.name}_pkey"), f"{_DOCS}ALTER-INDEX.html"
-    locks = "Reads and writes go on; at its end it waits for transactions that are open."
-    return [
-        Statement(f"ALTER INDEX {index} REBUILD ONLINE PCTFREE {free}", note, source=page, locks=locks),
-        Statement(
-            f"ALTER INDEX {index} COALESCE",
-            "Instead, in every edition: it merges neighbouring leaves in small transactions, and frees less.",
-            source=page,
-            locks="Single blocks, for a moment.",
-        ),
-    ]
+def rebuilding(_table: KeyedTable) -> Sequence[Statement]:
+    """No statement: no Oracle has run one that rebuilds a user's index."""
+    return [UNTESTED]
 
 
-def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
-    """A new key beside the old one, filled in batches; then the two change places."""
-    declaration, note = _default(into)
-    name, key, index = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id_new"))
-    brief = "Exclusive, for a moment."
-    default = declaration if declaration.startswith("DEFAULT") else ""
-    defaults = [(f"ALTER TABLE {name} MODIFY (id_new {default})", note, brief)] if default else []
-    steps = (
-        (f"ALTER TABLE {name} ADD (id_new {sql_type(into.column)})", "", brief),
-        *defaults,
-        (
-            "",
-            f"{FILL_OLD_ROWS} (DBMS_PARALLEL_EXECUTE does it in chunks). {FILL_CHILDREN}. DBMS_REDEFINITION does all "
-            "of this online, too.",
-            "",
-        ),
-        (
-            f"CREATE UNIQUE INDEX {index} ON {name} (id_new) ONLINE",
-            "ONLINE takes the Enterprise edition.",
-            "Reads and writes go on.",
-        ),
-        (f"ALTER TABLE {name} MODIFY (id_new NOT NULL ENABLE NOVALIDATE)", "NOVALIDATE reads no rows.", brief),
-        (
-            f"ALTER TABLE {name} DROP CONSTRAINT {key} KEEP INDEX",
-            "Drop the foreign keys that refer to it first. The old key keeps its index, as long as anybody may ask "
-            "for it.",
-            brief,
-        ),
-        (f"ALTER TABLE {name} RENAME COLUMN id TO id_old", "", brief),
-        (f"ALTER TABLE {name} RENAME COLUMN id_new TO id", "", brief),
-        (
-            f"ALTER TABLE {name} MODIFY (id_old NULL)",
-            "New rows have no old key. An IDENTITY column stays as it is.",
-            brief,
-        ),
-        (
-            f"ALTER TABLE {name} ADD CONSTRAINT {_quoted(f'{table.name}_pk')} PRIMARY KEY (id) USING INDEX {index}",
-            "Together with the application that knows the new keys; then the foreign keys again.",
-            "Exclusive, while the column is checked.",
-        ),
-    )
-    return [Statement(sql, text, source=_page(sql), locks=locks) for sql, text, locks in steps]
-
-
-def _page(sql: str) -> str:
-    """The page of the documentation on a step of `converting`."""
-    name = "CREATE-INDEX" if sql.startswith("CREATE") else "ALTER-TABLE"
-    return f"{_DOCS}{name}.html" if sql else ""
+def converting(_table: KeyedTable, _into: KeyedTable) -> Sequence[Statement]:
+    """No statement: no Oracle has run those that would convert a user's keys."""
+    return [UNTESTED]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from psycopg import pq, sql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.owned_tables import OwnedTables
 from keybench.databases.core.probes import HeapOrderProbe, SizesProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
@@ -286,8 +286,7 @@ class Schema(OwnedTables[AdminConnection]):
 
 _BOARD = f"{SCHEMA}.{TABLE}"
 _CREATE_BOARD = (
-    f"CREATE UNLOGGED TABLE IF NOT EXISTS {_BOARD} ({', '.join(f'{column} bigint NOT NULL' for column in COLUMNS)}, "
-    f"PRIMARY KEY ({', '.join(COLUMNS[:2])})) WITH (fillfactor = 10, autovacuum_enabled = false)"
+    f"CREATE UNLOGGED TABLE IF NOT EXISTS {_BOARD} {definitions()} WITH (fillfactor = 10, autovacuum_enabled = false)"
 )
 """Unlogged, so that its changes do not wait for the disk. The fill factor leaves room for new versions of the rows."""
 

@@ -2,7 +2,7 @@
 
 Keys are read from chosen pages of the table by their place (`ctid = ANY`), evenly spread and with the last ones, so
 that they come in the order in which their rows were stored. The fill of an index comes from pageinspect for a sample of
-its pages, else from pgstatindex if the index is small, else from sizes.
+its pages, else from sizes.
 """
 
 from collections.abc import Sequence
@@ -35,8 +35,6 @@ _LAST: Final = 8
 _POINTERS: Final = 291
 """Rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)."""
 _KEYS: Final = 10_000
-_SMALL: Final = 8_000
-"""Pages of an index that pgstatindex, which reads all, may read."""
 _HEADER, _SPECIAL, _POINTER, _ENTRY = 24, 16, 4, 8
 
 _KINDS: Final = {"r": "table", "v": "view", "m": "view", "p": "partitioned table", "f": "other"}
@@ -48,14 +46,6 @@ _FORMS: Final[dict[str, Form]] = {
 _SINCE: Final = """
 SELECT to_char(stats_reset AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') FROM pg_stat_database
 WHERE datname = current_database() AND stats_reset IS NOT NULL
-"""
-
-_USABLE: Final = """
-SELECT quote_ident(n.nspname) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-JOIN pg_depend d ON d.objid = p.oid AND d.deptype = 'e' JOIN pg_extension e ON e.oid = d.refobjid
-WHERE e.extname = %s AND p.proname = %s AND has_function_privilege(p.oid, 'EXECUTE')
-  AND has_schema_privilege(n.oid, 'USAGE')
-  AND (e.extname <> 'pageinspect' OR current_setting('is_superuser') = 'on')
 """
 
 _TABLES: Final = """
@@ -137,37 +127,28 @@ class PostgresInspector:
             self._version = str(server.value("SHOW server_version"))
             since = server.rows(_SINCE)
             self._since = str(since[0][0]) if since else ""
-            self._pageinspect = self._usable("pageinspect", "bt_page_stats")
-            self._pgstattuple = self._usable("pgstattuple", "pgstatindex")
+            is_superuser = server.value("SELECT current_setting('is_superuser')") == "on"
+            self._pageinspect = server.extension("pageinspect") if is_superuser else ""
         except BaseException:
             server.close()
             raise
         self._heaps: dict[str, HeapPages] = {}
         self._indexes: dict[tuple[str, str], IndexEntries] = {}
 
-    def _usable(self, extension: str, function: str) -> str:
-        """The quoted schema of an extension's function that this user may call; empty if there is none."""
-        schemas = self._server.rows(_USABLE, extension, function)
-        return str(schemas[0][0]) if schemas else ""
-
     def about(self) -> About:
         """The server, and what this user cannot know on it."""
         caveats = []
         if not self._pageinspect:
-            density = "the density of indexes is estimated from sizes, and the order of their pages is unknown."
-            if self._pgstattuple:
-                density = f"indexes of more than {_SMALL:,} pages have an estimated density."
             caveats.append(
-                "This user cannot look into index pages (pageinspect needs a superuser, and CREATE EXTENSION): "
-                + density
+                "This user cannot look into index pages (pageinspect needs a superuser, and CREATE EXTENSION): the "
+                "density of indexes is estimated from sizes, and the order of their pages is unknown."
             )
         if not self._since:
             caveats.append("The server does not say since when it counts inserted rows.")
-        by_pgstattuple = f" ({_SMALL:,} by pgstatindex)" if self._pgstattuple and not self._pageinspect else ""
         promises = (
             f"Each transaction is read-only; no statement runs for more than {STATEMENT_SECONDS} s, or waits for a "
             f"lock for more than {LOCK_SECONDS} s.",
-            f"At most {PAGES + _LAST} pages of each table and {INDEX_PAGES:,} of each index are read{by_pgstattuple}.",
+            f"At most {PAGES + _LAST} pages of each table and {INDEX_PAGES:,} of each index are read.",
         )
         return About("postgresql", f"PostgreSQL {self._version}", promises, tuple(caveats))
 
@@ -264,12 +245,11 @@ class PostgresInspector:
             arrival=at.astype(np.float64),
             arrival_from="position in the table",
             after_the_one_before=np.diff(at, prepend=at[:1] - 2) == 1,
-            whole=len(blocks) == total and step == 1,
             pages_read=len(blocks),
         )
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
-        """By pageinspect, pgstattuple, or sizes."""
+        """By pageinspect, or sizes."""
         if not index.name:
             return PagesHere(missing="no index begins with this foreign key.")
         if "no b-tree" in index.note:
@@ -281,8 +261,6 @@ class PostgresInspector:
         try:
             if self._pageinspect and total > 1:
                 return self._by_pageinspect(known, relation, total)
-            if self._pgstattuple and 1 < total <= _SMALL:
-                return self._by_pgstattuple(known, relation, total)
         except ServerError as error:
             known = replace(known, missing=f"the index's pages cannot be read ({error}).")
         width = entries.width
@@ -314,16 +292,6 @@ class PostgresInspector:
             error=0.0 if whole else float(1.96 * used.std() / np.sqrt(len(used))),
             pages_read=len(blocks),
         )
-
-    def _by_pgstattuple(self, known: PagesHere, relation: str, total: int) -> PagesHere:
-        ((leaves, density, order),) = self._server.rows(
-            f"SELECT leaf_pages, avg_leaf_density, leaf_fragmentation FROM {self._pgstattuple}.pgstatindex(%s)",  # noqa: S608
-            relation,
-        )
-        return replace(
-            known, leaf_pages=float(leaves), density=float(density), backward=float(order), origin="measured",
-            error=0.0, pages_read=total,
-        )  # fmt: skip
 
     def _by_sizes(
         self, known: PagesHere, table: TableHere, index: IndexHere, width: int | None, total: int

@@ -204,7 +204,6 @@ class SqliteInspector:
         order = np.argsort(rowids, kind="stable") if shape.rowids else np.arange(len(rowids))
         sorted_rowids = np.array(rowids, np.int64)[order]
         chosen_values = [values[place] for place in order]
-        all_leaves = tree.whole and len(leaves) == len(tree.leaves)
         return SampleHere(
             np.array(chosen_values, np.int64) if index.form == "int" else chosen_values,
             arrival=sorted_rowids.astype(np.float64) if rowids_show_arrival else None,
@@ -212,7 +211,6 @@ class SqliteInspector:
             # the first rowid follows none: the one before it is made up, at a distance of 2
             after_the_one_before=np.diff(sorted_rowids, prepend=sorted_rowids[:1] - 2) == 1 if shape.rowids else None,
             weights=np.array(rows_for_key)[order],
-            whole=all_leaves and all(len(leaf.cells) <= most_of_leaf for leaf in leaves),
             pages_read=len(leaves),
         )
 

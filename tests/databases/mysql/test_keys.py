@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from keybench.databases import mariadb, mysql
+from keybench.databases import mariadb
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
-from keybench.databases.mysql.flavour import MYSQL, check_keys, number
+from keybench.databases.mysql.flavour import number
 from keybench.databases.mysql.session import MySqlSession
 from keybench.errors import ServerError, UsageError
 from keybench.model.byteorder import sort_words
@@ -96,19 +96,6 @@ def test_a_second_auto_increment_is_refused(engine, admin) -> None:
         f"{engine.title} makes server-identity keys only where the key is the table's primary key, because a table has "
         'only one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
     )
-
-
-@pytest.mark.parametrize(("version", "problem"), [("8.0.12", "8.0.12: "), ("5.7.44-log", "5.7.44"), ("8.0.13", "")])
-def test_versions_of_mysql(version: str, problem: str) -> None:
-    (made,) = [made for made in mysql.ENGINE.server_keys if made.name == "server-uuid-v1-swapped"]
-    on = Table("trial", mysql.ENGINE.column(made.column), 20, server_keys=made)
-    if not problem:
-        check_keys(MYSQL, on, version)
-        return
-    with pytest.raises(ServerError) as caught:
-        check_keys(MYSQL, on, version)
-    expected = f"{made.name} keys are made by MySQL 8.0.13 and newer, and this server is {problem}"
-    assert str(caught.value).startswith(expected)
 
 
 def test_versions_as_numbers() -> None:
