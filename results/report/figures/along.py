@@ -12,7 +12,7 @@ from keybench.model.reading import Series
 from keybench.model.sizes import spelled
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.groups import Group, insertions, phases_of, splits_per_thousand
+from keybench.results.analysis.groups import Group, phases_of
 from keybench.results.plots.charts import Curve, curve_panels
 from keybench.results.plots.panels import Scale
 from keybench.results.report.figures.figure import (
@@ -225,32 +225,6 @@ def _phase_densities(group: Group, styles: Styles, key: str) -> Drawing | None:
         origin=origin_note(group, [Metric.LEAF_DENSITY]),
         last="At the last phase:",
         y=Scale.linear(0.0, 100.0, 2),
-    )
-
-
-@group_figure("phase-splits", 23, "Splits along the phases", "splits per 1,000 rows, lower is better")
-def _phase_splits(group: Group, styles: Styles, key: str) -> Drawing | None:
-    """Splits that move rows in each phase that inserts; None with fewer than two such phases."""
-    names: list[str] = max((insertions(arm) for arm in group.arms), key=len, default=[])
-    known = {arm.name: [splits_per_thousand(arm, name) for name in names] for arm in group.arms}
-    lines = {name: np.array(splits, np.float64) for name, splits in known.items() if splits and None not in splits}
-    if len(names) < 2 or not lines:
-        return None
-    highest = 1.08 * max(float(line.max()) for line in lines.values()) or 1.0
-    return _draw(
-        group,
-        _single_curves(group, styles, lines),
-        key,
-        x=np.arange(1.0, len(names) + 1),
-        labels=("insertion", "splits per 1,000 rows"),
-        places=("phase", names),
-        caption=(
-            "In each phase that inserts, whatever lies between them. Splits that move rows; appends are left out. "
-            "Where the server counts none, they are the page model's.",
-        ),
-        origin=origin_note(group, [Metric.INTERIOR_SPLITS]),
-        last="At the last insertion:",
-        y=Scale.linear(0.0, highest, 3),
     )
 
 

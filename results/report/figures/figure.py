@@ -105,15 +105,6 @@ def group_figure(
     return lambda draw: GroupFigure(name, place, title, unit, draw, only_keys)
 
 
-@dataclass(frozen=True)
-class RunFigure:
-    """Figures of all groups of one run; `name` and `place` as in `GroupFigure`."""
-
-    name: str
-    place: int
-    draw: Callable[[Sequence[Group], Styles, str], Sequence[ReportFigure]]
-
-
 def blocks_note(group: Group) -> str:
     """The meaning of a dot and its line."""
     if len(group.blocks) == 1:
