@@ -14,7 +14,7 @@ from keybench.errors import UsageError
 from keybench.results.store import rows, tables
 from keybench.results.store.opening import open_storage
 from keybench.results.store.records import Environment, Run, Trial
-from keybench.results.store.storage import DAMAGE, Storage, damaged, text
+from keybench.results.store.storage import DAMAGE, Storage, damaged
 
 _SHOWN_RUNS = 5
 
@@ -140,7 +140,7 @@ class Store:
         table = tables.warning
         with self._reading(f"run {run_id}") as connection:
             query = select(table.c.text).where(table.c.run == run_id).order_by(table.c.id)
-            return [text("a warning", stored) for stored in connection.execute(query).scalars()]
+            return [str(text) for text in connection.execute(query).scalars()]
 
     def close(self) -> None:
         """Closes the database and lets the next writer in."""
