@@ -22,6 +22,9 @@ def site(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Output folder.")] = Path("site"),
+    small: Annotated[
+        bool, typer.Option("--small", help="Leave out the pictures of pages, which take most of the room.")
+    ] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Only check bundles: their sums and their schema. Writes nothing.")
     ] = False,
@@ -43,7 +46,7 @@ def site(
         return
     from keybench.results.site.writing import published, write_site  # drawing takes a while to load
 
-    sys.stdout.write(f"{write_site(published(run, results), output)}\n")
+    sys.stdout.write(f"{write_site(published(run, results, small=small), output)}\n")
 
 
 def _verify(paths: list[Path]) -> None:

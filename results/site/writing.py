@@ -27,6 +27,7 @@ from keybench.results.plots.canvas import styles
 from keybench.results.report.page import fill, render_sources
 from keybench.results.report.sentences import finding, repeated
 from keybench.results.report.views import Download, GroupView, PageSource, RunView, run_view, value_count
+from keybench.results.store.blobs import POSITIONS
 from keybench.results.store.database import Store
 from keybench.results.wording import decimals, number
 
@@ -207,10 +208,11 @@ class Published:
         )
 
 
-def published(names: Sequence[str], results: str) -> list[Published]:
+def published(names: Sequence[str], results: str, *, small: bool) -> list[Published]:
     """The runs of these names, newest first: ids, prefixes and `latest` of the database, or files of bundles.
 
-    Raises UsageError for an unknown run and for a bundle that does not fit.
+    With `small`, the data for pictures of pages is left out. Raises UsageError for an unknown run and for a bundle
+    that does not fit.
     """
     runs: dict[str, Published] = {}
     stored = [name for name in names if not name.endswith(SUFFIX)]
@@ -222,17 +224,22 @@ def published(names: Sequence[str], results: str) -> list[Published]:
     if stored:
         with Store.open(results, write=False) as store, tempfile.TemporaryDirectory(prefix="keybench-site-") as folder:
             for name in stored:
-                one = _from_store(store, name, Path(folder) / f"run{SUFFIX}")
+                one = _from_store(store, name, Path(folder) / f"run{SUFFIX}", small=small)
                 runs[one.run_id] = one
     return sorted(runs.values(), key=lambda one: one.bundle.run.started, reverse=True)
 
 
-def _from_store(store: Store, name: str, path: Path) -> Published:
+def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Published:
     """A stored run, by way of a bundle at `path`; the data for pictures, which a bundle lacks, comes from the store."""
     bundle = read_bundle(write_bundle(store, name, path))
     stored = store.trials(bundle.run.id, blobs=True)
     names = public_names(store.run(name), stored)
-    blobs = {(trial.block, trial.position): tuple(public_blob(blob, names) for blob in trial.blobs) for trial in stored}
+    blobs = {
+        (trial.block, trial.position): tuple(
+            public_blob(blob, names) for blob in trial.blobs if not small or blob.kind == POSITIONS
+        )
+        for trial in stored
+    }
     trials = tuple(replace(trial, blobs=blobs[trial.block, trial.position]) for trial in bundle.trials)
     return Published(replace(bundle, trials=trials), path.read_bytes())
 
