@@ -53,22 +53,13 @@ def titles() -> Mapping[str, str]:
 
 
 @cache
-def _settings() -> Mapping[str, frozenset[str]]:
-    """The values that keybench gives to each setting of servers of its own, in lower case."""
-    values: dict[str, frozenset[str]] = {}
+def settings() -> Mapping[str, frozenset[str]]:
+    """The words, in lower case, that each known setting of a server may have as its value.
+
+    Known are settings that keybench gives to servers of its own, those that users choose by `--set`, and page sizes.
+    """
+    known = dict.fromkeys([*_PAGES, *(one.name for engine in _engines() for one in engine.settable)], _ANSWERS)
     for engine, profile, size in product(_engines(), get_args(Profile), get_args(CacheSize)):
         for name, value in engine.settings(profile, size).values.items():
-            values[name] = values.get(name, frozenset()) | {str(value).lower()}
-    return values
-
-
-@cache
-def setting_names() -> frozenset[str]:
-    """The settings that keybench gives to servers of its own, those that users choose by `--set`, and page sizes."""
-    return frozenset(_settings()) | {one.name for engine in _engines() for one in engine.settable} | _PAGES
-
-
-@cache
-def setting_values() -> frozenset[str]:
-    """The words, in lower case, that settings may have as values."""
-    return _ANSWERS.union(*_settings().values())
+            known[name] = known.get(name, _ANSWERS) | {value.lower()}
+    return known

@@ -15,7 +15,7 @@ from typing import Any, Final
 from keybench.model.names import COMPUTED, CONTROL, NO_DATABASE
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject, SubjectKind
-from keybench.results.bundle.known import setting_names, setting_values, titles, words
+from keybench.results.bundle.known import settings, titles, words
 from keybench.results.store.blobs import Blob
 from keybench.results.store.records import Environment, Run, Trial
 
@@ -113,7 +113,7 @@ def public_environment(environment: Environment, names: Names) -> Environment:
         settings={
             name: value
             for name, value in environment.settings.items()
-            if name in setting_names() and (_SIZE.fullmatch(value) or value.lower() in setting_values())
+            if name in settings() and (_SIZE.fullmatch(value) or value.lower() in settings()[name])
         },
     )
 
@@ -188,17 +188,16 @@ def _subject(subject: Subject, names: Names) -> Subject:
 
 def _command(run: Run) -> str:
     """A command that measures the same again, made from the public run."""
-    command = ["keybench run"]
-    for option, field in (("--db", "databases"), ("--layout", "layouts")):
-        listed = run.definition.get(field)
-        if isinstance(listed, list) and listed:
-            command.append(f"{option} {','.join(listed)}")
-    if run.columns:
-        command.append(f"--column {','.join(run.columns)}")
-    command.append(f"--scenario {run.scenario}")
+    listed = {
+        "--db": run.definition.get("databases"),
+        "--layout": run.definition.get("layouts"),
+        "--column": list(run.columns),
+    }
+    options = [f"{option} {','.join(names)}" for option, names in listed.items() if isinstance(names, list) and names]
+    options.append(f"--scenario {run.scenario}")
     if isinstance(rows := run.definition.get("rows"), int):
-        command.append(f"--rows {rows}")
-    return f"{' '.join(command)} --blocks {run.blocks} --seed {run.seed}"
+        options.append(f"--rows {rows}")
+    return f"keybench run {' '.join(options)} --blocks {run.blocks} --seed {run.seed}"
 
 
 RESTRICTED: Final = {"mssql": "SQL Server", "oracle": "Oracle Database"}

@@ -269,7 +269,7 @@ _INDENT = 19
 _UNTESTED = ("not measured", "not testable")
 
 
-def text(rows: Sequence[ClaimRow], *, everything: bool) -> str:
+def as_text(rows: Sequence[ClaimRow], *, everything: bool) -> str:
     """The rows as text with a final newline; without `everything`, only rows that have an answer."""
     left = [row for row in rows if row.verdict in _UNTESTED]
     parts = [_listing(rows if everything else answered(rows)), _counts(rows)]

@@ -91,7 +91,7 @@ def compare(
 
 def _claims(runs: Sequence[str], results: str, *, everything: bool, as_json: bool) -> str:
     """What these runs say about published claims; without a run, the list of claims."""
-    from keybench.results.claims.answers import answered, answers, rows, text
+    from keybench.results.claims.answers import answered, answers, as_text, rows
 
     if runs:
         with Store.open(results, write=False) as store:
@@ -100,7 +100,7 @@ def _claims(runs: Sequence[str], results: str, *, everything: bool, as_json: boo
         table, everything = answers([]), True
     if as_json:
         return json_text([asdict(row) for row in (table if everything else answered(table))])
-    return text(table, everything=everything)
+    return as_text(table, everything=everything)
 
 
 def _compare(a: str, b: str, metric: str, results: str, *, as_json: bool) -> int:
@@ -114,7 +114,7 @@ def _compare(a: str, b: str, metric: str, results: str, *, as_json: bool) -> int
     if before.name == after.name:
         raise UsageError(f"{before.name} is compared with itself: name another run, or another part of it.")
     comparison = compared(before, after, chosen)
-    shown = json_text(document(comparison, named)) if as_json else text(comparison, named, every=bool(metric))
+    shown = json_text(document(comparison, named)) if as_json else as_text(comparison, named, every=bool(metric))
     sys.stdout.write(shown)
     if any(row.compared for row in comparison.rows):
         return 0
@@ -218,7 +218,7 @@ def _failures(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def text(comparison: Comparison, warnings: Sequence[str], *, every: bool) -> str:
+def as_text(comparison: Comparison, warnings: Sequence[str], *, every: bool) -> str:
     """A table for each database, server and payload, then notes, failed trials and warnings.
 
     Without `every`, metrics that are neither headlines nor changed are left out.

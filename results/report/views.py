@@ -21,7 +21,7 @@ from keybench.results.report.figures import group_figures
 from keybench.results.report.figures.figure import ReportFigure
 from keybench.results.report.figures.saturation import saturation
 from keybench.results.report.first_screen import LayoutTable, layout_table
-from keybench.results.report.sentences import GroupAnswer, headline, repeated, what_ran
+from keybench.results.report.sentences import GroupAnswer, headline, what_ran
 from keybench.results.report.tables import MetricTable, SubjectTable, column_table, metric_tables, subject_tables
 from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial
@@ -159,16 +159,9 @@ class RunView:
 
     @property
     def scenario(self) -> str:
-        """The scenario's name and title, and what this run has in place of its rows and blocks."""
-        scenario = self.run.part("scenario")
-        title = str(scenario.get("title") or "")
-        named = f"{self.run.scenario} ({title})" if title else self.run.scenario
-        rows, blocks = scenario.get("rows"), scenario.get("blocks")
-        ran = sorted({view.group.rows for view in self.groups})
-        changes = [plural(ran[-1], "row")] if isinstance(rows, int) and ran and set(ran) != {rows} else []
-        if isinstance(blocks, int) and blocks != self.run.blocks:
-            changes.append(repeated(self.run.blocks).partition(",")[0])
-        return f"{named}; here {', '.join(changes)}" if changes else named
+        """The scenario's name and title."""
+        title = self.run.part("scenario").get("title")
+        return f"{self.run.scenario} ({title})" if title else self.run.scenario
 
     @cached_property
     def machine(self) -> list[tuple[str, str]]:

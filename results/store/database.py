@@ -27,7 +27,7 @@ class Store:
 
     @classmethod
     def open(cls, url: str, *, write: bool, create: bool = True) -> Store:
-        """Opens a file, or a SQLAlchemy URL of SQLite or PostgreSQL. Only with `write` is it locked, and
+        """Opens a file, or a SQLAlchemy URL of PostgreSQL. Only with `write` is it locked, and
         created if it is missing; with `create` unset, it must be there.
 
         Raises UsageError: no file to read, another run is writing, not a results database, damaged, written by a newer

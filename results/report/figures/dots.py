@@ -1,9 +1,9 @@
-"""Figures of dots with their ranges: density, insert time, transactions, time to make a key."""
+"""Figures of dots with their ranges: density, insert time, transactions."""
 
 from collections.abc import Sequence
 
 from keybench.model.metric import Metric
-from keybench.model.names import CONTROL, RANDOM
+from keybench.model.names import CONTROL
 from keybench.results.analysis.groups import Group
 from keybench.results.plots.charts import Dot, Panel, dot_plot
 from keybench.results.plots.panels import ratio_limits
@@ -77,28 +77,6 @@ def _half_name(group: Group, metric: Metric) -> str:
         return "All rows"
     place = "First" if metric == Metric.FIRST_HALF_SECONDS else "Second"
     return f"{place} {'million' if group.rows == 2_000_000 else 'half'}"
-
-
-@group_figure("keys", 10, "Time to make a key", f"ratio to {RANDOM} in the same block, lower is better", only_keys=True)
-def _key_generation(group: Group, styles: Styles, key: str) -> Drawing | str:
-    """The time to make a key over that of a random UUID."""
-    base = next((arm for arm in group.arms if arm.layout == RANDOM and arm.values(Metric.KEY_NS)), None)
-    if base is None:
-        return f"Ratios need {RANDOM}: add it with --layout {RANDOM},…."
-    arms = [arm for arm in group.arms if arm is not base]
-    ratios = [group.ratio_between(arm, base, Metric.KEY_NS) for arm in arms]
-    known = [(group.label(arm), each.median) for arm, each in zip(arms, ratios, strict=True) if each]
-    dots = [dot(arm, summary, ratio) for arm, summary in zip(arms, ratios, strict=True)]
-    limits = ratio_limits([edge for summary in ratios if summary for edge in (summary.low, summary.high)])
-    panel = Panel("", dots, f"× {RANDOM}, log scale", limits, reference=1.0, ratio=True)
-    return Drawing(
-        caption=join(ratios_note(group, ratios), f"The line at 1× is {RANDOM}."),
-        origin=f"Ratios of times: {origin_note(group, [Metric.KEY_NS]).lower()}",
-        alt=join(f"Dot plot of the time to make a key over {RANDOM}'s.", extremes(known)),
-        svg=dot_plot(named_rows(group, arms, styles), [panel], key),
-        header=("layout", *(f"time to make a key, {part}" for part in statistics(ratios))),
-        rows=tuple((arm.layout, *cells(each)) for arm, each in zip(arms, ratios, strict=True)),
-    )
 
 
 _PERCENTILES = (Metric.TX_P50_MS, Metric.TX_P95_MS, Metric.TX_P99_MS, Metric.TX_MAX_MS)
