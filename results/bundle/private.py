@@ -43,7 +43,10 @@ Names = Mapping[str, str]
 
 
 def public_names(run: Run, trials: Iterable[Trial]) -> Names:
-    """A number for each foreign layout, column, database, scenario, writer and wait of the run: `writer 3`."""
+    """A number for each foreign layout, column, database, scenario, writer and wait of the run: `writer 3`.
+
+    A name that several things have stands for the first of them everywhere.
+    """
     trials = list(trials)
     subjects = [reading.subject for trial in trials for reading in trial.readings]
     planned = [one for one in run.part("scenario").get("writer") or () if isinstance(one, Mapping)]
