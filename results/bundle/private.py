@@ -34,7 +34,8 @@ _VERSIONED: Final = frozenset(
     {"keybench", "numpy", "numba", "apsw", "psycopg", "libpq", "pymysql", "pyodbc", "mssql_python", "oracledb"}
 )
 """What has a version besides databases."""
-_NUMBER: Final = re.compile(r"\d+(?:\.\d+)*")
+_NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)*")
+"""A number or a version at the beginning of a word: the digits of a name, as in `db01`, are none."""
 _SIZE: Final = re.compile(r"-?\d+(?:\.\d+)? ?(?:[kKMGT]i?B?|B|bytes|[mun]?s|min|h|d|%)?")
 """A number with its unit, as servers write their settings."""
 

@@ -103,11 +103,12 @@ def test_a_run_whose_every_text_is_private_gives_a_bundle_without_any(fake_run, 
         "name": PRIVATE,
         "title": PRIVATE,
         "rows": 5,
-        "load": {"path": "rows", PRIVATE: 1},
+        "load": {"path": "rows", f"{PRIVATE} field": 1},
         "writer": [{"id": "a"}],
     }
     run = replace(
-        store.run("latest"), id="beef", keybench=f"0.1 {PRIVATE}", command=PRIVATE, scenario=f"{PRIVATE} x", profile=PRIVATE,
+        store.run("latest"), id="beef", keybench=f"0.1 {PRIVATE}", command=PRIVATE, scenario=f"{PRIVATE} x",
+        profile=PRIVATE,
         definition={**names, "scenario": scenario, "columns": {PRIVATE: [PRIVATE]}, "servers": {"sqlite": PRIVATE}},
         machine={"cpu": f"Intel(R) {PRIVATE} 2.20GHz", "system": PRIVATE, "hostname": PRIVATE, "cores": 4},
     )  # fmt: skip
