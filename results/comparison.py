@@ -1,12 +1,11 @@
-"""The comparison behind `check`, `compare` and `claims`: conditions, changes over blocks, and tables.
+"""The comparison behind `check`, `compare` and `claims`: conditions, and changes over blocks.
 
 Changes are exact, or ratios with their intervals and a joint p-value. Samples are logarithms by block (`logs`): twice
 as slow and half as slow are equally far from 1. Blocks of one run are pairs; blocks of two runs are independent.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from math import isclose, log, nan
 from typing import Any, Literal
 
@@ -184,39 +183,3 @@ def _matrix(arms: Sequence[ByBlock]) -> Floats:
     """(blocks, arms): a row for each block that any arm has; NaN if an arm lacks that block."""
     blocks = sorted({block for arm in arms for block in arm})
     return np.array([[arm.get(block, nan) for arm in arms] for block in blocks]).reshape(len(blocks), len(arms))
-
-
-class Format(StrEnum):
-    """The output formats of a comparison."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    JSON = "json"
-    CSV = "csv"
-
-
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The table. Cells must be escaped."""
-    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(head), *lines[1:]])
-
-
-def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int]) -> str:
-    """Columns two spaces apart; the columns `right` are aligned to the right."""
-    lines = [head, *rows]
-    widths = [max(len(cells[place]) for cells in lines) for place in range(len(head))]
-    aligned = (
-        [
-            cell.rjust(width) if place in right else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        for cells in lines
-    )
-    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
-
-
-def escaped(text: str) -> str:
-    """Text that Markdown shows unchanged, also inside a table: names and errors come from whoever made the run."""
-    for sign in ("\\", "|", "<", ">", "*", "_", "`", "[", "]"):
-        text = text.replace(sign, f"\\{sign}")
-    return " ".join(text.split())

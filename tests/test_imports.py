@@ -20,6 +20,9 @@ ALLOWED = {
     "databases": SHARED | COMMAND | {"model", "generators.core", "pagemodels"},
     "databases/contract_suite": SHARED | {"model", "generators", "pagemodels", "databases", "runners"},
     "results": SHARED | COMMAND | {"model"},
+    "results/bundle": SHARED
+    | {"model", "results", "generators.core.layout", "scenarios.files"}
+    | {"databases.contract.engine", "databases.contract.settings"},
     "runners": SHARED | COMMAND | {"model", "generators", "scenarios", "pagemodels", "databases", "results.store"},
     "runners/verify": SHARED | COMMAND | {"model", "databases", "runners", "results"},
     "advice": SHARED

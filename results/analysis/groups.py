@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
-from typing import Final
 
 from keybench.model.load_path import LoadPath, load_path
 from keybench.model.metric import Metric
 from keybench.model.names import COMPUTED, NO_DATABASE, SUITED
-from keybench.model.subject import KEY, MODEL, Subject, SubjectKind
+from keybench.model.subject import KEY, MODEL, SubjectKind
 from keybench.results.analysis.arms import Arm, arms_of, with_known_servers
 from keybench.results.analysis.ratios import Summary, summarise_ratio
 from keybench.results.store.blobs import POSITIONS
@@ -213,29 +212,10 @@ def _cost(group: Group, arm: Arm, metric: Metric) -> float | None:
     return median(costs) if costs else None
 
 
-_MOVING: Final = (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS, Metric.EDGE_AND_INTERIOR_SPLITS)
-
-
 def phases_of(arm: Arm) -> list[str]:
     """The names of the phases of the index's life (`1 insert`, `2 delete` …) in order; empty without phases."""
     names = {subject.name for subject in arm.readings if subject.kind == SubjectKind.PHASE}
     return sorted(names, key=lambda name: int(name.partition(" ")[0]))
-
-
-def insertions(arm: Arm) -> list[str]:
-    """The arm's phases that insert rows one after another, unlike a rebuild or a bulk load."""
-    return [name for name in phases_of(arm) if name.endswith(" insert")]
-
-
-def splits_per_thousand(arm: Arm, name: str) -> float | None:
-    """Splits that move rows in an inserting phase, per 1,000 rows: the server's, else the page model's beside it; None
-    where neither is known."""
-    rows = arm.summary(Metric.PHASE_ROWS, Subject(SubjectKind.PHASE, name))
-    for kind in (SubjectKind.PHASE, SubjectKind.MODEL_PHASE):
-        splits = [one.median for metric in _MOVING if (one := arm.summary(metric, Subject(kind, name)))]
-        if rows and splits:
-            return 1000 * sum(splits) / rows.median
-    return None
 
 
 def writers_of(group: Group) -> list[str]:

@@ -1,161 +1,207 @@
-"""What a bundle must not hold: secrets, paths, names of hosts and users, and times that a licence keeps private.
+"""What a bundle may hold: numbers and the words that keybench itself defines, and no text of anybody else.
 
-Known fields are taken one by one; free text that could name a place is left out as a whole. Errors of failed trials are
-free text of servers and drivers, so they are always left out.
+Known fields are taken one by one. Other names are numbered, so that they stay apart (`writer 3`), and other texts are
+replaced by their kind ("an error"). So nothing has to be recognised as private.
 
 SQL Server's and Oracle's licences restrict publishing benchmark results. Ratios and counts may be published. Absolute
 times may not, and neither may what they can be computed from.
 """
 
-import getpass
-import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from keybench.model.names import COMPUTED, CONTROL, NO_DATABASE
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject, SubjectKind
+from keybench.results.bundle.known import settings, titles, words
+from keybench.results.store.blobs import Blob
 from keybench.results.store.records import Environment, Run, Trial
 
-LEFT_OUT: Final = "(left out: it may name a place)"
-FAILED: Final = "(the message of the error is left out: it may name a place)"
+TEXT: Final = "a text"
+ERROR: Final = "an error, whose message is left out"
+REASON: Final = "The reason is left out."
 
-_KINDS: Final = frozenset({"container", "local", "embedded", "url"}) | COMPUTED
-_MACHINE: Final = ("cpu", "cores", "memory_bytes", "system", "python", "keybench", "load_1min")
-_DEFINITION: Final = ("titles", "pairings", "columns", "layouts", "rows", "blocks", "databases")
-_NAMES_OF_PLACES: Final = frozenset(
-    {"address", "addresses", "basedir", "cluster", "datadir", "dir", "directory", "host", "hostname", "instance"}
-    | {"name", "password", "port", "secret", "servername", "socket", "url", "user", "username"}
+_SERVER_KINDS: Final = frozenset({"container", "local", "embedded", "url"}) | COMPUTED
+_DEFINITION: Final = ("pairings", "columns", "layouts", "rows", "blocks", "databases")
+_SCENARIO: Final = ("rows", "blocks", "columns", "table", "load")
+_HARDWARE: Final = frozenset(
+    {"Intel(R)", "Xeon(R)", "Core(TM)", "Intel", "AMD", "EPYC", "Ryzen", "Apple", "Ampere", "ARM", "Neoverse", "CPU"}
+    | {"Processor", "Linux", "Darwin", "Windows", "x86_64", "aarch64", "arm64", "AMD64"}
 )
-"""Words in the names of settings whose values are never taken."""
-_PLACE: Final = re.compile(
-    r"""[\w+.-]+://            # a URL
-    | (?<![\w.])[~.]?[/\\]\w    # a path from the root, the home or the working folder
-    | \b[A-Za-z]:[/\\]          # a path on Windows
-    | \w[/\\][\w.-]+[/\\]       # a path of several folders
-    | \S@\S                     # user@host
-    | \b\d{1,3}(?:\.\d{1,3}){3}\b               # an IPv4 address
-    | \b[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,}     # an IPv6 address
-    | \b(?!(?:information_schema|performance_schema|pg_catalog|sys|mysql)\.)
-      [a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\b  # a host's name
-    | pass(?:word|wd)\s*=
-    """,
-    re.VERBOSE | re.IGNORECASE,
+_VERSIONED: Final = frozenset(
+    {"keybench", "numpy", "numba", "apsw", "psycopg", "libpq", "pymysql", "pyodbc", "mssql_python", "oracledb"}
 )
+"""What has a version besides databases."""
+_NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)*")
+"""A number or a version at the beginning of a word: the digits of a name, as in `db01`, are none."""
+_SIZE: Final = re.compile(r"-?\d+(?:\.\d+)? ?(?:[kKMGT]i?B?|B|bytes|[mun]?s|min|h|d|%)?")
+"""A number with its unit, as servers write their settings."""
+
+Names = Mapping[str, str]
+"""What stands for each name that keybench does not know."""
 
 
-def public_run(run: Run) -> Run:
+def public_names(run: Run, trials: Iterable[Trial]) -> Names:
+    """A number for each foreign layout, column, database, scenario, writer and wait of the run: `writer 3`.
+
+    A name that several things have stands for the first of them everywhere.
+    """
+    trials = list(trials)
+    subjects = [reading.subject for trial in trials for reading in trial.readings]
+    planned = [one for one in run.part("scenario").get("writer") or () if isinstance(one, Mapping)]
+    by_kind = {
+        "user's layout": [trial.layout for trial in trials],
+        "user's column": [trial.column for trial in trials],
+        "user's database": [trial.database for trial in trials],
+        "user's scenario": [_without_payload(name) for name in (run.scenario, *(trial.scenario for trial in trials))],
+        "writer": [*(str(one.get("id")) for one in planned), *_of_kind(subjects, SubjectKind.WRITER)],
+        "wait": _of_kind(subjects, SubjectKind.WAIT),
+    }
+    names: dict[str, str] = {}
+    for kind, listed in by_kind.items():
+        foreign = dict.fromkeys(name for name in listed if name not in words() and name not in names)
+        names |= {name: f"{kind} {number}" for number, name in enumerate(foreign, start=1)}
+    return names
+
+
+def _of_kind(subjects: Iterable[Subject], kind: SubjectKind) -> list[str]:
+    return [subject.name for subject in subjects if subject.kind == kind]
+
+
+def _without_payload(scenario: str) -> str:
+    """The name of the scenario without the `--payload` of its run, which its trials say too."""
+    return scenario.partition(", payload ")[0]
+
+
+def public_run(run: Run, names: Names) -> Run:
     """The run with known fields alone; its command is made anew from what was measured."""
-    kept = {name: _public(run.definition[name]) for name in _DEFINITION if name in run.definition}
-    if isinstance(scenario := run.definition.get("scenario"), Mapping):
-        kept["scenario"] = _public(scenario)
-    named = public_text(run.scenario, "own")
-    return replace(
+    definition = {name: _public(run.definition[name], names) for name in _DEFINITION if name in run.definition}
+    if "titles" in run.definition:
+        definition["titles"] = {name: title for name, title in titles().items() if name in run.part("titles")}
+    if "scenario" in run.definition:
+        scenario = run.part("scenario")
+        definition["scenario"] = {name: _public(scenario[name], names) for name in _SCENARIO if name in scenario}
+    machine = {
+        name: _public(run.machine[name], names)
+        for name in ("cores", "memory_bytes", "load_1min")
+        if isinstance(run.machine.get(name), int | float)
+    }
+    for name in ("cpu", "system", "python", "keybench"):
+        if name in run.machine:
+            machine[name] = _hardware(str(run.machine[name]))
+    public = replace(
         run,
-        command=_command(run, named),
-        scenario=named,
-        profile=public_text(run.profile),
-        definition=kept,
-        machine={name: _public(run.machine[name]) for name in _MACHINE if name in run.machine},
+        keybench=_hardware(run.keybench),
+        scenario=_word(_without_payload(run.scenario), names),
+        profile=_word(run.profile, names),
+        definition=definition,
+        machine=machine,
     )
+    return replace(public, command=_command(public))
 
 
-def public_environment(environment: Environment) -> Environment:
-    """The environment without settings that name or could name a place."""
+def public_environment(environment: Environment, names: Names) -> Environment:
+    """The environment with known settings that have known values, and with versions as numbers."""
+    versioned = _VERSIONED | titles().keys() | set(titles().values())
     return replace(
         environment,
+        database=_word(environment.database, names),
         server=_server(environment.server),
-        versions=_without_places(environment.versions),
-        settings=_without_places(environment.settings),
+        versions={
+            name: number[0]
+            for name, text in environment.versions.items()
+            if name in versioned and (number := _NUMBER.search(text))
+        },
+        settings={
+            name: value
+            for name, value in environment.settings.items()
+            if name in settings() and (_SIZE.fullmatch(value) or value.lower() in settings()[name])
+        },
     )
 
 
-def public_trial(trial: Trial) -> Trial:
-    """The trial without messages of errors, series and pictures' data; texts that could name a place are left out."""
-    public = [replace(one, reason=public_text(one.reason), subject=_subject(one.subject)) for one in trial.readings]
-    # Writers whose names are left out are one.
-    readings = {(one.metric, one.subject): one for one in public}
+def public_trial(trial: Trial, names: Names) -> Trial:
+    """The trial without messages, series and pictures' data, and with numbers for foreign names."""
     return replace(
         trial,
+        database=_word(trial.database, names),
         server=trial.server if trial.database == NO_DATABASE else _server(trial.server),
-        layout=public_text(trial.layout, "own"),
-        scenario=public_text(trial.scenario, "own"),
-        error=FAILED if trial.error else "",
+        column=_word(trial.column, names),
+        layout=_word(trial.layout, names),
+        scenario=_word(_without_payload(trial.scenario), names),
+        error=ERROR if trial.error else "",
         traceback="",
-        readings=tuple(readings.values()),
+        readings=tuple(
+            replace(one, reason=REASON if one.value is None else "", subject=_subject(one.subject, names))
+            for one in trial.readings
+        ),
         series=(),
         blobs=(),
     )
 
 
-def public_text(text: str, otherwise: str = LEFT_OUT) -> str:
-    """The text, or another if it could name a place, this machine or its user."""
-    return otherwise if names_a_place(text) else text
+def public_blob(blob: Blob, names: Names) -> Blob:
+    """The data of a picture, without the note on them and with numbers for foreign writers."""
+    about = {**blob.about, "note": ""}
+    if "writers" in about:
+        about["writers"] = [_word(str(writer), names) for writer in about["writers"]]
+    return Blob.pack(blob.kind, about, blob.arrays)
 
 
-def names_a_place(text: str) -> bool:
-    """Whether a text holds what looks like a URL, a path, an address or a host, or the names of this one."""
-    return bool(_PLACE.search(text)) or any(
-        re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in _here() if len(name) > 1
-    )
+def _word(text: str, names: Names) -> str:
+    """A word that keybench defines, or what stands for a name; `TEXT` for any other text."""
+    return text if text in words() else names.get(text, TEXT)
 
 
-def _here() -> tuple[str, ...]:
-    """The names of this host and its user; empty for names that are also common words."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # a user without a name
-        user = ""
-    return platform.node(), "" if user == "root" or len(user) < 3 else user  # shorter ones are words
-
-
-def _public(value: Any) -> Any:
-    """A value of JSON without texts that could name a place."""
+def _public(value: Any, names: Names) -> Any:
+    """A value of JSON: numbers and known words. Fields that keybench does not know are left out."""
     if isinstance(value, str):
-        return public_text(value)
+        return _word(value, names)
     if isinstance(value, Mapping):
-        return {public_text(str(name)): _public(one) for name, one in value.items()}
+        public = {_word(str(name), names): _public(part, names) for name, part in value.items()}
+        return {name: part for name, part in public.items() if name != TEXT}
     if isinstance(value, list | tuple):
-        return [_public(one) for one in value]
+        return [_public(part, names) for part in value]
     return value
 
 
-def _without_places(values: Mapping[str, str]) -> dict[str, str]:
-    """The settings or versions whose name and value could not name a place."""
-    return {
-        name: value
-        for name, value in values.items()
-        if not (names_a_place(str(value)) or names_a_place(name) or {*re.split(r"[\W_]+", name)} & _NAMES_OF_PLACES)
-    }
+def _hardware(text: str) -> str:
+    """The known words and the numbers of a text on a processor, a system or a version."""
+    public = []
+    for word in text.split():
+        if word in _HARDWARE:
+            public.append(word)
+        elif number := _NUMBER.match(word):
+            public.append(number[0])
+    return " ".join(public)
 
 
 def _server(name: str) -> str:
     """The kind of server; any other name is that of the user's own server, `url`."""
-    return name if name in _KINDS else "url"
+    return name if name in _SERVER_KINDS else "url"
 
 
-def _subject(subject: Subject) -> Subject:
-    """The subject, without a writer's name that could name a place."""
-    if subject.kind == SubjectKind.WRITER and names_a_place(subject.name):
-        return Subject.writer("writer")
+def _subject(subject: Subject, names: Names) -> Subject:
+    """The subject; writers and waits, whose names users and servers choose, by what stands for these names."""
+    if subject.kind in (SubjectKind.WRITER, SubjectKind.WAIT):
+        return replace(subject, name=_word(subject.name, names))
     return subject
 
 
-def _command(run: Run, scenario: str) -> str:
-    """A command that measures the same again, made from the run's definition."""
-    words = ["keybench run"]
-    for option, field in (("--db", "databases"), ("--layout", "layouts")):
-        listed = run.definition.get(field)
-        if isinstance(listed, list | tuple) and listed:
-            words.append(f"{option} {','.join(public_text(str(one), 'own') for one in listed)}")
-    if run.columns:
-        words.append(f"--column {','.join(run.columns)}")
-    words.append(f"--scenario {scenario}")
+def _command(run: Run) -> str:
+    """A command that measures the same again, made from the public run."""
+    listed = {
+        "--db": run.definition.get("databases"),
+        "--layout": run.definition.get("layouts"),
+        "--column": list(run.columns),
+    }
+    options = [f"{option} {','.join(names)}" for option, names in listed.items() if isinstance(names, list) and names]
+    options.append(f"--scenario {run.scenario}")
     if isinstance(rows := run.definition.get("rows"), int):
-        words.append(f"--rows {rows}")
-    return f"{' '.join(words)} --blocks {run.blocks} --seed {run.seed}"
+        options.append(f"--rows {rows}")
+    return f"keybench run {' '.join(options)} --blocks {run.blocks} --seed {run.seed}"
 
 
 RESTRICTED: Final = {"mssql": "SQL Server", "oracle": "Oracle Database"}
@@ -165,8 +211,6 @@ RELATIVE: Final = "× control"
 """The unit of a published time of theirs: over the control's in the same block."""
 
 NO_CONTROL: Final = "The licence allows a ratio to the control alone, and this block has no such time of the control."
-
-_DURATION: Final = re.compile(r"\d\s*(?:s|ms|µs|ns|seconds|minutes|rows/s|rows a second)\b")
 
 _Work = tuple[int, str, str, int, int, int]
 """Block, database, server, payload, rows and writers of a trial: one control at most has the same."""
@@ -210,12 +254,6 @@ def _without_times(trial: Trial) -> Trial:
     return replace(trial, readings=tuple(readings), series=())
 
 
-def publishable_texts(trials: Sequence[Trial], texts: Sequence[str]) -> list[str]:
-    """The texts about these trials; if a server of a `RESTRICTED` database took part, without those with a duration."""
-    restricted = any(trial.database in RESTRICTED for trial in trials)
-    return [text for text in texts if not (restricted and _DURATION.search(text))]
-
-
 def unit(database: str, reading: Reading) -> str:
     """The unit of a publishable reading."""
     about = reading.metric.definition
@@ -232,8 +270,6 @@ def _relative(run: Run, trial: Trial, times: _Times) -> Trial:
     control = times.get(_work(trial), {})
     readings = []
     for one in trial.readings:
-        if one.value is not None and _DURATION.search(one.reason):
-            one = replace(one, reason="")
         if not one.metric.definition.is_time or one.value is None:
             readings.append(one)
         elif base := control.get((one.metric, one.subject)):

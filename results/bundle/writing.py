@@ -17,12 +17,11 @@ from keybench.errors import UsageError
 from keybench.results import tidy
 from keybench.results.atomic_file import atomic_file
 from keybench.results.bundle.private import (
-    names_a_place,
     public_environment,
+    public_names,
     public_run,
     public_trial,
     publishable,
-    publishable_texts,
     unit,
 )
 from keybench.results.store.database import Store
@@ -51,9 +50,9 @@ manifest.json  the SHA-256 of each other file
 run.json       the run, its machine, versions and settings of the servers
 values.csv     every value of every trial, one a row (docs/data.md)
 
-There are no passwords, paths, or names of hosts and users in it, no messages of errors, and no absolute times of SQL
-Server and Oracle, whose licences restrict publishing them. Look through it before you send it. Send it as an issue of
-the repository that you have keybench from. `keybench site --verify FILE` checks it.
+It has numbers and keybench's own words. Names that you chose are numbered (`writer 3`), other texts are left out. There
+are no absolute times of SQL Server and Oracle, whose licences restrict publishing them. Look through it before you send
+it. Send it as an issue of the repository that you have keybench from. `keybench site --verify FILE` checks it.
 """
 
 _DATE: Final = (2000, 1, 1, 0, 0, 0)
@@ -69,17 +68,17 @@ def write_bundle(store: Store, name: str, path: Path) -> Path:
     trials = store.trials(run.id)
     if not trials:
         raise UsageError(f"run {run.id} holds no trials, so there is nothing to send: name another run.")
-    shown = public_run(run)
-    shown_trials = [public_trial(trial) for trial in publishable(run, trials)]
-    warnings = publishable_texts(trials, store.warnings(run.id))
+    names = public_names(run, trials)
+    shown = public_run(run, names)
+    shown_trials = [public_trial(trial, names) for trial in publishable(run, trials)]
     files = {
         RUN: json_text(
             {
                 **asdict(shown),
                 "started": shown.started.isoformat(),
                 "seed": str(shown.seed),
-                "environments": [asdict(public_environment(one)) for one in store.environments(run.id)],
-                "warnings": [text for text in warnings if not names_a_place(text)],
+                "environments": [asdict(public_environment(one, names)) for one in store.environments(run.id)],
+                "warnings": [],
             }
         ),
         VALUES: _values(shown, shown_trials),

@@ -1,7 +1,6 @@
-"""The command `keybench check`, and its outcome in words: lines for a terminal, plain values, Markdown for a CI job."""
+"""The command `keybench check`, and its outcome: lines for a terminal and a CI job's summary, plain values for JSON."""
 
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from keybench.results.analysis.groups import groups_of
 from keybench.results.analysis.warnings import warnings
 from keybench.results.check.baseline import LIMITS, Baseline, load, measure, merged, save
 from keybench.results.check.gate import REGRESSIONS, CheckFinding, Kind, Outcome, decide, failures
-from keybench.results.comparison import Conditions, markdown_table
+from keybench.results.comparison import Conditions
 from keybench.results.store.database import Store
 
 app = cli.application()
@@ -79,13 +78,12 @@ def check(
     outcome = decide(now, old, limits, failed)
     doubts = warnings(checked, trials, ()) if outcome.of_kind("slower", "unclear") else []
     lines = [] if creating else [*finding_lines(outcome), *(f"warning: {doubt}" for doubt in doubts)]
-    lines += [] if update else [verdict(outcome)]
     if as_json:
         cli.print_json(record(outcome, checked.id, doubts))
     else:
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        sys.stdout.writelines(f"{line}\n" for line in (lines if update else [*lines, verdict(outcome)]))
     if summary is not None and not creating:
-        _append(summary, markdown(outcome, checked.id, str(baseline), doubts))
+        _append(summary, markdown(outcome, checked.id, [*lines, verdict(outcome)]))
     if not update:
         return outcome.exit_code
     if failed:
@@ -242,35 +240,12 @@ def _plain(finding: CheckFinding) -> dict[str, Any]:
     return {names[name]: finding.work if name == "work" else text for name, text in texts.items()}
 
 
-def markdown(outcome: Outcome, run_id: str, baseline: str, doubts: Iterable[str] = ()) -> str:
-    """The summary: the verdict, doubts about the run's times, what differs from the baseline, then every ratio."""
+def markdown(outcome: Outcome, run_id: str, lines: Iterable[str]) -> str:
+    """The summary: the verdict as a heading, and the lines that the terminal shows.
+
+    Four spaces before a line make it code in Markdown: names and errors come from whoever made the run, and as code
+    they can neither change the page nor mention anybody.
+    """
     sign = {0: "✅", 1: "❌", 3: "❓"}[outcome.exit_code]
-    parts = [f"### {sign} keybench: {verdict(outcome)}\n"]
-    parts.append(f"Run `{run_id}` against `{baseline.replace('`', '')}`.\n")
-    parts += [f"⚠️ {_escaped(doubt)}\n" for doubt in doubts]
-    for kind in _LISTED:
-        if findings := outcome.of_kind(kind):
-            parts.append(f"**{_title(kind).capitalize()}**\n")
-            parts.append(_table(findings[:MOST]))
-            if len(findings) > MOST:
-                parts.append(f"… and {len(findings) - MOST:,} more.\n")
-    if kept := outcome.of_kind("kept"):
-        parts.append(f"<details><summary>{len(kept):,} ratios within their limits</summary>\n")
-        parts.append(_table(kept[:MOST]))
-        parts.append("</details>\n")
-    return "\n".join(parts) + "\n"
-
-
-def _table(findings: Iterable[CheckFinding]) -> str:
-    rows = []
-    for finding in findings:
-        cells = (_database(finding.work), _scenario(finding.work), _arm(finding), finding.metric or "")
-        rows.append([_escaped(cell) for cell in (*cells, finding.old, finding.new, finding.note)])
-    head = ("database", "scenario", "layout · column", "metric", "baseline", "run", "")
-    return markdown_table(head, rows) + "\n"
-
-
-def _escaped(text: str) -> str:
-    """The text, so that Markdown and HTML show it unchanged and nobody is mentioned: names and errors come from whoever
-    made the run."""
-    return re.sub(r"[^\w\s.,;%×→·+()/–-]", lambda match: f"&#{ord(match[0])};", " ".join(text.split()))
+    listed = "".join(f"    {' '.join(line.split())}\n" for line in lines)  # an error may have several lines
+    return f"### {sign} keybench: run {run_id}, {_VERDICTS[outcome.exit_code]}\n\n{listed}\n"

@@ -1,8 +1,8 @@
-"""The answers of runs to all claims, one row for each question and database that answers it; as text and tables."""
+"""The answers of runs to all claims, one row for each question and database that answers it; as text."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import isfinite
 from textwrap import TextWrapper
@@ -21,9 +21,8 @@ from keybench.results.claims.estimate import (
     estimate,
     shown,
 )
-from keybench.results.comparison import Format, markdown_table
 from keybench.results.store.database import Store
-from keybench.results.wording import csv_text, json_text, plural
+from keybench.results.wording import plural
 
 Verdict = Literal["reproduced", "not reproduced", "contradicted", "undecided", "not measured", "not testable"]
 """`contradicted`: the effect goes the other way, and the interval excludes "no effect". `undecided`: the interval
@@ -270,21 +269,21 @@ _INDENT = 19
 _UNTESTED = ("not measured", "not testable")
 
 
-def write(rows: Sequence[ClaimRow], form: Format, *, everything: bool) -> str:
+def as_text(rows: Sequence[ClaimRow], *, everything: bool) -> str:
     """The rows as text with a final newline; without `everything`, only rows that have an answer."""
-    shown = [row for row in rows if everything or row.verdict not in _UNTESTED]
-    if form == Format.JSON:
-        return json_text([asdict(row) for row in shown])
-    if form == Format.CSV:
-        return csv_text([asdict(row) for row in shown], [field.name for field in fields(ClaimRow)])
-    parts = [_markdown(shown) if form == Format.MARKDOWN else _text(shown), _counts(rows)]
     left = [row for row in rows if row.verdict in _UNTESTED]
+    parts = [_listing(rows if everything else answered(rows)), _counts(rows)]
     if left and not everything:
         parts.append(f"--all lists the other {len(left)} too, with the reasons and the commands that measure them.\n")
     return "\n".join(part for part in parts if part)
 
 
-def _text(rows: Sequence[ClaimRow]) -> str:
+def answered(rows: Sequence[ClaimRow]) -> list[ClaimRow]:
+    """The rows that have an answer."""
+    return [row for row in rows if row.verdict not in _UNTESTED]
+
+
+def _listing(rows: Sequence[ClaimRow]) -> str:
     """Each claim with its questions, and under each question its answers."""
     lines: list[str] = []
     for _, rows_of_claim in groupby(rows, key=lambda row: row.claim):
@@ -327,20 +326,6 @@ def _where(row: ClaimRow) -> str:
         return f", {row.rows:,} keys"
     server = "page model" if row.modelled else f"{row.server}, {row.origin}"
     return f" on {row.database} ({server}, {row.rows:,} rows)"
-
-
-def _markdown(rows: Sequence[ClaimRow]) -> str:
-    if not rows:
-        return ""
-    lines = []
-    for row in rows:
-        statement = f"{row.statement} ({row.source}; `{row.claim}`)"
-        published = f"{row.published}: {row.question}" if row.question else row.published
-        missing = f"`{row.command}`" if row.verdict == "not measured" else ""
-        why = " ".join(filter(None, (row.reason, missing)))
-        cells = [statement, published, row.ours, _where(row).strip(" ,"), f"**{row.verdict}**", why]
-        lines.append([cell.replace("|", "\\|") for cell in cells])
-    return markdown_table(("claim", "published", "here", "where", "verdict", "why"), lines) + "\n"
 
 
 def _counts(rows: Sequence[ClaimRow]) -> str:

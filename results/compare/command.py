@@ -1,8 +1,9 @@
-"""The command `keybench compare`, and a comparison as text, Markdown, JSON or CSV."""
+"""The command `keybench compare`, and a comparison as text and JSON."""
 
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import groupby
 from math import isnan
 from typing import Annotated, Any
@@ -18,9 +19,8 @@ from keybench.results.analysis.ratios import CONFIDENCE
 from keybench.results.analysis.warnings import warnings
 from keybench.results.compare.differences import FIELDS, RAW, Comparison, ComparisonRow, against_control, side
 from keybench.results.compare.differences import compare as compared
-from keybench.results.comparison import Format, escaped, markdown_table, text_table
 from keybench.results.store.database import Store
-from keybench.results.wording import csv_text, json_text, plural
+from keybench.results.wording import json_text, plural
 
 INCONCLUSIVE = 3
 
@@ -53,7 +53,6 @@ def compare(
             "each, or the reason why none can.",
         ),
     ] = False,
-    form: Annotated[Format, typer.Option("--format", help="The output format.")] = Format.TEXT,
     metric: Annotated[
         str, typer.Option(help="Metrics, comma-separated, or `all`. Default: the main ones and those that changed.")
     ] = "",
@@ -71,48 +70,52 @@ def compare(
 
       keybench compare latest
 
-      keybench compare 5ca1ab 77de01 --format markdown
+      keybench compare 5ca1ab 77de01
 
       keybench compare latest:layout=uuid-v4 latest:layout=uuid-v7
 
       keybench compare latest --claims
     """
-    form = Format.JSON if as_json else form
     names = run or []
     if claims:
         if metric:
             raise UsageError("each claim has its own metric: leave out --metric.")
-        sys.stdout.write(_claims(names, form, results, everything=everything))
+        sys.stdout.write(_claims(names, results, everything=everything, as_json=as_json))
         return 0
     if everything:
         raise UsageError("--all lists claims: add --claims.")
     if not 1 <= len(names) <= 2:
         raise UsageError("compare takes one run or two: see --help for how to name parts of runs.")
-    return _compare(names[0], names[1] if len(names) == 2 else "", form, metric, results)
+    return _compare(names[0], names[1] if len(names) == 2 else "", metric, results, as_json=as_json)
 
 
-def _claims(runs: Sequence[str], form: Format, results: str, *, everything: bool) -> str:
+def _claims(runs: Sequence[str], results: str, *, everything: bool, as_json: bool) -> str:
     """What these runs say about published claims; without a run, the list of claims."""
-    from keybench.results.claims.answers import answers, rows, write
+    from keybench.results.claims.answers import answered, answers, as_text, rows
 
-    if not runs:
-        return write(answers([]), form, everything=True)
-    with Store.open(results, write=False) as store:
-        return write(rows(store, runs), form, everything=everything)
+    if runs:
+        with Store.open(results, write=False) as store:
+            table = rows(store, runs)
+    else:
+        table, everything = answers([]), True
+    if as_json:
+        return json_text([asdict(row) for row in (table if everything else answered(table))])
+    return as_text(table, everything=everything)
 
 
-def _compare(a: str, b: str, form: Format, metric: str, results: str) -> int:
+def _compare(a: str, b: str, metric: str, results: str, *, as_json: bool) -> int:
     """Prints the comparison. Returns the exit code."""
     chosen = _metrics(metric)
     with Store.open(results, write=False) as store:
         before = side(store, a)
         before, after = (before, side(store, b, before)) if b else against_control(before)
     doubts = {one.run.id: warnings(one.run, one.trials, one.environments) for one in (before, after)}
-    named = [text if len(doubts) == 1 else f"{run}: {text}" for run, texts in doubts.items() for text in texts]
+    named = [doubt if len(doubts) == 1 else f"{run}: {doubt}" for run, texts in doubts.items() for doubt in texts]
     if before.name == after.name:
         raise UsageError(f"{before.name} is compared with itself: name another run, or another part of it.")
     comparison = compared(before, after, chosen)
-    sys.stdout.write(write(comparison, form, named, every=bool(metric)))
+    shown = json_text(document(comparison, named)) if as_json else as_text(comparison, named, every=bool(metric))
+    sys.stdout.write(shown)
     if any(row.compared for row in comparison.rows):
         return 0
     sys.stderr.write(f"keybench: {_nothing(comparison)}\n")
@@ -157,16 +160,8 @@ HEADLINES = (
 """Metrics that are always shown to a reader."""
 
 _HEAD = ("layout", "metric", "unit", "before", "after", "ratio", "95 % interval", "p", "verdict")
-_NUMBERS = {3, 4, 5, 7}
-
-
-def write(comparison: Comparison, form: Format, warnings: Sequence[str], *, every: bool) -> str:
-    """The whole output. Without `every`, text and Markdown omit metrics that are neither headlines nor changed."""
-    if form == Format.JSON:
-        return json_text(_document(comparison, warnings))
-    if form == Format.CSV:
-        return csv_text([record(row) for row in comparison.rows])
-    return _readable(comparison, warnings, every=every, markdown=form == Format.MARKDOWN)
+_NUMBERS = {_HEAD.index(name) for name in ("before", "after", "ratio", "p")}
+"""The columns that are aligned to the right."""
 
 
 def record(row: ComparisonRow) -> dict[str, Any]:
@@ -197,8 +192,8 @@ def record(row: ComparisonRow) -> dict[str, Any]:
     }
 
 
-def _document(comparison: Comparison, warnings: Sequence[str]) -> dict[str, Any]:
-    """The whole comparison as plain values, for JSON."""
+def document(comparison: Comparison, warnings: Sequence[str]) -> dict[str, Any]:
+    """The whole comparison as plain values, for `--json`."""
 
     def fields(arms: Sequence[Arm]) -> list[dict[str, Any]]:
         return [{name: getattr(arm, name) for name in FIELDS} for arm in arms]
@@ -223,31 +218,39 @@ def _failures(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def _readable(comparison: Comparison, warnings: Sequence[str], *, every: bool, markdown: bool) -> str:
-    """Text or Markdown: a table for each database, server and payload, then notes, failed trials and warnings."""
+def as_text(comparison: Comparison, warnings: Sequence[str], *, every: bool) -> str:
+    """A table for each database, server and payload, then notes, failed trials and warnings.
+
+    Without `every`, metrics that are neither headlines nor changed are left out.
+    """
     shown = [row for row in comparison.rows if every or _matters(row, one_run=comparison.one_run)]
-    title = f"{comparison.before.name} → {comparison.after.name}"
-    parts = [f"## {escaped(title)}" if markdown else title]
+    parts = [f"{comparison.before.name} → {comparison.after.name}"]
     reasons = Counter(row.reason for row in comparison.rows if row.verdict == "not comparable")
     parts += [f"Not compared ({plural(count, 'figure')}): {reason}." for reason, count in reasons.items()]
     for (database, server, payload), rows in groupby(shown, lambda row: (row.database, row.server, row.payload)):
         width = f" · {comparison.after.run.characters(payload)}" if payload else ""
-        parts.append(f"{'### ' if markdown else ''}{database} · {server}{width}")
-        cells = [_cells(row) for row in rows]
-        if markdown:
-            parts.append(markdown_table(_HEAD, [[escaped(cell) for cell in line] for line in cells]))
-        else:
-            parts.append(text_table(_HEAD, cells, _NUMBERS))
-    notes = _notes(comparison, shown)
-    parts.append("\n".join(f"- {escaped(note)}" if markdown else note for note in notes))
+        parts += [f"{database} · {server}{width}", _table([_HEAD, *map(_cells, rows)])]
+    parts.append("\n".join(_notes(comparison, shown)))
     failed = [
         f"{f['side']}, block {f['block']}, {f['database']} · {f['layout']}: {f['error']}" for f in _failures(comparison)
     ]
     for heading, lines in (("Failed trials:", failed), ("Warnings:", warnings)):
         if lines:
-            listed = ["", *(f"- {escaped(line)}" for line in lines)] if markdown else [f"  {line}" for line in lines]
-            parts.append("\n".join([heading, *listed]))
+            parts.append("\n".join([heading, *(f"  {line}" for line in lines)]))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    """The lines of cells as columns two spaces apart; numbers are aligned to the right."""
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    aligned = (
+        [
+            cell.rjust(width) if place in _NUMBERS else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        for cells in lines
+    )
+    return "\n".join("  ".join(cells).rstrip() for cells in aligned)
 
 
 def _notes(comparison: Comparison, shown: Sequence[ComparisonRow]) -> list[str]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import ceil
+from textwrap import wrap
 from typing import Any, Final, Literal
 from xml.sax.saxutils import escape
 
@@ -100,32 +100,8 @@ def text_width(text: str, size: float = SIZE) -> float:
 
 
 def label_lines(text: str, longest: int = 22) -> list[str]:
-    """The text in lines of about `longest` characters, broken after hyphens; none for an empty text."""
-    text = " ".join(text.split())
-    if not text:
-        return []
-    if len(text) > 3 * longest:
-        text = text[: 3 * longest - 1] + "…"
-    parts = [piece for part in re.findall(r"[^-\s]*[-\s]?", text) for piece in _pieces(part, longest)]
-    fewest = _packed(parts, longest)
-    # The same number of lines, of lengths as even as possible: the least limit that needs no more lines.
-    tries = (_packed(parts, limit) for limit in range(ceil(len(text) / len(fewest)), longest))
-    return next((packed for packed in tries if len(packed) == len(fewest)), fewest)
-
-
-def _packed(parts: Sequence[str], longest: int) -> list[str]:
-    """The parts in lines of at most `longest` characters, each line as full as possible."""
-    lines = [""]
-    for part in parts:
-        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > longest:
-            lines.append("")
-        lines[-1] += part
-    return [line.strip() for line in lines]
-
-
-def _pieces(text: str, longest: int) -> Sequence[str]:
-    """A part in pieces of at most `longest` characters."""
-    return [text[i : i + longest] for i in range(0, len(text), longest)]
+    """The text in at most three lines of about `longest` characters, broken after hyphens; none for an empty text."""
+    return wrap(text, longest, max_lines=3, placeholder="…")
 
 
 WIDTH: Final = 460

@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.results.plots.canvas import INK, SIZE, SMALL, SOFT, WIDTH, Canvas, Hatch, text_width
-from keybench.results.plots.panels import GAP, LINE, NamedRows, Panels, PlotRow, Scale, ratio_limits
+from keybench.results.plots.panels import (
+    GAP,
+    NamedRows,
+    Panels,
+    PlotRow,
+    Scale,
+    draw_legend,
+    legend_height,
+    ratio_limits,
+)
 
 _TICK: Final = 30.0
 """Width of a tick's label, in pixels."""
@@ -107,9 +116,9 @@ def stacked_bars(
     rows: Sequence[PlotRow], parts: Sequence[BarPart], totals: Sequence[str], label: str, above: str, prefix: str
 ) -> str:
     """A bar for each row as SVG; `totals`, under the heading `above`, stand at the right, or the reason for no bar."""
-    named = [part for part in parts if any(value is not None for value in part.values)]
-    legend = _legend(named, WIDTH - text_width(above) - 12)
-    table = NamedRows(rows, top=24 + LINE * (len(legend) - 1), bottom=38)
+    legend = [(part.colour, part.hatch, part.name) for part in parts if any(value is not None for value in part.values)]
+    legend_width = WIDTH - text_width(above)
+    table = NamedRows(rows, top=legend_height(legend, legend_width) + 8, bottom=38)
     canvas = table.canvas
     has_bar = [any(part.values[i] is not None for part in parts) for i in range(len(rows))]
     text_room = max([text_width(text, SMALL) for text, shown in zip(totals, has_bar, strict=True) if shown], default=0)
@@ -119,11 +128,8 @@ def stacked_bars(
     box = table.box(left, width, Scale.linear(0.0, max([*ends, 0.0]) * 1.02 or 1.0, 5), label)
     begin = np.zeros(len(rows))
     pale = {"alpha": 0.55} if any(row.hollow for row in rows) else {}
-    canvas.text(WIDTH, 9, above, ha="right", color=SOFT, fontsize=SMALL)
-    for number, line in enumerate(legend):
-        for x, part in line:
-            canvas.swatch(x, 9 + LINE * number, part.colour, part.hatch)
-            canvas.text(x + 14, 9 + LINE * number, part.name, fontsize=SMALL)
+    canvas.text(WIDTH, 8, above, ha="right", color=SOFT, fontsize=SMALL)
+    draw_legend(canvas, legend, legend_width)
     for part in parts:
         length = np.array([value or 0.0 for value in part.values])
         shown = length > 0
@@ -138,20 +144,6 @@ def stacked_bars(
         else:
             canvas.text(left + 4, y, text, color=SOFT, fontsize=SMALL, font_style="italic")
     return canvas.svg(prefix)
-
-
-def _legend(parts: Sequence[BarPart], width: float) -> list[list[tuple[float, BarPart]]]:
-    """The parts in lines of this width, each with its place."""
-    lines: list[list[tuple[float, BarPart]]] = [[]]
-    x = 0.0
-    for part in parts:
-        needed = 14 + text_width(part.name, SMALL)
-        if lines[-1] and x + needed > width:
-            lines.append([])
-            x = 0.0
-        lines[-1].append((x, part))
-        x += needed + 12
-    return lines
 
 
 _DASHED: Final = (3, 2)

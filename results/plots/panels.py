@@ -13,7 +13,19 @@ import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from keybench.results.plots.canvas import INK, RULE, SMALL, SOFT, WIDTH, Align, Canvas, Style, label_lines, text_width
+from keybench.results.plots.canvas import (
+    INK,
+    RULE,
+    SMALL,
+    SOFT,
+    WIDTH,
+    Align,
+    Canvas,
+    Hatch,
+    Style,
+    label_lines,
+    text_width,
+)
 
 _ROUND: Final = (
     1.0,
@@ -89,6 +101,8 @@ def _ratio_ticks(low: float, high: float, room: float) -> list[float]:
 LINE: Final = 14.0
 GAP: Final = 16.0
 HEIGHT: Final = 78.0
+"""Height of a panel in pixels."""
+_MOST_COLUMNS: Final = 3
 _AXIS: Final = 36.0
 
 
@@ -175,22 +189,20 @@ class Panels:
         y: Scale,
         labels: tuple[str, str],
         *,
-        height: float = HEIGHT,
         legend: float = 0.0,
-        most_columns: int = 3,
     ) -> None:
         """`labels` are those of x and y; `legend` is the height of the caller's legend, above the label of y."""
         titles = [(label_lines(row.name), label_lines(row.detail)) for row in rows]
         longest = max(text_width(line, SMALL) for name, detail in titles for line in (*name, *detail))
         axis = max([_AXIS, *(text_width(label, SMALL) + 8 for _, label in y.ticks)])
-        fitting = [count for count in range(1, most_columns + 1) if longest <= (WIDTH - axis) / count - GAP]
-        columns = max([*fitting, 2]) if most_columns > 1 else 1
+        fitting = [count for count in range(1, _MOST_COLUMNS + 1) if longest <= (WIDTH - axis) / count - GAP]
+        columns = max([*fitting, 2])
         width = (WIDTH - axis - GAP * (columns - 1) - 6) / columns
         lines = [len(name) + len(detail) for name, detail in titles]
         title_heights = [LINE * max(lines[first : first + columns]) for first in range(0, len(rows), columns)]
         # Tops of the rows of panels; the titles stand above them.
-        tops = legend + 30.0 + np.cumsum(title_heights) + np.arange(len(title_heights)) * (height + 14)
-        self.canvas = Canvas(float(tops[-1]) + height + 40)
+        tops = legend + 30.0 + np.cumsum(title_heights) + np.arange(len(title_heights)) * (HEIGHT + 14)
+        self.canvas = Canvas(float(tops[-1]) + HEIGHT + 40)
         self.boxes = []
         for i, (name, detail) in enumerate(titles):
             row, column = divmod(i, columns)
@@ -198,7 +210,7 @@ class Panels:
             for lines_below, line in enumerate((*detail[::-1], *name[::-1])):  # upwards from the panel
                 colour = SOFT if lines_below < len(detail) else INK
                 self.canvas.text(left, top - 10 - LINE * lines_below, line, fontsize=SMALL, color=colour)
-            box = Box(self.canvas, left=left, top=top, width=width, height=height, x=x, y=y)
+            box = Box(self.canvas, left=left, top=top, width=width, height=HEIGHT, x=x, y=y)
             box.frame(left=column == 0, below=i + columns >= len(rows))
             self.boxes.append(box)
         self.canvas.text(axis, self.canvas.height - 8, labels[0] + _logarithmic(x), fontsize=SMALL, color=SOFT)
@@ -241,30 +253,30 @@ class NamedRows:
         return box
 
 
-Entry = tuple[str, str]
-"""A colour and its name."""
+Entry = tuple[str, Hatch, str]
+"""Of a legend: a colour, a hatch and a name."""
 
 
-def legend_height(entries: Sequence[Entry]) -> float:
+def legend_height(entries: Sequence[Entry], width: float = WIDTH) -> float:
     """Height of the legend in pixels."""
-    return _placed(entries)[1]
+    return _placed(entries, width)[1]
 
 
-def draw_legend(canvas: Canvas, entries: Sequence[Entry]) -> None:
-    """Draws the legend at the top of the canvas."""
-    for (colour, name), (x, y) in zip(entries, _placed(entries)[0], strict=True):
-        canvas.swatch(x, y, colour)
+def draw_legend(canvas: Canvas, entries: Sequence[Entry], width: float = WIDTH) -> None:
+    """Draws the legend at the top left of the canvas, in lines of at most `width` pixels."""
+    for (colour, hatch, name), (x, y) in zip(entries, _placed(entries, width)[0], strict=True):
+        canvas.swatch(x, y, colour, hatch)
         canvas.text(x + 14, y, name, fontsize=SMALL)
 
 
-def _placed(entries: Sequence[Entry]) -> tuple[list[tuple[float, float]], float]:
+def _placed(entries: Sequence[Entry], width: float) -> tuple[list[tuple[float, float]], float]:
     """The place of each entry, and the height of all."""
     x, y = 0.0, 8.0
     places = []
-    for _, name in entries:
-        width = 14 + text_width(name, SMALL) + 12
-        if x and x + width > WIDTH:
+    for *_, name in entries:
+        needed = 14 + text_width(name, SMALL) + 12
+        if x and x + needed > width:
             x, y = 0.0, y + LINE + 2
         places.append((x, y))
-        x += width
+        x += needed
     return places, y + 8

@@ -1,4 +1,4 @@
-"""The finding in one sentence, of a database and of a whole page; what was run; and what became of the pages.
+"""The finding in one sentence, of a database and of a whole page; and what was run.
 
 All of it is computed from the data. Layouts are written in backquotes in the findings, which the page shows as code.
 """
@@ -12,10 +12,9 @@ from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import ComparedArm, Judgement
-from keybench.results.analysis.groups import Group, harmful_splits
+from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.ratios import Summary, Verdict
-from keybench.results.report.tables import other_columns
+from keybench.results.analysis.ratios import Verdict
 from keybench.results.store.records import Run
 from keybench.results.wording import count_word, listed, number, plural
 
@@ -274,56 +273,3 @@ def repeated(blocks: int) -> str:
     words = {1: "once", 2: "twice"}
     often = words.get(blocks, f"{count_word(blocks)} times")
     return often if blocks == 1 else f"{often}, in shuffled order"
-
-
-_HALF_EMPTY: Final = 15.0
-"""Points of density below the control's that count as empty space."""
-_IN_ORDER: Final = 5.0
-"""Fragmentation in %, below which pages count as in order."""
-
-
-def on_pages(group: Group) -> list[str]:
-    """Sentences on density, on splits, and on columns that do not suit their layouts."""
-    return [] if group.only_keys else [text for text in (_density(group), _splits(group), other_columns(group)) if text]
-
-
-def _density(group: Group) -> str:
-    """On the layout with the emptiest pages, and on layouts whose empty space fragmentation alone would not show."""
-    density = group.values(Metric.LEAF_DENSITY)
-    if not density:
-        return ""
-    arm, least = min(density, key=lambda one: one[1].median)
-    sentence = f"{group.label(arm)} has the emptiest leaf pages: {_percent(least)} full"
-    if (order := arm.summary(Metric.LEAF_FRAGMENTATION)) is not None:
-        sentence += f" and {_percent(order)} out of order"
-    base = group.control.summary(Metric.LEAF_DENSITY) if group.control else None
-    if base is None or group.control is arm:
-        return sentence + "."
-    sentence += f"; the control's are {_percent(base)} full."
-    if hidden := [group.label(one) for one, value in density if _hidden(one, value, base)]:
-        sentence += f" Fragmentation alone would not show the empty space of {listed(hidden)}."
-    return sentence
-
-
-def _hidden(arm: Arm, density: Summary, base: Summary) -> bool:
-    """Whether the arm's pages are part empty but in good order."""
-    order = arm.summary(Metric.LEAF_FRAGMENTATION)
-    return order is not None and order.median < _IN_ORDER and density.median < base.median - _HALF_EMPTY
-
-
-def _splits(group: Group) -> str:
-    """On splits that the server counted: the layout with the most, and those without any."""
-    known = [(arm, *harmful_splits(group, arm)) for arm in group.arms]
-    splits = [(arm, median(counts.values())) for arm, counts, modelled in known if counts and not modelled]
-    if not splits:
-        return ""
-    none = [group.label(arm) for arm, count in splits if count == 0]
-    if len(none) == len(splits):
-        return "Edge and interior splits: none with any layout."
-    arm, most = max(splits, key=lambda item: item[1])
-    without = f"none with {listed(none)}; " if none else ""
-    return f"Edge and interior splits: {without}most with {group.label(arm)}, {number(most)} per 1,000 rows."
-
-
-def _percent(summary: Summary) -> str:
-    return f"{summary.median:.1f}\u00a0%"

@@ -1,23 +1,20 @@
-"""The tables of a group: all metrics, the columns of layouts, the phases of an index's life, the writers."""
+"""The tables of a group: all metrics, the columns of layouts, its writers, phases, page models and grid."""
 
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
-from statistics import median
 from typing import Final
 
 from keybench.model.column import Pairing
 from keybench.model.definition import Theme
 from keybench.model.metric import Metric, of_theme
-from keybench.model.names import NATIVE, SUITED
 from keybench.model.reading import Origin
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import Judgement
 from keybench.results.analysis.groups import Group, phases_of, writers_of
 from keybench.results.analysis.ratios import Summary, Verdict
-from keybench.results.wording import decimals, heading, listed, number, plural, ratio, why_absent
+from keybench.results.wording import decimals, heading, number, ratio, why_absent
 
 _VERDICTS: dict[Verdict, str] = {
     "faster": "faster", "slower": "slower", "same": "costs the same", "unclear": "not decided",
@@ -146,29 +143,6 @@ def _ratios(group: Group, notes: list[str]) -> TableColumn:
     return TableColumn("Insert time", "× control ↓", tuple(cells))
 
 
-_MOST_NAMES = 4
-
-
-def other_columns(group: Group) -> str:
-    """Which layouts are in columns that do not suit them, and which columns do; empty if there are none."""
-    # Layouts by their column and the column that would suit them.
-    astray: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for arm in group.treatments:
-        pair = _pair(group, arm)
-        if pair and pair.ordered and arm.column not in pair.suiting:
-            astray[arm.column][pair.suited].append(arm.layout)
-    none = f"no column of {group.run.title(group.database)}"
-    sentences = []
-    for column, better in sorted(astray.items()):
-        # Columns that suit most layouts come first, layouts that no column suits come last.
-        ordered = sorted(better.items(), key=lambda item: (not item[0], -len(item[1]), item[0]))
-        suited = "; ".join(f"{listed(layouts, _MOST_NAMES)} ({name or none} does)" for name, layouts in ordered)
-        sentences.append(f"{column} does not suit {suited}.")
-    if any(name for better in astray.values() for name in better) and set(group.run.columns) <= {NATIVE}:
-        sentences.append(f"--column {SUITED} adds those that do.")
-    return " ".join(sentences)
-
-
 def column_table(group: Group) -> MetricTable | None:
     """For each arm, whether its column suits the layout and which one does; None if the run did not record it."""
     pairs = [_pair(group, arm) for arm in group.arms]
@@ -192,7 +166,7 @@ def _suits(pair: Pairing | None, arm: Arm) -> str:
 
 
 _MOST_OPEN: Final = 40
-"""Rows of a table of phases or writers; a longer one is folded."""
+"""Rows of a table of subjects; a longer one is folded."""
 
 _PHASE_METRICS: Final = (
     Metric.PHASE_ROWS,
@@ -221,10 +195,15 @@ LAG_METRICS: Final = (
 
 @dataclass(frozen=True)
 class SubjectTable:
-    """A row for each arm and each of its phases or writers: `arms` and every column's cells have the same length."""
+    """A row for each arm and each of its writers, phases, page models or cells of a grid.
 
+    `arms` and the cells of every column have the same length.
+    """
+
+    title: str
     arms: tuple[Arm, ...]
     columns: tuple[TableColumn, ...]
+    note: str = ""
 
     @property
     def folded(self) -> bool:
@@ -232,33 +211,67 @@ class SubjectTable:
         return len(self.arms) > _MOST_OPEN
 
 
-def phase_table(group: Group) -> SubjectTable | None:
-    """The index after each phase of its life, on the server and by the page model; None if it has no past."""
-    rows = [(arm, name) for arm in group.arms for name in phases_of(arm)]
-    return _subject_table("Phase", rows, _PHASE_METRICS, (SubjectKind.PHASE, SubjectKind.MODEL_PHASE))
+def subject_tables(group: Group) -> list[SubjectTable]:
+    """The tables that the group's readings allow: of writers, phases, page models beside a server, and a grid."""
+    tables = (_writers(group), _phases(group), _models(group), _grid(group))
+    return [table for table in tables if table.arms]
 
 
-def writer_table(group: Group) -> SubjectTable | None:
-    """How many of each writer's inserts lag, and how far.
-
-    None if no writer has readings of its own: there is only one, or the trials have no positions.
-    """
-    writers = writers_of(group)
+def _writers(group: Group) -> SubjectTable:
+    """How many of each writer's inserts lag, and how far. Empty with one writer, or if the trials have no positions."""
     rows = [
-        (arm, writer) for arm in group.arms for writer in writers if arm.summary(LAG_METRICS[0], Subject.writer(writer))
+        (arm, writer)
+        for arm in group.arms
+        for writer in writers_of(group)
+        if arm.summary(LAG_METRICS[0], Subject.writer(writer))
     ]
-    return _subject_table("Writer", rows, LAG_METRICS, (SubjectKind.WRITER,))
+    return _subject_table("Lag of each writer", "Writer", rows, LAG_METRICS, (SubjectKind.WRITER,))
+
+
+def _phases(group: Group) -> SubjectTable:
+    """The index after each phase of its life, on the server and by the page model."""
+    rows = [(arm, name) for arm in group.arms for name in phases_of(arm)]
+    kinds = (SubjectKind.PHASE, SubjectKind.MODEL_PHASE)
+    return _subject_table("The index after each phase", "Phase", rows, _PHASE_METRICS, kinds)
+
+
+def _models(group: Group) -> SubjectTable:
+    """What page models predict beside the group's own figures; a model with a rule of its own has a name."""
+    rows = [(arm, model.name) for arm in group.arms for model in sorted(arm.predicted)]
+    notes = {
+        reading.reason
+        for arm in group.arms
+        for by_metric in arm.predicted.values()
+        for readings in by_metric.values()
+        for reading in readings.values()
+    }
+    if any(name for _, name in rows):
+        notes.add("No live server has confirmed which rules are right.")
+    table = _subject_table("Predicted by the page model", "Rule", rows, tuple(Metric), (SubjectKind.MODEL,))
+    return replace(table, note=" ".join(sorted(notes - {""})))
+
+
+def _grid(group: Group) -> SubjectTable:
+    """The density for other numbers of processes and of keys per clock tick, by the page model."""
+    rows = [
+        (arm, cell.name)
+        for arm in group.arms
+        for cell in sorted((one for one in arm.readings if one.kind == SubjectKind.GRID), key=lambda one: one.cell)
+    ]
+    title = "Density by processes and keys per clock tick"
+    return _subject_table(title, "Processes × keys", rows, (Metric.LEAF_DENSITY,), (SubjectKind.GRID,))
 
 
 def _subject_table(
-    title: str, rows: Sequence[tuple[Arm, str]], metrics: Sequence[Metric], kinds: Sequence[SubjectKind]
-) -> SubjectTable | None:
-    """A column for each metric of each kind of subject that any row has; `rows` are arms and names of subjects."""
-    if not rows:
-        return None
+    title: str, heading: str, rows: Sequence[tuple[Arm, str]], metrics: Sequence[Metric], kinds: Sequence[SubjectKind]
+) -> SubjectTable:
+    """A column for each metric of each kind of subject that any row has; `rows` are arms and names of subjects.
+
+    The first column, under the `heading`, has the subjects' names.
+    """
     columns = [_subject_column(metric, kind, rows) for metric in metrics for kind in kinds]
-    names = TableColumn(title, "", tuple(TableCell(name) for _, name in rows))
-    return SubjectTable(tuple(arm for arm, _ in rows), (names, *filter(None, columns)))
+    names = TableColumn(heading, "", tuple(TableCell(name or "–") for _, name in rows))
+    return SubjectTable(title, tuple(arm for arm, _ in rows), (names, *filter(None, columns)))
 
 
 def _subject_column(metric: Metric, kind: SubjectKind, rows: Sequence[tuple[Arm, str]]) -> TableColumn | None:
@@ -275,109 +288,3 @@ def _subject_column(metric: Metric, kind: SubjectKind, rows: Sequence[tuple[Arm,
         mark = MARKS[origins.pop()] if len(origins) == 1 else ""
         cells.append(TableCell(number(summary.median, places), mark=mark) if summary else TableCell("–"))
     return TableColumn(f"{title}, model" if kind == SubjectKind.MODEL_PHASE else title, unit, tuple(cells))
-
-
-_SAME = 1e-6
-"""Smaller differences come from the order in which floats are summed."""
-
-
-@dataclass(frozen=True)
-class Fidelity:
-    """One model beside one group's server: a sentence, and a table with a row for each arm."""
-
-    title: str
-    text: str
-    caption: str
-    columns: tuple[TableColumn, ...]
-
-
-def fidelity(group: Group) -> list[Fidelity]:
-    """One for each model that predicted a trial of the group, the default model first."""
-    models = dict.fromkeys(model for arm in group.arms for model in sorted(arm.predicted))
-    return [_compared(group, model) for model in models]
-
-
-def _compared(group: Group, model: Subject) -> Fidelity:
-    """One page model (the default one, or a variant by name) against the group's figures."""
-    shown = [metric for metric in Metric if any(arm.values(metric, model) for arm in group.arms)]
-    columns = tuple(_predicted_column(group, model, metric) for metric in shown)
-    variant = model.name
-    title = "Page model with other rules" if group.modelled else "Page model beside the server"
-    sentence = _agreement(group, model) if columns else ""
-    if group.modelled and all(cell.span == "equal" for column in columns for cell in column.cells):
-        sentence, columns = "The figures above follow these rules.", ()
-    return Fidelity(
-        title=title + (f": {variant}" if variant else ""),
-        text=" ".join(filter(None, (sentence, _reasons(group, model)))),
-        caption=f"In small print: difference from {'the figures above' if group.modelled else 'the server'}",
-        columns=columns,
-    )
-
-
-def _pairs(arm: Arm, model: Subject, metric: Metric) -> list[tuple[float, float]]:
-    """(server, model) of each block that has both."""
-    real, modelled = arm.values(metric), arm.values(metric, model)
-    return [(real[block], modelled[block]) for block in sorted(real) if block in modelled]
-
-
-def _agreement(group: Group, model: Subject) -> str:
-    """How often the model predicts the number of leaf pages exactly, and its largest error, as a sentence."""
-    pairs = [pair for arm in group.arms for pair in _pairs(arm, model, Metric.LEAF_PAGES)]
-    if group.modelled:
-        return "No live server has confirmed which rules are right."
-    if not pairs:
-        return "The server reported no number of leaf pages to compare with."
-    same = sum(real == model for real, model in pairs)
-    if same == len(pairs):
-        trials = "the one trial" if len(pairs) == 1 else f"all {len(pairs)} trials"
-        return f"The model predicts the server's leaf pages exactly in {trials}."
-    worst = max(abs(model / real - 1) for real, model in pairs if real)
-    return (
-        f"The model predicts the server's leaf pages exactly in {same} of {plural(len(pairs), 'trial')}; "
-        f"its largest error is {100 * worst:.2f}\u00a0%."
-    )
-
-
-def _reasons(group: Group, model: Subject) -> str:
-    """Notes on the predictions: why there is none, or which order of arrival they assume."""
-    reasons = {
-        reading.reason
-        for arm in group.arms
-        for blocks in arm.predicted.get(model, {}).values()
-        for reading in blocks.values()
-        if reading.reason
-    }
-    return " ".join(sorted(reasons))
-
-
-def _predicted_column(group: Group, model: Subject, metric: Metric) -> TableColumn:
-    """What the model predicts of each arm as median over blocks, with the largest difference from the server."""
-    known = [arm.values(metric, model).values() for arm in group.arms]
-    middles = [median(values) if values else None for values in known]
-    percent = metric.definition.is_percentage
-    places = 2 if percent else decimals([middle for middle in middles if middle is not None], digits=4)
-    cells = []
-    for arm, middle in zip(group.arms, middles, strict=True):
-        if middle is None:
-            cells.append(TableCell("–"))
-        else:
-            cells.append(TableCell(number(middle, places), _difference(arm, model, metric, percent), MARKS["modelled"]))
-    return TableColumn(*heading(metric), tuple(cells))
-
-
-def _difference(arm: Arm, model: Subject, metric: Metric, percent: bool) -> str:
-    """The largest difference of all blocks: in points for a percentage, else absolute and in %."""
-    pairs = _pairs(arm, model, metric)
-    if not pairs:
-        return "no server figure"
-    real, modelled = max(pairs, key=lambda pair: abs(pair[1] - pair[0]))
-    if abs(modelled - real) <= _SAME:
-        return "equal"
-    if percent:
-        return f"{_signed(modelled - real, 2)} points"
-    share = f" ({_signed(100 * (modelled / real - 1), 2)} %)" if real else ""
-    return f"{_signed(modelled - real, 0)}{share}"
-
-
-def _signed(value: float, places: int) -> str:
-    return ("+" if value > 0 else "") + number(value, places)

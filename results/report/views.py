@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 from urllib.parse import quote
@@ -19,79 +17,47 @@ from keybench.results.analysis.groups import Group, group_trials, incomplete
 from keybench.results.analysis.warnings import warnings
 from keybench.results.bundle.private import RESTRICTED
 from keybench.results.plots.canvas import Style
-from keybench.results.report.figures import group_figures, run_figures
+from keybench.results.report.figures import group_figures
 from keybench.results.report.figures.figure import ReportFigure
+from keybench.results.report.figures.saturation import saturation
 from keybench.results.report.first_screen import LayoutTable, layout_table
-from keybench.results.report.sentences import GroupAnswer, headline, on_pages, repeated, what_ran
-from keybench.results.report.tables import (
-    Fidelity,
-    MetricTable,
-    SubjectTable,
-    column_table,
-    fidelity,
-    metric_tables,
-    phase_table,
-    writer_table,
-)
+from keybench.results.report.sentences import GroupAnswer, headline, what_ran
+from keybench.results.report.tables import MetricTable, SubjectTable, column_table, metric_tables, subject_tables
 from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial
 from keybench.results.wording import csv_text, plural, size
 
-_FILE: Final = re.compile(r'File "([^"\n]*)"')
-_PACKAGE: Final = re.compile(r"(?:.*[/\\])?((?:keybench|site-packages|python3\.\d+)[/\\].*)")
-"""A path in keybench, in an installed package or in the standard library; greedy, so that the last folder counts."""
-_HOME: Final = re.compile(r"(?<![\w.])(?:(?:/home|/Users)/[^/\s\"':]+|/root|[A-Za-z]:\\Users\\[^\\\s\"':]+)(?![\w.-])")
-_PASSWORD: Final = re.compile(r"(?i)(\w://[^\s:/?#@\"']*:)[^\s\"']*(?=@)|(password=)[^\s&,)\"']+")
-"""A password in a URL; errors are redacted before they are stored, so this is a second barrier."""
-
 
 @dataclass(frozen=True)
 class Failure:
-    """An error, the arms that it ended with their blocks, and its traceback; the latter is empty if it was expected."""
+    """An error, and the arms that it ended, each with its blocks."""
 
     arms: tuple[str, ...]
     error: str
-    traceback: str
 
 
 def failures(groups: Sequence[Group]) -> list[Failure]:
-    """Everything that failed. A successful trial can have a traceback too: that of a prediction that failed."""
-    arms: dict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    """Everything that failed. A successful trial with a stored traceback lacks its page model's prediction."""
+    blocks_by_arm: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for group in groups:
         size = f" · {group.run.characters(group.payload)}" if group.payload != 100 else ""
         for arm in group.arms:
             for trial in arm.trials:
                 if trial.status == "error" or trial.traceback:
                     error = trial.error or "The page model's prediction failed."
-                    by_arm = arms[error, private_parts_removed(trial.traceback)]
-                    blocks = by_arm[f"{group.database} · {arm.name}{size}"]
+                    blocks = blocks_by_arm[error][f"{group.database} · {arm.name}{size}"]
                     if trial.block not in blocks:  # the control is in several groups
                         blocks.append(trial.block)
     return [
         Failure(
             arms=tuple(
                 f"{arm}, block{'' if len(blocks) == 1 else 's'} {', '.join(map(str, blocks))}"
-                for arm, blocks in blocks_by_arm.items()
+                for arm, blocks in by_arm.items()
             ),
             error=error,
-            traceback=traceback,
         )
-        for (error, traceback), blocks_by_arm in arms.items()
+        for error, by_arm in blocks_by_arm.items()
     ]
-
-
-def private_parts_removed(traceback: str) -> str:
-    """The traceback with short paths, `~` for home directories, and without passwords in URLs."""
-    if not traceback:
-        return ""
-    text = _FILE.sub(lambda match: f'File "{_short(match[1])}"', traceback)
-    return _PASSWORD.sub(lambda match: f"{match[1] or match[2]}…", _HOME.sub("~", text)).strip("\n")
-
-
-def _short(path: str) -> str:
-    """The path from its package or the library on; else the file name."""
-    inside = _PACKAGE.fullmatch(path)
-    return inside[1] if inside else re.split(r"[/\\]", path)[-1]
 
 
 @dataclass(frozen=True)
@@ -105,13 +71,10 @@ class GroupView:
     judgement: Judgement | None
     layouts: LayoutTable | None
     """The table of the first screen."""
-    on_pages: list[str]
     figures: list[ReportFigure]
     tables: list[MetricTable]
-    writers: SubjectTable | None
-    phases: SubjectTable | None
+    subjects: list[SubjectTable]
     notes: list[str]
-    fidelity: list[Fidelity]
     successful: list[str]
     """For each arm how many of its trials succeeded: `3 of 3`."""
 
@@ -196,16 +159,9 @@ class RunView:
 
     @property
     def scenario(self) -> str:
-        """The scenario's name and title, and what this run has in place of its rows and blocks."""
-        scenario = self.run.part("scenario")
-        title = str(scenario.get("title") or "")
-        named = f"{self.run.scenario} ({title})" if title else self.run.scenario
-        rows, blocks = scenario.get("rows"), scenario.get("blocks")
-        ran = sorted({view.group.rows for view in self.groups})
-        changes = [plural(ran[-1], "row")] if isinstance(rows, int) and ran and set(ran) != {rows} else []
-        if isinstance(blocks, int) and blocks != self.run.blocks:
-            changes.append(repeated(self.run.blocks).partition(",")[0])
-        return f"{named}; here {', '.join(changes)}" if changes else named
+        """The scenario's name and title."""
+        title = self.run.part("scenario").get("title")
+        return f"{self.run.scenario} ({title})" if title else self.run.scenario
 
     @cached_property
     def machine(self) -> list[tuple[str, str]]:
@@ -229,7 +185,7 @@ def run_view(source: PageSource, styles: Mapping[str, Style], anchor: str) -> Ru
         run=run,
         anchor=anchor,
         groups=[_group(group, of_ratios, styles, f"{anchor}g{number}") for number, (group, of_ratios) in both],
-        figures=run_figures(groups, styles, anchor),
+        figures=saturation(groups, styles, f"{anchor}-saturation"),
         servers=[_server(environment, groups) for environment in environments],
         warnings=list(dict.fromkeys([*warnings(run, trials, environments), *source.warnings])),
         incomplete=incomplete(run, trials),
@@ -259,13 +215,10 @@ def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str
         anchor=anchor,
         judgement=judgement,
         layouts=layout_table(ratios, judgement),
-        on_pages=on_pages(group),
         figures=group_figures(group, styles, anchor),
         tables=[*tables, columns] if columns else tables,
-        writers=writer_table(group),
-        phases=phase_table(group),
+        subjects=subject_tables(group),
         notes=notes,
-        fidelity=fidelity(group),
         successful=[f"{len(arm.trials) - len(arm.failed)} of {len(arm.trials)}" for arm in group.arms],
     )
 
@@ -286,14 +239,8 @@ def _server(environment: Environment, groups: Sequence[Group]) -> ServerView:
     return ServerView(environment, cache, f"largest key index {size(largest)}{times}")
 
 
-MOST_VALUES: Final = 20_000
-"""A run with more values gets no link: exporting them takes as long as drawing the page."""
-
-_MOST_PLAIN: Final = 250_000
-"""Characters of a link; a longer table is compressed."""
-
-_MOST_COMPRESSED: Final = 1_000_000
-"""Characters of a compressed link; a longer one is left out, because browsers refuse very long links."""
+MOST_VALUES: Final = 5_000
+"""A run with more values gets no link: the values would make the page larger than its pictures do."""
 
 
 @dataclass(frozen=True)
@@ -310,27 +257,15 @@ class Download:
         """The command that exports them in any case."""
         return f"keybench export {self.run_id} -o {self.run_id}.csv"
 
-    @property
-    def form(self) -> str:
-        """What the file is, in words."""
-        if self.name.endswith(".zip"):
-            return "CSV in a ZIP file"
-        return "compressed CSV" if self.name.endswith(".gz") else "CSV"
-
 
 def download(run: Run, trials: Sequence[Trial]) -> Download:
-    """The run's link: a CSV file, compressed if it is long."""
-    without_link = Download(run.id, name=f"keybench-{run.id}.csv", href="", values=value_count(trials))
-    if not 0 < without_link.values <= MOST_VALUES:
-        return without_link
-    text = csv_text(list(tidy.values(run.id, trials, run.load_path)))
-    plain = "data:text/csv;charset=utf-8," + quote(text) if len(text) <= _MOST_PLAIN else ""
-    if plain and len(plain) <= _MOST_PLAIN:
-        return replace(without_link, href=plain)
-    compressed = b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
-    if len(compressed) > _MOST_COMPRESSED:
-        return without_link
-    return replace(without_link, name=f"{without_link.name}.gz", href=f"data:application/gzip;base64,{compressed}")
+    """The run's values as a CSV file inside the page."""
+    count = value_count(trials)
+    href = ""
+    if 0 < count <= MOST_VALUES:
+        text = csv_text(list(tidy.values(run.id, trials, run.load_path)))
+        href = "data:text/csv;charset=utf-8," + quote(text, safe=",:/")
+    return Download(run.id, name=f"keybench-{run.id}.csv", href=href, values=count)
 
 
 def value_count(trials: Sequence[Trial]) -> int:

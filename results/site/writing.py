@@ -20,16 +20,15 @@ from keybench.results.analysis.groups import Group, harmful_splits
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
 from keybench.results.analysis.ratios import ByBlock, Summary, by_block_ratios, summarise
 from keybench.results.atomic_file import atomic_file
-from keybench.results.bundle.private import RESTRICTED, names_a_place, without_times
+from keybench.results.bundle.private import RESTRICTED, public_blob, public_names, without_times
 from keybench.results.bundle.reading import Bundle, read_bundle
 from keybench.results.bundle.writing import write_bundle
 from keybench.results.plots.canvas import styles
 from keybench.results.report.page import fill, render_sources
 from keybench.results.report.sentences import finding, repeated
 from keybench.results.report.views import Download, GroupView, PageSource, RunView, run_view, value_count
-from keybench.results.store.blobs import POSITIONS, Blob
+from keybench.results.store.blobs import POSITIONS
 from keybench.results.store.database import Store
-from keybench.results.store.records import Trial
 from keybench.results.wording import decimals, number
 
 Shown = Callable[[Group, Arm], ByBlock]
@@ -233,19 +232,16 @@ def published(names: Sequence[str], results: str, *, small: bool) -> list[Publis
 def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Published:
     """A stored run, by way of a bundle at `path`; the data for pictures, which a bundle lacks, comes from the store."""
     bundle = read_bundle(write_bundle(store, name, path))
-    kept = {
-        (trial.block, trial.position): tuple(blob for blob in trial.blobs if _is_public(blob, small=small))
-        for trial in store.trials(bundle.run.id, blobs=True)
+    stored = store.trials(bundle.run.id, blobs=True)
+    names = public_names(store.run(name), stored)
+    blobs = {
+        (trial.block, trial.position): tuple(
+            public_blob(blob, names) for blob in trial.blobs if not small or blob.kind == POSITIONS
+        )
+        for trial in stored
     }
-    trials: tuple[Trial, ...] = tuple(
-        replace(trial, blobs=kept[trial.block, trial.position]) for trial in bundle.trials
-    )
+    trials = tuple(replace(trial, blobs=blobs[trial.block, trial.position]) for trial in bundle.trials)
     return Published(replace(bundle, trials=trials), path.read_bytes())
-
-
-def _is_public(blob: Blob, *, small: bool) -> bool:
-    """Whether the site may hold the data: it names no place and, if the site is to be small, is not about pages."""
-    return (not small or blob.kind == POSITIONS) and not names_a_place(json.dumps(dict(blob.about), default=str))
 
 
 LIST: Final = "site.json"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -41,16 +41,6 @@ POSITIONS: Final = "positions"
 COST: Final = "cost: model"
 """The kind of a blob with the pages read and written and the log of a load, as a page model predicts them."""
 
-_PAGE_MAP: Final = ({"leaves", "first", "last", "origin", "note"}, {"place", "number", "rows"})
-_CONTENT: Final[Mapping[str, tuple[Set[str], Set[str]]]] = {
-    PAGES: _PAGE_MAP,
-    MODEL_PAGES: _PAGE_MAP,
-    GROWTH: ({"note"}, {"rows", "leaf_pages", "interior_splits", "density"}),
-    COST: ({"cache_bytes", "note"}, {"rows"}),
-    POSITIONS: ({"rows", "writers", "note"}, {"row", "second", "above", "writer"}),
-}
-"""The facts and arrays of each kind."""
-
 
 @dataclass(frozen=True)
 class Blob:
@@ -78,12 +68,9 @@ class Blob:
             offset += dtype.itemsize * count
         return head["about"], arrays
 
-    def check(self) -> None:
-        """Unpacks it. Raises ValueError, TypeError, LookupError or zlib.error if it is damaged."""
-        about, arrays = self._parts
-        facts, names = _CONTENT.get(self.kind, (frozenset(), frozenset()))
-        if not facts <= about.keys() or not names <= arrays.keys() or len({len(each) for each in arrays.values()}) > 1:
-            raise ValueError("parts of it are missing")
+    def unpack(self) -> None:
+        """Unpacks it now. Raises ValueError, TypeError, LookupError or zlib.error if it is damaged."""
+        _ = self._parts
 
     @property
     def about(self) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from keybench.errors import UsageError
 from keybench.results.store import rows, tables
 from keybench.results.store.opening import open_storage
 from keybench.results.store.records import Environment, Run, Trial
-from keybench.results.store.storage import DAMAGE, Storage, damaged, text
+from keybench.results.store.storage import DAMAGE, Storage, damaged
 
 _SHOWN_RUNS = 5
 
@@ -27,7 +27,7 @@ class Store:
 
     @classmethod
     def open(cls, url: str, *, write: bool, create: bool = True) -> Store:
-        """Opens a file, or a SQLAlchemy URL of SQLite or PostgreSQL. Only with `write` is it locked, and
+        """Opens a file, or a SQLAlchemy URL of PostgreSQL. Only with `write` is it locked, and
         created if it is missing; with `create` unset, it must be there.
 
         Raises UsageError: no file to read, another run is writing, not a results database, damaged, written by a newer
@@ -140,7 +140,7 @@ class Store:
         table = tables.warning
         with self._reading(f"run {run_id}") as connection:
             query = select(table.c.text).where(table.c.run == run_id).order_by(table.c.id)
-            return [text("a warning", stored) for stored in connection.execute(query).scalars()]
+            return [str(text) for text in connection.execute(query).scalars()]
 
     def close(self) -> None:
         """Closes the database and lets the next writer in."""

@@ -32,11 +32,7 @@ def open_storage(place: str, *, write: bool, create: bool = True) -> Storage:
         _refuse_a_mistyped_url(place)
         opened = _open_file(Path(place), write=write, create=create)
     else:
-        address = _url(place)
-        if address.get_backend_name() == "sqlite":
-            opened = _open_file(_sqlite_path(address), write=write, create=create)
-        else:
-            opened = _open_postgresql(address)
+        opened = _open_postgresql(_url(place))
     try:
         opened.check()
         current = opened.prepare(write=write, create=create)
@@ -69,31 +65,24 @@ def _refuse_a_mistyped_url(place: str) -> None:
 def _url(place: str) -> URL:
     """The URL for SQLAlchemy. Messages show the scheme alone: the rest may hold a piece of a password."""
     scheme = url.scheme(place)
-    driver = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}.get(
-        scheme.partition("+")[0]
-    )
-    if driver is None:
+    if scheme.partition("+")[0] not in ("postgresql", "postgres"):
         raise UsageError(
-            f"--results {scheme or '…'}://…: results go into a file or into PostgreSQL: give one of these."
+            f"--results {scheme or '…'}://…: results go into a file or into PostgreSQL: give a path, or postgresql://…."
         )
     parts = url.parse(place)
     if parts is None:
-        form = "sqlite:///PATH" if driver == "sqlite" else "postgresql://USER@HOST:PORT/DATABASE"
         raise UsageError(
-            f"--results {scheme}://…: not a database URL; it has the form {form}, with special characters of a "
-            "password written as %XX."
+            f"--results {scheme}://…: not a database URL; it has the form postgresql://USER@HOST:PORT/DATABASE, with "
+            "special characters of a password written as %XX."
         )
-    if driver != "sqlite":
-        _check_options(parts)
-    elif parts.hosts or parts.user:
-        raise UsageError(f"--results {url.shown(place)}: a file has no user, host or port: write sqlite:///PATH.")
+    _check_options(parts)
     try:
         parsed = make_url(place)
     except (ArgumentError, ValueError):
         raise UsageError(f"--results {url.shown(place)}: several servers are not supported: give one.") from None
     password = parsed.query.get(url.PASSWORD)
     return parsed.set(
-        drivername=driver, password=parsed.password if password is None else str(password)
+        drivername="postgresql+psycopg", password=parsed.password if password is None else str(password)
     ).difference_update_query([url.PASSWORD])
 
 
@@ -111,13 +100,6 @@ def _check_options(parts: url.Url) -> None:
         if name not in _OPTIONS and name != url.PASSWORD:
             shown = "" if url.PASSWORD in names[:place] else f" {name}"
             raise UsageError(f"--results: unknown option{shown} of the URL. Known: {', '.join(sorted(_OPTIONS))}.")
-
-
-def _sqlite_path(address: URL) -> Path:
-    """The file that the URL names. Raises UsageError for a database in memory, or with options."""
-    if not address.database or address.database == ":memory:" or address.query:
-        raise UsageError("--results sqlite://…: give the path of a file, as in --results results.sqlite.")
-    return Path(address.database)
 
 
 def _open_postgresql(address: URL) -> Storage:

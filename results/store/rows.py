@@ -6,28 +6,37 @@ One trial is written at a time; all trials of a run are read at once, which may 
 import math
 import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, Final, get_args
+from functools import cache
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Table, and_, select
 
 import keybench
-from keybench.errors import UsageError
+from keybench.errors import UsageError, shortened
 from keybench.model.metric import Metric
 from keybench.model.names import MOST_BLOCKS
 from keybench.model.reading import Origin, Reading, Series
 from keybench.model.subject import KEY, Subject, SubjectKind
-from keybench.results.store import storage, tables
+from keybench.results.store import tables
 from keybench.results.store.blobs import Blob
 from keybench.results.store.records import Environment, Run, Trial
 
 _PLAIN_FIELDS: Final = tuple(field.name for field in fields(Trial) if field.name not in {"readings", "series", "blobs"})
-_TEXTS: Final = ("database", "server", "column", "layout", "scenario", "error", "traceback")
-_WHOLE: Final = {"position": 0, "payload": 0, "rows": 1, "writers": 1, "rows_per_tx": 1}
-"""The least of each number."""
+_MOST: Final = 1 << 53
+"""Above any count of rows, bytes or pages, and exact as a float."""
+_RANGES: Final = {
+    "seed": (0, 10**100),
+    "blocks": (1, MOST_BLOCKS),
+    "block": (1, MOST_BLOCKS),
+    "rows": (1, _MOST),
+    "writers": (1, _MOST),
+    "rows_per_tx": (1, _MOST),
+}
+"""The least and the most of a number, by its field; else from 0 to `_MOST`."""
 _ORIGINS: Final = frozenset(get_args(Origin))
 _ORDER: Final = {metric: place for place, metric in enumerate(Metric)}
 _Place = tuple[int, bool, str]
@@ -46,35 +55,47 @@ def run_ids(connection: Connection) -> list[str]:
     return [str(name) for name in connection.execute(query).scalars()]
 
 
+def _record(kind: type, row: Mapping[Any, Any]) -> dict[str, Any]:
+    """The values of a stored row for the fields of a record of this `kind`.
+
+    Raises ValueError for a value that the field cannot have: SQLite stores any value in any column, and a file may come
+    from a broken disk.
+    """
+    values = {}
+    for name, hint in _hints(kind).items():
+        if name not in row:  # readings, series and pictures' data are in other tables
+            continue
+        value = values[name] = row[name]
+        origin = get_origin(hint)
+        fits = value in get_args(hint) if origin is Literal else isinstance(value, origin or hint)
+        if fits and isinstance(value, int | float):
+            least, most = _RANGES.get(name, (0, _MOST))
+            fits = least <= value <= most  # NaN is in no range
+        if not fits:
+            raise ValueError(f"its {name} is {shortened(value)}")
+    return values
+
+
+_hints = cache(get_type_hints)
+
+
 def load_run(connection: Connection, run_id: str) -> Run:
     """The run. Raises ValueError if one of its values cannot be that of a run."""
-    run = Run(**connection.execute(select(tables.run).where(tables.run.c.id == run_id)).mappings().one())
-    for name in ("id", "keybench", "command", "scenario", "profile"):
-        storage.text(f"its {name}", getattr(run, name))
-    storage.moment("its start", run.started)
-    storage.whole("its seed", run.seed, most=10**100)
-    storage.whole("its number of blocks", run.blocks, 1, MOST_BLOCKS)
-    storage.table("its definition", run.definition)
-    storage.table("its machine", run.machine)
-    return run
+    row = connection.execute(select(tables.run).where(tables.run.c.id == run_id)).mappings().one()
+    return Run(**_record(Run, row))
 
 
 def environments(connection: Connection, run_id: str) -> list[Environment]:
     """The environments of a run, by database and server. Raises ValueError as `load_run`."""
     table = tables.environment
     query = select(table).where(table.c.run == run_id).order_by(table.c.database, table.c.server)
-    return [_environment(*row[1:]) for row in connection.execute(query).all()]
+    known = [Environment(**_record(Environment, row)) for row in connection.execute(query).mappings()]
+    return [replace(one, versions=_texts(one.versions), settings=_texts(one.settings)) for one in known]
 
 
-def _environment(database: object, server: object, versions: object, settings: object, cache: object) -> Environment:
-    """The environment of a stored row. Raises ValueError for a value that cannot be an environment's."""
-    return Environment(
-        database=storage.text("a database", database),
-        server=storage.text("a server", server),
-        versions=storage.table("the versions of a server", versions, str),
-        settings=storage.table("the settings of a server", settings, str),
-        cache_bytes=storage.whole("the cache of a server", cache),
-    )
+def _texts(values: Mapping[str, object]) -> dict[str, str]:
+    """The values as texts, which they are unless the file is damaged."""
+    return {name: str(value) for name, value in values.items()}
 
 
 def insert_trial(connection: Connection, run_id: str, trial: Trial) -> None:
@@ -103,29 +124,15 @@ def load_trials(connection: Connection, run_id: str, where: str, *, blobs: bool)
     """
     trial = tables.trial
     query = select(trial).where(trial.c.run == run_id).order_by(trial.c.block, trial.c.position)
-    rows = connection.execute(query).all()
+    rows = [dict(row) for row in connection.execute(query).mappings()]
     readings, series = _readings(connection, run_id, where), _series(connection, run_id, where)
     stored = _blobs(connection, run_id) if blobs else defaultdict(tuple)
-    return [
-        Trial(**_plain_values(row), readings=readings[row.id], series=series[row.id], blobs=stored[row.id])
-        for row in rows
-    ]
-
-
-def _plain_values(row: Any) -> dict[str, Any]:
-    """The values of a trial's own row. Raises ValueError if one of them cannot be a trial's."""
-    plain = {name: getattr(row, name) for name in _PLAIN_FIELDS} | {"traceback": row.traceback or ""}
-    of_trial = f"of the trial in block {plain['block']!r}, position {plain['position']!r}"
-    for name in _TEXTS:
-        storage.text(f"the {name} {of_trial}", plain[name])
-    for name, least in _WHOLE.items():
-        storage.whole(f"the {name} {of_trial}", plain[name], least)
-    storage.whole(f"the block {of_trial}", plain["block"], 1, MOST_BLOCKS)
-    storage.checked(f"the seconds {of_trial}", plain["seconds"], (int, float), "a finite number")
-    storage.moment(f"the start {of_trial}", plain["started"])
-    if plain["status"] not in ("ok", "error"):
-        raise ValueError(f"the status {of_trial} is {plain['status']!r}, not ok or error")
-    return plain
+    trials = []
+    for row in rows:
+        plain = _record(Trial, row | {"traceback": row["traceback"] or ""})
+        number = row["id"]
+        trials.append(Trial(**plain, readings=readings[number], series=series[number], blobs=stored[number]))
+    return trials
 
 
 def _rows_of(connection: Connection, table: Table, run_id: str) -> Sequence[Any]:
@@ -145,10 +152,9 @@ def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[in
             metric, subject = _metric(metric_name, where), _subject(kind, subject_name, where)
             known[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject
         place, metric, subject = known[key]
-        if origin not in _ORIGINS or (amount is None) != (origin == "absent") or type(reason) is not str:
-            raise ValueError(f"the origin of {metric} of trial {number} is {origin!r}, its value {amount!r}")
-        if amount is not None and (type(amount) is not float or not math.isfinite(amount)):
-            raise ValueError(f"the value of {metric} of trial {number} is {amount!r}, not a finite number")
+        fits = amount is None if origin == "absent" else type(amount) is float and math.isfinite(amount)
+        if not fits or origin not in _ORIGINS or type(reason) is not str:
+            raise ValueError(f"its {metric} is {shortened(amount)}, {shortened(origin)}")
         placed[number].append((place, Reading(metric, amount, origin, reason=reason, subject=subject)))
     # No two readings of a trial have the same place.
     return defaultdict(
@@ -160,12 +166,9 @@ def _series(connection: Connection, run_id: str, where: str) -> defaultdict[int,
     """Series by trial number; in the order of Metric."""
     series: dict[int, list[Series]] = defaultdict(list)
     for number, name, x, y in _rows_of(connection, tables.series, run_id):
-        try:
-            line = Series(_metric(name, where), _unpacked(x, "<i8"), _unpacked(y, "<f8"))
-            if len(line.x) != len(line.y) or not np.isfinite(line.y).all():
-                raise ValueError("its points are not pairs of numbers")
-        except storage.DAMAGE as error:
-            raise ValueError(f"the series {name} of trial {number}: {error}") from None
+        line = Series(_metric(name, where), _unpacked(x, "<i8"), _unpacked(y, "<f8"))
+        if len(line.x) != len(line.y) or not np.isfinite(line.y).all():
+            raise ValueError(f"the points of its {name} are no pairs of numbers")
         series[number].append(line)
     ordered = {number: tuple(sorted(lines, key=lambda line: _ORDER[line.metric])) for number, lines in series.items()}
     return defaultdict(tuple, ordered)
@@ -175,14 +178,10 @@ def _blobs(connection: Connection, run_id: str) -> defaultdict[int, tuple[Blob, 
     """Blobs by trial number; sorted by kind."""
     blobs: dict[int, list[Blob]] = defaultdict(list)
     for number, kind, content in _rows_of(connection, tables.blob, run_id):
-        if kind == _RETIRED_BLOB:
-            continue
-        blob = Blob(kind, content)
-        try:
-            blob.check()
-        except storage.DAMAGE as error:
-            raise ValueError(f"the picture data {kind!r} of trial {number}: {error}") from None
-        blobs[number].append(blob)
+        if kind != _RETIRED_BLOB:
+            blob = Blob(kind, content)
+            blob.unpack()
+            blobs[number].append(blob)
     ordered = {number: tuple(sorted(packed, key=lambda blob: blob.kind)) for number, packed in blobs.items()}
     return defaultdict(tuple, ordered)
 
@@ -216,22 +215,18 @@ def _series_row(trial: int | None, line: Series) -> dict[str, Any]:
 
 
 def _metric(name: str, where: str) -> Metric:
-    """The metric of a stored name. Raises UsageError for an unknown one, ValueError if it is no text at all."""
+    """The metric of a stored name. Raises UsageError for an unknown one."""
     try:
-        return Metric(storage.text("the name of a metric", name))
+        return Metric(name)
     except ValueError:
-        if not isinstance(name, str):
-            raise
         raise _newer(where, f"the metric {name!r}") from None
 
 
 def _subject(kind: str, name: str, where: str) -> Subject:
     """The subject of a stored kind and name; errors as of `_metric`."""
     try:
-        return Subject(SubjectKind(kind), storage.text("the name of a subject", name))
+        return Subject(SubjectKind(kind), str(name))
     except ValueError:
-        if not isinstance(name, str):
-            raise
         raise _newer(where, f"values of the kind {kind!r}") from None
 
 

@@ -1,17 +1,11 @@
 """The layer below the records of an open results database: transactions, the schema version, migrations, and what is
-said of a database that refuses or is damaged.
+said of a database that refuses or is damaged."""
 
-SQLite stores any value in any column, and a file may come from a broken disk or from a copy that was cut off. So what
-is read is checked before it is used.
-"""
-
-import math
 import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, func, inspect, select
@@ -19,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.schema import CreateSchema
 
 import keybench
-from keybench.errors import EnvironmentMissing, KeybenchError, UsageError, shortened
+from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.results.store import tables
 
 ANOTHER: Final = "give --results another file"
@@ -27,8 +21,6 @@ ANOTHER: Final = "give --results another file"
 DAMAGE: Final = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, zlib.error, SQLAlchemyError)
 """What reading damaged values raises. RecursionError and MemoryError are turned into ValueError by the parsers."""
 
-_MOST: Final = 1 << 53
-"""Above any count of rows, bytes or pages, and exact as a float."""
 _ADVISORY_LOCK: Final = 0x6B657962
 """Held while a writer creates or migrates the tables of a PostgreSQL database."""
 
@@ -182,35 +174,3 @@ def _explained(error: DBAPIError, where: str) -> KeybenchError:
             f"the results database {where} does not answer ({reason}): check the URL and the server."
         )
     return UsageError(f"the results database {where} refused ({reason}): check the user's rights, or {ANOTHER}.")
-
-
-def checked(what: str, value: object, kind: type | tuple[type, ...], expected: str) -> Any:
-    """The value, if it is of that kind. Raises ValueError."""
-    if not isinstance(value, kind) or (isinstance(value, float) and not math.isfinite(value)):
-        raise ValueError(f"{what} is {shortened(value)}, not {expected}")
-    return value
-
-
-def text(what: str, value: object) -> str:
-    """The value, if it is text. Raises ValueError."""
-    return str(checked(what, value, str, "text"))
-
-
-def moment(what: str, value: object) -> datetime:
-    """The value, if it is a time. Raises ValueError."""
-    time: datetime = checked(what, value, datetime, "a time")
-    return time
-
-
-def whole(what: str, value: object, least: int = 0, most: int = _MOST) -> int:
-    """The value, if it is a whole number from `least` to `most`. Raises ValueError."""
-    if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"{what} is {shortened(value)}, not a whole number from {least} to {most}")
-    return value
-
-
-def table(what: str, value: object, kind: type = object) -> dict[str, Any]:
-    """The value, if it is a table whose values are of that kind. Raises ValueError."""
-    if not isinstance(value, dict) or not all(isinstance(part, kind) for part in value.values()):
-        raise ValueError(f"{what} is {shortened(value)}, not a table{'' if kind is object else ' of texts'}")
-    return value

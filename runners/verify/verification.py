@@ -19,7 +19,6 @@ from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.names import COMPUTED
 from keybench.results.atomic_file import atomic_file
-from keybench.results.bundle.private import public_text
 from keybench.results.bundle.writing import write_bundle
 from keybench.results.store.database import Store
 from keybench.runners.execute import execute
@@ -186,7 +185,7 @@ def _write(path: Path, on: Engine, store: Store, runs: Sequence[str], answers: S
     """Writes verdicts and the runs' bundles into one file, atomically. Raises UsageError if it cannot be written."""
     lines = [f"{on.title}, keybench {keybench.__version__}", ""]
     for one in answers:
-        lines += [public_text(one.line), f"    {one.question.meaning}", ""]
+        lines += [replace(one, evidence=_public_evidence(one)).line, f"    {one.question.meaning}", ""]
     texts = {
         "README.txt": _ABOUT.format(title=on.title, version=keybench.__version__),
         "verdicts.txt": "\n".join(lines),
@@ -207,6 +206,11 @@ def _write(path: Path, on: Engine, store: Store, runs: Sequence[str], answers: S
         raise UsageError(f"{path} cannot be written ({error.strerror}): give --output another file.") from None
 
 
+def _public_evidence(one: QuestionVerdict) -> str:
+    """The evidence that is sent in: none where nothing was measured, because the reason may be a server's message."""
+    return "" if one.outcome == "not measured" else one.evidence
+
+
 def _as_json(on: Engine, answers: Sequence[QuestionVerdict]) -> dict[str, Any]:
     return {
         "database": on.name,
@@ -215,7 +219,7 @@ def _as_json(on: Engine, answers: Sequence[QuestionVerdict]) -> dict[str, Any]:
             {
                 "question": one.question.statement,
                 "verdict": one.outcome,
-                "evidence": public_text(one.evidence),
+                "evidence": _public_evidence(one),
                 "trials": one.trials,
                 "meaning": one.question.meaning,
                 "loads": [load.name for load in one.question.loads],

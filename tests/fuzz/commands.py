@@ -42,7 +42,7 @@ _READERS = {
     "report": ("--results",),
     "site": ("--results", "--small", "--verify"),
     "export": ("--results", "--format", "--series", "--bundle", "--json"),
-    "compare": ("--results", "--format", "--metric", "--claims", "--all", "--json"),
+    "compare": ("--results", "--metric", "--claims", "--all", "--json"),
     "check": ("--results", "--baseline", "--limit", "--summary", "--json"),
 }
 _LAYOUTS = ("uuid-v7", "uuid-v4", "rt-comb-sql", "ulid", "hotguid", "bigint-identity", "sonyflake", "nanoid", "uuid-v1")

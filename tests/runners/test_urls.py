@@ -119,7 +119,7 @@ def test_what_a_run_records_of_a_url() -> None:
             "--results: unknown option passwd of the URL. Known: application_name, ",
         ),
         (["--results", "mssql://me:S3CR3T@h/d"], "--results mssql://…: results go into a file or into PostgreSQL"),
-        (["--results", "sqlite://me:S3CR3T@h/d"], "--results sqlite://me@h/d: a file has no user, host or port: "),
+        (["--results", "sqlite://me:S3CR3T@h/d"], "--results sqlite://…: results go into a file or into PostgreSQL"),
         (
             ["--results", "postgresql://me:S3CR3T@h:1,i:2/d"],
             "--results postgresql://me@h:1,i:2/d: several servers are not supported: give one.",

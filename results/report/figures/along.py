@@ -12,7 +12,7 @@ from keybench.model.reading import Series
 from keybench.model.sizes import spelled
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.groups import Group, insertions, phases_of, splits_per_thousand
+from keybench.results.analysis.groups import Group, phases_of
 from keybench.results.plots.charts import Curve, curve_panels
 from keybench.results.plots.panels import Scale
 from keybench.results.report.figures.figure import (
@@ -30,7 +30,7 @@ from keybench.results.report.figures.figure import (
     stored_blob,
 )
 from keybench.results.store.blobs import COST, GROWTH, Blob
-from keybench.results.wording import listed, number, plural, rows_unit
+from keybench.results.wording import listed, plural, rows_unit
 
 _MOST_PLACES: Final = 40
 _MOST_LINES: Final = 24
@@ -228,35 +228,7 @@ def _phase_densities(group: Group, styles: Styles, key: str) -> Drawing | None:
     )
 
 
-@group_figure("phase-splits", 23, "Splits along the phases", "splits per 1,000 rows, lower is better")
-def _phase_splits(group: Group, styles: Styles, key: str) -> Drawing | None:
-    """Splits that move rows in each phase that inserts; None with fewer than two such phases."""
-    names: list[str] = max((insertions(arm) for arm in group.arms), key=len, default=[])
-    known = {arm.name: [splits_per_thousand(arm, name) for name in names] for arm in group.arms}
-    lines = {name: np.array(splits, np.float64) for name, splits in known.items() if splits and None not in splits}
-    if len(names) < 2 or not lines:
-        return None
-    highest = 1.08 * max(float(line.max()) for line in lines.values()) or 1.0
-    return _draw(
-        group,
-        _single_curves(group, styles, lines),
-        key,
-        x=np.arange(1.0, len(names) + 1),
-        labels=("insertion", "splits per 1,000 rows"),
-        places=("phase", names),
-        caption=(
-            "In each phase that inserts, whatever lies between them. Splits that move rows; appends are left out. "
-            "Where the server counts none, they are the page model's.",
-        ),
-        origin=origin_note(group, [Metric.INTERIOR_SPLITS]),
-        last="At the last insertion:",
-        y=Scale.linear(0.0, highest, 3),
-    )
-
-
 _READS: Final = Metric.PAGES_READ.value
-_KNEE: Final = 0.05
-"""Reads a row from which on a cache is too small."""
 
 
 @group_figure(
@@ -278,7 +250,6 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
         for name, blob in costs.items()
     }
     measured = {arm.name: _measured(arm, group.rows) for arm in arms}
-    knees = [f"{group.label(arm)} at {number(at)} rows" for arm in arms if (at := _knee(costs[arm.name]))]
     seen = any(value is not None for value in measured.values())
     curves = _single_curves(group, styles, means)
     return _draw(
@@ -293,7 +264,6 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
             f"The server's cache has {spelled(int(costs[arms[0].name].about['cache_bytes']))}. A page that is not in "
             "it has to be read before a row can go there.",
             "The line is the page model's, the dot what the server counted over the whole load." if seen else "",
-            f"A row costs a twentieth of a page read or more: {listed(knees)}." if knees else "",
         ),
         origin=join("The line: modelled. The dot: measured." if seen else "Modelled.", *_notes(costs)),
         control=False,
@@ -304,11 +274,3 @@ def _measured(arm: Arm, rows: int) -> float | None:
     """Pages read a row over the whole load, by the server's counter; None if no server counted."""
     counted = arm.summary(Metric.PAGES_READ)
     return counted.median / rows if counted and arm.origins(Metric.PAGES_READ) == {"measured"} else None
-
-
-def _knee(blob: Blob) -> float | None:
-    """The rows from which on a row costs a twentieth of a page read or more; None if none does at the end."""
-    rows = np.concatenate([[0], blob.arrays["rows"]])
-    below = np.flatnonzero(np.diff(blob.arrays[_READS], prepend=0) / np.diff(rows) < _KNEE)
-    last = int(below[-1]) if len(below) else -1
-    return None if last == len(rows) - 2 else float(rows[last + 1])

@@ -1,4 +1,4 @@
-"""Figures of stacked bars, one for each arm: splits, log, sizes, waits."""
+"""Figures of stacked bars, one for each arm: splits, log, waits."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -103,24 +103,6 @@ def _log_written(group: Group, styles: Styles, key: str) -> Drawing | str:
         if split:
             parts.append(BarPart("Full-page images", images, KINDS[1], "/"))
     return _draw(group, styles, key, "bytes a row", parts, whole, above="total", metrics=metrics)
-
-
-@group_figure("size", 75, "Size on disk", "bytes a row, lower is better")
-def _sizes(group: Group, styles: Styles, key: str) -> Drawing | str:
-    """Bytes a row of the key's index, and of the rest of the table."""
-    metrics = (Metric.INDEX_BYTES, Metric.TABLE_BYTES)
-    index, table = ([per_row(group, arm, metric) for arm in group.arms] for metric in metrics)
-    rest = [
-        None if part is None or whole is None else max(whole - part, 0.0)
-        for part, whole in zip(index, table, strict=True)
-    ]
-    parts = []
-    if group.values(Metric.INDEX_BYTES):
-        parts.append(BarPart("Key's index", index, PLAIN))
-        if any(rest):
-            parts.append(BarPart("Rest of the table", rest, KINDS[0]))
-    totals = [total(pair) for pair in zip(index, rest, strict=True)]
-    return _draw(group, styles, key, "bytes a row", parts, totals, above="total", metrics=metrics)
 
 
 _MOST_KINDS: Final = 5

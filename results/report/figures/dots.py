@@ -1,27 +1,16 @@
-"""Figures of dots with their ranges: density, insert time, transactions, time to make a key; and the remedies.
-
-The remedies are the layouts that have been proposed in place of EF Core's sequential GUIDs, in the argument that this
-project set out to test: the lag of unevenly busy processes.
-"""
+"""Figures of dots with their ranges: density, insert time, transactions."""
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from keybench.model.metric import Metric
-from keybench.model.names import CONTROL, RANDOM
-from keybench.model.subject import MODEL
-from keybench.results.analysis.arms import Arm
+from keybench.model.names import CONTROL
 from keybench.results.analysis.groups import Group
-from keybench.results.analysis.ratios import Summary
 from keybench.results.plots.charts import Dot, Panel, dot_plot
-from keybench.results.plots.panels import PlotRow, ratio_limits
+from keybench.results.plots.panels import ratio_limits
 from keybench.results.report.figures.figure import (
     STATISTICS,
     Drawing,
-    ReportFigure,
-    RunFigure,
     Styles,
-    Value,
     blocks_note,
     cells,
     dot,
@@ -33,7 +22,6 @@ from keybench.results.report.figures.figure import (
     missing,
     named_rows,
     origin_note,
-    per_row,
     ratios_note,
     statistics,
 )
@@ -89,28 +77,6 @@ def _half_name(group: Group, metric: Metric) -> str:
         return "All rows"
     place = "First" if metric == Metric.FIRST_HALF_SECONDS else "Second"
     return f"{place} {'million' if group.rows == 2_000_000 else 'half'}"
-
-
-@group_figure("keys", 10, "Time to make a key", f"ratio to {RANDOM} in the same block, lower is better", only_keys=True)
-def _key_generation(group: Group, styles: Styles, key: str) -> Drawing | str:
-    """The time to make a key over that of a random UUID."""
-    base = next((arm for arm in group.arms if arm.layout == RANDOM and arm.values(Metric.KEY_NS)), None)
-    if base is None:
-        return f"Ratios need {RANDOM}: add it with --layout {RANDOM},…."
-    arms = [arm for arm in group.arms if arm is not base]
-    ratios = [group.ratio_between(arm, base, Metric.KEY_NS) for arm in arms]
-    known = [(group.label(arm), each.median) for arm, each in zip(arms, ratios, strict=True) if each]
-    dots = [dot(arm, summary, ratio) for arm, summary in zip(arms, ratios, strict=True)]
-    limits = ratio_limits([edge for summary in ratios if summary for edge in (summary.low, summary.high)])
-    panel = Panel("", dots, f"× {RANDOM}, log scale", limits, reference=1.0, ratio=True)
-    return Drawing(
-        caption=join(ratios_note(group, ratios), f"The line at 1× is {RANDOM}."),
-        origin=f"Ratios of times: {origin_note(group, [Metric.KEY_NS]).lower()}",
-        alt=join(f"Dot plot of the time to make a key over {RANDOM}'s.", extremes(known)),
-        svg=dot_plot(named_rows(group, arms, styles), [panel], key),
-        header=("layout", *(f"time to make a key, {part}" for part in statistics(ratios))),
-        rows=tuple((arm.layout, *cells(each)) for arm, each in zip(arms, ratios, strict=True)),
-    )
 
 
 _PERCENTILES = (Metric.TX_P50_MS, Metric.TX_P95_MS, Metric.TX_P99_MS, Metric.TX_MAX_MS)
@@ -183,110 +149,3 @@ def _density(group: Group, styles: Styles, key: str) -> Drawing | str:
         header=("layout", "column", *(f"{m.definition.title} (%), {part}" for m in shown for part in STATISTICS)),
         rows=tuple((arm.layout, arm.column, *(c for m in shown for c in cells(arm.summary(m)))) for arm in group.arms),
     )
-
-
-BEFORE = "efcore-sequential"
-
-AFTER = ("morris", "morris-corrected", "rt-comb-sql", "uuid-v7", "newsequentialid", "hotguid", "hotguid-sql")
-"""In the order of the figure."""
-
-_TIMES = (Metric.SECOND_HALF_SECONDS, Metric.INSERT_SECONDS)
-
-Pair = tuple[Group, Arm]
-"""An arm with its group."""
-
-
-def _remedies(groups: Sequence[Group], styles: Styles, prefix: str) -> list[ReportFigure]:
-    """One figure for each database, server, payload and size with several writers and EF Core's keys among others."""
-    figures = []
-    for place, (_, part) in enumerate(groupby(sorted(groups, key=_work), _work), start=1):
-        same_work = list(part)
-        best = [pair for name in (BEFORE, *AFTER) if (pair := _best(same_work, name))]
-        several = any(trial.writers > 1 for group in same_work for trial in group.trials)
-        if several and len(best) > 1 and best[0][1].layout == BEFORE:
-            figures.append(_figure(best, styles, f"{prefix}-{place}"))
-    return figures
-
-
-def _work(group: Group) -> tuple[str, str, int, int]:
-    return group.database, group.server, group.payload, group.rows
-
-
-def _best(groups: Sequence[Group], name: str) -> Pair | None:
-    """The layout's arm in the column that suits it: the one in which its keys go nearest to the right edge."""
-    pairs = [(group, arm) for group in groups for arm in group.arms if arm.layout == name]
-    known = [(where.median, group, arm) for group, arm in pairs if (where := arm.summary(Metric.POSITION_MEAN))]
-    return min(known, key=lambda item: item[0])[1:] if known else None
-
-
-def _interior_splits(group: Group, arm: Arm) -> Dot:
-    """Interior splits per 1,000 rows; the page model's if the server does not count them."""
-    for metric in (Metric.INTERIOR_SPLITS, Metric.EDGE_AND_INTERIOR_SPLITS):
-        if (value := per_row(group, arm, metric, 1000)) is not None:
-            return Dot(value, low=value, high=value, text=number(value, 1))
-    predicted = list(arm.values(Metric.INTERIOR_SPLITS, MODEL).values())
-    if not predicted:
-        return Dot(None, text="–")
-    value = predicted[0] * 1000 / group.rows
-    return Dot(value, low=value, high=value, text=number(value, 1), hollow=True)
-
-
-def _figure(best: Sequence[Pair], styles: Styles, prefix: str) -> ReportFigure:
-    """Interior splits, density and time of EF Core's layout, the first pair, and of the layouts proposed instead."""
-    first = best[0][0]
-    splits = [_interior_splits(group, arm) for group, arm in best]
-    density = [arm.summary(Metric.LEAF_DENSITY) for _, arm in best]
-    time = [next((r for metric in _TIMES if (r := group.ratio(arm, metric))), None) for group, arm in best]
-    parts = [f"density (%), {part}" for part in STATISTICS]
-    parts += [f"time over the control's, {part}" for part in statistics(time)]
-    data: list[tuple[Value, ...]] = [
-        (arm.layout, arm.column, splits[i].value, *cells(density[i]), *cells(time[i]))
-        for i, (_, arm) in enumerate(best)
-    ]
-    size = f", {first.run.characters(first.payload)}" if first.payload != 100 else ""
-    return ReportFigure(
-        key=prefix,
-        title=f"EF Core's sequential GUIDs and proposed alternatives: {first.database}{size}",
-        unit="interior splits, density and time; EF Core first, each layout in the column that suits it best",
-        caption=join(
-            blocks_note(first),
-            "Lines of times are 95\u00a0% intervals." if any(known.interval for known in time if known) else "",
-            "The column that suits a layout best is the one in which its keys go nearest to the right edge.",
-            "Hollow: from the page model, because the server does not count these splits."
-            if any(one.hollow for one in splits)
-            else "",
-            "" if any(time) else "A page model has no times." if first.modelled else "No time was measured.",
-        ),
-        origin="Modelled." if first.modelled else "Density: measured. Splits: measured or derived. Ratios of times.",
-        alt=f"Dot plots for {len(best)} layouts. Interior splits per 1,000 rows: "
-        + ", ".join(f"{arm.layout} {one.text}" for (_, arm), one in zip(best, splits, strict=True))
-        + ".",
-        svg=_drawn(best, splits, density, time, styles, prefix),
-        header=("layout", "column", "interior splits per 1,000 rows", *parts),
-        rows=tuple(data),
-    )
-
-
-def _drawn(
-    best: Sequence[Pair],
-    splits: Sequence[Dot],
-    density: Sequence[Summary | None],
-    time: Sequence[Summary | None],
-    styles: Styles,
-    prefix: str,
-) -> str:
-    """The picture as SVG; all sequences have one entry for each pair of `best`."""
-    rows = [PlotRow(arm.layout, arm.column, styles[arm.layout], hollow=group.modelled) for group, arm in best]
-    most = max(1.0, *(one.value or 0.0 for one in splits)) * 1.05
-    dense = [dot(arm, known, lambda value: f"{value:.0f}") for (_, arm), known in zip(best, density, strict=True)]
-    panels = [
-        Panel("Interior splits", splits, "per 1,000 rows ↓", limits=(0.0, most)),
-        Panel("Density", dense, "% ↑", limits=(0.0, 100.0)),
-    ]
-    if any(time):
-        dots = [dot(arm, known, ratio) for (_, arm), known in zip(best, time, strict=True)]
-        panels.append(Panel("Time", dots, "× control ↓", reference=1.0, ratio=True))
-    return dot_plot(rows, panels, prefix)
-
-
-REMEDIES = RunFigure("remedies", 20, _remedies)

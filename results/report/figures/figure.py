@@ -73,7 +73,7 @@ Draw = Callable[[Group, Styles, str], Drawing | str | None]
 
 @dataclass(frozen=True)
 class GroupFigure:
-    """A figure of one group; `draw` takes the group, the layouts' styles and the figure's key.
+    """A figure of one group with an index; `draw` takes the group, the layouts' styles and the figure's key.
 
     It returns a text that says why values are absent, or None if the figure does not apply to the group's work.
     """
@@ -85,8 +85,6 @@ class GroupFigure:
     title: str
     unit: str
     draw: Draw
-    only_keys: bool = False
-    """Whether it is of trials without a database; else, of those with an index."""
 
     def of(self, group: Group, styles: Styles, prefix: str) -> ReportFigure | None:
         """The group's figure; `prefix` makes its ids unique on the page."""
@@ -98,20 +96,9 @@ class GroupFigure:
         return ReportFigure(key=key, title=self.title, unit=self.unit, **parts)
 
 
-def group_figure(
-    name: str, place: int, title: str, unit: str, *, only_keys: bool = False
-) -> Callable[[Draw], GroupFigure]:
+def group_figure(name: str, place: int, title: str, unit: str) -> Callable[[Draw], GroupFigure]:
     """Declares that the function below it draws this figure of each group."""
-    return lambda draw: GroupFigure(name, place, title, unit, draw, only_keys)
-
-
-@dataclass(frozen=True)
-class RunFigure:
-    """Figures of all groups of one run; `name` and `place` as in `GroupFigure`."""
-
-    name: str
-    place: int
-    draw: Callable[[Sequence[Group], Styles, str], Sequence[ReportFigure]]
+    return lambda draw: GroupFigure(name, place, title, unit, draw)
 
 
 def blocks_note(group: Group) -> str:

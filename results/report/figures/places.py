@@ -1,4 +1,4 @@
-"""Figures of places: of rows in the index, of pages in the file; and density by processes and keys per clock tick."""
+"""Figures of places: of rows in the index, of pages in the file."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.model.metric import Metric
-from keybench.model.subject import SubjectKind
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group
-from keybench.results.plots.canvas import INK, PAPER, PLAIN, SMALL, ramp
-from keybench.results.plots.panels import Panels, Scale, draw_legend, legend_height
+from keybench.results.plots.canvas import ramp
+from keybench.results.plots.panels import Entry, Panels, Scale, draw_legend, legend_height
 from keybench.results.report.figures.figure import (
     MOST_CLOUDS,
     Drawing,
@@ -140,7 +139,7 @@ def _draw_positions(
 ) -> str:
     """A panel of points for each arm, with one colour for each writer, as SVG."""
     colours = ramp(len(writers))
-    entries = list(zip(colours, writers, strict=True))
+    entries: list[Entry] = [(colour, "", writer) for colour, writer in zip(colours, writers, strict=True)]
     last = max(float(blob.arrays["second"].max()) for blob in blobs.values())
     units = ((3600, "hours"), (60, "minutes"))
     divisor, unit = next(((seconds, name) for seconds, name in units if last >= 2 * seconds), (1, "seconds"))
@@ -184,96 +183,3 @@ def _position_data(
         columns.append([round(value, 2) for value in below.tolist()])
         header.append(f"{group.label(arm)}, keys present below, %")
     return header, columns
-
-
-_HEIGHT: Final = 19.0
-_PALE, _DARK = 35.0, 100.0
-"""Densities, in %, of the palest and the darkest cell."""
-
-Cells = Mapping[tuple[int, int], float]
-"""Density in % by (processes, keys per tick)."""
-
-
-@group_figure(
-    "ticks",
-    17,
-    "Density by keys per clock tick and processes, from the page model",
-    "% of the leaf pages' room, higher (darker) is better; keys per tick are those of all processes together",
-)
-def _clock_ticks(group: Group, styles: Styles, key: str) -> Drawing | None:
-    """The density by number of processes and keys per clock tick; None if the trials did not vary them."""
-    cells = {arm.name: densities for arm in group.arms if (densities := _cells(arm))}
-    if not cells:
-        return None
-    arms, note = evenly_chosen(group, [arm for arm in group.arms if arm.name in cells], MOST_CLOUDS)
-    places = {place for densities in cells.values() for place in densities}
-    processes, keys = (sorted({place[axis] for place in places}) for axis in (0, 1))
-    density, name, (at_processes, at_keys) = min(
-        (density, group.label(arm), place) for arm in arms for place, density in cells[arm.name].items()
-    )
-    return Drawing(
-        caption=join(
-            "Keys of one tick are in no order of time. If many processes share a tick, its keys spread over many pages "
-            "at the right edge.",
-            note,
-        ),
-        origin="Modelled, in planned order.",
-        alt=f"Heat maps, {plural(len(arms), 'panel')}. Lowest: {name}, {density:.0f} % at {at_processes} processes and "
-        f"{at_keys} keys per tick.",
-        svg=_heat_maps(group, arms, cells, processes, keys, styles, key),
-        header=("processes", "keys per clock tick", *(f"{group.label(arm)}, density, %" for arm in arms)),
-        rows=tuple(
-            (f"{rows}", f"{across}", *(cells[arm.name].get((rows, across)) for arm in arms))
-            for rows in processes
-            for across in keys
-        ),
-    )
-
-
-def _heat_maps(
-    group: Group,
-    arms: Sequence[Arm],
-    cells: Mapping[str, Cells],
-    processes: Sequence[int],
-    keys: Sequence[int],
-    styles: Styles,
-    key: str,
-) -> str:
-    """A panel for each arm, as SVG: a row of cells for each number of processes, a column for each of keys per tick."""
-    panels = Panels(
-        named_rows(group, arms, styles),
-        Scale(0.0, len(keys), tuple((i + 0.5, f"{n:,}") for i, n in enumerate(keys))),
-        Scale(0.0, len(processes), tuple((i + 0.5, f"{n}") for i, n in enumerate(processes))),
-        ("keys per clock tick", "processes"),
-        height=_HEIGHT * len(processes),
-        most_columns=2,
-    )
-    for arm, box in zip(arms, panels.boxes, strict=True):
-        for (row, column), density in cells[arm.name].items():
-            x, y = float(keys.index(column)), float(processes.index(row))
-            strength = min(1.0, max(0.0, (density - _PALE) / (_DARK - _PALE)))
-            ((left, bottom), (right, top)) = box.places(np.array([x, x + 1]), np.array([y, y + 1]))
-            cell = np.array([[left, top, right - 1, bottom - 1]])
-            panels.canvas.bars(cell, facecolor=PAPER)
-            panels.canvas.bars(cell, facecolor=PLAIN, alpha=0.06 + 0.9 * strength)
-            panels.canvas.text(
-                (left + right) / 2,
-                (top + bottom) / 2,
-                f"{density:.0f}",
-                ha="center",
-                fontsize=SMALL,
-                color=PAPER if strength > 0.75 else INK,
-            )
-    return panels.canvas.svg(key)
-
-
-def _cells(arm: Arm) -> Cells:
-    """The densities that the arm's trials recorded; empty if they did not vary processes and keys per tick."""
-    return {
-        reading.subject.cell: reading.value
-        for trial in arm.trials
-        for reading in trial.readings
-        if reading.metric == Metric.LEAF_DENSITY
-        and reading.value is not None
-        and reading.subject.kind == SubjectKind.GRID
-    }

@@ -16,7 +16,6 @@ from keybench.results.plots.panels import PlotRow, Scale
 from keybench.results.report.figures.figure import (
     STATISTICS,
     ReportFigure,
-    RunFigure,
     Styles,
     Value,
     cells,
@@ -66,10 +65,14 @@ _QUANTITIES: Final = (
 )
 
 
-def _saturation(groups: Sequence[Group], styles: Styles, prefix: str) -> list[ReportFigure]:
-    """A figure of each quantity for each database, server and payload that has several numbers of writers."""
+def saturation(groups: Sequence[Group], styles: Styles, prefix: str) -> list[ReportFigure]:
+    """A figure of each quantity for each database, server and payload that has several numbers of writers.
+
+    `groups` are those of one run; `prefix` makes the figures' ids unique on the page.
+    """
     figures: list[ReportFigure | None] = []
-    shown = sorted((group for group in groups if not group.modelled), key=lambda group: (*_work(group), group.writers))
+    measured = [group for group in groups if not (group.modelled or group.only_keys)]
+    shown = sorted(measured, key=lambda group: (*_work(group), group.writers))
     for place, (_, part) in enumerate(groupby(shown, _work), start=1):
         same_work = list(part)
         if len({group.writers for group in same_work}) > 2:
@@ -149,6 +152,3 @@ def _scale(writers: Sequence[int]) -> Scale:
     """Logarithmic, with ticks at the first and last number and at each second one between."""
     ticks = tuple((float(number), f"{number}") for number in writers[:: 2 if len(writers) > 4 else 1])
     return Scale(float(writers[0]), float(writers[-1]), ticks, log=True)
-
-
-SATURATION = RunFigure("saturation", 5, _saturation)

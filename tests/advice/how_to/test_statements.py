@@ -191,7 +191,9 @@ def test_what_no_server_has_run_says_so_and_names_its_page() -> None:
         ("oracle", "switch-rebuild-now", [UNTESTED, UNTESTED]),
     ],
 )
-def test_where_no_recipe_was_tested_one_sentence_says_so(database: str, option: Name, expected: list[Statement]) -> None:
+def test_where_no_recipe_was_tested_one_sentence_says_so(
+    database: str, option: Name, expected: list[Statement]
+) -> None:
     on = engine(database)
     column = on.default_column("uuid")
     assert steps(option, on, "", (column, "uuid-v4"), (column, "uuid-v4")) == expected

@@ -29,7 +29,9 @@ def test_urls_become_addresses() -> None:
     address = address_of(f"oracle://a%40b:{QUOTED}@h:77/XEPDB1?unique=no", {})
     assert address.secret
     assert address.secret.reveal() == PASSWORD
-    assert dict(address.parameters) == {"host": "h", "port": "77", "service": "XEPDB1", "user": "a@b"}
+    assert dict(address.parameters) == {
+        "host": "h", "port": "77", "service": "XEPDB1", "user": "a@b", "unique": "no",
+    }  # fmt: skip
     assert hidden(repr(address), vars(ENGINE.provision(f"oracle://a:{QUOTED}@h/s", SETTINGS)))
 
 

@@ -3,13 +3,13 @@
 import csv
 import io
 import json
-import platform
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.main import get_command
 
@@ -19,10 +19,11 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.analysis.groups import group_trials
-from keybench.results.bundle.private import names_a_place, publishable
+from keybench.results.bundle.private import REASON, public_blob, publishable
 from keybench.results.bundle.reading import read_bundle
 from keybench.results.bundle.writing import FILES, MANIFEST, write_bundle
 from keybench.results.export import app
+from keybench.results.store.blobs import positions
 from keybench.results.store.records import Environment
 
 FEW = ("bigint-identity", "uuid-v4")
@@ -55,70 +56,88 @@ def test_what_was_measured_comes_back(fake_run, tmp_path) -> None:
     bundle = read_bundle(path)
     run, trials = store.run("latest"), store.trials("5ca1ab1e00")
     assert bundle.run == replace(
-        run, command="keybench run --scenario two-million --blocks 2 --seed 7", definition=bundle.run.definition
+        run,
+        command="keybench run --scenario two-million --blocks 2 --seed 7",
+        definition={"titles": run.definition["titles"], "scenario": {}},
+        machine={**run.machine, "cpu": "9000 3.00"},
     )
-    assert bundle.run.definition == run.definition
-    assert bundle.environments == tuple(store.environments(run.id))
-    assert bundle.warnings == ("a warning",)
-    assert list(bundle.trials) == [replace(trial, series=(), blobs=()) for trial in trials]
+    assert [one.versions for one in bundle.environments] == [{"postgresql": "18.1"}, {"sqlite": "18.1"}]
+    assert bundle.environments[0].settings == {"shared_buffers": "64MB"}
+    assert bundle.warnings == ()
+    without_reasons = [
+        tuple(replace(one, reason=REASON if one.value is None else "") for one in trial.readings) for trial in trials
+    ]
+    assert list(bundle.trials) == [
+        replace(trial, series=(), blobs=(), readings=readings)
+        for trial, readings in zip(trials, without_reasons, strict=True)
+    ]
     assert write_bundle(store, "latest", tmp_path / "again.zip").read_bytes() == path.read_bytes()
 
 
-def test_nothing_private_is_in_it(fake_run, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(platform, "node", lambda: "oak")
-    secret, host, home = "hunter2secret", "db01.corp.example", "/home/jane/bench"
-    texts = [f"postgresql://jane:{secret}@{host}/x", f"{home}/results.sqlite", f"a server at {host}", "192.168.7.31"]
+PRIVATE = "hunter2"
 
-    def change(trial):
-        own = Reading(Metric.LAGGING_INSERTS, 1.0, "derived", texts[trial.position % 4], Subject.writer(host))
-        trial = replace(trial, readings=(*trial.readings, own), server=texts[0])
-        return replace(trial, status="error", error=texts[2], traceback=home) if trial.layout == "uuid-v4" else trial
 
-    store = fake_run(layouts=FEW, change=change, warnings=[*texts, "oak is slow"], environments=False)
-    settings = {"data_directory": home, "report_host": "bench17", "fsync": "on", "socket": "sock", "log": home}
-    store.add_environment("5ca1ab1e00", Environment("sqlite", texts[0], {"sqlite": "3", "at": host}, settings, 1))
-    secretive = {**store.run("latest").definition, "servers": {"sqlite": texts[0]}, "executor": "tcp://10.0.0.5:8786"}
+def test_a_run_whose_every_text_is_private_gives_a_bundle_without_any(fake_run, tmp_path) -> None:
+    def marked(trial):
+        texts = {
+            name: f"{getattr(trial, name)} {PRIVATE}"
+            for name in ("database", "server", "column", "layout", "scenario", "error", "traceback")
+        }
+        subjects = Subject.writer(PRIVATE), Subject.writer(f"{PRIVATE} 2"), Subject.wait(f"{PRIVATE} wait")
+        named = (Reading(Metric.LAGGING_INSERTS, 1.0, "derived", PRIVATE, subject) for subject in subjects)
+        readings = (*(replace(one, reason=PRIVATE) for one in trial.readings), *named)
+        return replace(trial, **texts, readings=readings)
+
+    store = fake_run(layouts=FEW, change=marked, warnings=[PRIVATE], environments=False)
+    settings = {
+        "shared_buffers": PRIVATE,
+        "fsync": "on",
+        PRIVATE: "on",
+        "data_directory": f"/{PRIVATE}",
+        "port": "5432",
+    }
+    versions = {"sqlite": f"3.46 {PRIVATE}", PRIVATE: "1", "apsw": PRIVATE}
+    store.add_environment("5ca1ab1e00", Environment(f"sqlite {PRIVATE}", PRIVATE, versions, settings, 1))
+    names = {"titles": {"sqlite": PRIVATE}, "layouts": ["uuid-v4", PRIVATE], "databases": [PRIVATE], PRIVATE: 1}
+    scenario = {
+        "name": PRIVATE,
+        "title": PRIVATE,
+        "rows": 5,
+        "load": {"path": "rows", f"{PRIVATE} field": 1},
+        "writer": [{"id": "a"}],
+    }
     run = replace(
-        store.run("latest"), id="beef", command=f"keybench run --server {texts[0]} --results {home}",
-        definition={**secretive, "scenario": {"title": "t", "name": f"{home}/own.toml"}}, scenario=f"{home}/own.toml",
-        machine={"cpu": "C", "hostname": "bench17"},
+        store.run("latest"), id="beef", keybench=f"0.1 {PRIVATE}", command=PRIVATE, scenario=f"{PRIVATE} x",
+        profile=PRIVATE,
+        definition={**names, "scenario": scenario, "columns": {PRIVATE: [PRIVATE]}, "servers": {"sqlite": PRIVATE}},
+        machine={"cpu": f"Intel(R) {PRIVATE} 2.20GHz", "system": PRIVATE, "hostname": PRIVATE, "cores": 4},
     )  # fmt: skip
     store.add_run(run)
     for trial in store.trials("5ca1ab1e00"):
         store.record("beef", trial)
     for name in ("beef", "5ca1"):
         path = write_bundle(store, name, tmp_path / f"{name}.zip")
-        everything = b"\n".join(parts(path).values()).decode()
-        for private in (secret, host, "jane", "bench17", "192.168", "10.0.0.5", 'sock"', "oak is"):
-            assert private not in everything, private
-        bundle = read_bundle(path)
-        assert {trial.server for trial in bundle.trials} == {"url"}
-        assert {trial.error for trial in bundle.trials} == {
-            "", "(the message of the error is left out: it may name a place)",
-        }  # fmt: skip
+        assert PRIVATE not in b"\n".join(parts(path).values()).decode()
+        trials = read_bundle(path).trials
+        assert {trial.server for trial in trials} == {"url"}
+        assert {trial.error for trial in trials} == {"an error, whose message is left out"}
+        assert {trial.layout for trial in trials} == {"user's layout 1", "user's layout 2"}
+        subjects = {str(one.subject) for trial in trials for one in trial.readings}
+        assert {one for one in subjects if " " in one} == (
+            {"writer writer 2", "writer writer 3", "wait wait 1"}
+            if name == "beef"
+            else {"writer writer 1", "writer writer 2", "wait wait 1"}
+        )
     (environment,) = read_bundle(tmp_path / "5ca1.zip").environments
-    assert (environment.versions, environment.settings) == ({"sqlite": "3"}, {"fsync": "on"})
+    assert (environment.versions, environment.settings) == ({"sqlite": "3.46"}, {"fsync": "on"})
+    run = read_bundle(tmp_path / "beef.zip").run
+    assert run.machine == {"cores": 4, "cpu": "Intel(R) 2.20", "system": ""}
+    assert run.definition["scenario"] == {"rows": 5, "load": {"path": "rows"}}
 
 
-@pytest.mark.parametrize(
-    ("text", "private"),
-    [
-        ("SQLite keeps no log that outlives a transaction.", False),
-        ("read/write ratio", False),
-        ("information_schema.tables", False),
-        ("18.4 (Debian 18.4-1.pgdg12+1)", False),
-        ("2026-10-16 14:45:20 555e07ef", False),
-        ("Intel(R) Xeon(R) CPU @ 2.20GHz", False),
-        ("see ~/x", True),
-        (r"C:\Users\jane", True),
-        ("fe80::1ff:fe23:4567:890a", True),
-        ("me@db", True),
-        ("at db01.corp.example", True),
-        ("/var/lib", True),
-    ],
-)
-def test_texts_that_name_places_are_found(text: str, private: bool) -> None:
-    assert names_a_place(text) is private
+def test_a_picture_of_a_site_has_no_note_and_no_writers_name() -> None:
+    blob = positions([PRIVATE, "writer"], np.zeros(2, np.int64), np.arange(2.0), np.zeros(2), PRIVATE)
+    assert public_blob(blob, {PRIVATE: "writer 1"}).about == {"rows": 2, "writers": ["writer 1", "writer"], "note": ""}
 
 
 @pytest.mark.parametrize("database", ["mssql", "oracle"])

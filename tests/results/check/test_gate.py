@@ -115,15 +115,18 @@ def test_density_is_compared_to_six_decimals() -> None:
         assert found.exit_code == code
 
 
-def test_names_are_text_in_markdown() -> None:
+def test_a_name_is_code_in_the_summary_and_ends_no_line() -> None:
     rng = np.random.default_rng(4)
     before, after = group(noisy(rng)), group(noisy(rng) * 2)
-    name = "<script>alert(1)</script> | `x` @everyone\n# [y](z)"
+    name = "<script>alert(1)</script> @everyone\n# [y](z)"
     before, after = (
         one.model_copy(update={"arms": [arm.model_copy(update={"layout": name}) for arm in one.arms[:1]]})
         for one in (before, after)
     )
-    text = markdown(decide(Baseline(times=[after]), Baseline(times=[before]), LIMITS), "5ca1", "base.json")
-    row = next(line for line in text.splitlines() if "script" in line)
-    assert row.count("|") == 8
-    assert not {"<", "`", "@", "[", "\n"} & set(row)
+    outcome = decide(Baseline(times=[after]), Baseline(times=[before]), LIMITS)
+    head, empty, *lines = markdown(outcome, "5ca1", finding_lines(outcome)).splitlines()
+    assert head.endswith("keybench: run 5ca1, regression")
+    assert not empty
+    assert len(lines) == 2
+    assert lines[0].startswith("    regression: ")
+    assert "@everyone # [y](z)" in lines[0]

@@ -1,10 +1,10 @@
-"""Which layouts are in columns that suit them: sentence, table, and the group of default and suiting columns."""
+"""Which layouts are in columns that suit them: table, and the group of default and suiting columns."""
 
 from dataclasses import asdict, replace
 
 from keybench.model.column import Pairing
 from keybench.results.analysis.groups import Group, group_trials
-from keybench.results.report.tables import column_table, other_columns
+from keybench.results.report.tables import column_table
 from keybench.results.store.records import Run
 from tests.results.conftest import a_run, trials
 
@@ -35,27 +35,9 @@ def groups(of: Run, *arms: tuple[str, str]) -> list[Group]:
 DEFAULT = (("bigint-identity", "bigint"), *((name, "uniqueidentifier") for name in list(PAIRINGS)[1:]))
 
 
-def test_the_sentence_names_layouts_in_columns_that_do_not_suit_them() -> None:
-    (group,) = groups(run(), *DEFAULT)
-    assert other_columns(group) == (
-        "uniqueidentifier does not suit uuid-v7 (binary16 does); mysql-uuid (no column of SQL Server does). "
-        "--column suited adds those that do."
-    )
-
-
-def test_there_is_no_sentence_where_all_suit_or_nothing_was_recorded() -> None:
-    (group,) = groups(run(), *DEFAULT[:2], ("rt-comb-sql", "uniqueidentifier"))
-    assert other_columns(group) == ""
-    (group,) = groups(run(pairings=False), *DEFAULT)
-    assert (other_columns(group), column_table(group)) == ("", None)
-
-
 def test_default_and_suiting_columns_are_one_group_where_they_were_asked_for() -> None:
     (group,) = groups(run("suited"), *DEFAULT, ("uuid-v7", "binary16"))
     assert len(group.arms) == 6
-    assert other_columns(group) == (
-        "uniqueidentifier does not suit uuid-v7 (binary16 does); mysql-uuid (no column of SQL Server does)."
-    )
     split = groups(run("native", "binary16"), *DEFAULT, ("uuid-v7", "binary16"))
     assert [group.column for group in split] == ["binary16", "uniqueidentifier"]
 

@@ -11,15 +11,13 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 
-from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
-from keybench.model.reading import Reading
-from keybench.model.subject import MODEL, Subject
 from keybench.results.analysis.groups import Group, group_trials
 from keybench.results.plots.canvas import Canvas, styles
 from keybench.results.report import figures as package
-from keybench.results.report.figures import group_figures, known_figures, run_figures
-from keybench.results.report.figures.figure import GroupFigure, ReportFigure, RunFigure, evenly_chosen
+from keybench.results.report.figures import group_figures, known_figures
+from keybench.results.report.figures.figure import ReportFigure, evenly_chosen
+from keybench.results.report.figures.saturation import saturation
 from keybench.results.store import blobs
 from keybench.results.store.records import Trial
 from tests.results.conftest import LAYOUTS, a_run, trials
@@ -41,7 +39,7 @@ def grouped(
 def drawn(groups: list[Group]) -> dict[str, ReportFigure]:
     """All figures of the first group and of the run, by the end of their keys; each is valid SVG."""
     looks = styles((arm.layout for group in groups for arm in group.arms), CONTROL)
-    found = [*group_figures(groups[0], looks, "g"), *run_figures(groups, looks, "o")]
+    found = [*group_figures(groups[0], looks, "g"), *saturation(groups, looks, "o-saturation")]
     for one in found:
         Page(one.svg)
         assert (one.svg == "") == (not one.rows), one.key
@@ -68,23 +66,13 @@ def test_a_new_figure_is_one_module(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def test_every_figure_has_a_unique_name_and_place() -> None:
-    for own in (
-        [one for one in known_figures() if isinstance(one, RunFigure)],
-        [one for one in known_figures() if isinstance(one, GroupFigure) and one.only_keys],
-        [one for one in known_figures() if isinstance(one, GroupFigure) and not one.only_keys],
-    ):
-        assert len({one.name for one in own}) == len({one.place for one in own}) == len(own)
+    known = known_figures()
+    assert len({one.name for one in known}) == len({one.place for one in known}) == len(known)
 
 
 def test_a_complete_run_has_every_figure_of_an_index() -> None:
     found = drawn(grouped(databases=("postgresql", "sqlite")))
-    wanted = {one.name for one in known_figures() if isinstance(one, GroupFigure) and not one.only_keys} - {
-        "ticks",
-        "phases",
-        "phase-splits",
-        "beyond-memory",  # all pages stay in memory
-        "waits",
-    }
+    wanted = {one.name for one in known_figures()} - {"phases", "beyond-memory", "waits"}  # all pages stay in memory
     assert {name for name in wanted if found[name].svg} == wanted
 
 
@@ -150,70 +138,6 @@ def test_the_control_and_evenly_spaced_others_of_many_arms_are_drawn(arms: int, 
     places = [group.arms.index(arm) for arm in chosen]
     assert places == sorted(places)
     assert np.diff(places[1:]).max() - np.diff(places[1:]).min() <= 1
-
-
-def lagging(trial: Trial) -> Trial:
-    """Several writers; each column suits either EF Core's keys or UUIDv7's."""
-    far = (trial.layout, trial.column) in {("efcore-sequential", "uuid"), ("uuid-v7", "binary16-mssql")}
-    where = [
-        Reading(Metric.POSITION_MEAN, 50.0 if far else 0.5, "derived"),
-        Reading(Metric.EDGE_DISTANCE_PAGES, 900.0 if far else 0.0, "derived"),
-    ]
-    return replace(trial, writers=4, readings=(*trial.readings, *where))
-
-
-def both_columns() -> list[Group]:
-    names = (CONTROL, "efcore-sequential", "uuid-v7", "hotguid")
-    made = []
-    for column in ("binary16-mssql", "uuid"):
-        for trial in trials(names, ("postgresql",), 2, 100_000, (100,), after=False):
-            own = trial if trial.layout == CONTROL else replace(trial, column=column)
-            if trial.layout != CONTROL or column == "uuid":
-                made.append(lagging(own))
-    return group_trials(a_run(blocks=2), made, [])
-
-
-def test_ef_core_and_its_alternatives_are_shown_in_the_columns_that_suit_them() -> None:
-    groups = both_columns()
-    assert len(groups) == 2
-    found = drawn(groups)["remedies-1"]
-    assert [(row["layout"], row["column"]) for row in table(found)] == [
-        ("efcore-sequential", "binary16-mssql"),
-        ("uuid-v7", "uuid"),
-        ("hotguid", "binary16-mssql"),
-    ]
-    alone = drawn(grouped(("bigint-identity", "efcore-sequential", "uuid-v7")))
-    assert "remedies-1" not in alone, "one writer has no lag"
-
-
-def test_splits_that_a_server_does_not_count_are_the_models_and_hollow() -> None:
-    def change(trial: Trial) -> Trial:
-        own = [r for r in trial.readings if r.metric != Metric.INTERIOR_SPLITS]
-        beside = Reading(Metric.INTERIOR_SPLITS, 1_234.0, "modelled", subject=MODEL)
-        return lagging(replace(trial, readings=(*own, beside)))
-
-    found = drawn(grouped((CONTROL, "efcore-sequential", "hotguid"), change=change))["remedies-1"]
-    assert "Hollow: from the page model, because the server does not count these splits." in found.caption
-    assert {row["interior splits per 1,000 rows"] for row in table(found)} == {"12.34"}
-    assert found.svg.count("fill: var(--paper") == 2
-
-
-def test_the_heat_map_has_a_cell_for_each_reading_of_the_grid() -> None:
-    def change(trial: Trial) -> Trial:
-        cells = [
-            Reading(Metric.LEAF_DENSITY, 90.0 - 5 * p - k / 10, "modelled", subject=Subject.grid(p, k))
-            for p in (1, 2, 16)
-            for k in (1, 100)
-        ]
-        return replace(trial, readings=(*trial.readings, *cells)) if trial.block == 1 else trial
-
-    found = drawn(grouped(change=change))["ticks"]
-    rows = {(row["processes"], row["keys per clock tick"]): row for row in table(found)}
-    assert len(rows) == 6
-    assert float(rows["16", "100"]["uuid-v7, density, %"]) == 0
-    assert float(rows["2", "1"]["uuid-v7, density, %"]) == pytest.approx(79.9)
-    assert "Lowest: bigint-identity, 0 % at 16 processes and 100 keys per tick." in found.alt
-    assert "ticks" not in drawn(grouped())
 
 
 def test_characters_that_xml_forbids_are_replaced_and_the_rest_is_escaped() -> None:

@@ -1,10 +1,9 @@
 """The page: self-contained, escaped, with everything that failed or is absent."""
 
 import csv
-import gzip
 import io
 import re
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
 from html import unescape
@@ -15,14 +14,11 @@ import pytest
 
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
-from keybench.model.names import CONTROL
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
 from keybench.results.claims.answers import rows
-from keybench.results.plots.canvas import styles
 from keybench.results.report import views
 from keybench.results.report.page import render, write_report
-from keybench.results.report.views import run_view, stored
 from tests.results.report.page import Page
 
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
@@ -104,47 +100,13 @@ def test_failed_trials_are_counted_and_their_errors_shown(fake_run) -> None:
     assert "uuid-v7 uuid 1 of 3" in page.text
 
 
-def test_a_stored_traceback_is_shown_without_private_paths_and_passwords(fake_run) -> None:
-    traceback = """Traceback (most recent call last):
-  File "/home/jane/src/keybench/keybench/runners/trials/attempt.py", line 12, in attempt
-  File "/home/jane/.venv/lib/python3.11/site-packages/psycopg/connection.py", line 9, in connect
-  File "C:\\Users\\jane\\python\\python3.11\\socket.py", line 3, in connect
-  File "/Users/jane/own.py", line 1, in <module>
-OSError: <b>postgresql://jane:s3cret@host/bench?password=s3cret, </b> see /home/jane/.pgpass and /root/log
-"""
-
-    def change(trial):
-        if trial.layout == "uuid-v7" and trial.block != 2:
-            stored = traceback if trial.block == 1 else ""
-            return replace(trial, status="error", error="OSError", traceback=stored, readings=(), series=())
-        return trial
-
-    text = render(fake_run(layouts=FEW, databases=("postgresql",), change=change), ["latest"])
-    page = Page(text)
-    shown = page.text.partition("Its paths are shortened.")[2]
-    assert "postgresql · uuid-v7 · uuid, block 1 OSError Traceback Traceback (most recent call last):" in shown
-    assert "postgresql · uuid-v7 · uuid, block 3 OSError" in shown
-    for wanted in (
-        'File "keybench/runners/trials/attempt.py", line 12',
-        'File "site-packages/psycopg/connection.py", line 9',
-        'File "python3.11\\socket.py", line 3',
-        'File "own.py", line 1',
-        "<b>postgresql://jane:…@host/bench?password=…, </b> see ~/.pgpass and ~/log",
-    ):
-        assert wanted in shown, wanted
-    for private in ("/home", "Users", "s3cret", "/root"):
-        assert private not in text, private
-    assert text.count("<summary>Traceback</summary>") == 1
-    assert "&lt;b&gt;postgresql" in text
-
-
-def test_the_traceback_of_a_failed_prediction_is_shown_once(fake_run) -> None:
-    page = read(fake_run(layouts=FEW, change=lambda trial: replace(trial, traceback="ValueError: no prediction")))
+def test_a_failed_prediction_is_named_once_and_no_traceback_is_shown(fake_run) -> None:
+    page = read(fake_run(layouts=FEW, change=lambda trial: replace(trial, traceback="ValueError: in /home/jane")))
     assert "Failed trials" not in page.text
-    assert page.text.count("ValueError: no prediction") == 1
+    assert "/home/jane" not in page.text
     shown = page.text.partition("Failed predictions")[2]
     assert "postgresql · bigint-identity · bigint, blocks 1, 2, 3; postgresql · uuid-v" in shown
-    assert "The page model's prediction failed. Traceback ValueError: no prediction" in shown
+    assert shown.count("The page model's prediction failed.") == 1
 
 
 def test_a_layout_whose_trials_all_failed_stays_in_the_tables(fake_run) -> None:
@@ -217,20 +179,6 @@ def test_the_head_says_what_was_run(fake_run) -> None:
         "18.1 and SQLite 18.1, three times, in shuffled order. Run 5ca1ab1e00, 4 May 2026, 18 trials recorded. "
         "Scenario two-million (Two million rows)"
     ) in text
-
-
-def test_the_head_says_what_ran_where_the_scenario_has_something_else(fake_run) -> None:
-    store = fake_run(layouts=FEW)
-    run, trials = store.run("latest"), store.trials("5ca1ab1e00")
-    scenario = {"title": "t", "rows": trials[0].rows, "blocks": run.blocks}
-    for asked, blocks, said in (
-        (scenario["rows"], run.blocks, "two-million (t)"),
-        (50_000, run.blocks, "two-million (t); here 2,000,000 rows"),
-        (50_000, run.blocks + 1, "two-million (t); here 2,000,000 rows, three times"),
-    ):
-        changed = replace(run, definition={"scenario": {**scenario, "rows": asked, "blocks": blocks}})
-        source = replace(stored(store, run.id), run=changed)
-        assert run_view(source, styles(FEW, CONTROL), "r1").scenario == said
 
 
 def test_a_very_small_value_keeps_a_digit(fake_run) -> None:
@@ -312,9 +260,6 @@ def test_the_page_has_all_values_or_the_command_that_exports_them(fake_run, monk
     downloads = read(store).downloads()
     table = list(csv.DictReader(io.StringIO(unquote(downloads["keybench-5ca1ab1e00.csv"].partition(",")[2]))))
     assert len(table) == count
-    monkeypatch.setattr(views, "_MOST_PLAIN", 1000)
-    packed = read(store).downloads()["keybench-5ca1ab1e00.csv.gz"].partition(",")[2]
-    assert list(csv.DictReader(io.StringIO(gzip.decompress(b64decode(packed)).decode()))) == table
     monkeypatch.setattr(views, "MOST_VALUES", count - 1)
     page = read(store)
     assert not any("keybench-" in name for name in page.downloads())

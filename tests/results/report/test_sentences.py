@@ -1,4 +1,4 @@
-"""The judgement of a group's times, and the sentences on its pages."""
+"""The judgement of a group's times, and numbers as text."""
 
 from dataclasses import replace
 
@@ -12,29 +12,18 @@ from keybench.model.reading import Reading
 from keybench.results.analysis.group_comparison import first_place, judge
 from keybench.results.analysis.groups import group_trials
 from keybench.results.analysis.p_values import ALPHA
-from keybench.results.report.sentences import on_pages
 from keybench.results.store.records import Trial
 from keybench.results.wording import decimals, listed, number, ratio, size
 from tests.results.conftest import a_run, trials
 
 
-def sentences(seconds, density=None, fragmentation=None) -> list[str]:
-    """What is said of trials with these insert times (one a block), densities and fragmentations."""
-    blocks = len(next(iter(seconds.values())))
-    (group,) = group_trials(a_run(blocks=blocks), made(seconds, density, fragmentation), [])
-    return on_pages(group)
-
-
-def made(seconds, density=None, fragmentation=None) -> list[Trial]:
+def made(seconds) -> list[Trial]:
     """Trials of 1,000 rows with these values."""
     blocks = len(next(iter(seconds.values())))
     found_trials = []
     for trial in trials(tuple(seconds), ("postgresql",), blocks, 1000, (100,), after=False):
-        found = [Reading(Metric.INSERT_SECONDS, seconds[trial.layout][trial.block - 1], "measured")]
-        for metric, values in ((Metric.LEAF_DENSITY, density), (Metric.LEAF_FRAGMENTATION, fragmentation)):
-            if values:
-                found.append(Reading(metric, values[trial.layout], "measured"))
-        found_trials.append(replace(trial, column="uuid", readings=tuple(found), series=()))
+        found = Reading(Metric.INSERT_SECONDS, seconds[trial.layout][trial.block - 1], "measured")
+        found_trials.append(replace(trial, column="uuid", readings=(found,), series=()))
     return found_trials
 
 
@@ -105,34 +94,6 @@ def test_many_blocks_find_what_six_find() -> None:
     assert set(first_place(logs)) == {0, 2}
     logs[:20, 0] = np.nan
     assert first_place(logs) == [2]
-
-
-def test_splits_are_given_per_thousand_rows() -> None:
-    def trial_with(trial, counts):
-        return replace(trial, readings=tuple(Reading(metric, value, "measured") for metric, value in counts.items()))
-
-    several = {"bigint-identity": (0, 0), "uuid-v4": (3, 40), "uuid-v7": (0, 0)}
-    changed = [
-        trial_with(trial, dict(zip((Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS), several[trial.layout], strict=True)))
-        for trial in made({name: [1.0] for name in several})
-    ]
-    (group,) = group_trials(a_run(blocks=1), changed, [])
-    assert on_pages(group)[-1] == (
-        "Edge and interior splits: none with bigint-identity and uuid-v7; most with uuid-v4, 43 per 1,000 rows."
-    )
-
-
-def test_half_empty_pages_in_perfect_order_are_pointed_out() -> None:
-    same = [1.0] * 6
-    said = sentences(
-        {"bigint-identity": same, "efcore-sequential": same, "uuid-v4": same},
-        {"bigint-identity": 90.0, "efcore-sequential": 52.0, "uuid-v4": 69.0},
-        {"bigint-identity": 0.0, "efcore-sequential": 0.1, "uuid-v4": 50.0},
-    )
-    assert said[0] == (
-        "efcore-sequential has the emptiest leaf pages: 52.0\u00a0% full and 0.1\u00a0% out of order; the control's "
-        "are 90.0\u00a0% full. Fragmentation alone would not show the empty space of efcore-sequential."
-    )
 
 
 def test_numbers_as_text() -> None:

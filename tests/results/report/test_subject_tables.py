@@ -1,0 +1,57 @@
+"""Tables of a group's page models and grid."""
+
+from dataclasses import replace
+
+import pytest
+
+from keybench.model.metric import Metric
+from keybench.model.reading import Reading
+from keybench.model.subject import MODEL, Subject
+from keybench.results.analysis.groups import group_trials
+from keybench.results.report.tables import SubjectTable, subject_tables
+from tests.results.conftest import a_run, trials
+
+FEW = ("bigint-identity", "uuid-v4")
+
+
+def tables(*readings: Reading, server: str = "embedded") -> dict[str, SubjectTable]:
+    """The tables, by title, of a group whose trials have these readings too."""
+    made = [
+        replace(trial, server=server, readings=(*trial.readings, *readings))
+        for trial in trials(FEW, ("postgresql",), 1, 1000, (100,), after=False)
+    ]
+    (group,) = group_trials(a_run(blocks=1), made, [])
+    return {table.title: table for table in subject_tables(group)}
+
+
+def cells(table: SubjectTable) -> list[tuple[str, ...]]:
+    """The texts of each row, after the arm's layout."""
+    columns = [[cell.text + cell.mark for cell in column.cells] for column in table.columns]
+    return [(arm.layout, *row) for arm, *row in zip(table.arms, *columns, strict=True)]
+
+
+def test_predictions_have_a_row_for_each_rule_of_each_layout() -> None:
+    usual = Reading(Metric.LEAF_PAGES, 1234.0, "modelled", "By the planned order.", MODEL)
+    other = replace(usual, value=1241.0, reason="", subject=Subject.model("other rule"))
+    table = tables(usual, other)["Predicted by the page model"]
+    assert cells(table) == [(layout, *row) for layout in FEW for row in (("–", "1,234m"), ("other rule", "1,241m"))]
+    assert table.note == "By the planned order. No live server has confirmed which rules are right."
+    assert tables(usual)["Predicted by the page model"].note == "By the planned order."
+
+
+@pytest.mark.parametrize("server", ["embedded", "model"])
+def test_without_readings_there_is_no_table(server: str) -> None:
+    assert tables(server=server) == {}
+
+
+def test_the_grid_has_a_row_for_each_cell() -> None:
+    densities = [
+        Reading(Metric.LEAF_DENSITY, 90.0 - processes, "modelled", "", Subject.grid(processes, keys))
+        for processes in (16, 2)
+        for keys in (100, 8)
+    ]
+    table = tables(*densities, server="model")["Density by processes and keys per clock tick"]
+    assert cells(table)[:4] == [
+        (FEW[0], name, value)
+        for name, value in (("2x8", "88.0m"), ("2x100", "88.0m"), ("16x8", "74.0m"), ("16x100", "74.0m"))
+    ]
