@@ -33,8 +33,8 @@ pages: each page that a transaction changes, once more if it left the cache in b
 two checkpoints of that log."""
 
 _NEWER, _OLDER, _STATE, _KIND, _LOGGED_IN = range(5)
-"""Columns of `_Cache.pages`. _NEWER, _OLDER: the elements of the pages used next after it and next before it. _STATE: by the
-names below. _KIND: its kind at its last use. _LOGGED_IN: the transaction that sent it to the log last."""
+"""Columns of `_Cache.pages`. _NEWER, _OLDER: the elements of the pages used next after it and next before it. _STATE:
+by the names below. _KIND: its kind at its last use. _LOGGED_IN: the transaction that sent it to the log last."""
 _ABSENT, _CLEAN, _DIRTY = range(3)
 """States of a page: not in the cache; in it, as it is on disk; in it, and changed."""
 _RING, _KEPT, _PLACES = range(3)
@@ -108,14 +108,16 @@ class LruCache:
 def _before_rows(load: Load, *, private: bool) -> NDArray[np.uint8]:
     """(rows,): what happens before each row. A transaction has one writer and ends at a restart."""
     n = len(load.ranks)
-    restart = [] if load.restart is None else [load.restart]
-    switches = [] if load.writers is None else np.flatnonzero(np.diff(load.writers)) + 1
-    turns = np.unique(np.concatenate([[0], restart, switches]).astype(np.int64))
-    turns = turns[turns < n]
-    since_turn = np.arange(n) - np.repeat(turns, np.diff(turns, append=n))
-    before = np.where(since_turn % load.rows_per_tx == 0, _BEGINS, _GOES_ON).astype(np.uint8)
-    before[turns[1:] if private else turns[np.isin(turns, restart)]] = _EMPTIES
-    return before
+    starts = np.zeros(n, np.bool_)  # rows before which another writer's turn or a restart begins a transaction
+    starts[:1] = True
+    if load.writers is not None:
+        starts[1:] = np.diff(load.writers) != 0
+    empties = starts.copy() if private else np.zeros(n, np.bool_)
+    if load.restart is not None and load.restart < n:
+        starts[load.restart] = empties[load.restart] = True
+    first_of_turn = np.maximum.accumulate(np.where(starts, np.arange(n), 0))
+    begins = (np.arange(n) - first_of_turn) % load.rows_per_tx == 0
+    return np.where(empties, _EMPTIES, np.where(begins, _BEGINS, _GOES_ON)).astype(np.uint8)
 
 
 @kernel
@@ -168,7 +170,8 @@ def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> No
     if use != LOOKED_AT and not is_logged:
         counts[LOGGED, kind] += 1
         counts[COPIED, kind] += pages[place, _LOGGED_IN] < facts[_LOG_BEGAN]
-        facts[_LOG_PAGES] += 1
+        # A page that the same transaction sent to the log before takes its old place there.
+        facts[_LOG_PAGES] += pages[place, _LOGGED_IN] != facts[_TRANSACTION]
         facts[_KEPT_PAGES] += facts[_PRIVATE]
         pages[place, _LOGGED_IN], pages[place, _STATE] = facts[_TRANSACTION], _DIRTY
         is_logged = True

@@ -36,10 +36,11 @@ _CHUNK = 1 << 18
 _EXTENT = 8 << 20
 _BLOCK = 160
 """innodb_buffer_pool_extent_size; about sizeof(buf_block_t)."""
-_KEPT_FREE = 1152
-"""Pages that MariaDB's page cleaner keeps free: from half of innodb_lru_scan_depth (1,536) to all of it."""
-_LEAST_USED = 0.5
-"""Share of a small pool that is in use all the same."""
+_KEPT_FREE, _MYSQL_KEPT_FREE = 1152, 512
+"""Pages that the page cleaner keeps free, on average. MariaDB's begins at half of innodb_lru_scan_depth (1,536) and
+goes on to all of it; half of MySQL's 1,024 agrees with two measured loads (docs/beyond-memory.md)."""
+_LEAST_USED = 0.25
+"""Share of a pool that is in use at least: a small one never has so many free pages."""
 
 CAPACITY = 512 << 20
 """innodb_log_file_size on servers that keybench starts."""
@@ -93,7 +94,7 @@ class CostModel(InnodbModel):
     def _room(self, server: Server) -> int:
         """Pages that the load can use."""
         pages = frames_of(server.cache_bytes, self.page_bytes)
-        used = pages if self.mysql else max(pages - _KEPT_FREE, pages * _LEAST_USED)
+        used = max(pages - (_MYSQL_KEPT_FREE if self.mysql else _KEPT_FREE), pages * _LEAST_USED)
         return max(1, round(used * server.share))
 
 

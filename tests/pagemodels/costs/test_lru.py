@@ -22,7 +22,7 @@ def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> 
     kinds, changed = dict[int, int](), set[int]()
     counts = [[[0] * 4 for _ in range(4)] for _ in load.ends]
     writers = [0] * len(rows) if load.writers is None else load.writers.tolist()
-    in_tx, in_log, log_pages, rows_of_tx = set[int](), set[int](), 0, 0
+    in_tx, once, in_log, log_pages, rows_of_tx = set[int](), set[int](), set[int](), 0, 0
 
     def drop() -> None:
         if len(kept) > 0.9 * room:
@@ -41,6 +41,7 @@ def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> 
         if switches or row == load.restart or rows_of_tx == load.rows_per_tx:
             rows_of_tx = 0
             in_tx.clear()
+            once.clear()
             free.update(kept)
             kept.clear()
             if log_pages >= checkpoint:
@@ -58,7 +59,8 @@ def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> 
             if use != LOOKED_AT and page not in in_tx:
                 count[LOGGED][kind] += 1
                 count[COPIED][kind] += page not in in_log
-                log_pages += 1
+                log_pages += page not in once
+                once.add(page)
                 in_log.add(page)
                 in_tx.add(page)
                 changed.add(page)
