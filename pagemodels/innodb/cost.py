@@ -1,7 +1,7 @@
 """The page model of InnoDB's clustered index with a plain cache behind it, and MariaDB's redo log.
 
-Of a row only its leaf goes through the cache, and of a split the new leaf too. Branch pages, one for some hundreds of
-leaves, count as always present; undo pages and the neighbours of a leaf that splits are left out.
+Of a row only its leaf goes through the cache; where that is full, both its neighbours and the new leaf too. Branch
+pages, one for some hundreds of leaves, count as always present; undo pages are left out.
 
 The log is in the format of MariaDB 10.8 and later (mtr0log.h). A row is two mini-transactions: its undo record
 (UNDO_APPEND), and its insertion (INSERT_HEAP_DYNAMIC), which leaves out the bytes that it shares with the record before
@@ -16,12 +16,24 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from keybench.compiled import kernel
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
 from keybench.pagemodels.costs import lru
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.costs.lru import LruCache
-from keybench.pagemodels.innodb.leaf_memory import EVENTS, FULL, MOVED, NEIGHBOUR, OTHER, ROW, WHAT, events_of, grow
+from keybench.pagemodels.innodb.leaf_memory import (
+    DOWN,
+    EVENTS,
+    FULL,
+    MOVED,
+    NEIGHBOUR,
+    OTHER,
+    ROW,
+    WHAT,
+    events_of,
+    grow,
+)
 from keybench.pagemodels.innodb.leaf_splits import load
 from keybench.pagemodels.innodb.model import InnodbModel, Parameters
 from keybench.pagemodels.innodb.model import page_model as without_cost
@@ -32,6 +44,11 @@ Integers = NDArray[np.int64]
 
 _CHUNK = 1 << 18
 """Rows whose touches are held at a time."""
+
+_LEFT, _RIGHT = range(2)
+"""Columns of the neighbours of a leaf."""
+_NONE = -1
+"""A neighbour that there is not."""
 
 _EXTENT = 8 << 20
 _BLOCK = 160
@@ -79,12 +96,15 @@ class CostModel(InnodbModel):
         ranks, n = np.ascontiguousarray(rows.ranks, np.int64), len(rows.ranks)
         room = self._room(server)
         leaves, cache = self.new_leaves(n), LruCache.empty(rows, room)
+        beside = np.full((0, 2), _NONE, np.int32)
         for begin in range(0, n, _CHUNK):
             end = min(n, begin + _CHUNK)
             leaf_of_row, done, known = np.empty(end - begin, np.int32), begin, int(leaves.facts[EVENTS])
             while (done := load(leaves, ranks, done, end, leaf_of_row)) < end:
                 grow(leaves)
-            cache.use(_touches(begin, leaf_of_row, events_of(leaves)[known:]))
+            events = events_of(leaves)[known:]
+            beside = np.pad(beside, ((0, len(leaves.slots) - len(beside)), (0, 0)), constant_values=_NONE)
+            cache.use(_touches(begin, leaf_of_row, events, _neighbours_of_full(events, beside)))
         read, written = cache.counted(lru.READ), cache.counted(lru.LEFT)
         if self.redo is None:
             return LoadCost(read)
@@ -105,19 +125,47 @@ def frames_of(cache_bytes: int, page_bytes: int) -> int:
     return int(cache_bytes // _EXTENT * (_EXTENT // page_bytes - control) + max(0, rest - control))
 
 
-def _touches(begin: int, leaf_of_row: NDArray[np.int32], events: Integers) -> lru.Touches:
+@kernel
+def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers:
+    """(events, 2): the left and the right neighbour of each full leaf before its event; −1 none. A row that does not
+    fit latches both (btr_cur_t::pessimistic_search_leaf). `beside`, (leaves, 2): those of all leaves; kept up to date.
+    """
+    of_full = np.empty((len(events), 2), np.int64)
+    for i in range(len(events)):
+        full, new, what = events[i, FULL], events[i, OTHER], events[i, WHAT]
+        of_full[i, _LEFT], of_full[i, _RIGHT] = beside[full, _LEFT], beside[full, _RIGHT]
+        if what != NEIGHBOUR:
+            side = _LEFT if what == DOWN else _RIGHT  # of the full leaf, where the new one goes
+            beyond = beside[full, side]
+            beside[full, side] = new
+            beside[new, side], beside[new, _RIGHT - side] = beyond, full
+            if beyond != _NONE:
+                beside[beyond, _RIGHT - side] = new
+    return of_full
+
+
+def _touches(begin: int, leaf_of_row: NDArray[np.int32], events: Integers, beside_full: Integers) -> lru.Touches:
     """The leaves that the rows from number `begin` on touch, as `LruCache.use` takes them. `leaf_of_row`, (rows,): the
-    leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8)."""
-    fits = np.flatnonzero(leaf_of_row >= 0)
-    is_new = events[:, WHAT] != NEIGHBOUR
-    rows = np.concatenate([begin + fits, events[:, ROW], events[:, ROW]])
-    touches = np.full((len(rows), lru.COLUMNS), lru.CHANGED, np.int32)
-    touches[:, lru.ROW], touches[:, lru.KIND] = rows, lru.LEAF
-    touches[:, lru.PAGE] = np.concatenate([leaf_of_row[fits], events[:, FULL], events[:, OTHER]])
-    touches[len(fits) + len(events) :, lru.USE] = np.where(is_new, lru.NEW, lru.CHANGED)
+    leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8). `beside_full`:
+    as `_neighbours_of_full` gives it."""
+    fits, rows = np.flatnonzero(leaf_of_row >= 0), events[:, ROW]
+    looked_at, changed = np.full(len(rows), lru.LOOKED_AT), np.full(len(rows), lru.CHANGED)
+    parts = [
+        (begin + fits, leaf_of_row[fits], np.full(len(fits), lru.CHANGED)),
+        (rows, events[:, FULL], changed),
+        (rows, beside_full[:, _LEFT], looked_at),
+        (rows, beside_full[:, _RIGHT], looked_at),
+        (rows, events[:, OTHER], np.where(events[:, WHAT] == NEIGHBOUR, lru.CHANGED, lru.NEW)),
+    ]
+    touches: lru.Touches = np.empty((len(fits) + 4 * len(rows), lru.COLUMNS), np.int32)
+    columns = zip(*parts, strict=True)
+    for column, values in zip((lru.ROW, lru.PAGE, lru.USE), columns, strict=True):
+        touches[:, column] = np.concatenate(values)
+    touches[:, lru.KIND] = lru.LEAF
     if begin == 0 and len(fits):
         touches[0, lru.USE] = lru.NEW  # the first row makes the first leaf
-    return touches[np.argsort(rows, kind="stable")]
+    touches = touches[touches[:, lru.PAGE] != _NONE]
+    return touches[np.argsort(touches[:, lru.ROW], kind="stable")]
 
 
 def _without_checkpoints(log: Log, written: Pages, room: int, server: Server) -> bool:
