@@ -18,7 +18,8 @@ from keybench.pagemodels.ranking import ranked
 ROWS = 10_000_000
 _ORDERS = ("random", "increasing", "4 lagging by 10 %")
 _CACHE = 64 << 20
-_AT_MOST = 3.0
+_AT_MOST = 1000
+"""Nanoseconds a row: ten million rows in ten seconds."""
 
 
 def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (the target fixes the row count)
@@ -37,7 +38,7 @@ def compare(rows: int, repetitions: int) -> Iterator[str]:  # noqa: ARG001 (the 
             alone, cost = _medians((partial(model.insert, ranks), whole), max(3, repetitions))
             yield (
                 f"  {on.title:<12} {order:<18} {1e9 * cost / ROWS:6.1f} ns a row  {cost / alone:5.2f} × its pages alone"
-                f"   target ≤ {_AT_MOST:g}: {'met' if cost <= _AT_MOST * alone else 'NOT met'}"
+                f"   target ≤ {_AT_MOST} ns: {'met' if 1e9 * cost / ROWS <= _AT_MOST else 'NOT met'}"
             )
 
 

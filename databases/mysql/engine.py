@@ -132,7 +132,7 @@ class MySqlEngine(ServerEngine):
 
         Its parameters are the fields of the model's `Parameters`; the table's settings give the defaults.
         """
-        from keybench.pagemodels.innodb.cost.clustered import page_model
+        from keybench.pagemodels.innodb.cost import page_model
         from keybench.pagemodels.innodb.model import Parameters
 
         chosen = parameters(Parameters, {**model_parameters(table), **changes})

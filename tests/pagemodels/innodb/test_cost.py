@@ -1,11 +1,9 @@
-"""What a load costs MariaDB: the pool's kernel against a plain one, and what follows where all pages fit."""
+"""What a load costs InnoDB."""
 
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from benchmarks import streams
 from keybench.databases.mariadb import ENGINE
@@ -13,80 +11,12 @@ from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, PredictsCost, Server, shared_bytes
-from keybench.pagemodels.innodb.cost import cache
-from keybench.pagemodels.innodb.cost.cache import (
-    BATCH,
-    BATCH_TIME,
-    CHANGED,
-    DEPTH,
-    FREE,
-    FREED,
-    LENGTH,
-    NOW,
-    OLD,
-    OLDER,
-    READ_TIME,
-    SHORT,
-    WRITES,
-    WRITTEN,
-    BufferPool,
-)
-from tests.pagemodels.innodb.reference_pool import PlainPool
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    frames=st.integers(100, 900),
-    spread=st.integers(1, 3000),
-    rows=st.integers(1, 6000),
-    share=st.sampled_from([1.0, 0.3, 0.05, 2e-4]),
-    changed=st.floats(0, 1),
-    pause=st.integers(0, 10**7),
-    seed=st.integers(0, 9),
-)
-def test_the_pool_is_the_plain_one(
-    frames: int, spread: int, rows: int, share: float, changed: float, pause: int, seed: int
-) -> None:
-    chance = np.random.Generator(np.random.PCG64(seed))
-    pool = cache.new(frames, 0, 0, spread + rows, share)
-    state = pool.state
-    constants = (int(state[which]) for which in (READ_TIME, BATCH, BATCH_TIME, DEPTH, SHORT, WRITES))
-    plain = PlainPool(frames, int(state[LENGTH]), *constants)
-    for row in range(rows):
-        page, changes = int(chance.integers(spread)), bool(chance.random() < changed)
-        if chance.random() < 0.05:
-            new_page = spread + row if changes else page
-            cache.create(pool, new_page)
-            plain.create(new_page)
-        elif chance.random() < 0.05:
-            cache.drop(pool, page)
-            plain.drop(page)
-        else:
-            assert cache.use(pool, page, changes) == plain.use(page, changes)
-        state[NOW] += pause
-        plain.now += pause
-        cache.clean(pool)
-        plain.clean()
-    same(pool, plain)
-
-
-def same(pool: BufferPool, plain: PlainPool) -> None:
-    """Asserts that both pools are in the same state, with the same pages."""
-    state = pool.state
-    assert (state[LENGTH], state[FREE], state[FREED]) == (len(plain.pages), plain.free, plain.freed)
-    assert (state[NOW], state[WRITTEN:].sum(), state[OLDER]) == (plain.now, plain.written, plain.old_pages)
-    changed = pool.frames[:, CHANGED]
-    oldest = min((page.changed_at for page in plain.pages if page.changed), default=plain.now)
-    assert changed[changed > 0].min(initial=plain.now + 1) - 1 == oldest
-    there = {page.number: page.old for page in plain.pages if page.number >= 0}
-    assert set(np.flatnonzero(pool.places >= 0).tolist()) == set(there)
-    for page, old in there.items():
-        assert pool.frames[pool.places[page], OLD] == old
+from keybench.pagemodels.innodb.cost import frames_of
 
 
 def test_a_pool_has_as_many_pages_as_the_server_says() -> None:
     known = {6: 379, 8: 507, 16: 1014, 24: 1521, 64: 4056}  # Innodb_buffer_pool_pages_total of MariaDB 10.11.19
-    assert {size: cache.frames_of(size << 20, 16384) for size in known} == known
+    assert {size: frames_of(size << 20, 16384) for size in known} == known
 
 
 def model(payload: int = 0) -> PredictsCost:
@@ -151,7 +81,6 @@ def test_a_sample_of_rows_reads_its_share() -> None:
     part = model(100).load_cost(
         Load(sample, [len(sample) // 2, len(sample)], 1000), Server(cache_bytes=16 << 20, share=share)
     )
-    assert part.read.other is None
     assert part.read.leaf[1] / share == pytest.approx(full.leaf[1], rel=0.05)
 
 
@@ -160,7 +89,7 @@ def test_the_smallest_sample_ends_and_reads_what_the_pool_lacks() -> None:
     cost = model(100).load_cost(
         Load(streams.random(rows), [rows // 2, rows], 1), Server(cache_bytes=16 << 30, share=share)
     )
-    frames, leaves = cache.frames_of(16 << 30, 16384) * share, rows / 80
+    frames, leaves = frames_of(16 << 30, 16384) * share, rows / 80
     assert cost.read.leaf[1] / (rows / 2) == pytest.approx(1 - 2 * math.log(2) * frames / leaves, abs=0.03)
 
 
@@ -180,4 +109,12 @@ def test_a_cache_of_a_few_pages_is_refused() -> None:
 def test_no_cost_is_predicted_for_what_is_not_known() -> None:
     column = ENGINE.column("binary16")
     assert not isinstance(ENGINE.page_model(Table("t", column, 0, "nonclustered")), PredictsCost)
-    assert not isinstance(MYSQL.page_model(Table("t", MYSQL.column("binary16"), 0)), PredictsCost)
+
+
+def test_mysql_reads_less_than_mariadb_and_has_no_log() -> None:
+    of_mysql = MYSQL.page_model(Table("t", MYSQL.column("binary16"), 100))
+    assert isinstance(of_mysql, PredictsCost)
+    load_, server = Load(streams.random(200_000), [100_000, 200_000], 1000), Server(cache_bytes=24 << 20)
+    cost = of_mysql.load_cost(load_, server)
+    assert 10_000 < cost.read.leaf[1] < 0.9 * model(100).load_cost(load_, server).read.leaf[1]
+    assert (cost.written, cost.log) == (None, None)

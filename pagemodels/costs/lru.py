@@ -1,0 +1,211 @@
+"""One plain cache behind the page models of all engines but PostgreSQL: the pages used last stay (LRU).
+
+A model lists the pages that its rows touch, in order, as an array of touches: int32 (touches, 4). The cache counts the
+pages that are read, the changed pages that leave it, and the pages that a log of whole pages takes (SQLite).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+from keybench.pagemodels.costs.contract import Load, Pages
+from keybench.pagemodels.costs.touches import part_of
+from keybench.pagemodels.memory import uncounted
+
+Integers = NDArray[np.int64]
+Touches = NDArray[np.int32]
+
+ROW, PAGE, KIND, USE = range(4)
+"""Columns of touches. ROW: the row that touches the page, from 0; rows ascend, and each row touches a page. PAGE: the
+page's number, from 0. KIND, USE: by the names below."""
+COLUMNS = 4
+LEAF, BRANCH, TABLE, OTHER = range(4)
+"""Kinds of pages, as in `contract.Pages`."""
+LOOKED_AT, CHANGED, NEW = range(3)
+"""Uses of a page. A new page is changed too, and is not read."""
+
+READ, LEFT, LOGGED, COPIED = range(4)
+"""What is counted. READ: pages read. LEFT: changed pages that left the cache. LOGGED: pages that go to a log of whole
+pages: each page that a transaction changes, once more if it left the cache in between. COPIED: different pages between
+two checkpoints of that log."""
+
+_NEWER, _OLDER, _STATE, _KIND, _LOGGED_IN = range(5)
+"""Columns of `_Cache.pages`. _NEWER, _OLDER: the elements of the pages used next after it and next before it. _STATE:
+by the names below. _KIND: its kind at its last use. _LOGGED_IN: the transaction that sent it to the log last."""
+_ABSENT, _CLEAN, _DIRTY = range(3)
+"""States of a page: not in the cache; in it, as it is on disk; in it, and changed."""
+_RING, _KEPT, _PLACES = range(3)
+"""The first elements of `_Cache.pages` are the ends of two rings of pages by last use: _RING of pages that may leave,
+_KEPT of those that the transaction has changed in a private cache. Page n is element _PLACES + n."""
+_ROOM, _HELD, _KEPT_PAGES, _PRIVATE, _LAST_ROW, _TRANSACTION, _LOG_PAGES, _LOG_BEGAN, _CHECKPOINT = range(9)
+"""Fields of `_Cache.facts`. _ROOM: pages that fit the cache. _HELD: pages in it. _KEPT_PAGES: pages in the ring _KEPT.
+_PRIVATE: whether that ring is in use. _LAST_ROW: the row of the last touch. _TRANSACTION: its transaction, from 1.
+_LOG_PAGES: pages in the log since the last checkpoint. _LOG_BEGAN: the transaction that followed it. _CHECKPOINT: pages
+in the log from which on a transaction ends with a checkpoint."""
+_MOST_KEPT = 0.9
+"""Share of a private cache that changed pages can fill: then one of them may leave for each page that comes
+(`n90pct` in SQLite's pcache1.c)."""
+_NEVER = 1 << 62
+"""More pages of log than any load writes."""
+
+_GOES_ON, _BEGINS, _EMPTIES = range(3)
+"""What happens before a row: nothing; a transaction begins; the cache is emptied and a transaction begins."""
+
+
+class _Cache(NamedTuple):
+    pages: NDArray[np.int32]
+    """(pages + 2, 5): by the names above."""
+    facts: Integers
+    """(9,): by the names above."""
+
+
+@dataclass(frozen=True, eq=False)
+class LruCache:
+    """A cache, and what a load costs with it."""
+
+    _cache: _Cache
+    _before: NDArray[np.uint8]
+    """(rows,): what happens before each row."""
+    _ends: Integers
+    """(parts,): the rows before which each part of the load ends."""
+    _counts: Integers
+    """(parts, 4, 4): what is counted, by kind of page."""
+
+    @classmethod
+    def empty(cls, load: Load, room: int, *, private: bool = False, checkpoint: int = _NEVER) -> Self:
+        """A cache for `room` pages.
+
+        `private`: each writer has a cache of its own, which it loses when another one has written, and which keeps the
+        pages that a transaction changes until it ends; else all writers share one.
+        `checkpoint`: pages in a log of whole pages from which on a checkpoint follows.
+        """
+        facts = np.zeros(_CHECKPOINT + 1, np.int64)
+        facts[[_ROOM, _PRIVATE, _LAST_ROW, _CHECKPOINT]] = room, private, -1, checkpoint
+        pages = np.zeros((_PLACES, _LOGGED_IN + 1), np.int32)
+        pages[_KEPT, [_NEWER, _OLDER]] = _KEPT
+        return cls(
+            _cache=_Cache(pages=pages, facts=facts),
+            _before=_before_rows(load, private=private),
+            _ends=np.asarray(load.ends, np.int64),
+            _counts=np.zeros((len(load.ends), COPIED + 1, OTHER + 1), np.int64),
+        )
+
+    def use(self, touches: Touches) -> None:
+        """Uses some more pages. All touches of a row come in one call."""
+        if len(touches) and (places := int(touches[:, PAGE].max()) + _PLACES + 1) > len(self._cache.pages):
+            self._cache.pages.resize((places + places // 2, self._cache.pages.shape[1]), refcheck=False)
+        _use_all(self._cache, touches, self._before, self._ends, self._counts)
+
+    def counted(self, what: int) -> Pages:
+        """The pages that were counted so far; `what`: by the names above."""
+        leaf, branch, table, other = self._counts[:, what].T.copy()
+        return Pages(leaf, branch, table, other)
+
+
+def _before_rows(load: Load, *, private: bool) -> NDArray[np.uint8]:
+    """(rows,): what happens before each row. A transaction has one writer and ends at a restart."""
+    n = len(load.ranks)
+    starts = np.zeros(n, np.bool_)  # rows before which another writer's turn or a restart begins a transaction
+    starts[:1] = True
+    if load.writers is not None:
+        starts[1:] = np.diff(load.writers) != 0
+    empties = starts.copy() if private else np.zeros(n, np.bool_)
+    if load.restart is not None and load.restart < n:
+        starts[load.restart] = empties[load.restart] = True
+    first_of_turn = np.maximum.accumulate(np.where(starts, np.arange(n), 0))
+    begins = (np.arange(n) - first_of_turn) % load.rows_per_tx == 0
+    return np.where(empties, _EMPTIES, np.where(begins, _BEGINS, _GOES_ON)).astype(np.uint8)
+
+
+@kernel
+def _take_out(pages: NDArray[np.int32], place: int) -> None:
+    """Takes a page out of its ring."""
+    newer, older = pages[place, _NEWER], pages[place, _OLDER]
+    pages[newer, _OLDER], pages[older, _NEWER] = older, newer
+
+
+@kernel
+def _put_in(pages: NDArray[np.int32], place: int, ring: int) -> None:
+    """Makes a page the newest of a ring."""
+    newest = pages[ring, _OLDER]
+    pages[place, _NEWER], pages[place, _OLDER] = ring, newest
+    pages[ring, _OLDER] = pages[newest, _NEWER] = place
+
+
+@kernel
+def _drop_oldest(cache: _Cache, counts: Integers) -> None:
+    """Takes the page that was not used for longest out of the cache. If nearly all pages are kept ones, the oldest of
+    those goes to the log and may leave from then on. `counts`: (4, 4), of the part; added to."""
+    pages, facts = cache.pages, cache.facts
+    if facts[_KEPT_PAGES] > _MOST_KEPT * facts[_ROOM]:
+        place = pages[_KEPT, _NEWER]
+        _take_out(pages, place)
+        _put_in(pages, place, _RING)
+        pages[place, _STATE] = _CLEAN
+        facts[_KEPT_PAGES] -= 1
+    place = pages[_RING, _NEWER]
+    _take_out(pages, place)
+    counts[LEFT, pages[place, _KIND]] += pages[place, _STATE] == _DIRTY
+    pages[place, _STATE] = _ABSENT
+    facts[_HELD] -= 1
+
+
+@kernel
+def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> None:
+    """Uses a page. `counts`: as of `_drop_oldest`."""
+    pages, facts = cache.pages, cache.facts
+    if pages[place, _STATE] == _ABSENT:
+        if facts[_HELD] == facts[_ROOM]:
+            _drop_oldest(cache, counts)
+        facts[_HELD] += 1
+        pages[place, _STATE] = _CLEAN
+        counts[READ, kind] += use != NEW
+    else:
+        _take_out(pages, place)
+    pages[place, _KIND] = kind
+    is_logged = pages[place, _STATE] == _DIRTY and pages[place, _LOGGED_IN] == facts[_TRANSACTION]
+    if use != LOOKED_AT and not is_logged:
+        counts[LOGGED, kind] += 1
+        counts[COPIED, kind] += pages[place, _LOGGED_IN] < facts[_LOG_BEGAN]
+        # A page that the same transaction sent to the log before takes its old place there.
+        facts[_LOG_PAGES] += pages[place, _LOGGED_IN] != facts[_TRANSACTION]
+        facts[_KEPT_PAGES] += facts[_PRIVATE]
+        pages[place, _LOGGED_IN], pages[place, _STATE] = facts[_TRANSACTION], _DIRTY
+        is_logged = True
+    _put_in(pages, place, _KEPT if is_logged and facts[_PRIVATE] else _RING)
+
+
+@kernel
+def _begin(cache: _Cache, empties: bool, counts: Integers) -> None:
+    """Begins a transaction, perhaps with an empty cache. `counts`: as of `_drop_oldest`."""
+    pages, facts = cache.pages, cache.facts
+    facts[_TRANSACTION] += 1
+    if facts[_TRANSACTION] == 1 or facts[_LOG_PAGES] >= facts[_CHECKPOINT]:
+        facts[_LOG_PAGES], facts[_LOG_BEGAN] = 0, facts[_TRANSACTION]
+    if facts[_KEPT_PAGES] > 0:  # they follow the pages that may leave: the whole ring at once
+        oldest, newest, before = pages[_KEPT, _NEWER], pages[_KEPT, _OLDER], pages[_RING, _OLDER]
+        pages[before, _NEWER], pages[oldest, _OLDER] = oldest, before
+        pages[newest, _NEWER], pages[_RING, _OLDER] = _RING, newest
+        pages[_KEPT, _NEWER] = pages[_KEPT, _OLDER] = _KEPT
+        facts[_KEPT_PAGES] = 0
+    while empties and facts[_HELD] > 0:
+        _drop_oldest(cache, counts)
+
+
+@kernel
+def _use_all(cache: _Cache, touches: Touches, before: NDArray[np.uint8], ends: Integers, counts: Integers) -> None:
+    """Uses the pages of some rows, one touch after another. The others: as of `LruCache`."""
+    cache, facts = uncounted(cache), cache.facts
+    part = part_of(ends, touches[0, ROW]) if len(touches) > 0 else 0
+    for i in range(len(touches)):
+        row = touches[i, ROW]
+        while ends[part] <= row:
+            part += 1
+        if row != facts[_LAST_ROW]:
+            facts[_LAST_ROW] = row
+            if before[row] != _GOES_ON:
+                _begin(cache, before[row] == _EMPTIES, counts[part])
+        _use(cache, _PLACES + touches[i, PAGE], touches[i, KIND], touches[i, USE], counts[part])

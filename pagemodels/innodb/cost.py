@@ -1,0 +1,246 @@
+"""The page model of InnoDB's clustered index with a plain cache behind it, and MariaDB's redo log.
+
+Of a row only its leaf goes through the cache; where that is full, both its neighbours and the new leaf too. Branch
+pages, one for some hundreds of leaves, count as always present; undo pages are left out.
+
+The log is in the format of MariaDB 10.8 and later (mtr0log.h). A row is two mini-transactions: its undo record
+(UNDO_APPEND), and its insertion (INSERT_HEAP_DYNAMIC), which leaves out the bytes that it shares with the record before
+it (page0cur.cc, mtr_t::page_insert). A split inserts each record that moves once more, on a page that is named only
+once. MySQL's log is not modelled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from keybench.compiled import kernel
+from keybench.model.table import Table
+from keybench.pagemodels.contract import PageModel
+from keybench.pagemodels.costs import lru
+from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
+from keybench.pagemodels.costs.lru import LruCache
+from keybench.pagemodels.innodb.leaf_memory import (
+    DOWN,
+    EVENTS,
+    FULL,
+    MOVED,
+    NEIGHBOUR,
+    OTHER,
+    ROW,
+    WHAT,
+    events_of,
+    grow,
+)
+from keybench.pagemodels.innodb.leaf_splits import load
+from keybench.pagemodels.innodb.model import InnodbModel, Parameters
+from keybench.pagemodels.innodb.model import page_model as without_cost
+from keybench.pagemodels.innodb.records import HIDDEN_BYTES
+from keybench.pagemodels.ranking import require
+
+Integers = NDArray[np.int64]
+
+_CHUNK = 1 << 18
+"""Rows whose touches are held at a time."""
+
+_LEFT, _RIGHT = range(2)
+"""Columns of the neighbours of a leaf."""
+_NONE = -1
+"""A neighbour that there is not."""
+
+_EXTENT = 8 << 20
+_BLOCK = 160
+"""innodb_buffer_pool_extent_size; about sizeof(buf_block_t)."""
+_KEPT_FREE, _MYSQL_KEPT_FREE = 1152, 512
+"""Pages that the page cleaner keeps free, on average. MariaDB's begins at half of innodb_lru_scan_depth (1,536) and
+goes on to all of it; half of MySQL's 1,024 agrees with two measured loads (docs/beyond-memory.md)."""
+_LEAST_USED = 0.25
+"""Share of a pool that is in use at least: a small one never has so many free pages."""
+
+CAPACITY = 512 << 20
+"""innodb_log_file_size on servers that keybench starts."""
+_OLDEST_SHARE = 3 / 4
+"""A changed page is written, for the sake of the log, about when this share of the log's capacity was added since."""
+_END = 5
+"""The end of a mini-transaction: a byte and a checksum."""
+_SPLIT, _COMMIT = 200, 300
+"""Bytes of log, about: of a split, for headers, links and allocation of the new page, without the records that move; of
+a transaction, for its begin, its commit and the purge of its undo log."""
+_TWO_BYTES, _THREE_BYTES = 1 << 7, (1 << 7) + (1 << 14)
+"""Numbers from here on take so many bytes (MIN_2BYTE, MIN_3BYTE)."""
+_SHORT = 15
+"""Bytes that the first byte of a record can count."""
+_INSERT_HEADER = 6
+"""Bytes of an INSERT_HEAP_DYNAMIC beside the name of the page and the bytes of the row: a byte for its type, two for
+the place of the record before it, and one each for three numbers (page0cur.cc, mtr_t::page_insert)."""
+_UNDO_PAGE_NUMBER = 1 << 10
+"""Of an undo page, roughly: it only decides how many bytes the number takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostModel(InnodbModel):
+    """A clustered index of records of one size; a `PredictsCost`."""
+
+    redo: Redo | None
+    """MariaDB's log; None for MySQL."""
+
+    def load_cost(self, rows: Load, server: Server) -> LoadCost:
+        """Leaves read into the pool and written from it, and MariaDB's redo log.
+
+        Pages that only checkpoints write are not known: then `written` is None, as it is without a log.
+        """
+        server.pages(self.page_bytes)
+        require(rows.ranks)
+        ranks, n = np.ascontiguousarray(rows.ranks, np.int64), len(rows.ranks)
+        room = self._room(server)
+        leaves, cache = self.new_leaves(n), LruCache.empty(rows, room)
+        beside = np.full((0, 2), _NONE, np.int32)
+        for begin in range(0, n, _CHUNK):
+            end = min(n, begin + _CHUNK)
+            leaf_of_row, done, known = np.empty(end - begin, np.int32), begin, int(leaves.facts[EVENTS])
+            while (done := load(leaves, ranks, done, end, leaf_of_row)) < end:
+                grow(leaves)
+            events = events_of(leaves)[known:]
+            beside = np.pad(beside, ((0, len(leaves.slots) - len(beside)), (0, 0)), constant_values=_NONE)
+            cache.use(_touches(begin, leaf_of_row, events, _neighbours_of_full(events, beside)))
+        read, written = cache.counted(lru.READ), cache.counted(lru.LEFT)
+        if self.redo is None:
+            return LoadCost(read)
+        log = self.redo.log(rows, events_of(leaves))
+        return LoadCost(read, written if _without_checkpoints(log, written, room, server) else None, log)
+
+    def _room(self, server: Server) -> int:
+        """Pages that the load can use."""
+        pages = frames_of(server.cache_bytes, self.page_bytes)
+        used = max(pages - (_MYSQL_KEPT_FREE if self.mysql else _KEPT_FREE), pages * _LEAST_USED)
+        return max(1, round(used * server.share))
+
+
+def frames_of(cache_bytes: int, page_bytes: int) -> int:
+    """Pages that a buffer pool of so many bytes holds (buf_pool_t::get_n_blocks)."""
+    control = _EXTENT // page_bytes - _EXTENT // (page_bytes + _BLOCK)
+    rest = cache_bytes % _EXTENT // page_bytes
+    return int(cache_bytes // _EXTENT * (_EXTENT // page_bytes - control) + max(0, rest - control))
+
+
+@kernel
+def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers:
+    """(events, 2): the left and the right neighbour of each full leaf before its event; −1 none. A row that does not
+    fit latches both (btr_cur_t::pessimistic_search_leaf). `beside`, (leaves, 2): those of all leaves; kept up to date.
+    """
+    of_full = np.empty((len(events), 2), np.int64)
+    for i in range(len(events)):
+        full, new, what = events[i, FULL], events[i, OTHER], events[i, WHAT]
+        of_full[i, _LEFT], of_full[i, _RIGHT] = beside[full, _LEFT], beside[full, _RIGHT]
+        if what != NEIGHBOUR:
+            side = _LEFT if what == DOWN else _RIGHT  # of the full leaf, where the new one goes
+            beyond = beside[full, side]
+            beside[full, side] = new
+            beside[new, side], beside[new, _RIGHT - side] = beyond, full
+            if beyond != _NONE:
+                beside[beyond, _RIGHT - side] = new
+    return of_full
+
+
+def _touches(begin: int, leaf_of_row: NDArray[np.int32], events: Integers, beside_full: Integers) -> lru.Touches:
+    """The leaves that the rows from number `begin` on touch, as `LruCache.use` takes them. `leaf_of_row`, (rows,): the
+    leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8). `beside_full`:
+    as `_neighbours_of_full` gives it."""
+    fits, rows = np.flatnonzero(leaf_of_row >= 0), events[:, ROW]
+    looked_at, changed = np.full(len(rows), lru.LOOKED_AT), np.full(len(rows), lru.CHANGED)
+    parts = [
+        (begin + fits, leaf_of_row[fits], np.full(len(fits), lru.CHANGED)),
+        (rows, events[:, FULL], changed),
+        (rows, beside_full[:, _LEFT], looked_at),
+        (rows, beside_full[:, _RIGHT], looked_at),
+        (rows, events[:, OTHER], np.where(events[:, WHAT] == NEIGHBOUR, lru.CHANGED, lru.NEW)),
+    ]
+    touches: lru.Touches = np.empty((len(fits) + 4 * len(rows), lru.COLUMNS), np.int32)
+    columns = zip(*parts, strict=True)
+    for column, values in zip((lru.ROW, lru.PAGE, lru.USE), columns, strict=True):
+        touches[:, column] = np.concatenate(values)
+    touches[:, lru.KIND] = lru.LEAF
+    if begin == 0 and len(fits):
+        touches[0, lru.USE] = lru.NEW  # the first row makes the first leaf
+    touches = touches[touches[:, lru.PAGE] != _NONE]
+    return touches[np.argsort(touches[:, lru.ROW], kind="stable")]
+
+
+def _without_checkpoints(log: Log, written: Pages, room: int, server: Server) -> bool:
+    """Whether pages are written to make room in the pool before a checkpoint has to write them. The age of a page is
+    the log since its first change; on average, the log that is added while as many pages are written as the pool has.
+    """
+    ages = np.minimum(np.cumsum(log.bytes), room * log.bytes / np.maximum(written.all, 1))
+    return bool(ages.max(initial=0) < (server.checkpoint_bytes or CAPACITY) * server.share * _OLDEST_SHARE)
+
+
+@dataclass(frozen=True)
+class Redo:
+    """The redo log that rows of one size need."""
+
+    record_bytes: int
+    """Bytes of a leaf's record, with its header."""
+    header_bytes: int
+    """Bytes of the record's header, which stands before the key."""
+    key_bytes: int
+
+    def log(self, load: Load, events: Integers) -> Log:
+        """Bytes of log that a load writes in each part, by what happened to its leaves: rows, undo records, splits,
+        rows that move to the right neighbour, and commits. `events`: of all its rows, (events, 8)."""
+        total = np.zeros(len(load.ends), np.int64)
+        begin, leaves = 0, 1
+        for part, end in enumerate(load.ends):
+            of_part = events[(events[:, ROW] >= begin) & (events[:, ROW] < end)]
+            splits = of_part[of_part[:, WHAT] != NEIGHBOUR]
+            # Page numbers take more bytes as the index grows: those in the middle of the part stand for all.
+            pages = leaves + len(splits) / 2 if load.index_pages is None else float(load.index_pages[part])
+            shared = shared_by_chance((begin + end) / 2) if load.shared is None else float(load.shared[part])
+            body = _INSERT_HEADER + self.record_bytes - self.header_bytes - min(shared, self.key_bytes)
+            undo = _record(1 + self._undo_record(load.rows_per_tx), _UNDO_PAGE_NUMBER)
+            row_bytes = (end - begin) * (undo + _END + _record(body, pages) + _END)
+            split_bytes = len(splits) * _SPLIT + int(splits[:, MOVED].sum()) * _record(body)
+            neighbour_bytes = (len(of_part) - len(splits)) * _SPLIT / 2  # about half: no page is new
+            commit_bytes = (end - begin) / load.rows_per_tx * _COMMIT
+            total[part] = round(row_bytes + split_bytes + neighbour_bytes + commit_bytes)
+            begin, leaves = end, leaves + len(splits)
+        return Log(bytes=total, images=None, image_bytes=None, checkpoints=np.zeros(len(load.ends), np.int64))
+
+    def _undo_record(self, rows_per_tx: int) -> int:
+        """Bytes of an undo record in the log: type, the row's number in the transaction, the table's, the length of the
+        key and the key (trx0rec.cc, trx_undo_page_report_insert). Numbers below 128 take a byte."""
+        record_type, table_number, key_length = 1, 1, 1
+        row_number = 1 if rows_per_tx <= _TWO_BYTES else 2
+        return record_type + row_number + table_number + key_length + self.key_bytes
+
+
+def _record(body: float, page_number: float | None = None) -> float:
+    """Bytes of a record of the log that has so many behind the page's name. `page_number`: None if the record is about
+    the same page as the one before it, which is not named again."""
+    length = 1 + body if page_number is None else 2 + _varint(page_number) + body
+    if length > _SHORT + 1:
+        length += 1 if length - _SHORT < _TWO_BYTES else 2
+    return length
+
+
+def _varint(number: float) -> int:
+    """Bytes that a number takes in the log."""
+    return 1 if number < _TWO_BYTES else 2 if number < _THREE_BYTES else 3
+
+
+def shared_by_chance(rows: float) -> float:
+    """Bytes at its beginning that a random key shares, on average, with the next lower one of so many: log256 of their
+    number that tell the keys apart, and 1/256 + 1/256² + … = 1/255 by chance."""
+    return float(np.log(max(rows, 1)) / np.log(256) + 1 / 255)
+
+
+def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageModel:
+    """As `model.page_model`, and for a clustered index of rows of one size a `PredictsCost`."""
+    model = without_cost(table, parameters, mysql=mysql)
+    if not isinstance(model, InnodbModel) or model.table or not model.clustered or model.most:
+        return model
+    key = table.column.width
+    header = model.leaf_bytes - HIDDEN_BYTES - key - table.payload
+    redo = None if mysql else Redo(record_bytes=model.leaf_bytes, header_bytes=header, key_bytes=key)
+    return CostModel(**{field.name: getattr(model, field.name) for field in fields(model)}, redo=redo)
