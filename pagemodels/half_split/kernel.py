@@ -205,9 +205,11 @@ def _gather(leaves: Leaves, slot: int, rank: int) -> bool:
 
 
 @kernel
-def _select_lower(leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, kind: int) -> int:
+def _select_lower(
+    leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, is_highest: bool, kind: int
+) -> int:
     """Moves those entries in `scratch` to its front that stay left in a split of this kind. Returns their number; the
-    lowest of the others is directly behind them."""
+    lowest of the others is directly behind them. `is_highest`: whether `rank`, the new one, is above all others."""
     count, scratch = leaves.slots[slot, COUNT], leaves.scratch
     items, keep = count + 1, 0
     if kind == APPEND and rules.keep[APPEND] == ALONE:
@@ -216,6 +218,8 @@ def _select_lower(leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], 
         keep = _kept_near_latest(rules, scratch, items, rank, scratch[count - 1])
     if not keep and (len(sizes) or rules.half == HALF_OF_PRESENT):
         return _kept_by_size(scratch, items, sizes, rules.half, rank)
+    if keep == count and is_highest:
+        return int(count)  # nothing moves, and the sequence in which the entries came stays
     if rules.together > 1:
         return _kept_between_keys(scratch, items, rules.choices[kind], rules.together)
     keep = keep or rules.keep[kind]
@@ -282,12 +286,14 @@ def split(
     is_highest, kind = _gather(leaves, slot, rank), INTERIOR
     if slot == leaves.state[LAST]:
         kind = APPEND if is_highest else EDGE
-    keep = _select_lower(leaves, rules, sizes, slot, rank, kind)
+    keep, settled = _select_lower(leaves, rules, sizes, slot, rank, is_highest, kind), leaves.slots[slot, SETTLED]
     if kind == APPEND and rules.after_latest and keep < items - 1:
         kind = EDGE  # entries move, which the server's log tells apart from an append
     left, right = _divide(leaves, slot, leaves.scratch[keep], time, kind, new)
     _fill(leaves, sizes, left, 0, keep, rank)
     _fill(leaves, sizes, right, keep, items, rank)
+    if is_highest and keep == items - 1:
+        leaves.slots[left, SETTLED] = settled  # no entry left the page, so that its latest one is known as before
 
 
 @kernel

@@ -96,8 +96,9 @@ class Plain:
             kind = 1
         right = Page(number, page.items[keep], page.items[keep:])
         del page.items[keep:]
-        for half in (page, right):
-            half.recent = [key] if key in half.items else []
+        if right.items != [key]:  # else nothing moves, and the page's latest entry stays known
+            page.recent = [key] if key in page.items else []
+        right.recent = [key] if key in right.items else []
         pages.insert(pages.index(page) + 1, right)
         self.splits[kind] += not level
         if level + 1 == len(self.levels):
