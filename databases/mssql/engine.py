@@ -19,16 +19,11 @@ from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import PageModel, SizedByValue, parameters
-from keybench.pagemodels.mssql import records
 
 CAVEAT = (
     "SQL Server: this adapter was written from documentation and has not been checked against a live server. What this "
     "run shows about it stands below; docs/verify-mssql-oracle.md says where to send it."
 )
-VARIANTS = {
-    "split at the middle": {"split_point": "midpoint"},
-    "split at the insertion point": {"split_point": "insertion_point"},
-}
 
 
 def _allocations_add_up(trial: JudgedTrial) -> Verdict | None:
@@ -40,25 +35,6 @@ def _allocations_add_up(trial: JudgedTrial) -> Verdict | None:
     appends, splits, counter = (values[metric] for metric in metrics)
     adds_up = abs(counter - appends - splits) <= ask.ADDING_UP and appends >= 0
     return ask.equal_if(adds_up, f"{counter:,.0f} against {appends:,.0f} + {splits:,.0f}")
-
-
-def _locator_is_known(trial: JudgedTrial) -> Verdict | None:
-    """Whether an index entry has one of two sizes: with the RID, a row's place in the heap, of fixed or varying length.
-
-    Only pages that were all appended are full, so that their number gives the size of an entry.
-    """
-    values = trial.values()
-    pages = values.get(Metric.LEAF_PAGES, 0.0)
-    only_appends = values.get(Metric.EDGE_AND_INTERIOR_SPLITS) == 0
-    if trial.table.key != "nonclustered" or not only_appends or pages < 10:  # fewer pages tell no sizes apart
-        return None
-    width = trial.table.column.width
-    sizes = [records.index_row(width, records.RID, locator_varies=varies) for varies in (False, True)]
-    fitting = [size for size in sizes if -(-trial.rows // records.rows_a_page(size)) == pages]
-    on_pages = f"{trial.rows:,} rows on {pages:,.0f} pages"
-    if len(fitting) == 1:
-        return Verdict("equal", f"measured {fitting[0]} bytes, {on_pages}")
-    return Verdict("differs", f"measured neither of the two sizes that were thought possible, {on_pages}")
 
 
 _SERVER_KEYS = QuestionLoad(
@@ -83,24 +59,10 @@ QUESTIONS = (
     ),
     ask.all_appended(*_ROWS),
     ask.nearly_predicted(ONE_WRITER, _OVER_HEAP),
-    ask.one_of_the_variants(
-        "a page in which ascending keys are inserted is split in one of the two places that the page model knows",
-        "The documentation does not say whether such a page is split in its middle or where the row is inserted. The "
-        "answer says which it is, and decides what lagging writers cost.",
-        _SPLIT_POINT,
-    ),
     ask.server_keys_ascend(
         _SERVER_KEYS,
         what_is_known="NEWSEQUENTIALID() is documented to ascend, but SQL Server on Linux has an implementation of its "
         "own.",
-    ),
-    Question(
-        "a row of an index over a heap has one of the two sizes that the page model knows",
-        "28 or 32 bytes for a GUID: it is not documented whether the place of a row in the heap counts as a column of "
-        "variable length.",
-        (_OVER_HEAP,),
-        _locator_is_known,
-        of_any_run=True,
     ),
     ask.sorted_in_bulk(_BULK),
     ask.rebuilt(REBUILT),
@@ -182,7 +144,6 @@ ENGINE = SqlServer(
     settable=settings.SETTABLE,
     caveat=CAVEAT,
     questions=QUESTIONS,
-    model_variants=VARIANTS,
     absent={
         Metric.EDGE_SPLITS: _NO_KINDS,
         Metric.INTERIOR_SPLITS: _NO_KINDS,

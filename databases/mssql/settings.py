@@ -56,6 +56,7 @@ SETTABLE = (
         "fill_factor", "FILLFACTOR of the key's index: only rebuilds use it", "100", "table", numbers=range(1, 101)
     ),
     Setting("pad_index", "PAD_INDEX: rebuilds leave free space above the leaves too", "off", "table", ("off", "on")),
+    Setting("before_2012", "page model: rules of a server older than 2012", "off", "table", ("off", "on")),
     Setting("sequential_key", "OPTIMIZE_FOR_SEQUENTIAL_KEY of the key's index", "off", "table", ("off", "on")),
 )
 _CONNECTING = (
@@ -93,6 +94,7 @@ def model_parameters(settings: Mapping[str, str]) -> dict[str, str | bool]:
         "beneath": "bigint" if chosen["beneath"] == "clustered" else "heap",
         "row_versions": chosen["row_versioning"] != "off",
         "pad_index": chosen["pad_index"] == "on",
+        "before_2012": chosen["before_2012"] == "on",
     }
 
 

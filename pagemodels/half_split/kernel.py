@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import int64, kernel
 from keybench.pagemodels.memory import prefetch, select, sort, uncounted
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
@@ -35,6 +35,10 @@ USED_SLOTS, LAST = range(2)
 _AHEAD: Final = 32  # so many rows before a page is noted, its place in memory is prefetched
 ALONE: Final = -1
 """Value of `keep_append`: all entries stay, and the new one goes to the new page alone."""
+
+AT_MOST_HALF, LESS_THAN_HALF, HALF_OF_PRESENT = range(3)
+"""Values of `half`, for splits by bytes: the left page gets at most half of all bytes, or less than half, the new entry
+counted; or at most half of the bytes that were there before the new entry came."""
 
 
 class Leaves(NamedTuple):
@@ -65,7 +69,9 @@ class SplitRules(NamedTuple):
     room_last: int
     keep: NDArray[np.int64]
     """(3,): what stays left by number of entries, by kind of split."""
-    at_insertion: bool
+    half: int
+    after_latest: bool
+    before_latest: bool
     together: int
     choices: NDArray[np.int64]
     """(3, most): what may stay left by kind of split, the best first, zeros behind the last; (3, 0) for no choices."""
@@ -73,8 +79,8 @@ class SplitRules(NamedTuple):
 
 @dataclass(frozen=True)
 class Rule:
-    """When a page is full and how it splits. Room is in entries; in bytes where entries have different sizes, of which
-    half stay left, except in ALONE appends."""
+    """When a page is full and how it splits. Room is in entries; in bytes where entries have different sizes: then
+    `half` says how much stays left, except in ALONE appends."""
 
     room: int
     """Room of any page but the rightmost."""
@@ -86,8 +92,14 @@ class Rule:
     """Entries that stay left when the rightmost page splits for any other key."""
     keep_interior: int = 0
     """Entries that stay left when any other page splits."""
-    at_insertion: bool = False
-    """Whether insertions that ascend inside the index split at the new entry instead."""
+    half: int = AT_MOST_HALF
+    """What the half of a page is; HALF_OF_PRESENT also holds where entries have one size, in place of `keep_…`."""
+    after_latest: bool = False
+    """Whether an entry that comes right after the page's latest one splits the page there: what lies above moves, and
+    where nothing does, the new entry goes to the new page alone."""
+    before_latest: bool = False
+    """Whether an entry that comes right before the page's latest one becomes the second of the new page: it, the entry
+    below it and all above move. The page is halved where fewer than two entries lie below."""
     smallest: int = 1
     """Smallest size of an entry."""
     together: int = 1
@@ -97,18 +109,12 @@ class Rule:
     no key is taken."""
 
     @classmethod
-    def halves(cls, room: int, keep_append: int | None = None, *, at_insertion: bool = False) -> Self:
+    def halves(cls, room: int, keep_append: int | None = None) -> Self:
         """Pages of `room` entries, of which half stay left in every split. `keep_append`: what stays left in an append,
         if that is not half."""
         half = max(1, (room + 1) // 2)
-        return cls(
-            room=room,
-            room_last=room,
-            keep_append=half if keep_append is None else keep_append,
-            keep_edge=half,
-            keep_interior=half,
-            at_insertion=at_insertion,
-        )
+        append = half if keep_append is None else keep_append
+        return cls(room=room, room_last=room, keep_append=append, keep_edge=half, keep_interior=half)
 
     @property
     def entries(self) -> int:
@@ -121,34 +127,50 @@ class Rule:
         for kind, of_kind in enumerate(self.choices):
             choices[kind, : len(of_kind)] = of_kind
         keep = np.array([self.keep_append, self.keep_edge, self.keep_interior], np.int64)
-        return SplitRules(self.room, self.room_last, keep, self.at_insertion, self.together, choices)
+        return SplitRules(
+            room=self.room,
+            room_last=self.room_last,
+            keep=keep,
+            half=self.half,
+            after_latest=self.after_latest,
+            before_latest=self.before_latest,
+            together=self.together,
+            choices=choices,
+        )
 
 
 @kernel
-def _kept_at_insertion(items: NDArray[np.int32], n: int, rank: int, previous: int) -> int:
-    """How many of the first n items, of which `rank` is the new one, stay left in a split at the new one: the entries
-    above it move to the new page; if there are none, the new one goes there alone. 0 unless the new one directly
-    follows `previous`, the entry that came before it."""
-    if previous > rank:
-        return 0
-    above = 0
+def _kept_near_latest(rules: SplitRules, items: NDArray[np.int32], n: int, rank: int, latest: int) -> int:
+    """How many of the first n items, of which `rank` is the new one, stay left where it comes right after or right
+    before `latest`, the entry that came before it. 0 where it comes elsewhere, or the rules do not ask."""
+    below = 0
     for i in range(n):
-        if previous < items[i] < rank:
+        if min(latest, rank) < items[i] < max(latest, rank):
+            return 0  # an entry lies between
+        below += items[i] < rank
+    if latest < rank:
+        if not rules.after_latest:
             return 0
-        above += items[i] > rank
-    return n - above if above else n - 1
+        above = n - 1 - below
+        return below + 1 if above else below
+    return below - 1 if rules.before_latest and below > 1 else 0
 
 
 @kernel
-def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16]) -> int:
-    """Sorts the items. Returns how many of the lowest take at most half of all bytes: at least 1, not all."""
+def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], half: int, rank: int) -> int:
+    """Sorts the items, of which `rank` is the new one. Returns how many of the lowest are half, as the rule `half` has
+    it: at least 1, not all. `sizes`: by rank; empty if all are alike."""
     sort(items, n)
     total = 0
     for i in range(n):
-        total += sizes[items[i]]
+        if half != HALF_OF_PRESENT or items[i] != rank:
+            total += int64(sizes[items[i]]) if len(sizes) else 1
     used, kept = 0, 0
-    while kept < n - 1 and (used + sizes[items[kept]] <= 0.5 * total or not kept):
-        used += sizes[items[kept]]
+    while kept < n - 1:
+        if half != HALF_OF_PRESENT or items[kept] != rank:
+            used += int64(sizes[items[kept]]) if len(sizes) else 1
+        if kept and (2 * used > total or (half == LESS_THAN_HALF and 2 * used == total)):
+            break
         kept += 1
     return kept
 
@@ -183,17 +205,21 @@ def _gather(leaves: Leaves, slot: int, rank: int) -> bool:
 
 
 @kernel
-def _select_lower(leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, kind: int) -> int:
+def _select_lower(
+    leaves: Leaves, rules: SplitRules, sizes: NDArray[np.uint16], slot: int, rank: int, is_highest: bool, kind: int
+) -> int:
     """Moves those entries in `scratch` to its front that stay left in a split of this kind. Returns their number; the
-    lowest of the others is directly behind them."""
+    lowest of the others is directly behind them. `is_highest`: whether `rank`, the new one, is above all others."""
     count, scratch = leaves.slots[slot, COUNT], leaves.scratch
     items, keep = count + 1, 0
     if kind == APPEND and rules.keep[APPEND] == ALONE:
         return int(count)
-    if rules.at_insertion and kind != APPEND and count > leaves.slots[slot, SETTLED]:
-        keep = _kept_at_insertion(scratch, items, rank, scratch[count - 1])
-    if len(sizes) and not keep:
-        return _kept_by_size(scratch, items, sizes)
+    if rules.after_latest and count > leaves.slots[slot, SETTLED]:  # else nobody knows which entry came last
+        keep = _kept_near_latest(rules, scratch, items, rank, scratch[count - 1])
+    if not keep and (len(sizes) or rules.half == HALF_OF_PRESENT):
+        return _kept_by_size(scratch, items, sizes, rules.half, rank)
+    if keep == count and is_highest:
+        return int(count)  # nothing moves, and the sequence in which the entries came stays
     if rules.together > 1:
         return _kept_between_keys(scratch, items, rules.choices[kind], rules.together)
     keep = keep or rules.keep[kind]
@@ -260,10 +286,14 @@ def split(
     is_highest, kind = _gather(leaves, slot, rank), INTERIOR
     if slot == leaves.state[LAST]:
         kind = APPEND if is_highest else EDGE
-    keep = _select_lower(leaves, rules, sizes, slot, rank, kind)
+    keep, settled = _select_lower(leaves, rules, sizes, slot, rank, is_highest, kind), leaves.slots[slot, SETTLED]
+    if kind == APPEND and rules.after_latest and keep < items - 1:
+        kind = EDGE  # entries move, which the server's log tells apart from an append
     left, right = _divide(leaves, slot, leaves.scratch[keep], time, kind, new)
     _fill(leaves, sizes, left, 0, keep, rank)
     _fill(leaves, sizes, right, keep, items, rank)
+    if is_highest and keep == items - 1:
+        leaves.slots[left, SETTLED] = settled  # no entry left the page, so that its latest one is known as before
 
 
 @kernel

@@ -25,6 +25,9 @@ NO_SIZES: Sizes = np.empty(0, np.uint16)
 Kept = tuple[Integers, Integers]
 """The pages of a level that stay: their places among all pages of the level in key order, and their lower borders."""
 
+FIRST_ROOT = -1
+"""Height of the first root in the sequence of allocations, where it comes before the second leaf."""
+
 _CHUNK = 1 << 20
 """Minimum rows that are sorted by group at a time."""
 _FEW = 1 << 12
@@ -324,10 +327,13 @@ def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
     return levels
 
 
-def numbers_by_birth(births: Sequence[Integers]) -> list[Integers]:
+def numbers_by_birth(births: Sequence[Integers], *, root_before_leaf: bool = False) -> list[Integers]:
     """The page numbers of all levels. Each new page gets the next number. If one row makes several pages, the lowest
-    level comes first. `births`: of the pages of each level, leaves first."""
+    level comes first; with `root_before_leaf` the first root comes before the second leaf. `births`: of the pages of
+    each level in key order, leaves first."""
     heights = np.repeat(np.arange(len(births)), [len(level) for level in births])
+    if root_before_leaf and len(births) > 1:
+        heights[len(births[0])] = FIRST_ROOT
     numbers = np.empty(len(heights), np.int64)
     numbers[np.lexsort((heights, np.concatenate(births)))] = np.arange(len(heights))
     return list(np.split(numbers, np.cumsum([len(level) for level in births])[:-1]))

@@ -33,6 +33,7 @@ from keybench.pagemodels.half_split.build import (
 )
 from keybench.pagemodels.half_split.kernel import APPEND, EDGE, INTERIOR, USED_SLOTS, Rule
 from keybench.pagemodels.half_split.levels import (
+    FIRST_ROOT,
     NO_SIZES,
     Integers,
     Kept,
@@ -74,6 +75,7 @@ class SplitState:
         self._few_deleted: list[Integers] = []  # these keys, if they are few
         self._empty_left = True  # whether there may be empty leaves from before
         self._splits = np.zeros(3, np.int64)  # of leaves, by kind
+        self._row_of_root: int | None = None  # the row of this call that made the first root, if one did
 
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the index by one that is built from these keys, in any order."""
@@ -213,6 +215,7 @@ class SplitState:
             if height + 1 == len(self._levels):
                 zero = np.zeros(1, np.int64)  # the root's lower border, and that of its first child
                 root = LevelPages.unsplit(zero, births[new[:1]].copy(), ends=np.ones(1, np.int64), entries=zero)
+                self._row_of_root = int(births[new[0]]) if height == 0 else self._row_of_root
                 self._levels.append(level_of(self._keys, self._model.branch, root))
             self._levels[height + 1].insert(lowers[new].copy(), 0, NO_SIZES, births[new].astype(np.int32))
 
@@ -226,8 +229,12 @@ class SplitState:
             new_by_level.append(np.stack([births[slots], np.full(len(slots), height), slots]))
         kinds: NDArray[np.int8] = self._levels[0].leaves.kinds[new_by_level[0][2]]
         self._splits += np.bincount(kinds, minlength=3)[:3]
-        new_pages = np.concatenate(new_by_level, axis=1)
-        births, heights, slots = new_pages[:, np.lexsort((new_pages[1], new_pages[0]))]
+        births, heights, slots = np.concatenate(new_by_level, axis=1)
+        sequence = heights.copy()
+        if self._model.root_before_leaf and self._row_of_root is not None:
+            sequence[(heights == 1) & (births == self._row_of_root)] = FIRST_ROOT
+        self._row_of_root = None
+        births, heights, slots = np.stack([births, heights, slots])[:, np.lexsort((sequence, births))]
         numbers = np.full(len(slots), -1, np.int64)
         if known:
             leaves = np.flatnonzero(heights == 0)
@@ -260,6 +267,8 @@ class SplitModel:
     """The class of the index with a past."""
     fragmentation: Literal["back links", "not adjacent"] = "back links"
     """The engine's own definition, as a share of the leaf pages."""
+    root_before_leaf: bool = False
+    """Whether the first root is allocated before the second leaf; all other pages come after those below them."""
 
     def state(self, keys: int) -> IndexState:
         """An empty index, into which so many keys will come (`contract.KeepsState`)."""
@@ -285,7 +294,7 @@ class SplitModel:
         noted = self._checkpoints(leaves, [*checkpoints, n], arrived)
         return PageStats.from_chain(
             noted[-1],
-            numbers_by_birth([level.births for level in levels])[0],
+            numbers_by_birth([level.births for level in levels], root_before_leaf=self.root_before_leaf)[0],
             leaves.rows,
             fragmentation=self.fragmentation,
             branch_pages=sum(map(len, levels[1:])),

@@ -1,16 +1,18 @@
 """The page model of SQL Server (docs/internals/mssql.md). Published page counts confirm it, no live server has yet.
 
-A key above all present that finds the last leaf full gets a new page of its own, and nothing moves. Any other full page
-passes half its rows to a new one; branch pages do so at the right edge too. One thing is not documented and is a
-parameter here, named in the engine's `model_variants`: whether insertions that ascend inside the index split at the
-insertion point, as Sybase ASE, from which SQL Server comes, can be told to do.
+Where a full leaf splits depends on the row that came to it last, as files and logs of real servers show. A row right
+after that one splits the page there: what lies above moves, and where nothing does, the new row gets a page alone. From
+2012 on, a row right before it becomes the second row of the new page. Any other row splits the page in half, also one
+above all others at the right edge. A page does not know its latest row from a split to the next row that comes. Branch
+pages split in half; no file shows how.
 
 A build (ALTER INDEX … REBUILD) fills leaves to the fill factor, and pages above them as well if PAD_INDEX is on; splits
 that come later do not know of either. Deleted rows stay as ghosts until the ghost cleanup removes them. It deallocates
 pages that it empties, but not the first of the index. Pages are never merged.
 
-Physical page numbers follow the sequence of allocations, leaf before branch page. Mixed extents, other tables and the
-allocation maps are not modelled, so `fragmentation` is exact only as far as the table is alone in its file.
+Physical page numbers follow the sequence of allocations: the first root before the second leaf, else leaves before the
+branch pages above them. Mixed extents (the first eight pages of an index, until 2014), other tables and the allocation
+maps are not modelled, so `fragmentation` is exact only as far as the table is alone in its file.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +27,7 @@ from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.costs.plain_cache import with_plain_cache
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.half_split.build import PageDeletion, SortedBuild, drop_empty
-from keybench.pagemodels.half_split.kernel import ALONE, Rule
+from keybench.pagemodels.half_split.kernel import HALF_OF_PRESENT, LESS_THAN_HALF, Rule
 from keybench.pagemodels.half_split.model import Density, SizedSplitModel, SplitModel
 from keybench.pagemodels.mssql import records as rows
 
@@ -40,8 +42,8 @@ _GHOST_CLEANUP = PageDeletion(drop_empty, waits=False)
 class Parameters:
     """The settings of the server, and the variants of its rules, that change an index."""
 
-    split_point: str = "midpoint"
-    """`midpoint`; or `insertion_point`: a row that directly follows the page's latest one splits the page there."""
+    before_2012: bool = False
+    """Whether the server is older than SQL Server 2012: 2005, 2008 or 2008 R2."""
     row_versions: bool = False
     """Whether the database keeps row versions: 14 bytes more in each row, as databases of EF Core have them."""
     beneath: str = "heap"
@@ -50,9 +52,8 @@ class Parameters:
     """Whether a rebuild leaves the free space of the fill factor on pages above the leaves too."""
 
     def __post_init__(self) -> None:
-        for name, known in (("split_point", ("midpoint", "insertion_point")), ("beneath", tuple(_LOCATORS))):
-            if getattr(self, name) not in known:
-                raise unknown_name(name, getattr(self, name), known)
+        if self.beneath not in _LOCATORS:
+            raise unknown_name("beneath", self.beneath, _LOCATORS)
 
 
 def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
@@ -77,7 +78,7 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
     if table.key == "clustered":
         return index(row, rows.branch_row(key), parameters, table_rows=0)
     locator = _LOCATORS[parameters.beneath]
-    leaf = rows.index_row(key, locator, versions=parameters.row_versions)
+    leaf = rows.index_row(key, locator, bitmap=not parameters.before_2012, versions=parameters.row_versions)
     # Of an index that is not unique the locator is part of the key on all levels.
     branch = rows.branch_row(key + locator if table.key == "fk" else key)
     if table.key != "nonclustered" or table.lengths:
@@ -98,13 +99,7 @@ def varying_index(empty_row: int, text_overhead: int, branch: int, parameters: P
     text is empty, which is then not stored at all. Another row has `text_overhead` bytes more, and those of its text.
     `branch`: bytes of a row of a non-leaf page."""
     smallest = empty_row + rows.SLOT
-    leaf = Rule(
-        room=rows.PAGE_BYTES,
-        room_last=rows.PAGE_BYTES,
-        keep_append=ALONE,
-        at_insertion=parameters.split_point == "insertion_point",
-        smallest=smallest,
-    )
+    leaf = leaf_rule(rows.PAGE_BYTES, parameters, smallest)
     build = _sorted_build(lambda fill: rows.PAGE_BYTES * fill // 100, branch, leaf, parameters)
     model = _split_model(leaf, branch, build, lambda _rows, used, pages: rows.space_used(used, pages))
     return SizedSplitModel(
@@ -117,13 +112,30 @@ def varying_index(empty_row: int, text_overhead: int, branch: int, parameters: P
 def index(leaf: int, branch: int, parameters: Parameters, table_rows: int | None = None) -> PageModel:
     """An index whose rows have `leaf` bytes in leaves and `branch` bytes above them. `table_rows`: rows on a page of
     the table beneath the index, 0 if the index is the table; None if what a load costs is not known."""
-    at_insertion = parameters.split_point == "insertion_point"
-    leaf_rule = Rule.halves(rows.rows_a_page(leaf), ALONE, at_insertion=at_insertion)
-    build = _sorted_build(partial(rows.rows_a_built_page, leaf), branch, leaf_rule, parameters)
-    model = _split_model(
-        leaf_rule, branch, build, lambda n, _used, pages: rows.space_used(n * (leaf + rows.SLOT), pages)
-    )
+    rule = leaf_rule(rows.rows_a_page(leaf), parameters)
+    build = _sorted_build(partial(rows.rows_a_built_page, leaf), branch, rule, parameters)
+    model = _split_model(rule, branch, build, lambda n, _used, pages: rows.space_used(n * (leaf + rows.SLOT), pages))
     return model if table_rows is None else with_plain_cache(model, table_rows)
+
+
+def leaf_rule(room: int, parameters: Parameters, smallest: int = 1) -> Rule:
+    """When a leaf is full and how it splits. `room`, `smallest`: in rows; in bytes for rows of different sizes.
+
+    From 2012 on, the new row counts, and the left page gets less than half: of 253 rows and a new one, 126. Before, as
+    many of the rows that were there stay as have at most half of their bytes.
+    """
+    less_than_half = max(1, room // 2)
+    return Rule(
+        room=room,
+        room_last=room,
+        keep_append=less_than_half,
+        keep_edge=less_than_half,
+        keep_interior=less_than_half,
+        half=HALF_OF_PRESENT if parameters.before_2012 else LESS_THAN_HALF,
+        after_latest=True,
+        before_latest=not parameters.before_2012,
+        smallest=smallest,
+    )
 
 
 def _split_model(leaf: Rule, branch: int, build: SortedBuild, density: Density) -> SplitModel:
@@ -135,6 +147,7 @@ def _split_model(leaf: Rule, branch: int, build: SortedBuild, density: Density) 
         build=build,
         deletion=_GHOST_CLEANUP,
         fragmentation="not adjacent",
+        root_before_leaf=True,
     )
 
 

@@ -14,6 +14,9 @@ LEAF_BYTES = 7996
 """For rows of a leaf: LF_BLK_LEN of an 8 KiB block with two transaction slots."""
 _DATA_BYTES = 8036
 """A leaf's data area: kdxlebksz in dumps of such a block."""
+_BUILT_LEAF_SPARE = 7
+"""What a build leaves free of a leaf beside PCTFREE: 7 or 8 bytes. R. Foote's treedump of NUMBER 1 … 10,000 has 485
+rows in the first leaf and 479 in each other one (richardfoote.wordpress.com 2015/06/22)."""
 _LONG = 250
 """Bytes of the longest value whose length takes one byte; that of a longer one takes three."""
 _HEAP_ROW = 3 + 2
@@ -24,7 +27,7 @@ _HEAP_PCTFREE = 10
 
 def built_bytes(pctfree: int) -> int:
     """Bytes for rows of a leaf that a build fills: PCTFREE % of the block's data area stay free."""
-    return LEAF_BYTES - _DATA_BYTES * pctfree // 100
+    return LEAF_BYTES - _BUILT_LEAF_SPARE - _DATA_BYTES * pctfree // 100
 
 
 def column_bytes(width: int) -> int:

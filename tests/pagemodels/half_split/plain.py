@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from keybench.pagemodels.half_split.build import SortedBuild
-from keybench.pagemodels.half_split.kernel import ALONE, Rule
+from keybench.pagemodels.half_split.kernel import ALONE, HALF_OF_PRESENT, LESS_THAN_HALF, Rule
 from keybench.pagemodels.half_split.model import Density, SplitModel
 
 
@@ -57,19 +57,28 @@ class Plain:
         return sum(self.sizes[key] for key in items) if self.sizes and not level else len(items)
 
     def kept(self, page: Page, key: int, rule: Rule, kind: int, level: int) -> int:
-        """How many entries stay in a split."""
+        """How many entries stay in a split; the new one, `key`, is among the page's items already."""
         items, keep = page.items, (rule.keep_append, rule.keep_edge, rule.keep_interior)[kind]
         place = items.index(key)
-        if rule.at_insertion and kind and page.recent and place and items[place - 1] == page.recent[-1]:
-            return min(place + 1, len(items) - 1)
         if keep == ALONE and not kind:
             return len(items) - 1
+        if rule.after_latest and page.recent:
+            latest = items.index(page.recent[-1])
+            if place == latest + 1:
+                return min(place + 1, len(items) - 1)
+            if rule.before_latest and place == latest - 1 and place > 1:
+                return place - 1
+        if rule.half == HALF_OF_PRESENT:
+            present = [item for item in items if item != key]
+            half = self.used(present, level) / 2
+            stays = max([k for k in range(len(present)) if self.used(present[:k], level) <= half])
+            return max(1, stays + (key < present[stays]))
         if rule.together > 1 and not level:
             keys = [item // rule.together for item in items]
             return next(k for k in rule.choices[kind] if keys[k - 1] != keys[k])
         if not self.sizes or level:
             return keep
-        half = self.used(items, level) / 2
+        half = self.used(items, level) / 2 - (0.5 if rule.half == LESS_THAN_HALF else 0)
         return max([1, *(k for k in range(1, len(items)) if self.used(items[:k], level) <= half)])
 
     def insert(self, key: int, level: int = 0) -> None:
@@ -83,15 +92,20 @@ class Plain:
         last = page is pages[-1]
         kind = (0 if key == page.items[-1] else 1) if last else 2
         keep = self.kept(page, key, rule, kind, level)
+        if rule.after_latest and kind == 0 and keep < len(page.items) - 1:
+            kind = 1
         right = Page(number, page.items[keep], page.items[keep:])
         del page.items[keep:]
-        for half in (page, right):
-            half.recent = [key] if key in half.items else []
+        if right.items != [key]:  # else nothing moves, and the page's latest entry stays known
+            page.recent = [key] if key in page.items else []
+        right.recent = [key] if key in right.items else []
         pages.insert(pages.index(page) + 1, right)
         self.splits[kind] += not level
         if level + 1 == len(self.levels):
             self.levels.append([Page(-1, 0, [0, right.low])])
             self.levels[-1][0].number = self.allocate()
+            if not level and self.model.root_before_leaf:
+                right.number, self.levels[-1][0].number = self.levels[-1][0].number, right.number
         else:
             self.insert(right.low, level + 1)
 

@@ -11,7 +11,7 @@ from benchmarks import streams
 from keybench.errors import UsageError
 from keybench.model.keys import Keys
 from keybench.pagemodels.half_split import levels
-from keybench.pagemodels.half_split.kernel import ALONE, Rule
+from keybench.pagemodels.half_split.kernel import ALONE, AT_MOST_HALF, HALF_OF_PRESENT, LESS_THAN_HALF, Rule
 from keybench.pagemodels.half_split.model import SizedSplitModel
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
@@ -84,7 +84,11 @@ def rules(draw: st.DrawFn) -> Rule:
     last = room + draw(st.integers(0, 1))
     keep = st.integers(1, room)
     append = draw(st.one_of(st.just(ALONE), keep))
-    return Rule(room, last, append, draw(keep), draw(keep), at_insertion=draw(st.booleans()))
+    after = draw(st.booleans())
+    return Rule(
+        room, last, append, draw(keep), draw(keep), half=draw(st.sampled_from([AT_MOST_HALF, HALF_OF_PRESENT])),
+        after_latest=after, before_latest=after and draw(st.booleans()),
+    )  # fmt: skip
 
 
 def density(rows: int, used: int, pages: int) -> float:
@@ -105,10 +109,15 @@ def test_pages_are_those_of_the_plain_simulator(stream: list[int], rule: Rule, f
 
 
 @settings(max_examples=100, deadline=None)
-@given(arrivals(), st.integers(20, 200), st.booleans(), st.integers(0, 2**32))
-def test_entries_of_different_sizes_split_by_bytes(stream: list[int], room: int, alone: bool, seed: int) -> None:
+@given(
+    arrivals(), st.integers(20, 200), st.booleans(), st.sampled_from([AT_MOST_HALF, LESS_THAN_HALF, HALF_OF_PRESENT]),
+    st.booleans(), st.integers(0, 2**32),
+)  # fmt: skip
+def test_entries_of_different_sizes_split_by_bytes(
+    stream: list[int], room: int, alone: bool, half_rule: int, near: bool, seed: int
+) -> None:
     sizes = np.random.Generator(np.random.PCG64(seed)).integers(3, 11, len(stream)).astype(np.uint16)
-    rule = Rule(room, room, ALONE if alone else 0, smallest=3)
+    rule = Rule(room, room, ALONE if alone else 0, half=half_rule, after_latest=near, before_latest=near, smallest=3)
     branch = Rule(5, 5, 3, 3, 3)
     fixed = split_model(rule, branch, density)
     plain = Plain(fixed, sizes[np.argsort(stream)].tolist())

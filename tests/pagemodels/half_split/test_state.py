@@ -64,7 +64,7 @@ MADE: dict[str, Callable[[np.random.Generator], tuple[IndexState, Plain]]] = {
     "PostgreSQL": lambda _: nbtree(),
     "SQL Server": lambda _: fixed(MSSQL, "binary", PlainSqlServer),
     "SQL Server, padded": lambda _: fixed(MSSQL, "binary", PlainSqlServer, pad_index=True),
-    "SQL Server, at the insertion": lambda _: fixed(MSSQL, "binary", PlainSqlServer, split_point="insertion_point"),
+    "SQL Server 2008": lambda _: fixed(MSSQL, "binary", PlainSqlServer, before_2012=True),
     "SQL Server, rows of different lengths": lambda random: sized(MSSQL, "uniqueidentifier", PlainSqlServer, random),
     "Oracle": lambda _: fixed(ORACLE, "raw", PlainOracle),
     "Oracle, rows of different lengths": lambda random: sized(ORACLE, "raw16", PlainOracle, random),
@@ -145,8 +145,7 @@ def test_empty_pages_are_used_again(on: Engine, column: str, pages: tuple[int, i
 @pytest.mark.parametrize(
     ("on", "given", "pages"),
     [
-        (MSSQL, {}, (15_625, 23_437)),
-        (MSSQL, {"split_point": "insertion_point"}, (15_625, 15_627)),
+        (MSSQL, {}, (15_625, 15_627)),
         (ORACLE, {}, (2632, 3949)),
     ],
 )

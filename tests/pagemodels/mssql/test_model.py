@@ -1,5 +1,6 @@
 """Compares the model of SQL Server with published figures: page counts, and densities in all digits."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from keybench.model.column import Column
 from keybench.model.keys import Keys
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
-from keybench.pagemodels.contract import PageModel, predict
+from keybench.pagemodels.contract import KeepsState, PageModel, predict
 from keybench.pagemodels.half_split.model import SizedSplitModel
 from keybench.pagemodels.mssql import records as rows
 from keybench.pagemodels.mssql.model import Parameters, index, varying_index
@@ -79,6 +80,11 @@ def test_published_page_counts_of_heaps() -> None:
     assert -(-1_000_000 // rows.rows_a_heap_page(rows.data_row(16, 1))) == 3247
 
 
+@pytest.mark.parametrize(("row", "a_page"), [(36, 203), (403, 19), (500, 13), (911, 8), (4030, 2), (4031, 1)])
+def test_a_heap_page_takes_rows_that_fit_the_free_space_of_its_class(row: int, a_page: int) -> None:
+    assert rows.rows_a_heap_page(row) == a_page
+
+
 def test_published_density_and_fragmentation_of_small_indexes() -> None:
     """github.com/dotnet/efcore/pull/20528: 98.8… %, and 0.5376344086021506 % of 186 pages out of order."""
     small = PUBLISHED["unique nonclustered on a GUID over an int key, row versions"]
@@ -105,7 +111,7 @@ def test_published_density_of_rows_of_different_lengths() -> None:
     assert stats.fragmentation == pytest.approx(2.631578947368421, rel=1e-15)
 
 
-@pytest.mark.parametrize("given", [{}, {"row_versions": True}, {"split_point": "insertion_point"}])
+@pytest.mark.parametrize("given", [{}, {"row_versions": True}, {"before_2012": True}])
 def test_rows_of_nearly_one_length_split_as_rows_of_one_length(given: dict) -> None:
     """Of 99 or 100 characters no page holds more rows than of 100, and so few less that the halves are the same."""
     for stream in ("increasing", "random", "4 lagging by 0.5 %", "descending"):
@@ -197,27 +203,52 @@ def interleaved(n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("order", [halves, interleaved])
-def test_a_lagging_sequence_leaves_halves_or_full_pages(order) -> None:
-    """Two ascending sequences, one inside the index: its pages stay half full unless they split where it inserts."""
-    table, ranks = Table("t", GUID, 100), order(200_000)
-    middle, at_insertion = (ENGINE.page_model(table, **given).insert(ranks) for given in ENGINE.model_variants.values())
-    assert (middle.leaf_pages, middle.appends) == (4688, 1562)
-    assert middle.density == pytest.approx(65.9, abs=0.1)
-    assert middle.fragmentation == pytest.approx(67 if order is interleaved else 0.6, abs=0.5)
-    assert at_insertion.leaf_pages == pytest.approx(3125, abs=4)
-    assert at_insertion.appends == 1562
-    assert at_insertion.density > 98.7
+@pytest.mark.parametrize("before_2012", [False, True])
+def test_a_sequence_that_lags_far_behind_fills_its_pages(order: Callable[[int], np.ndarray], before_2012: bool) -> None:
+    """Of two ascending sequences the lower one splits one page of the other, then each of its rows follows the last."""
+    stats = ENGINE.page_model(Table("t", GUID, 100), before_2012=before_2012).insert(order(200_000))
+    assert stats.leaf_pages == pytest.approx(3127, abs=2)
+    assert stats.density > 98.7
 
 
-def test_at_the_insertion_point_what_lies_above_moves_once() -> None:
-    """Pages of four: 0 to 3, then 10 and 11 appended, then an ascending sequence behind 1."""
-    model = ENGINE.page_model(Table("t", INT, 1900), split_point="insertion_point")
-    arrived = [0, 1, 20, 21, 30, 2, 3, 4, 5, 6, 7]
-    ranks = np.argsort(np.argsort(arrived))
-    # 2 does not follow 21, the page's latest: halves (0 1 | 2 20 21); 3 follows 2 (2 3 20 21); 4 follows 3, and 20
-    # and 21 move (2 3 4 | 20 21); 5 fills that page; 6 follows 5 with nothing above it: a page of its own
-    assert model.insert(ranks).page_rows.tolist() == [2, 4, 2, 2, 1]
-    assert model.insert(ranks).page_numbers[:1].tolist() == [0]
+def arrivals_and_pages(*arrived: int, **given: bool) -> list[int]:
+    """Rows of each leaf after rows with these keys, at most four a page."""
+    model = ENGINE.page_model(Table("t", INT, 1900), **given)
+    return model.insert(np.argsort(np.argsort(arrived))).page_rows.tolist()
+
+
+def test_right_after_the_latest_row_what_lies_above_moves() -> None:
+    # 2 does not follow 21, the page's latest: less than half, 0 and 1, stay, and 2 20 21 30 move with it
+    assert arrivals_and_pages(0, 1, 20, 21, 2) == [2, 3]
+    # 4 follows 3, and 20 moves; 5 fills that page; 6 follows 5 with nothing above it: a page of its own
+    assert arrivals_and_pages(0, 1, 20, 21, 2, 3, 4) == [2, 3, 2]
+    assert arrivals_and_pages(0, 1, 20, 21, 2, 3, 4, 5, 6) == [2, 4, 1, 2]
+
+
+def test_right_before_the_latest_row_all_but_the_rows_below_the_one_before_it_move() -> None:
+    # 15 comes right before 20, the latest: 10 stays with what is below it but goes along as the first of the new page
+    assert arrivals_and_pages(0, 5, 10, 20, 15) == [2, 3]
+    assert arrivals_and_pages(0, 5, 10, 20, 15, before_2012=True) == [2, 3]
+    assert arrivals_and_pages(0, 5, 30, 10, 7) == [1, 4]
+    assert arrivals_and_pages(0, 5, 30, 10, 7, before_2012=True) == [3, 2]
+
+
+def test_a_highest_key_that_does_not_follow_the_latest_row_halves_the_last_page() -> None:
+    model = ENGINE.page_model(Table("t", INT, 1900))
+    stats = model.insert(np.array([0, 2, 3, 1, 4]))
+    assert stats.page_rows.tolist() == [2, 3]
+    assert (stats.appends, stats.edge_splits) == (0, 1)  # rows move
+    stats = model.insert(np.array([0, 1, 2, 3, 4]))
+    assert (stats.page_rows.tolist(), stats.appends) == ([4, 1], 1)
+
+
+def test_the_first_root_comes_before_the_second_leaf() -> None:
+    model = ENGINE.page_model(Table("t", INT, 1900))
+    assert model.insert(np.arange(9)).page_numbers.tolist() == [0, 2, 3]
+    assert isinstance(model, KeepsState)
+    state = model.state(9)
+    state.insert(np.arange(9))
+    assert state.stats().page_numbers.tolist() == [0, 2, 3]
 
 
 def test_ascending_pages_are_interrupted_by_branch_pages_only() -> None:
@@ -232,8 +263,8 @@ def test_ascending_pages_are_interrupted_by_branch_pages_only() -> None:
         (Table("t", GUID, 8100), {}, "SQL Server's rows have 8,060 bytes at most, not 8,123: use a smaller payload."),
         (
             Table("t", GUID, 0),
-            {"split_point": "midpont"},
-            "unknown split_point 'midpont'. Did you mean midpoint? Known: insertion_point, midpoint.",
+            {"beneath": "heep"},
+            "unknown beneath 'heep'. Did you mean heap? Known: bigint, heap, int.",
         ),
     ],
 )

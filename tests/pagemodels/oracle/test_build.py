@@ -45,7 +45,14 @@ def test_a_million_numbers_that_ascend() -> None:
     assert 1999 < state.stats().leaf_pages <= 2230
 
 
-@pytest.mark.parametrize(("pctfree", "a_leaf"), [(0, 296), (10, 266), (30, 206), (99, 1)])
+def test_ten_thousand_numbers() -> None:
+    """richardfoote.wordpress.com 2015/06/22, a treedump: 21 leaves, 485 rows in the first and 479 in the others."""
+    rows = built("number", 10_000, 90, unique=False).page_rows.tolist()
+    assert rows[:20] == [485] + [479] * 19
+    assert len(rows) == 21
+
+
+@pytest.mark.parametrize(("pctfree", "a_leaf"), [(0, 295), (10, 266), (30, 206), (99, 1)])
 def test_entries_a_leaf(pctfree: int, a_leaf: int) -> None:
     assert built("raw16", 3000, 100 - pctfree).page_rows[0] == a_leaf
 
