@@ -62,8 +62,6 @@ class Engine(ABC):
     """A sentence that every reader of its results must know; shown with each run."""
     settable: tuple[Setting, ...] = ()
     """Settings that users choose by name (`--set`); tables have the chosen ones in `Table.settings`."""
-    model_variants: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
-    """Sets of parameters for the page model, by display name, if no server has yet confirmed which set is right."""
     inspects_by_document: bool = False
     """Whether its inspector follows documentation alone and was never run on a live server."""
     questions: tuple[Question, ...] = ()

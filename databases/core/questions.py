@@ -47,9 +47,6 @@ _SORTED_POINTS = 8.0
 """Points of leaf density by which sorted rows would exceed the model's."""
 _SORTED_DENSITY = 80.0
 """Leaf density, in %, that random keys reach only if they were sorted before they were inserted; else it is near 69."""
-_VARIANTS_APART, _VARIANT_NEAR = 1.1, 0.02
-"""Trials tell variants of the page model apart if their leaf pages differ by that factor. A variant is the server's if
-the server's leaf pages are within that share of its own."""
 
 
 # Comparisons with the page model, figure by figure
@@ -147,29 +144,6 @@ def _after_phases(actions: Sequence[str], tolerance: float, trial: JudgedTrial) 
             pair = f"measured {real[name]:,.0f} leaf pages, model {model[name]:,.0f}"
             return Verdict("differs", f"after phase {name}: {pair}")
     return Verdict("equal")
-
-
-def _one_of_the_variants(trial: JudgedTrial) -> Verdict | None:
-    """The variant of the page model whose leaf pages are nearest to the server's, if trials tell the variants apart."""
-    real = trial.about().get(Metric.LEAF_PAGES)
-    if real is None or real.value is None:
-        return Verdict("not measured", real.reason if real else "this server does not give the leaf pages")
-    measured = real.value
-    predicted = {
-        reading.subject.name: reading.value
-        for reading in trial.readings
-        if reading.subject.kind == SubjectKind.MODEL
-        and reading.subject.name
-        and reading.metric == Metric.LEAF_PAGES
-        and reading.value
-    }
-    if not predicted or max(predicted.values()) < _VARIANTS_APART * min(predicted.values()):
-        return None
-    nearest = min(predicted, key=lambda name: abs(predicted[name] - measured))
-    counts = ", ".join(f"{name} {count:,.0f}" for name, count in predicted.items())
-    if abs(measured - predicted[nearest]) <= _VARIANT_NEAR * predicted[nearest]:
-        return Verdict("equal", f"{nearest}: measured {measured:,.0f} leaf pages; {counts}")
-    return Verdict("differs", f"measured {measured:,.0f} leaf pages, model: {counts}")
 
 
 def _server_keys_ascend(trial: JudgedTrial) -> Verdict | None:
@@ -299,8 +273,3 @@ server_keys_ascend = _question(
     _server_keys_ascend,
     of_any_run=True,
 )
-
-
-def one_of_the_variants(statement: str, meaning: str, *loads: QuestionLoad) -> Question:
-    """Which of the rules that the documentation leaves open is the server's (`Engine.model_variants`)."""
-    return Question(statement, meaning, loads, _one_of_the_variants, of_any_run=True)

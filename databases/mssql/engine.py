@@ -43,9 +43,10 @@ _SERVER_KEYS = QuestionLoad(
 _SPLIT_POINT = QuestionLoad(
     "ascending keys inside the index", "quick", ("flakeid", "oracle-sys-guid", "hotguid-documented"), 200_000
 )
+_DISORDER = QuestionLoad("slight disorder at the right edge", "dense-clock", ("rt-comb-sql", "percona-week"), 100_000)
 _OVER_HEAP = QuestionLoad("an index over a heap", "nonclustered", ("newsequentialid", "rt-comb-sql", "uuid-v4"), 50_000)
 _BULK = QuestionLoad("a bulk load", "bulk-load", ("uuid-v4", "uuid-v7"), 200_000)
-_ROWS = (ONE_WRITER, EVERY_LAYOUT, _SPLIT_POINT, _OVER_HEAP)
+_ROWS = (ONE_WRITER, EVERY_LAYOUT, _SPLIT_POINT, _DISORDER, _OVER_HEAP)
 QUESTIONS = (
     ask.rows_are_there(*_ROWS, _SERVER_KEYS, _BULK, REBUILT, WITH_A_PAST),
     ask.in_order_of_sending(*_ROWS),
@@ -58,7 +59,7 @@ QUESTIONS = (
         of_any_run=True,
     ),
     ask.all_appended(*_ROWS),
-    ask.nearly_predicted(ONE_WRITER, _OVER_HEAP),
+    ask.nearly_predicted(ONE_WRITER, _OVER_HEAP, _SPLIT_POINT, _DISORDER),
     ask.server_keys_ascend(
         _SERVER_KEYS,
         what_is_known="NEWSEQUENTIALID() is documented to ascend, but SQL Server on Linux has an implementation of its "

@@ -14,7 +14,7 @@ class SubjectKind(StrEnum):
     KEY = "key"
     """The table's key and its index: most readings are about it."""
     MODEL = "model"
-    """The same index as predicted by a page model. The name is the model's variant; the default variant has none."""
+    """The same index as predicted by a page model. Older results have models of other rules, each with a name."""
     WRITER = "writer"
     """The inserts of one writer; the name is its id."""
     SHARD = "shard"
@@ -61,9 +61,9 @@ class Subject:
             raise ValueError(f"a subject of the kind {self.kind} {'has no' if self.name else 'needs a'} name")
 
     @staticmethod
-    def model(variant: str = "") -> Subject:
-        """The page model of a server's index, or its variant with a rule that no live server has confirmed."""
-        return Subject(SubjectKind.MODEL, variant)
+    def model(rule: str = "") -> Subject:
+        """The page model of a server's index; with a name, as older results have it, that of another rule."""
+        return Subject(SubjectKind.MODEL, rule)
 
     @staticmethod
     def writer(writer_id: str) -> Subject:

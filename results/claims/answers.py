@@ -16,7 +16,6 @@ from keybench.results.claims.estimate import (
     ClaimAnswer,
     NoAnswer,
     answering_groups,
-    arm_of,
     can_answer,
     estimate,
     shown,
@@ -174,7 +173,7 @@ def _answer_question(claim: Claim, question: ClaimQuestion, groups: Sequence[Gro
         if good:
             # Of several that are equally good, the last one: runs are in order of time.
             group, answer = max(reversed(good), key=lambda one: _rank(question, *one))
-            verdict, reason = _judge_group(question, group, answer)
+            verdict, reason = judge(question, answer)
             answered.append(_row(claim, verdict, reason, question=question, group=group, answer=answer))
     if answered:
         return answered
@@ -186,20 +185,6 @@ def _rank(question: ClaimQuestion, group: Group, answer: ClaimAnswer) -> tuple[b
     """The larger, the better the group suits the question, by the rules of `rows`."""
     as_asked = group.scenario == question.scenario
     return not group.modelled, as_asked, group.rows == question.rows, group.rows, answer.blocks
-
-
-def _judge_group(question: ClaimQuestion, group: Group, answer: ClaimAnswer) -> tuple[Verdict, str]:
-    """The verdict on the group's answer; `undecided` if a variant of its page model would turn the verdict."""
-    verdict, reason = judge(question, answer)
-    arms = [arm for side in question.sides if (arm := arm_of(group, side))]
-    variants = {model for arm in arms for model in arm.predicted if model.name}
-    for variant in sorted(variants) if group.modelled else ():
-        other = estimate(group, question, variant)
-        if isinstance(other, ClaimAnswer) and judge(question, other)[0] != verdict:
-            value = shown(other.value, question.unit)
-            rule = "a rule of the page model that no live server has confirmed"
-            return "undecided", f"It depends on {rule}: with {variant.name} it gives {value}."
-    return verdict, reason
 
 
 def _place(group: Group) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 from keybench.model.load_path import load_path
 from keybench.model.metric import Metric
 from keybench.model.names import NO_DATABASE
-from keybench.model.subject import KEY, Subject
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.groups import Group, groups_of
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
@@ -92,8 +91,8 @@ def shown(value: float, unit: str) -> str:
     return ratio(value) if unit == "×" else f"{number(value)} {unit}".strip()
 
 
-def estimate(group: Group, question: ClaimQuestion, subject: Subject = KEY) -> ClaimAnswer | NoAnswer:
-    """The answer of one group; `subject` is that of a page model's variant if the variant is to answer."""
+def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | NoAnswer:
+    """The answer of one group of trials, or why it has none."""
     path = load_path(group.run.load_path)
     if not path.in_order:
         return NoAnswer(path.no_claim)
@@ -110,7 +109,7 @@ def estimate(group: Group, question: ClaimQuestion, subject: Subject = KEY) -> C
     if question.compare == "growth":
         first, last = _growth(arms[0], question.chunks)
         return _summary(question, last, first, "measured") or NoAnswer(_absent(arms[:1], question, last))
-    values = [arm.values(question.metric, subject) or arm.values(question.metric) for arm in arms]
+    values = [arm.values(question.metric) for arm in arms]
     origins = set[str]().union(*(arm.origins(question.metric) for arm in arms))
     origin = "modelled" if group.modelled else "derived" if "derived" in origins else "measured"
     if question.compare == "value":

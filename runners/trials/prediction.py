@@ -38,8 +38,7 @@ _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION
 def alone(on: Engine, arrived: Arrived) -> Measurements:
     """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
     stats = _with_checkpoints(on, arrived)
-    other = _other_indexes(on, arrived)
-    return Measurements([*readings(stats), *other, *_variants(on, arrived)], _series(stats), _blobs(stats, ""))
+    return Measurements([*readings(stats), *_other_indexes(on, arrived)], _series(stats), _blobs(stats, ""))
 
 
 def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
@@ -52,7 +51,7 @@ def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measure
 
     def predict_too() -> Measurements:
         stats, note = _with_checkpoints(on, arrived), arrived.order.note
-        predicted = readings(stats, MODEL, note) + _variants(on, arrived)
+        predicted = readings(stats, MODEL, note)
         return Measurements(_with_kinds_of_splits(measured, stats) + predicted, (), _blobs(stats, note))
 
     return measured_whatever_a_model_does(measured, predict_too)
@@ -95,15 +94,6 @@ def _checkpoints(rows: int) -> list[int]:
     """The numbers of rows, ascending, after which the model notes the state of the index."""
     places = np.unique(np.linspace(0, rows, _CHECKPOINTS + 1)[1:].astype(np.int64)).tolist()
     return [place for place in places if place]
-
-
-def _variants(on: Engine, arrived: Arrived) -> list[Reading]:
-    """The model's predictions with parameters that no live server has confirmed or refuted."""
-    table, varied = arrived.table.table, []
-    for name, parameters in on.model_variants.items():
-        stats = page_stats(on.page_model(table, **parameters), arrived)
-        varied += readings(stats, Subject.model(name), arrived.order.note)
-    return varied
 
 
 def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:

@@ -137,7 +137,6 @@ class _Fixed:
     """An engine whose model says always the same."""
 
     def __init__(self, stats: PageStats) -> None:
-        self.model_variants: dict[str, dict[str, float]] = {}
         self._stats = stats
 
     def page_model(self, table: Table) -> _Fixed:

@@ -93,24 +93,6 @@ def test_bulk_loads_sort(density: float, answer: Verdict) -> None:
     assert question.judge(seen(real(density, Metric.LEAF_DENSITY), layout="uuid-v7")) is None
 
 
-@pytest.mark.parametrize(
-    ("pages", "answer"),
-    [
-        (1460.0, Verdict("equal", "middle: measured 1,460 leaf pages; middle 1,459, insertion point 1,080")),
-        (1081.0, Verdict("equal", "insertion point: measured 1,081 leaf pages; middle 1,459, insertion point 1,080")),
-        (1250.0, Verdict("differs", "measured 1,250 leaf pages, model: middle 1,459, insertion point 1,080")),
-    ],
-)
-def test_which_of_the_models_rules_is_the_servers(pages: float, answer: Verdict) -> None:
-    question = ask.one_of_the_variants("x", "y.", ask.ONE_WRITER)
-    variants = [
-        Reading(PAGES, value, "modelled", "", Subject.model(name))
-        for name, value in (("middle", 1459.0), ("insertion point", 1080.0))
-    ]
-    assert question.judge(seen(real(pages), *variants)) == answer
-    assert question.judge(seen(real(pages), replace(variants[0], value=1090.0), variants[1])) is None
-
-
 # Engines that nobody could run here: a server that behaves as the page model says answers every question, and one that
 # does not is found out.
 
