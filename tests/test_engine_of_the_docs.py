@@ -81,4 +81,4 @@ def test_it_is_verified_by_the_questions_that_it_declares(acme: Path) -> None:
     ) in done.stdout.replace("uuid-v4 in guid", "bigint-identity in integer").replace(
         "uuid-v7 in guid", "bigint-identity in integer"
     )
-    assert len(list(acme.glob("keybench-verify-acme-*.zip"))) == 1
+    assert (acme / "keybench-verify-acme.zip").is_file()

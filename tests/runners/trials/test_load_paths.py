@@ -166,7 +166,7 @@ def test_a_bulk_run_is_measured_recorded_and_labelled(command: Run, plugged: dic
         assert own[Metric.APPENDS].value is own[Metric.INTERIOR_SPLITS].value is None  # not taken from the model
         assert [line.metric for line in trial.series] == [Metric.INSERT_SECONDS]
     assert "loaded in bulk, which sorts: splits are not those of rows in order of arrival" in page
-    assert "Page model beside the server No prediction: rows were loaded in bulk, which the server sorts" in page
+    assert "No prediction: rows were loaded in bulk, which the server sorts" in page
     assert BY_BULK.warning in page
     rows = list(values(run.id, trials, run.load_path))
     assert {row["load_path"] for row in rows} == {"bulk"}
