@@ -48,11 +48,10 @@ _CHUNK = 1 << 18
 _LEFT, _RIGHT = range(2)
 """Columns of the neighbours of a leaf."""
 _NONE = -1
-"""A neighbour that there is not."""
+"""In place of a neighbour or leaf that does not exist."""
 
-_EXTENT = 8 << 20
-_BLOCK = 160
-"""innodb_buffer_pool_extent_size; about sizeof(buf_block_t)."""
+_EXTENT, _BLOCK = 8 << 20, 160
+"""Bytes of a part of the buffer pool (innodb_buffer_pool_extent_size); of a page's descriptor (buf_block_t), about."""
 _KEPT_FREE, _MYSQL_KEPT_FREE = 1152, 512
 """Pages that the page cleaner keeps free, on average. MariaDB's begins at half of innodb_lru_scan_depth (1,536) and
 goes on to all of it; half of MySQL's 1,024 agrees with two measured loads (docs/beyond-memory.md)."""
@@ -71,7 +70,7 @@ a transaction, for its begin, its commit and the purge of its undo log."""
 _TWO_BYTES, _THREE_BYTES = 1 << 7, (1 << 7) + (1 << 14)
 """Numbers from here on take so many bytes (MIN_2BYTE, MIN_3BYTE)."""
 _SHORT = 15
-"""Bytes that the first byte of a record can count."""
+"""The length of a record's rest that its first byte can hold, at most."""
 _INSERT_HEADER = 6
 """Bytes of an INSERT_HEAP_DYNAMIC beside the name of the page and the bytes of the row: a byte for its type, two for
 the place of the record before it, and one each for three numbers (page0cur.cc, mtr_t::page_insert)."""
@@ -89,17 +88,19 @@ class CostModel(InnodbModel):
     def load_cost(self, rows: Load, server: Server) -> LoadCost:
         """Leaves read into the pool and written from it, and MariaDB's redo log.
 
-        Pages that only checkpoints write are not known: then `written` is None, as it is without a log.
+        Pages that only checkpoints write are not known: then `written` is None, as it is without a log. UsageError for
+        a cache of fewer than 100 pages, and for ranks that are no permutation.
         """
-        server.pages(self.page_bytes)
+        server.pages(self.page_bytes)  # refuses a cache that is too small
         require(rows.ranks)
         ranks, n = np.ascontiguousarray(rows.ranks, np.int64), len(rows.ranks)
         room = self._room(server)
         leaves, cache = self.new_leaves(n), LruCache.empty(rows, room)
-        beside = np.full((0, 2), _NONE, np.int32)
+        beside = np.full((0, 2), _NONE, np.int32)  # the neighbours of each leaf
         for begin in range(0, n, _CHUNK):
             end = min(n, begin + _CHUNK)
-            leaf_of_row, done, known = np.empty(end - begin, np.int32), begin, int(leaves.facts[EVENTS])
+            leaf_of_row = np.empty(end - begin, np.int32)
+            done, known = begin, int(leaves.facts[EVENTS])
             while (done := load(leaves, ranks, done, end, leaf_of_row)) < end:
                 grow(leaves)
             events = events_of(leaves)[known:]
@@ -112,24 +113,25 @@ class CostModel(InnodbModel):
         return LoadCost(read, written if _without_checkpoints(log, written, room, server) else None, log)
 
     def _room(self, server: Server) -> int:
-        """Pages that the load can use."""
+        """Pages of the server's buffer pool that the load can use: all but those that the page cleaner keeps free."""
         pages = frames_of(server.cache_bytes, self.page_bytes)
         used = max(pages - (_MYSQL_KEPT_FREE if self.mysql else _KEPT_FREE), pages * _LEAST_USED)
         return max(1, round(used * server.share))
 
 
 def frames_of(cache_bytes: int, page_bytes: int) -> int:
-    """Pages that a buffer pool of so many bytes holds (buf_pool_t::get_n_blocks)."""
-    control = _EXTENT // page_bytes - _EXTENT // (page_bytes + _BLOCK)
-    rest = cache_bytes % _EXTENT // page_bytes
-    return int(cache_bytes // _EXTENT * (_EXTENT // page_bytes - control) + max(0, rest - control))
+    """Pages of `page_bytes` that a buffer pool of `cache_bytes` holds (buf_pool_t::get_n_blocks): each part of it keeps
+    some for descriptors."""
+    descriptor_pages = _EXTENT // page_bytes - _EXTENT // (page_bytes + _BLOCK)
+    parts, rest = cache_bytes // _EXTENT, cache_bytes % _EXTENT // page_bytes
+    return int(parts * (_EXTENT // page_bytes - descriptor_pages) + max(0, rest - descriptor_pages))
 
 
 @kernel
 def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers:
     """(events, 2): the left and the right neighbour of each full leaf before its event; −1 none. A row that does not
-    fit latches both (btr_cur_t::pessimistic_search_leaf). `beside`, (leaves, 2): those of all leaves; kept up to date.
-    """
+    fit latches both (btr_cur_t::pessimistic_search_leaf). `beside`, (leaves, 2): the neighbours of all leaves, which
+    are brought up to date."""
     of_full = np.empty((len(events), 2), np.int64)
     for i in range(len(events)):
         full, new, what = events[i, FULL], events[i, OTHER], events[i, WHAT]
@@ -138,6 +140,7 @@ def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers
             side = _LEFT if what == DOWN else _RIGHT  # of the full leaf, where the new one goes
             beyond = beside[full, side]
             beside[full, side] = new
+            # _RIGHT − side is the other side.
             beside[new, side], beside[new, _RIGHT - side] = beyond, full
             if beyond != _NONE:
                 beside[beyond, _RIGHT - side] = new
@@ -146,11 +149,11 @@ def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers
 
 def _touches(begin: int, leaf_of_row: NDArray[np.int32], events: Integers, beside_full: Integers) -> lru.Touches:
     """The leaves that the rows from number `begin` on touch, as `LruCache.use` takes them. `leaf_of_row`, (rows,): the
-    leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8). `beside_full`:
-    as `_neighbours_of_full` gives it."""
+    leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8). `beside_full`,
+    (events, 2): the neighbours of each event's full leaf (`_neighbours_of_full`)."""
     fits, rows = np.flatnonzero(leaf_of_row >= 0), events[:, ROW]
     looked_at, changed = np.full(len(rows), lru.LOOKED_AT), np.full(len(rows), lru.CHANGED)
-    parts = [
+    parts = [  # rows, leaves, kinds of use
         (begin + fits, leaf_of_row[fits], np.full(len(fits), lru.CHANGED)),
         (rows, events[:, FULL], changed),
         (rows, beside_full[:, _LEFT], looked_at),
@@ -169,9 +172,9 @@ def _touches(begin: int, leaf_of_row: NDArray[np.int32], events: Integers, besid
 
 
 def _without_checkpoints(log: Log, written: Pages, room: int, server: Server) -> bool:
-    """Whether pages are written to make room in the pool before a checkpoint has to write them. The age of a page is
-    the log since its first change; on average, the log that is added while as many pages are written as the pool has.
-    """
+    """Whether pages are written to make room in the pool before a checkpoint has to write them. `room`: pages of the
+    pool. The age of a page is the log since its first change, but no more than the log from the load's beginning; on
+    average, the log that is added while as many pages are written as the pool has."""
     ages = np.minimum(np.cumsum(log.bytes), room * log.bytes / np.maximum(written.all, 1))
     return bool(ages.max(initial=0) < (server.checkpoint_bytes or CAPACITY) * server.share * _OLDEST_SHARE)
 
@@ -185,10 +188,11 @@ class Redo:
     header_bytes: int
     """Bytes of the record's header, which stands before the key."""
     key_bytes: int
+    """Bytes of the key."""
 
     def log(self, load: Load, events: Integers) -> Log:
-        """Bytes of log that a load writes in each part, by what happened to its leaves: rows, undo records, splits,
-        rows that move to the right neighbour, and commits. `events`: of all its rows, (events, 8)."""
+        """The log that a load writes in each part, by what happened to its leaves: rows, undo records, splits, rows
+        that move to the right neighbour, and commits. `events`: of all its rows, (events, 8)."""
         total = np.zeros(len(load.ends), np.int64)
         begin, leaves = 0, 1
         for part, end in enumerate(load.ends):
