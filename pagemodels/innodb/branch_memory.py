@@ -97,8 +97,7 @@ def grow(tree: BranchTree) -> None:
 
 @kernel
 def free_bytes(tree: BranchTree, records: int, more: int) -> int:
-    """Free bytes of a page with `records` records and a directory for `more` further ones; negative if the directory
-    does not fit."""
+    """Free bytes of a page with `records` records and a directory for `more` further ones; negative if too many."""
     facts = tree.facts
     return int(facts[ROOM] - records * facts[SIZE] - directory(records + more))
 

@@ -120,8 +120,7 @@ class CostModel(InnodbModel):
 
 
 def frames_of(cache_bytes: int, page_bytes: int) -> int:
-    """Pages of `page_bytes` that a buffer pool of `cache_bytes` holds (buf_pool_t::get_n_blocks): each part of it keeps
-    some for descriptors."""
+    """Pages that a buffer pool of `cache_bytes` holds, beside their descriptors (buf_pool_t::get_n_blocks)."""
     descriptor_pages = _EXTENT // page_bytes - _EXTENT // (page_bytes + _BLOCK)
     parts, rest = cache_bytes // _EXTENT, cache_bytes % _EXTENT // page_bytes
     return int(parts * (_EXTENT // page_bytes - descriptor_pages) + max(0, rest - descriptor_pages))
@@ -212,35 +211,37 @@ class Redo:
         return Log(bytes=total, images=None, image_bytes=None, checkpoints=np.zeros(len(load.ends), np.int64))
 
     def _undo_record(self, rows_per_tx: int) -> int:
-        """Bytes of an undo record in the log: type, the row's number in the transaction, the table's, the length of the
-        key and the key (trx0rec.cc, trx_undo_page_report_insert). Numbers below 128 take a byte."""
+        """Bytes of an undo record in the log: its type, the row's number in the transaction, the table's number, the
+        length of the key, and the key (trx0rec.cc, trx_undo_page_report_insert). Numbers below 128 take a byte."""
         record_type, table_number, key_length = 1, 1, 1
         row_number = 1 if rows_per_tx <= _TWO_BYTES else 2
         return record_type + row_number + table_number + key_length + self.key_bytes
 
 
 def _record(body: float, page_number: float | None = None) -> float:
-    """Bytes of a record of the log that has so many behind the page's name. `page_number`: None if the record is about
-    the same page as the one before it, which is not named again."""
-    length = 1 + body if page_number is None else 2 + _varint(page_number) + body
-    if length > _SHORT + 1:
+    """Bytes of a record of the log that has `body` bytes behind the page's name. `page_number`: None if the record is
+    about the same page as the one before it, which is not named again."""
+    # A byte for type and length; to name a page, a byte for the tablespace and the page's number.
+    length = 1 + body if page_number is None else 2 + _number_bytes(page_number) + body
+    if length > _SHORT + 1:  # the length needs bytes of its own
         length += 1 if length - _SHORT < _TWO_BYTES else 2
     return length
 
 
-def _varint(number: float) -> int:
-    """Bytes that a number takes in the log."""
+def _number_bytes(number: float) -> int:
+    """Bytes that a number takes in the log, which writes it in as few as it needs (mlog_encode_varint)."""
     return 1 if number < _TWO_BYTES else 2 if number < _THREE_BYTES else 3
 
 
 def shared_by_chance(rows: float) -> float:
-    """Bytes at its beginning that a random key shares, on average, with the next lower one of so many: log256 of their
-    number that tell the keys apart, and 1/256 + 1/256² + … = 1/255 by chance."""
+    """Bytes at its beginning that a random key shares, on average, with the next lower one of `rows` keys: the base-256
+    logarithm of their number, which it takes to tell them apart, and 1/256 + 1/256² + … = 1/255 by chance."""
     return float(np.log(max(rows, 1)) / np.log(256) + 1 / 255)
 
 
 def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageModel:
-    """As `model.page_model`, and for a clustered index of rows of one size a `PredictsCost`."""
+    """The model of the index that holds the table's key (`model.page_model`, which says what it refuses); for a
+    clustered index of rows of one size it is a `PredictsCost` too."""
     model = without_cost(table, parameters, mysql=mysql)
     if not isinstance(model, InnodbModel) or model.table or not model.clustered or model.most:
         return model

@@ -129,8 +129,7 @@ def new(
 
 
 def places_of_page(size: int, room: int) -> int:
-    """How many records of `size` bytes fit a page with `room` bytes for records and directory: the lowest n beside
-    which no further record fits."""
+    """How many records of `size` bytes fit a page with `room` bytes for records and directory, until none fits."""
     return next(n for n in range(room) if room - n * size - directory(n + 1) < size)
 
 
@@ -149,8 +148,7 @@ def size_of(leaves: LeafPages, rank: int) -> int:
 
 @kernel
 def free_after_reorganisation(leaves: LeafPages, slot: int) -> int:
-    """Bytes that a leaf has for one more record once it is reorganised, so that no place of its heap is unused; 0 if
-    there are none."""
+    """Bytes that a leaf has for one more record once it is reorganised, so that no place is unused; 0 for none."""
     slots, facts, n = leaves.slots, leaves.facts, leaves.slots[slot, RECORDS]
     used = slots[slot, BYTES] - slots[slot, GARBAGE] if len(leaves.sizes) > 0 else n * facts[SIZE]
     return max(0, int(facts[ROOM] - used - directory(n + 1)))

@@ -146,8 +146,7 @@ def _lift_leaf(tree: BranchTree, page: int) -> int:
 
 @kernel
 def _merge(tree: BranchTree, page: int, pending: int, held: int) -> int:
-    """Merges a page that has few records with its left, or else its right sibling, if they fit there. The only page of
-    a level goes up instead (`_lift`)."""
+    """Merges a page that has few records with its left, or else its right sibling; a level's only page goes up."""
     state, keys, children = tree.state, tree.keys, tree.children
     level, n = state[page, branch.LEVEL], state[page, branch.RECORDS]
     left, right = state[page, branch.LEFT], state[page, branch.RIGHT]

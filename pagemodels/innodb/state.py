@@ -187,8 +187,7 @@ class IndexFormat:
         return leaf.new(smallest, self.page_bytes, rows, sizes, clustered=self.clustered, shrinks=not self.mysql)
 
     def new_tree(self, leaves: int, segment: int = 1) -> BranchTree:
-        """A tree without branch pages, with memory for those over `leaves` leaves. `segment`: the number of the branch
-        pages' segment."""
+        """A tree without branch pages, with memory for those over `leaves` leaves. `segment`: its segment's number."""
         sparse = self.page_bytes * self.merge_threshold // 100
         return branch.new(self.branch_bytes, self.page_bytes, leaves, segment, shrinks=not self.mysql, sparse=sparse)
 
@@ -305,8 +304,7 @@ class ClusteredState:
         )
 
     def _full_pages(self, fill: int) -> tuple[int, int]:
-        """(records of a full leaf, node pointers of a full branch page) in a sorted build at a fill factor in %.
-        UsageError for one that InnoDB lacks."""
+        """(records of a full leaf, node pointers of a full branch page) in a sorted build at a fill factor in %."""
         page_bytes, room = self._format.page_bytes, self._format.room
         leaf_records = records_of_full_page(self._format.leaf_bytes, page_bytes, room, fill)
         return leaf_records, records_of_full_page(self._format.branch_bytes, page_bytes, room, fill)

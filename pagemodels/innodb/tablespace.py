@@ -233,8 +233,7 @@ def _assign(space: Tablespace, segment: int, extent: int) -> None:
 
 @kernel
 def _next_extent(space: Tablespace, segment: int) -> int:
-    """An extent of the segment that has unused pages: an empty one that it has, else one that it leases (MySQL), else a
-    new one. Returns the extent."""
+    """Returns an extent with unused pages for the segment: its empty one, else one to lease (MySQL), else a new one."""
     if length(space, 2 * segment) == 0:
         leased = last(space, FRAGMENTS)
         if space.facts[MYSQL] and _is_leasable(space, leased):
@@ -255,8 +254,7 @@ def _is_leasable(space: Tablespace, extent: int) -> bool:
 
 @kernel
 def _first_unused(space: Tablespace, extent: int, offset: int) -> int:
-    """The number of the first unused page of an extent, from an offset in pages to its end, then from its beginning; −1
-    if all are used."""
+    """The first unused page of an extent, from an offset in pages to its end, then from its beginning; −1 for none."""
     pages = space.facts[EXTENT]
     for step in range(pages):
         at = (offset + step) % pages
@@ -275,8 +273,7 @@ def _set_used(space: Tablespace, page: int) -> None:
 
 @kernel
 def _take_page(space: Tablespace, segment: int, page: int) -> int:
-    """Takes a page of an extent that belongs to the segment: the extent is then partly used, or full and in no list.
-    Returns the page."""
+    """Takes a page of an extent that belongs to the segment, and returns it. A full extent is then in no list."""
     facts, pages = space.facts, space.facts[EXTENT]
     extent = page // pages
     if space.extents[extent, COUNT] == 0:  # from the segment's empty extents to its partly used ones
