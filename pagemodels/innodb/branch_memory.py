@@ -276,14 +276,14 @@ def follow_split(tree: BranchTree, space: Tablespace, event: Ints, first: bool) 
     facts[ATTEMPTS] += first
     father = find(tree, event[leaf.WITHIN] + 1, 1)
     if event[leaf.WHAT] == leaf.NEIGHBOUR:
-        facts[NEIGHBOURS] += 1
+        facts[NEIGHBOURS] += 1  # whose node pointer gets a lower key: it is deleted and inserted again
         pending = defer(tree, 0, PUT, 1, key, other, 1)
         return defer(tree, pending, DELETE, 1, father, other, 1)
     if event[leaf.WHAT] == leaf.UP:
         numbers[other] = _allocate(tree, space, 0, numbers[full] + 1, 1)
         return defer(tree, 0, PUT, 1, key, other, 1)
-    numbers[other] = _allocate(tree, space, 0, numbers[full] - 1, -1)
     # DOWN: the new page takes the full one's node pointer, which gets a new one.
+    numbers[other] = _allocate(tree, space, 0, numbers[full] - 1, -1)
     redirect(tree, father, full, other)
     return defer(tree, 0, PUT, 1, key, full, 1)
 
@@ -356,13 +356,13 @@ def split(
     new = new_page(tree, level, _allocate(tree, space, level, state[page, NUMBER] + 1, 1))
     first = (n + 2) // 2 - 1  # the middle: the first record that moves to the new page
     if follows:
-        first = at if at >= n - 1 else at + 1
-    alone = follows and at >= n - 1
-    pointer = key if alone else keys[base + first]
+        first = at if at >= n - 1 else at + 1  # the next record stays, unless it is the last one
+    begins_new = follows and at >= n - 1  # the new record is the lowest of the new page
+    pointer = key if begins_new else keys[base + first]
     link(tree, new, page, right)
     if first < n:
         move_end(tree, page, first, new)
-    if alone or at > first:
+    if begins_new or at > first:
         put(tree, new, at - first, key, child)
     else:
         put(tree, page, at, key, child)
@@ -377,7 +377,7 @@ def _split_down(
     predecessor to a new left page, which gets the old page's node pointer."""
     state, keys = tree.state, tree.keys
     level, base = state[page, LEVEL], state[page, BASE]
-    first = at - 1 if at > 1 else at
+    first = at - 1 if at > 1 else at  # the predecessor stays, unless it would be the only one to move
     new = new_page(tree, level, _allocate(tree, space, level, state[page, NUMBER] - 1, -1))
     pointer = keys[base + first]
     redirect(tree, find(tree, keys[base], level + 1), page, new)
@@ -386,7 +386,7 @@ def _split_down(
         put(tree, new, i, keys[base + i], tree.children[base + i])
     if first > 0:
         remove(tree, page, 0, first)
-    if at < first or (at == first and key < pointer):
+    if at < first or (at == first and key < pointer):  # it belongs to the left page
         put(tree, new, at, key, child)
     else:
         put(tree, page, at - first, key, child)

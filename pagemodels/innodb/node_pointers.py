@@ -335,7 +335,7 @@ def build(tree: BranchTree, space: Tablespace, lowers: NDArray[np.int64], keep: 
         return
     _add_pointer(tree, space, filling, keep, 1, lowers[-1] + 1, len(lowers) - 1)
     level = 1
-    while filling[level + 1] >= 0:
+    while filling[level + 1] >= 0:  # the last page of each level still lacks its node pointer
         _add_pointer(
             tree, space, filling, keep, level + 1, tree.keys[state[filling[level], branch.BASE]], filling[level]
         )

@@ -102,7 +102,7 @@ def fill_branches(tree: BranchTree, server: InnodbPages, lowers: Integers) -> No
             tree.keys[base : base + n] = keys[of_page]
             tree.children[base : base + n] = children[of_page]
             tree.places[base : base + n] = heaps.places[of_page]
-            tree.places[base + capacity - len(freed) : base + capacity] = freed  # from the end backwards
+            tree.places[base + capacity - len(freed) : base + capacity] = freed  # the first one is used next
             row: dict[int, Any] = {
                 branch.RECORDS: n,
                 branch.FREED: len(freed),

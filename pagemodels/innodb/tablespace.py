@@ -306,7 +306,7 @@ def take_single_page(space: Tablespace, segment: int, hint: int) -> int:
     page = _first_unused(space, extent, hint % pages)
     facts[SIZE] = max(facts[SIZE], page + 1)
     _set_used(space, page)
-    if space.extents[extent, COUNT] == pages:
+    if space.extents[extent, COUNT] == pages:  # full extents are in no list
         remove(space, FRAGMENTS, extent)
     facts[SEGMENTS + 3 * segment + SINGLE] += 1
     return page
@@ -318,7 +318,7 @@ def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     have. `direction`: 1 for a page to the right of the one that splits, −1 to the left, 0 for neither."""
     facts, pages = space.facts, space.facts[EXTENT]
     partial, of_segment = 2 * segment + 1, SEGMENTS + 3 * segment
-    # Pages of the segment's extents that are not used, and pages that are. Few: half an extent.
+    # `spare`: pages of the segment's extents that are not used. `used`: its pages that are. `few`: less than half one.
     spare = (length(space, partial) + length(space, 2 * segment)) * pages - facts[of_segment + IN_PARTIAL]
     used = facts[of_segment + FULL] * pages + facts[of_segment + IN_PARTIAL] + facts[of_segment + SINGLE]
     few = used < pages // 2
@@ -327,24 +327,23 @@ def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     grows = not few and sparse
     if hint >= min(facts[LIMIT], facts[SIZE]):
         hint = 0
-    # The cases of the source, in its order; it leaves the hint where that is a better place.
+    # The cases of the source, in its order.
     extent = hint // pages
     is_own = space.extents[extent, OWNER] == segment and space.extents[extent, COUNT] < pages
-    if is_own:
+    if is_own:  # the hint's page, or with MariaDB the next unused one of its extent
         page = _first_unused(space, extent, hint % pages)
         if page == hint or not facts[MYSQL]:
             return _take_page(space, segment, page)
-    if grows and space.extents[extent, OWNER] == NOBODY:
+    if grows and space.extents[extent, OWNER] == NOBODY:  # the hint's page, in an extent that is new to the segment
         _assign(space, segment, take_extent(space, hint))
         return _take_page(space, segment, hint)
-    if grows and direction != 0:
+    if grows and direction != 0:  # another extent: its last page if pages go to the left
         extent = _next_extent(space, segment)
-        return _take_page(
-            space, segment, extent * pages + pages - 1 if direction < 0 else _first_unused(space, extent, 0)
-        )
+        page = extent * pages + pages - 1 if direction < 0 else _first_unused(space, extent, 0)
+        return _take_page(space, segment, page)
     if is_own:
         return _take_page(space, segment, _first_unused(space, extent, hint % pages))
-    if spare > 0:
+    if spare > 0:  # a page of the segment's partly used extents, else of its empty ones
         extent = first(space, partial if length(space, partial) else 2 * segment)
         return _take_page(space, segment, _first_unused(space, extent, 0))
     if few:

@@ -188,7 +188,7 @@ def _enter(load: LoadState, leaf: int, before: int, branch: int, root: int, size
     pages on the way to the leaf. Any of the three may be −1. `size`: bytes of the record without a whole page."""
     pool, leaves, sizes, counts = load.pool, load.tree.leaves, load.sizes, load.counts
     last = leaves.state[LAST]
-    if before != leaf or leaf != last:
+    if before != leaf or leaf != last:  # else the last leaf again, without a look at the pages above
         if before != NONE:
             counts[log.READ + cache.LEAF] += cache.use(pool, before)
         if root != NONE:
@@ -204,7 +204,7 @@ def _enter(load: LoadState, leaf: int, before: int, branch: int, root: int, size
         and (root == NONE or cache.has_highest_count(pool, root))
         and (branch == NONE or cache.has_highest_count(pool, branch))
     ):
-        pool.calm[buffer] = pool.state[cache.CALM]
+        pool.calm[buffer] = pool.state[cache.CALM]  # all have the highest count: another use changes nothing
     leaves.entries[leaf] += 1
     if log.needs_image(pool, load.checkpoints, leaf):
         size += log.count_image(counts, log.leaf_image(sizes, leaves.entries[leaf], leaf == last)) - sizes.entry
@@ -283,7 +283,7 @@ def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDA
             if restart > row:
                 until = min(until, restart)
             if flush_rows:
-                until = min(until, (row + flush_rows - 1) // flush_rows * flush_rows + 1)
+                until = min(until, (row + flush_rows - 1) // flush_rows * flush_rows + 1)  # where the log is written
             row = _enter_rows(load, sent, row, until, writer)
         # 3. What the writer has sent; the log is written at a commit.
         backends.done[writer] += row - begin_row
@@ -296,7 +296,7 @@ def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDA
             pool.state[cache.FLUSHED] = pool.state[cache.INSERTED]
         if log.is_due(checkpoints, pool):
             log.go_on(checkpoints, pool)
-        while part < len(ends) and row == ends[part]:
+        while part < len(ends) and row == ends[part]:  # a part ends; parts without rows end there too
             for field in range(len(counts)):  # one by one: numba takes 3 s to compile the assignment of an array
                 out[part, field] = counts[field]
             for kind in range(3):
@@ -366,8 +366,8 @@ def count_costs(model: HeapIndexModel, load: Load, server: Server, limits: Limit
     n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
     writers = np.zeros(n, np.int16) if load.writers is None else load.writers
     tree, level, index_places = index_before_load(load.ranks, model.leaf, model.branch)
-    rows = np.array([n]) if load.writers is None else np.bincount(writers)
-    pages = tree.first_heap + n // model.heap_rows + 1 + len(rows)
+    rows = np.array([n]) if load.writers is None else np.bincount(writers)  # of each writer
+    pages = tree.first_heap + n // model.heap_rows + 1 + len(rows)  # each writer's last heap page may stay unfilled
     pool = cache.new(limits.buffers, pages, tree.first_branch, tree.first_heap)
     # Checkpoints write in the order of the files; the table's file is older than the index's.
     file_places = np.concatenate([index_places + pages, np.arange(pages - tree.first_heap)])
@@ -397,4 +397,4 @@ def count_costs(model: HeapIndexModel, load: Load, server: Server, limits: Limit
     totals[:, log.BYTES] = log.places(totals[:, log.BYTES])
     start = np.zeros(log.FIELDS, np.int64)
     start[log.BYTES] = log.places(np.array([begin_bytes]))[0]
-    return np.diff(totals, axis=0, prepend=start[None]).T  # each part's share of what was counted so far
+    return np.diff(totals, axis=0, prepend=start[None]).T  # of each part alone

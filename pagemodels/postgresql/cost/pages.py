@@ -176,7 +176,7 @@ def to_heap(load: LoadState, heap_rows: int, writer: int, n: int, by_copy: bool)
         counts[log.READ + cache.HEAP] += (
             cache.use_in_turn(pool, first + page, ring) if by_copy else cache.use(pool, first + page)
         )
-    while n:
+    while n:  # page by page
         is_new = page == NONE or backends.fill[page] == heap_rows
         if is_new:
             page = state[0]
@@ -234,7 +234,7 @@ def _split(load: LoadState, level: IndexLevel, first: int, goes_left: bool) -> N
     if log.needs_image(pool, checkpoints, first + origin):
         size += log.count_image(counts, _image(sizes, level, origin, first))
     else:
-        size += sizes.entry * (2 if goes_left else 1)
+        size += sizes.entry * (2 if goes_left else 1)  # its new high key, and the new entry if that is there
     if neighbour != NONE:
         counts[log.READ + (cache.LEAF if first == 0 else cache.BRANCH)] += cache.use(pool, first + neighbour)
         size += log.NEXT_PAGE
@@ -269,8 +269,9 @@ def _to_parent(load: LoadState, leaf: int, row: int) -> None:
         log.note_change(pool, first + parent, log.append(pool, size))
         return
     _split(load, branches, first, page_before(branches, index.parents[leaf], row + 1) == parent)
+    # The branch page has split: the link to its new half goes to the page above.
     root = index.root
-    if splits == 0:  # the first split of a branch page makes a page above both
+    if splits == 0:  # the first split makes that page
         cache.bring(pool, root)
         log.note_change(pool, root, log.append(pool, log.NEW_ROOT + log.FIRST_ENTRY + sizes.entry))
         return
