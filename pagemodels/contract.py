@@ -48,8 +48,8 @@ class RepeatsKeys(Protocol):
     """A page model of an index that has several entries of each key."""
 
     def interleaved(self, parents: NDArray[np.int64]) -> PageModel | SizedByValue:
-        """The model where entries of other keys arrive between those of one key. `parents`: int64 (n · times,), for
-        each entry, in order of arrival, the place of its key among the keys."""
+        """The model where entries of other keys arrive between those of one key. `parents`: int64 (entries,), for each
+        entry, in order of arrival, the index of its key in the keys' own order of arrival."""
 
 
 @runtime_checkable
@@ -62,7 +62,7 @@ class SizedByValue(Protocol):
     def insert(
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
-        """As `PageModel.insert`; `sizes` are in order of arrival, like the ranks."""
+        """`PageModel.insert`, with the bytes of each key's entry in `sizes`: uint16 (n,), in order of arrival too."""
 
 
 @runtime_checkable
@@ -70,7 +70,7 @@ class TakesPayloads(Protocol):
     """A page model whose pages depend on the length of each row's payload: it needs them if they vary."""
 
     def with_payloads(self, lengths: NDArray[np.int64]) -> PageModel | SizedByValue:
-        """The model for rows whose payloads have so many characters: int64 (n,), in order of arrival."""
+        """The model for rows whose payloads have `lengths` characters: int64 (n,), in order of arrival."""
 
 
 class IndexState(Protocol):
@@ -100,7 +100,7 @@ class DeletesByStatement(Protocol):
     """A state of an engine whose statements delete their keys in ascending order, in whatever order they name them."""
 
     def delete_by_statement(self, ranks: NDArray[np.int64], rows: int) -> None:
-        """As `IndexState.delete`, by statements that delete `rows` keys each."""
+        """Deletes keys by statements that name the next `rows` of them each. UsageError for a key that is not there."""
 
 
 def delete(state: IndexState, ranks: NDArray[np.int64], rows_per_tx: int) -> None:
@@ -117,7 +117,8 @@ class BeginsFromPages(Protocol):
 
     def begin(self, ranks: NDArray[np.int64], pages: ServerPages, borders: NDArray[np.int64] | None = None) -> None:
         """Replaces the index by one of these keys, in any order, with these pages. UsageError if they do not fit.
-        `borders`: as of `ServerPages.border_ranks`; the rank of the lowest key that goes there."""
+        `borders`: the lowest rank that goes to each leaf but the first (`ServerPages.border_ranks`); None: the rank of
+        its first key."""
 
 
 @runtime_checkable
@@ -125,7 +126,7 @@ class KeepsState(Protocol):
     """A page model whose index can be built, deleted from, cleaned and rebuilt."""
 
     def state(self, keys: int) -> IndexState:
-        """An empty index, into which so many keys will come in all."""
+        """An empty index, into which `keys` keys will come in all."""
 
 
 @runtime_checkable
@@ -133,28 +134,27 @@ class KeepsSizedState(SizedByValue, Protocol):
     """A `SizedByValue` whose index can be built, deleted from, cleaned and rebuilt."""
 
     def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
-        """An empty index, into which entries of these sizes will come in all, by rank: (keys,)."""
+        """An empty index, into which one entry of each key will come. `sizes`: (keys,), their bytes, by rank."""
 
 
 def empty_index(
     model: object, ranks: NDArray[np.int64], keys: Keys, lengths: NDArray[np.int64] | None = None
 ) -> Callable[[], IndexState] | None:
-    """A function that makes an empty index for all of these keys, which have these ranks; None if the model knows no
-    past.
-    `lengths`: int64 (n,), characters of the rows' payloads; None if all are alike."""
+    """A function that makes an empty index into which these keys will come, which have these ranks; None if the model
+    knows no past. `lengths`: int64 (n,), characters of the rows' payloads; None if all are alike."""
     if lengths is not None and isinstance(model, TakesPayloads):
         model = model.with_payloads(lengths)
     if isinstance(model, KeepsState):
         return partial(model.state, len(keys))
     if not isinstance(model, KeepsSizedState):
         return None
-    by_rank = np.empty(len(keys), np.uint16)
-    by_rank[ranks] = model.sizes(keys)
-    return partial(model.sized_state, by_rank)
+    sizes_by_rank = np.empty(len(keys), np.uint16)
+    sizes_by_rank[ranks] = model.sizes(keys)
+    return partial(model.sized_state, sizes_by_rank)
 
 
 def require_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.int64]:
-    """The same lengths of payloads, (rows,). UsageError if there are none, or not one for each row."""
+    """Returns the payloads' lengths, int64 (rows,), unchanged. UsageError for None, or if there is not one a row."""
     if lengths is None or len(lengths) != rows:
         raise UsageError(
             "the payloads of this table vary: give the page model the length of each with `with_payloads`."
@@ -163,7 +163,7 @@ def require_lengths(lengths: NDArray[np.int64] | None, rows: int) -> NDArray[np.
 
 
 def require_width(column: Column) -> None:
-    """UsageError for a column whose keys have no width of their own yet."""
+    """UsageError for a column that takes the width of its keys and has none yet."""
     if not column.width:
         raise UsageError(f"the column {column.name} is as wide as its keys: give it their width with `sized` first.")
 
@@ -178,6 +178,7 @@ def parameters(kind: type[P], values: Mapping[str, object]) -> P:
     for name, value in values.items():
         if name not in defaults:
             raise unknown_name("parameter of the page model", name, defaults)
+        # A whole number does for a float, but True does not for a number.
         type_of_default = type(defaults[name])
         if type(value) is not type_of_default and not (type_of_default is float and type(value) is int):
             raise UsageError(f"the page model's {name} is {value!r}: give a value like {defaults[name]!r}.")
@@ -212,13 +213,14 @@ class ServerPages:
     border of its own, or nobody knows it: then its first row counts as one, as it is unless that row was deleted."""
 
     def border_ranks(self, keys: NDArray[np.uint8] | Integers) -> Integers | None:
-        """The ranks of the borders among keys in the server's order, encoded as the borders are."""
+        """How many of `keys`, ascending and encoded as the borders are, are below each border; None without borders."""
         if self.borders is None:
             return None
         return np.searchsorted(_comparable(keys), _comparable(self.borders)).astype(np.int64)
 
     def require(self, rows: int) -> None:
-        """UsageError unless the leaves have this number of rows, and each page of a level its place in the next."""
+        """UsageError unless the leaves have `rows` rows together, and the pages of each level as many children as the
+        level below has pages, up to a single root."""
         leaves = self.levels[0]
         if (leaf_rows := int(leaves.entries.sum())) != rows:
             raise UsageError(
@@ -232,7 +234,7 @@ class ServerPages:
 
 
 def _comparable(keys: NDArray[np.uint8] | Integers) -> NDArray[np.bytes_] | Integers:
-    """(n,): the keys as values that numpy compares: integers, or byte strings made of the rows of (n, width)."""
+    """(n,): the keys as values that numpy compares: integers as they are; (n, width) bytes as n byte strings."""
     if keys.ndim == 1:
         return keys.astype(np.int64)
     return np.ascontiguousarray(keys).view(f"S{keys.shape[1]}").ravel()
@@ -248,12 +250,13 @@ def predict(
     lengths: NDArray[np.int64] | None = None,
     parents: NDArray[np.int64] | None = None,
 ) -> PageStats:
-    """Ranks the keys by the order of the column that holds them, and inserts them. Keys are in order of arrival.
+    """The index that the model predicts for these keys, which are in order of arrival: ranks them by the column's order
+    and inserts them.
 
     `created`: int64 (n,), when the rows of a table by date were created; None where they arrive in that order.
     `lengths`: int64 (n,), characters of the rows' payloads; None if all are alike.
-    `parents`: int64, for each child of a foreign key, in order of arrival, the place of its key among the keys; None
-    where those of each key arrive together.
+    `parents`: int64 (entries,), for each child of a foreign key, in order of arrival, the index of its key in `keys`;
+    None where those of each key arrive together.
     UsageError where there are no keys, where two are the same, or where the column does not take them or their width.
     """
     if not len(keys):
@@ -267,9 +270,9 @@ def predict(
         )
     ranks = ranked(sort_words(keys, column.order))
     if created is not None and isinstance(model, BesideTableByDate):
-        rows = np.empty(len(ranks), np.int64)
-        rows[np.lexsort((ranks, created))] = np.arange(len(ranks))
-        model = model.by_date(rows)
+        row_ranks = np.empty(len(ranks), np.int64)
+        row_ranks[np.lexsort((ranks, created))] = np.arange(len(ranks))  # by `created`, then by key
+        model = model.by_date(row_ranks)
     if parents is not None and isinstance(model, RepeatsKeys):
         model = model.interleaved(parents)
     if lengths is not None and isinstance(model, TakesPayloads):

@@ -33,23 +33,24 @@ class _Repeated:
     times: int
     """Entries of each key."""
     parents: NDArray[np.int64] | None = None
-    """(keys · times,): for each entry, in order of arrival, the place of its key; None if a key's arrive together."""
+    """(keys · times,): for each entry, in order of arrival, the index of its key in the keys' order of arrival; None if
+    the entries of each key arrive together."""
     lengths: NDArray[np.int64] | None = None
     """(keys,): characters of the payload that each key's rows have, if they vary."""
 
     def interleaved(self, parents: NDArray[np.int64]) -> Self:
-        """The model for this order of entries (`RepeatsKeys`)."""
+        """The model where entries arrive in this order: `parents` as the field of that name (`RepeatsKeys`)."""
         return replace(self, parents=parents)
 
     def with_payloads(self, lengths: NDArray[np.int64]) -> Self:
-        """The model for payloads of those lengths (`TakesPayloads`), one for each key."""
+        """The model for payloads of these lengths in characters, (keys,), one for each key (`TakesPayloads`)."""
         return replace(self, lengths=lengths)
 
-    def _of_lengths(self, model: M) -> M:
-        """The model of single entries, with the payload of each entry if payloads vary."""
+    def _with_entry_payloads(self, model: M) -> M:
+        """The model of single entries, told the length of each entry's payload if payloads vary."""
         if self.lengths is None or not isinstance(model, TakesPayloads):
             return model
-        return cast("M", model.with_payloads(_of_entries(self.lengths, self.times, self.parents)))
+        return cast("M", model.with_payloads(_for_entries(self.lengths, self.times, self.parents)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +60,10 @@ class Repeated(_Repeated):
     model: PageModel
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
-        """Builds the index from keys in order of arrival, given by rank: int64 (n,)."""
-        entries, places = _entries(ranks, self.times, self.parents), [place * self.times for place in checkpoints]
-        return _in_keys(self._of_lengths(self.model).insert(entries, places), self.times)
+        """Builds the index from keys in order of arrival, given by rank: int64 (n,). `checkpoints`: numbers of keys."""
+        entry_ranks = _entry_ranks(ranks, self.times, self.parents)
+        entry_checkpoints = [keys * self.times for keys in checkpoints]
+        return _in_keys(self._with_entry_payloads(self.model).insert(entry_ranks, entry_checkpoints), self.times)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +79,18 @@ class SizedRepeated(_Repeated):
     def insert(
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
-        """As `Repeated.insert`; `sizes` are in order of arrival, like the ranks."""
-        entries, places = _entries(ranks, self.times, self.parents), [place * self.times for place in checkpoints]
-        of_entries = _of_entries(sizes, self.times, self.parents)
-        return _in_keys(self._of_lengths(self.model).insert(entries, places, sizes=of_entries), self.times)
+        """Builds the index from keys in order of arrival, given by rank: int64 (n,). `checkpoints`: numbers of keys.
+        `sizes`: (n,), bytes of an entry of each key."""
+        entry_ranks = _entry_ranks(ranks, self.times, self.parents)
+        entry_checkpoints = [keys * self.times for keys in checkpoints]
+        entry_sizes = _for_entries(sizes, self.times, self.parents)
+        model = self._with_entry_payloads(self.model)
+        return _in_keys(model.insert(entry_ranks, entry_checkpoints, sizes=entry_sizes), self.times)
 
 
-def _entries(ranks: NDArray[np.int64], times: int, parents: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """The ranks of entries in order of arrival, from the ranks of keys. `parents`: as of `_Repeated`."""
+def _entry_ranks(ranks: NDArray[np.int64], times: int, parents: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """(keys · times,): the ranks of entries among all entries, in order of arrival, from the ranks of their keys.
+    `times`, `parents`: the fields of `_Repeated`."""
     if parents is None:
         return (ranks[:, None] * times + np.arange(times)).ravel()
     order = np.argsort(parents, kind="stable")  # by key, and the entries of a key in order of arrival
@@ -93,8 +99,8 @@ def _entries(ranks: NDArray[np.int64], times: int, parents: NDArray[np.int64] | 
     return entries
 
 
-def _of_entries(values: NDArray[N], times: int, parents: NDArray[np.int64] | None) -> NDArray[N]:
-    """The values of keys for each entry, in order of arrival."""
+def _for_entries(values: NDArray[N], times: int, parents: NDArray[np.int64] | None) -> NDArray[N]:
+    """(keys · times,): for each entry, in order of arrival, the value that its key has in `values`, (keys,)."""
     return np.repeat(values, times) if parents is None else values[parents]
 
 

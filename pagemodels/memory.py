@@ -16,6 +16,7 @@ from keybench.compiled import kernel
 
 
 def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
+    """Type and code of `move`, which is explained below."""
     if not (isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"):
         raise TypingError("move takes an array of one dimension without gaps")
 
@@ -26,10 +27,10 @@ def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
             context.cast(builder, value, kind, types.intp)
             for value, kind in zip(places, signature.args[1:], strict=True)
         )
-        size = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
+        item_bytes = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
         data = struct.data
         memmove: Any = cgutils.raw_memmove
-        memmove(builder, builder.gep(data, [target]), builder.gep(data, [source]), number, size)
+        memmove(builder, builder.gep(data, [target]), builder.gep(data, [source]), number, item_bytes)
         return context.get_dummy_value()
 
     return types.none(array, to, begin, count), generate
@@ -40,13 +41,14 @@ move = cast("Callable[[NDArray[Any], int, int, int], None]", intrinsic(_move))
 
 
 def _prefetch(_context: Any, array: Any, place: Any) -> Any:
+    """Type and code of `prefetch`, which is explained below."""
     if not (isinstance(array, types.Array) and array.layout == "C"):
         raise TypingError("prefetch takes an array without gaps")
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         struct = context.make_array(array)(context, builder, values[0])
         at = context.cast(builder, values[1], signature.args[1], types.intp)
-        if array.ndim == 2:
+        if array.ndim == 2:  # the place is a row: times the length of a row
             at = builder.mul(at, builder.extract_value(struct.shape, 1))
         tools: Any = cgutils
         number, address = tools.int32_t, tools.voidptr_t
@@ -59,7 +61,7 @@ def _prefetch(_context: Any, array: Any, place: Any) -> Any:
     return types.none(array, place), generate
 
 
-_TO_WRITE, _ALL_CACHES, _DATA = 1, 3, 1
+_TO_WRITE, _ALL_CACHES, _DATA = 1, 3, 1  # the last three arguments of LLVM's prefetch
 prefetch = cast("Callable[[NDArray[Any], int], None]", intrinsic(_prefetch))
 """`prefetch(array, place)` asks for array[place], which will be changed, in the processor's cache, and does not wait.
 
@@ -69,6 +71,7 @@ place that is not in the cache holds up those behind it.
 
 
 def _uncounted(_context: Any, arrays: Any) -> Any:
+    """Type and code of `uncounted`, which is explained below."""
     if not isinstance(arrays, types.BaseTuple):
         raise TypingError("uncounted takes a tuple with arrays")
 
@@ -76,7 +79,7 @@ def _uncounted(_context: Any, arrays: Any) -> Any:
         for i, each in enumerate(kind.types):
             if isinstance(each, types.Array):
                 array = context.make_array(each)(context, builder, builder.extract_value(value, i))
-                array.meminfo = array.meminfo.type(None)
+                array.meminfo = array.meminfo.type(None)  # the counter of references: none
                 value = builder.insert_value(value, array._getvalue(), i)
             elif isinstance(each, types.BaseTuple):
                 inner = without_counts(context, builder, each, builder.extract_value(value, i))
@@ -98,13 +101,14 @@ Only the caller's tuple keeps them in memory. Counting references takes longer t
 
 
 _SMALL = 12
-"""Items that are sorted by insertion."""
+"""At most so many items are sorted by insertion."""
 
 
 @kernel
 def select(items: NDArray[Any], n: int, k: int) -> None:
     """Moves the k lowest of the first n distinct items to the front; items[k] is then the lowest of the others."""
     low, high = 0, n
+    # Quickselect: divides items[low:high], in which the k-th one is, until few are left.
     while high - low > _SMALL:
         a, b, c = items[low], items[(low + high) >> 1], items[high - 1]
         pivot = max(min(a, b), min(max(a, b), c))
@@ -113,7 +117,7 @@ def select(items: NDArray[Any], n: int, k: int) -> None:
             item = items[i]
             items[i] = items[border]
             items[border] = item
-            border += item < pivot
+            border += item < pivot  # else the next item takes its place
         if k < border:
             high = border
         else:
@@ -129,7 +133,7 @@ def select(items: NDArray[Any], n: int, k: int) -> None:
 
 @kernel
 def sort(items: NDArray[Any], n: int) -> None:
-    """Sorts the first n items by D. Shell's method: numba's own sort takes a second to compile."""
+    """Sorts the first n items in place by D. Shell's method: numba's own sort takes a second to compile."""
     gap = max(1, n * 4 // 9)
     while gap > 0:
         for i in range(gap, n):

@@ -43,7 +43,7 @@ class LeafOrder(NamedTuple):
 
     @property
     def back_links(self) -> float:
-        """Share, in %, of the leaf pages whose successor in key order has a lower page number."""
+        """Share, in %, of all leaf pages: those whose successor in key order has a lower page number."""
         return 100 * self.backward / max(1, self.leaves)
 
     @property
@@ -107,12 +107,13 @@ class PageStats:
         among_others: bool = False,
         **more: Any,
     ) -> Self:
-        """From the leaf level after the last row, and the leaves' page numbers and rows in key order. `fragmentation`:
-        the engine's own definition, as a share of the leaf pages. `among_others`: whether the pages of other tables lie
-        in between, so that nobody knows which leaves are adjacent. `more`: the remaining fields."""
+        """The figures from the leaf level after the last row (`last`), and the leaves' page numbers and rows in key
+        order. `fragmentation`: which links the engine's own definition counts, as a share of the leaf pages.
+        `among_others`: whether pages of other tables lie in between, so that nobody knows which leaves are adjacent.
+        `more`: the remaining fields."""
         order = LeafOrder.from_chain(page_numbers)
         return cls(
-            **vars(last),
+            **vars(last),  # the fields of a `Checkpoint` have the same names here
             fragmentation=order.back_links if fragmentation == "back links" else 100 * order.jumps / order.leaves,
             back_links=order.back_links,
             nonadjacent=nan if among_others else order.nonadjacent,
@@ -123,8 +124,8 @@ class PageStats:
 
 
 def readings(stats: PageStats, of: Subject = KEY, note: str = "", *, origin: Origin = "modelled") -> list[Reading]:
-    """The model's figures under the names of the measured ones. Fragmentation there is the common definition. `of` is
-    the readings' subject; `note` says what is uncertain about the order of arrival."""
+    """The model's figures under the names of the measured ones; without those that are None or NaN. Fragmentation is
+    the common definition. `of`: what the readings are about. `note`: what is uncertain about the order of arrival."""
     values: dict[Metric, float | None] = {
         Metric.LEAF_PAGES: stats.leaf_pages,
         Metric.BRANCH_PAGES: stats.branch_pages,

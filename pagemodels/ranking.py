@@ -24,17 +24,19 @@ def ranked(words: Words) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     if (words[1:, 0] > words[:-1, 0]).all():
         return np.arange(n)
-    places = np.uint64(max(1, (n - 1).bit_length()))
-    packed = _leading_bits(words, int(places)) >> places << places | np.arange(n, dtype=np.uint64)
+    place_bits = np.uint64(max(1, (n - 1).bit_length()))  # bits for a key's place in order of arrival
+    # The shifts to and fro clear the bits in which the place goes.
+    packed = _leading_bits(words, int(place_bits)) >> place_bits << place_bits | np.arange(n, dtype=np.uint64)
     packed.sort()
-    order = (packed & ((np.uint64(1) << places) - np.uint64(1))).astype(np.int64)
-    leading = packed >> places
+    order = (packed & ((np.uint64(1) << place_bits) - np.uint64(1))).astype(np.int64)
+    leading = packed >> place_bits
+    # Keys with the leading bits of a neighbour: all of their words decide, the first one most (lexsort's last key).
     tied = np.zeros(n, np.bool_)
     tied[1:] = leading[1:] == leading[:-1]
     tied[:-1] |= tied[1:]
     if tied.any():
-        places_tied = order[tied]
-        order[tied] = places_tied[np.lexsort(words[places_tied].T[::-1])]
+        tied_places = order[tied]
+        order[tied] = tied_places[np.lexsort(words[tied_places].T[::-1])]
         ordered = words[order[tied]]
         if bool((ordered[1:] == ordered[:-1]).all(axis=1).any()):
             raise UsageError("two of the keys are the same: a page model takes distinct keys only.")
@@ -43,11 +45,11 @@ def ranked(words: Words) -> NDArray[np.int64]:
     return ranks
 
 
-def _leading_bits(words: Words, places: int) -> Words:
+def _leading_bits(words: Words, place_bits: int) -> Words:
     """(n,): the first words less the lowest one, without leading bits that are 0 in all of them. If the first words are
-    so near to one another that bits are left, those of the second words fill them."""
+    so near to one another that more than the lowest `place_bits` are left, those of the second words fill them."""
     firsts, spare = _without_leading_zeros(words[:, 0])
-    if words.shape[1] > 1 and spare > places:
+    if words.shape[1] > 1 and spare > place_bits:
         seconds, _ = _without_leading_zeros(words[:, 1])
         firsts |= seconds >> np.uint64(64 - spare)
     return firsts
@@ -66,7 +68,7 @@ def require(ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> None:
     n = len(ranks)
     if not is_permutation(ranks):
         raise UsageError(f"ranks of {n:,} rows must be 0 to {n - 1:,}, each once: make them with `ranked`.")
-    if any(a >= b for a, b in zip([0, *checkpoints], [*checkpoints, n + 1], strict=True)):
+    if any(a >= b for a, b in zip([0, *checkpoints], [*checkpoints, n + 1], strict=True)):  # each above the one before
         raise UsageError(f"checkpoints must ascend from 1 to {n:,}, the number of rows: leave out the others.")
 
 
@@ -76,8 +78,7 @@ def is_permutation(numbers: NDArray[np.int64]) -> bool:
 
 
 def chosen(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
-    """(keys,): whether the rank of each of so many keys is among `ranks`. UsageError for ranks that are no keys, or
-    come twice."""
+    """(keys,): for each rank below `keys`, whether it is in `ranks`. UsageError for other or repeated ranks."""
     is_chosen = _is_among(ranks, keys)
     if int(np.count_nonzero(is_chosen)) != len(ranks):
         raise UsageError(f"ranks of keys must be 0 to {keys - 1:,}, each at most once.")
@@ -85,8 +86,7 @@ def chosen(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
 
 
 def _is_among(ranks: NDArray[np.int64], keys: int) -> NDArray[np.bool_]:
-    """(keys,): whether each rank from 0 to keys − 1 is among `ranks`; False for all if one of `ranks` is another
-    number."""
+    """(keys,): for each rank below `keys`, whether it is among `ranks`; False for all if `ranks` has other numbers."""
     is_among = np.zeros(keys, np.bool_)
     if len(ranks) and int(ranks.min()) >= 0 and int(ranks.max()) < keys:
         is_among[ranks] = True

@@ -14,7 +14,7 @@ from keybench.compiled import kernel
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb.leaf_memory import directory, places_of_page
 from keybench.pagemodels.innodb.records import PAGE_HEADER
-from keybench.pagemodels.innodb.tablespace import MYSQL, Tablespace, allocate, reserve, single
+from keybench.pagemodels.innodb.tablespace import MYSQL, Tablespace, allocate, reserve, take_single_page
 from keybench.pagemodels.memory import move
 
 Ints = NDArray[Any]
@@ -38,10 +38,8 @@ SIZE, PLACES, ROOM, PAGE_BYTES, SEGMENT, SHRINKS, SPARSE = range(7, 14)
 directory. PAGE_BYTES: bytes of a page. SEGMENT: number of the branch segment; the leaves have the next one. SHRINKS:
 whether it is MariaDB, where the heap shrinks when its topmost record is deleted. SPARSE: bytes of records below which a
 page may be merged."""
-PENDING = 16
-"""Where the list of pending changes begins, `CHANGE_FIELDS` numbers each; the last one is done first."""
-CHANGE_FIELDS = 5
-"""What, level, and three more numbers (`defer`)."""
+PENDING, CHANGE_FIELDS = 16, 5
+"""Where the list of pending changes begins in `facts`; numbers of a change (`defer`). The last one is done first."""
 _MOST_CHANGES = 64
 _FACTS = PENDING + CHANGE_FIELDS * _MOST_CHANGES
 
@@ -57,7 +55,7 @@ class BranchTree(NamedTuple):
     """The state of the branch pages of one index, and the numbers of its leaves."""
 
     keys: Ints
-    """int64: ranks plus 1, in ascending order in each page."""
+    """int64: ranks plus 1 (0 is MINIMUM), in ascending order in each page."""
     places: Ints
     """uint16: the place of each record in its page's heap; from the page's end backwards, the free places."""
     children: Ints
@@ -71,8 +69,8 @@ class BranchTree(NamedTuple):
 
 
 def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool, sparse: int) -> BranchTree:
-    """No branch pages yet, but room for those that so many leaves usually need; `grow` makes room for more. `size`:
-    bytes of a record; `segment`, `shrinks`, `sparse`: as the fields of `facts` with these names."""
+    """A tree without branch pages, but with memory for those that `leaves` leaves usually need; `grow` gives more.
+    `size`: bytes of a record. `segment`, `shrinks`, `sparse`: the fields of `facts` with these names."""
     room = page_bytes - PAGE_HEADER
     places = places_of_page(size, room)
     facts = np.zeros(_FACTS, np.int64)
@@ -90,7 +88,7 @@ def new(size: int, page_bytes: int, leaves: int, segment: int, *, shrinks: bool,
 
 
 def grow(tree: BranchTree) -> None:
-    """Room for more pages, in place."""
+    """Makes memory for more pages: the arrays grow in place."""
     pages = int(len(tree.state) * _GROWTH)
     for array in (tree.keys, tree.places, tree.children):
         array.resize(pages * int(tree.facts[PLACES]), refcheck=False)
@@ -99,26 +97,26 @@ def grow(tree: BranchTree) -> None:
 
 @kernel
 def free_bytes(tree: BranchTree, records: int, more: int) -> int:
-    """Free bytes of a page with so many records, after a directory for `more` of them; negative if there are none."""
+    """Free bytes of a page with `records` records and a directory for `more` further ones; negative if too many."""
     facts = tree.facts
     return int(facts[ROOM] - records * facts[SIZE] - directory(records + more))
 
 
 @kernel
 def last_not_above(tree: BranchTree, page: int, key: int) -> int:
-    """Place of the last node pointer whose key is not above this one."""
+    """Index in a page, from 0 in key order, of the last node pointer whose key is not above this one."""
     keys, base, n = tree.keys, tree.state[page, BASE], tree.state[page, RECORDS]
     begin = base
     while n > 1:
         half = n >> 1
-        base += half * (keys[base + half] <= key)
+        base += half * (keys[base + half] <= key)  # a step or none, without a branch
         n -= half
     return int(base - begin)
 
 
 @kernel
 def position(tree: BranchTree, page: int, key: int) -> int:
-    """Number of records in a page with a lower key."""
+    """Where a key belongs in a page: the number of records with a lower key."""
     keys, base, n = tree.keys, tree.state[page, BASE], tree.state[page, RECORDS]
     at = 0
     while at < n:
@@ -132,7 +130,7 @@ def position(tree: BranchTree, page: int, key: int) -> int:
 
 @kernel
 def put(tree: BranchTree, page: int, at: int, key: int, child: int) -> None:
-    """Inserts a record before the one at `at`."""
+    """Inserts a record into a page that has room for it, before the record with index `at`."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
     n, base = state[page, RECORDS], state[page, BASE]
     if state[page, FREED] > 0:
@@ -153,7 +151,7 @@ def put(tree: BranchTree, page: int, at: int, key: int, child: int) -> None:
 
 @kernel
 def remove(tree: BranchTree, page: int, at: int, number: int) -> None:
-    """Deletes `number` records from the one at `at` on, one by one."""
+    """Deletes `number` records of a page, one by one, from the record with index `at` on."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
     n, base, capacity = state[page, RECORDS], state[page, BASE], tree.facts[PLACES]
     freed = places[base + at : base + at + number].copy()
@@ -173,7 +171,7 @@ def remove(tree: BranchTree, page: int, at: int, number: int) -> None:
 
 @kernel
 def reorganise(tree: BranchTree, page: int) -> None:
-    """Copies the records into a fresh page: the heap is then in key order, without free places."""
+    """Copies a page's records into a fresh one: its heap is then in key order, without free places."""
     state, base = tree.state, tree.state[page, BASE]
     for i in range(state[page, RECORDS]):
         tree.places[base + i] = i
@@ -182,7 +180,8 @@ def reorganise(tree: BranchTree, page: int) -> None:
 
 @kernel
 def move_end(tree: BranchTree, page: int, first: int, target: int) -> None:
-    """Moves the records from `first` on to an empty page. In the old one, the first of them is the first free place."""
+    """Moves the records from index `first` on to the empty page `target`. In the old page, the place of the first of
+    them is the free place that is used next."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
     n, base, capacity = state[page, RECORDS], state[page, BASE], tree.facts[PLACES]
     move(keys, state[target, BASE], base + first, n - first)
@@ -219,7 +218,7 @@ def unlink(tree: BranchTree, page: int) -> None:
 
 @kernel
 def find(tree: BranchTree, key: int, level: int) -> int:
-    """The page of a level that a key belongs to."""
+    """The page of a level that a key belongs to, by the node pointers from the root down."""
     page = tree.facts[ROOT]
     while tree.state[page, LEVEL] > level:
         page = np.int64(tree.children[tree.state[page, BASE] + last_not_above(tree, page, key)])
@@ -227,8 +226,8 @@ def find(tree: BranchTree, key: int, level: int) -> int:
 
 
 @kernel
-def lead_to(tree: BranchTree, father: int, old: int, new: int) -> None:
-    """Redirects the node pointer that leads to one page to another."""
+def redirect(tree: BranchTree, father: int, old: int, new: int) -> None:
+    """Makes the node pointer in the page `father` that leads to page `old` lead to page `new`."""
     begin = tree.state[father, BASE]
     for i in range(begin, begin + tree.state[father, RECORDS]):
         if tree.children[i] == old:
@@ -243,7 +242,7 @@ root has one child, move the records of that page into it. RELEASE: give back th
 
 @kernel
 def new_page(tree: BranchTree, level: int, number: int) -> int:
-    """A new page of a level, with its number in the file."""
+    """Makes an empty page of a level, which has the page `number` of the file. Returns its number here."""
     facts, state = tree.facts, tree.state
     page = facts[PAGES]
     facts[PAGES] += 1
@@ -254,23 +253,22 @@ def new_page(tree: BranchTree, level: int, number: int) -> int:
 
 
 @kernel
-def start(tree: BranchTree, space: Tablespace) -> None:
-    """An empty index: one leaf, the root, in a page of the branch segment."""
-    tree.leaves[0] = single(space, tree.facts[SEGMENT], 0)
-    if space.facts[MYSQL]:  # which makes room for the segment of the leaves, although it is empty
+def make_root(tree: BranchTree, space: Tablespace) -> None:
+    """Gives an empty index its root, which is its only leaf, in a page of the branch segment."""
+    tree.leaves[0] = take_single_page(space, tree.facts[SEGMENT], 0)
+    if space.facts[MYSQL]:  # which reserves extents for the segment of the leaves, although that is empty
         reserve(space, 0)
 
 
 @kernel
-def enter(tree: BranchTree, space: Tablespace, event: Ints, first: bool) -> int:
+def follow_split(tree: BranchTree, space: Tablespace, event: Ints, first: bool) -> int:
     """Applies an event of a full leaf (`leaf_splits.py`). Returns the length of the list of pending changes. `first`:
     whether it is the row's first event. The next ones of the same row belong to the same attempt."""
     if first:
         reserve(space, 0)
-    facts, numbers, full, other, key = (
-        tree.facts, tree.leaves, event[leaf.FULL], event[leaf.OTHER], event[leaf.SEPARATOR] + 1
-    )  # fmt: skip
-    if facts[ROOT] < 0:
+    facts, numbers, full, other = tree.facts, tree.leaves, event[leaf.FULL], event[leaf.OTHER]
+    key = event[leaf.SEPARATOR] + 1  # keys are ranks plus 1
+    if facts[ROOT] < 0:  # the root was a leaf: its records go to a new page, and it leads to that
         number = numbers[full]
         numbers[full] = _allocate(tree, space, 0, 0, 0)
         facts[ROOT], facts[HEIGHT] = new_page(tree, 1, number), 1
@@ -278,20 +276,21 @@ def enter(tree: BranchTree, space: Tablespace, event: Ints, first: bool) -> int:
     facts[ATTEMPTS] += first
     father = find(tree, event[leaf.WITHIN] + 1, 1)
     if event[leaf.WHAT] == leaf.NEIGHBOUR:
-        facts[NEIGHBOURS] += 1
+        facts[NEIGHBOURS] += 1  # whose node pointer gets a lower key: it is deleted and inserted again
         pending = defer(tree, 0, PUT, 1, key, other, 1)
         return defer(tree, pending, DELETE, 1, father, other, 1)
     if event[leaf.WHAT] == leaf.UP:
         numbers[other] = _allocate(tree, space, 0, numbers[full] + 1, 1)
         return defer(tree, 0, PUT, 1, key, other, 1)
+    # DOWN: the new page takes the full one's node pointer, which gets a new one.
     numbers[other] = _allocate(tree, space, 0, numbers[full] - 1, -1)
-    lead_to(tree, father, full, other)
+    redirect(tree, father, full, other)
     return defer(tree, 0, PUT, 1, key, full, 1)
 
 
 @kernel
 def is_full(tree: BranchTree, page: int) -> bool:
-    """Whether a page takes no further record without a split."""
+    """Whether a page refuses a further record, so that it must split (btr_cur_optimistic_insert)."""
     state, size = tree.state, tree.facts[SIZE]
     n = state[page, RECORDS]
     free = max(0, free_bytes(tree, n, 1))
@@ -312,8 +311,9 @@ def defer(tree: BranchTree, pending: int, what: int, level: int, one: int, other
 
 @kernel
 def _allocate(tree: BranchTree, space: Tablespace, level: int, hint: int, direction: int) -> int:
-    """The number of a new page of a level; `hint` and `direction` as of `tablespace.allocate`."""
-    return allocate(space, tree.facts[SEGMENT] + (1 if level == 0 else 0), hint, direction)
+    """Takes a page of the file for a level, and returns its number. `hint`: the number that it should have.
+    `direction`: 1 for a page to the right of the one that splits, −1 to the left, 0 for neither."""
+    return allocate(space, tree.facts[SEGMENT] + (1 if level == 0 else 0), hint, direction)  # leaves have the next one
 
 
 @kernel
@@ -333,8 +333,8 @@ def _raise_root(tree: BranchTree, space: Tablespace) -> None:
 def split(
     tree: BranchTree, space: Tablespace, page: int, at: int, key: int, child: int, pending: int, held: int
 ) -> int:
-    """Inserts a record, before the one at `at`, into a page that `is_full`. Returns the new length of the list of
-    pending changes. `held`: as of `defer`."""
+    """Inserts a record, before the one with index `at`, into a page that `is_full`. Returns the new length of the list
+    of `pending` changes. `held`: insertions on lower levels inside which the change happens."""
     reserve(space, held)
     state, keys, facts = tree.state, tree.keys, tree.facts
     if page == facts[ROOT]:
@@ -342,6 +342,7 @@ def split(
     facts[ATTEMPTS] += 1
     level, base, n = state[page, LEVEL], state[page, BASE], state[page, RECORDS]
     right, last = state[page, RIGHT], state[page, LAST]
+    # A record behind all others goes into the right neighbour without a split, if it fits there.
     roomy = right >= 0 and (state[right, FREED] > 0 or free_bytes(tree, state[right, TOP], 1) >= facts[SIZE])
     if at == n and roomy:
         facts[NEIGHBOURS] += 1
@@ -349,19 +350,19 @@ def split(
         put(tree, right, 0, key, child)
         pending = defer(tree, pending, PUT, level + 1, key, right, held + 1)
         return defer(tree, pending, DELETE, level + 1, father, right, held + 1)
-    follows = at > 0 and keys[base + at - 1] == last
-    if not follows and at < n and keys[base + at] == last:
+    follows = at > 0 and keys[base + at - 1] == last  # the record before it was inserted last
+    if not follows and at < n and keys[base + at] == last:  # the one behind it was
         return _split_down(tree, space, page, at, key, child, pending, held)
     new = new_page(tree, level, _allocate(tree, space, level, state[page, NUMBER] + 1, 1))
-    first = (n + 2) // 2 - 1
+    first = (n + 2) // 2 - 1  # the middle: the first record that moves to the new page
     if follows:
-        first = at if at >= n - 1 else at + 1
-    alone = follows and at >= n - 1
-    pointer = key if alone else keys[base + first]
+        first = at if at >= n - 1 else at + 1  # the next record stays, unless it is the last one
+    begins_new = follows and at >= n - 1  # the new record is the lowest of the new page
+    pointer = key if begins_new else keys[base + first]
     link(tree, new, page, right)
     if first < n:
         move_end(tree, page, first, new)
-    if alone or at > first:
+    if begins_new or at > first:
         put(tree, new, at - first, key, child)
     else:
         put(tree, page, at, key, child)
@@ -372,20 +373,20 @@ def split(
 def _split_down(
     tree: BranchTree, space: Tablespace, page: int, at: int, key: int, child: int, pending: int, held: int
 ) -> int:
-    """As `split`, where the new record's successor was inserted last: moves the records below its predecessor to a new
-    left page, which gets the old page's node pointer."""
+    """Does what `split` does where the new record's successor was inserted last: moves the records below its
+    predecessor to a new left page, which gets the old page's node pointer."""
     state, keys = tree.state, tree.keys
     level, base = state[page, LEVEL], state[page, BASE]
-    first = at - 1 if at > 1 else at
+    first = at - 1 if at > 1 else at  # the predecessor stays, unless it would be the only one to move
     new = new_page(tree, level, _allocate(tree, space, level, state[page, NUMBER] - 1, -1))
     pointer = keys[base + first]
-    lead_to(tree, find(tree, keys[base], level + 1), page, new)
+    redirect(tree, find(tree, keys[base], level + 1), page, new)
     link(tree, new, state[page, LEFT], page)
     for i in range(first):
         put(tree, new, i, keys[base + i], tree.children[base + i])
     if first > 0:
         remove(tree, page, 0, first)
-    if at < first or (at == first and key < pointer):
+    if at < first or (at == first and key < pointer):  # it belongs to the left page
         put(tree, new, at, key, child)
     else:
         put(tree, page, at - first, key, child)

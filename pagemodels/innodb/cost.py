@@ -48,11 +48,10 @@ _CHUNK = 1 << 18
 _LEFT, _RIGHT = range(2)
 """Columns of the neighbours of a leaf."""
 _NONE = -1
-"""A neighbour that there is not."""
+"""In place of a neighbour or leaf that does not exist."""
 
-_EXTENT = 8 << 20
-_BLOCK = 160
-"""innodb_buffer_pool_extent_size; about sizeof(buf_block_t)."""
+_EXTENT, _BLOCK = 8 << 20, 160
+"""Bytes of a part of the buffer pool (innodb_buffer_pool_extent_size); of a page's descriptor (buf_block_t), about."""
 _KEPT_FREE, _MYSQL_KEPT_FREE = 1152, 512
 """Pages that the page cleaner keeps free, on average. MariaDB's begins at half of innodb_lru_scan_depth (1,536) and
 goes on to all of it; half of MySQL's 1,024 agrees with two measured loads (docs/beyond-memory.md)."""
@@ -71,7 +70,7 @@ a transaction, for its begin, its commit and the purge of its undo log."""
 _TWO_BYTES, _THREE_BYTES = 1 << 7, (1 << 7) + (1 << 14)
 """Numbers from here on take so many bytes (MIN_2BYTE, MIN_3BYTE)."""
 _SHORT = 15
-"""Bytes that the first byte of a record can count."""
+"""The length of a record's rest that its first byte can hold, at most."""
 _INSERT_HEADER = 6
 """Bytes of an INSERT_HEAP_DYNAMIC beside the name of the page and the bytes of the row: a byte for its type, two for
 the place of the record before it, and one each for three numbers (page0cur.cc, mtr_t::page_insert)."""
@@ -89,17 +88,19 @@ class CostModel(InnodbModel):
     def load_cost(self, rows: Load, server: Server) -> LoadCost:
         """Leaves read into the pool and written from it, and MariaDB's redo log.
 
-        Pages that only checkpoints write are not known: then `written` is None, as it is without a log.
+        Pages that only checkpoints write are not known: then `written` is None, as it is without a log. UsageError for
+        a cache of fewer than 100 pages, and for ranks that are no permutation.
         """
-        server.pages(self.page_bytes)
+        server.pages(self.page_bytes)  # refuses a cache that is too small
         require(rows.ranks)
         ranks, n = np.ascontiguousarray(rows.ranks, np.int64), len(rows.ranks)
         room = self._room(server)
         leaves, cache = self.new_leaves(n), LruCache.empty(rows, room)
-        beside = np.full((0, 2), _NONE, np.int32)
+        beside = np.full((0, 2), _NONE, np.int32)  # the neighbours of each leaf
         for begin in range(0, n, _CHUNK):
             end = min(n, begin + _CHUNK)
-            leaf_of_row, done, known = np.empty(end - begin, np.int32), begin, int(leaves.facts[EVENTS])
+            leaf_of_row = np.empty(end - begin, np.int32)
+            done, known = begin, int(leaves.facts[EVENTS])
             while (done := load(leaves, ranks, done, end, leaf_of_row)) < end:
                 grow(leaves)
             events = events_of(leaves)[known:]
@@ -112,24 +113,24 @@ class CostModel(InnodbModel):
         return LoadCost(read, written if _without_checkpoints(log, written, room, server) else None, log)
 
     def _room(self, server: Server) -> int:
-        """Pages that the load can use."""
+        """Pages of the server's buffer pool that the load can use: all but those that the page cleaner keeps free."""
         pages = frames_of(server.cache_bytes, self.page_bytes)
         used = max(pages - (_MYSQL_KEPT_FREE if self.mysql else _KEPT_FREE), pages * _LEAST_USED)
         return max(1, round(used * server.share))
 
 
 def frames_of(cache_bytes: int, page_bytes: int) -> int:
-    """Pages that a buffer pool of so many bytes holds (buf_pool_t::get_n_blocks)."""
-    control = _EXTENT // page_bytes - _EXTENT // (page_bytes + _BLOCK)
-    rest = cache_bytes % _EXTENT // page_bytes
-    return int(cache_bytes // _EXTENT * (_EXTENT // page_bytes - control) + max(0, rest - control))
+    """Pages that a buffer pool of `cache_bytes` holds, beside their descriptors (buf_pool_t::get_n_blocks)."""
+    descriptor_pages = _EXTENT // page_bytes - _EXTENT // (page_bytes + _BLOCK)
+    parts, rest = cache_bytes // _EXTENT, cache_bytes % _EXTENT // page_bytes
+    return int(parts * (_EXTENT // page_bytes - descriptor_pages) + max(0, rest - descriptor_pages))
 
 
 @kernel
 def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers:
     """(events, 2): the left and the right neighbour of each full leaf before its event; −1 none. A row that does not
-    fit latches both (btr_cur_t::pessimistic_search_leaf). `beside`, (leaves, 2): those of all leaves; kept up to date.
-    """
+    fit latches both (btr_cur_t::pessimistic_search_leaf). `beside`, (leaves, 2): the neighbours of all leaves, which
+    are brought up to date."""
     of_full = np.empty((len(events), 2), np.int64)
     for i in range(len(events)):
         full, new, what = events[i, FULL], events[i, OTHER], events[i, WHAT]
@@ -138,6 +139,7 @@ def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers
             side = _LEFT if what == DOWN else _RIGHT  # of the full leaf, where the new one goes
             beyond = beside[full, side]
             beside[full, side] = new
+            # _RIGHT − side is the other side.
             beside[new, side], beside[new, _RIGHT - side] = beyond, full
             if beyond != _NONE:
                 beside[beyond, _RIGHT - side] = new
@@ -146,11 +148,11 @@ def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers
 
 def _touches(begin: int, leaf_of_row: NDArray[np.int32], events: Integers, beside_full: Integers) -> lru.Touches:
     """The leaves that the rows from number `begin` on touch, as `LruCache.use` takes them. `leaf_of_row`, (rows,): the
-    leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8). `beside_full`:
-    as `_neighbours_of_full` gives it."""
+    leaf that each row fits, from 0; −1 for a row that fits none. `events`: of these rows, (events, 8). `beside_full`,
+    (events, 2): the neighbours of each event's full leaf (`_neighbours_of_full`)."""
     fits, rows = np.flatnonzero(leaf_of_row >= 0), events[:, ROW]
     looked_at, changed = np.full(len(rows), lru.LOOKED_AT), np.full(len(rows), lru.CHANGED)
-    parts = [
+    parts = [  # rows, leaves, kinds of use
         (begin + fits, leaf_of_row[fits], np.full(len(fits), lru.CHANGED)),
         (rows, events[:, FULL], changed),
         (rows, beside_full[:, _LEFT], looked_at),
@@ -169,9 +171,9 @@ def _touches(begin: int, leaf_of_row: NDArray[np.int32], events: Integers, besid
 
 
 def _without_checkpoints(log: Log, written: Pages, room: int, server: Server) -> bool:
-    """Whether pages are written to make room in the pool before a checkpoint has to write them. The age of a page is
-    the log since its first change; on average, the log that is added while as many pages are written as the pool has.
-    """
+    """Whether pages are written to make room in the pool before a checkpoint has to write them. `room`: pages of the
+    pool. The age of a page is the log since its first change, but no more than the log from the load's beginning; on
+    average, the log that is added while as many pages are written as the pool has."""
     ages = np.minimum(np.cumsum(log.bytes), room * log.bytes / np.maximum(written.all, 1))
     return bool(ages.max(initial=0) < (server.checkpoint_bytes or CAPACITY) * server.share * _OLDEST_SHARE)
 
@@ -185,10 +187,11 @@ class Redo:
     header_bytes: int
     """Bytes of the record's header, which stands before the key."""
     key_bytes: int
+    """Bytes of the key."""
 
     def log(self, load: Load, events: Integers) -> Log:
-        """Bytes of log that a load writes in each part, by what happened to its leaves: rows, undo records, splits,
-        rows that move to the right neighbour, and commits. `events`: of all its rows, (events, 8)."""
+        """The log that a load writes in each part, by what happened to its leaves: rows, undo records, splits, rows
+        that move to the right neighbour, and commits. `events`: of all its rows, (events, 8)."""
         total = np.zeros(len(load.ends), np.int64)
         begin, leaves = 0, 1
         for part, end in enumerate(load.ends):
@@ -208,35 +211,37 @@ class Redo:
         return Log(bytes=total, images=None, image_bytes=None, checkpoints=np.zeros(len(load.ends), np.int64))
 
     def _undo_record(self, rows_per_tx: int) -> int:
-        """Bytes of an undo record in the log: type, the row's number in the transaction, the table's, the length of the
-        key and the key (trx0rec.cc, trx_undo_page_report_insert). Numbers below 128 take a byte."""
+        """Bytes of an undo record in the log: its type, the row's number in the transaction, the table's number, the
+        length of the key, and the key (trx0rec.cc, trx_undo_page_report_insert). Numbers below 128 take a byte."""
         record_type, table_number, key_length = 1, 1, 1
         row_number = 1 if rows_per_tx <= _TWO_BYTES else 2
         return record_type + row_number + table_number + key_length + self.key_bytes
 
 
 def _record(body: float, page_number: float | None = None) -> float:
-    """Bytes of a record of the log that has so many behind the page's name. `page_number`: None if the record is about
-    the same page as the one before it, which is not named again."""
-    length = 1 + body if page_number is None else 2 + _varint(page_number) + body
-    if length > _SHORT + 1:
+    """Bytes of a record of the log that has `body` bytes behind the page's name. `page_number`: None if the record is
+    about the same page as the one before it, which is not named again."""
+    # A byte for type and length; to name a page, a byte for the tablespace and the page's number.
+    length = 1 + body if page_number is None else 2 + _number_bytes(page_number) + body
+    if length > _SHORT + 1:  # the length needs bytes of its own
         length += 1 if length - _SHORT < _TWO_BYTES else 2
     return length
 
 
-def _varint(number: float) -> int:
-    """Bytes that a number takes in the log."""
+def _number_bytes(number: float) -> int:
+    """Bytes that a number takes in the log, which writes it in as few as it needs (mlog_encode_varint)."""
     return 1 if number < _TWO_BYTES else 2 if number < _THREE_BYTES else 3
 
 
 def shared_by_chance(rows: float) -> float:
-    """Bytes at its beginning that a random key shares, on average, with the next lower one of so many: log256 of their
-    number that tell the keys apart, and 1/256 + 1/256² + … = 1/255 by chance."""
+    """Bytes at its beginning that a random key shares, on average, with the next lower one of `rows` keys: the base-256
+    logarithm of their number, which it takes to tell them apart, and 1/256 + 1/256² + … = 1/255 by chance."""
     return float(np.log(max(rows, 1)) / np.log(256) + 1 / 255)
 
 
 def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageModel:
-    """As `model.page_model`, and for a clustered index of rows of one size a `PredictsCost`."""
+    """The model of the index that holds the table's key (`model.page_model`, which says what it refuses); for a
+    clustered index of rows of one size it is a `PredictsCost` too."""
     model = without_cost(table, parameters, mysql=mysql)
     if not isinstance(model, InnodbModel) or model.table or not model.clustered or model.most:
         return model

@@ -60,6 +60,7 @@ _FILL = 0.62
 
 
 NO_SIZES = np.empty(0, np.uint16)
+"""In place of the sizes of records, if all have one size."""
 
 
 class LeafPages(NamedTuple):
@@ -94,15 +95,16 @@ def directory(records: int) -> int:
 def new(
     size: int, page_bytes: int, rows: int, sizes: NDArray[np.uint16], *, clustered: bool, shrinks: bool
 ) -> LeafPages:
-    """One empty leaf, and room for the leaves that so many rows usually need; `grow` makes room for more. `size`: bytes
-    of a record. `sizes`: (rows,) by rank, where records differ, else (0,); `size` is then that of the smallest."""
+    """One empty leaf, and memory for the leaves that `rows` rows usually need; `grow` gives more. `size`: bytes of a
+    record, or of the smallest one. `sizes`: (rows,), bytes of each record by rank; (0,) if all have one size.
+    `clustered`: whether a sixteenth of a page is kept free. `shrinks`: as the field of that name."""
     room = page_bytes - PAGE_HEADER
     places = places_of_page(size, room)
     usual_records = max(1, room * rows // max(1, int(sizes.sum(dtype=np.int64)))) if len(sizes) else places
     pages = int(rows / (usual_records * _FILL)) + 64
     shift = max(0, (usual_records // 12).bit_length() - 1)  # a cell is about a tenth of a page wide
-    # With fewer records, two more fit beside the sixteenth kept free; each takes its bytes and half of one in the
-    # directory.
+    # SAFE: with fewer records, two more fit beside the sixteenth kept free; each takes its bytes and half of one in the
+    # directory. Twice the bytes, divided by twice a record's, keep the numbers whole.
     safe = 0 if len(sizes) else (room - page_bytes // 16 - 2 * size - 2) * 2 // (2 * size + 1) - 1
     facts = np.zeros(FACTS, np.int64)
     facts[[LEAVES, SHIFT, SIZE, ROOM, IS_ROOT, SPARE]] = 1, shift, size, room, 1, -1
@@ -111,7 +113,7 @@ def new(
     leaves = LeafPages(
         heaps=np.empty((pages, places), np.uint32),
         slots=np.empty((pages, _FIELDS), np.int32),
-        cells=np.zeros((max(rows, 1) - 1 >> shift) + 1, np.int32),
+        cells=np.zeros((max(rows, 1) - 1 >> shift) + 1, np.int32),  # up to the cell of the highest rank
         events=np.empty((2 * pages, MOVED + 1), np.int64),
         scratch=np.empty(places + 1, np.uint64),
         facts=facts,
@@ -127,12 +129,12 @@ def new(
 
 
 def places_of_page(size: int, room: int) -> int:
-    """How many records of `size` bytes fit a page with `room` bytes for records and directory."""
+    """How many records of `size` bytes fit a page with `room` bytes for records and directory, until none fits."""
     return next(n for n in range(room) if room - n * size - directory(n + 1) < size)
 
 
 def grow(leaves: LeafPages) -> None:
-    """Room for more pages and events, in place."""
+    """Makes memory for more pages and events: the arrays grow in place."""
     sized = (leaves.starts, leaves.freed) if len(leaves.sizes) else ()
     for array in (leaves.heaps, leaves.slots, leaves.events, *sized):
         array.resize((int(len(array) * _GROWTH) + 16, *array.shape[1:]), refcheck=False)
@@ -140,13 +142,13 @@ def grow(leaves: LeafPages) -> None:
 
 @inlined
 def size_of(leaves: LeafPages, rank: int) -> int:
-    """Bytes of a record."""
+    """Bytes of the record of a rank."""
     return int(leaves.sizes[rank] if len(leaves.sizes) > 0 else leaves.facts[SIZE])
 
 
 @kernel
 def free_after_reorganisation(leaves: LeafPages, slot: int) -> int:
-    """Bytes for one more record if the page is reorganised, so that no place is free; 0 if there are none."""
+    """Bytes that a leaf has for one more record once it is reorganised, so that no place is unused; 0 for none."""
     slots, facts, n = leaves.slots, leaves.facts, leaves.slots[slot, RECORDS]
     used = slots[slot, BYTES] - slots[slot, GARBAGE] if len(leaves.sizes) > 0 else n * facts[SIZE]
     return max(0, int(facts[ROOM] - used - directory(n + 1)))
@@ -154,7 +156,7 @@ def free_after_reorganisation(leaves: LeafPages, slot: int) -> int:
 
 @kernel
 def free_on_top(leaves: LeafPages, slot: int) -> int:
-    """Bytes for one more record on top of the heap; 0 if there are none."""
+    """Bytes that a leaf has for one more record on top of its heap, as the page is; 0 if there are none."""
     slots, facts, top = leaves.slots, leaves.facts, leaves.slots[slot, TOP]
     used = slots[slot, BYTES] if len(leaves.sizes) > 0 else top * facts[SIZE]
     return max(0, int(facts[ROOM] - used - directory(top + 1)))
@@ -162,7 +164,7 @@ def free_on_top(leaves: LeafPages, slot: int) -> int:
 
 @kernel
 def fits(leaves: LeafPages, slot: int, rank: int) -> bool:
-    """Whether the place freed last or the top of the heap takes a record as the page is."""
+    """Whether a leaf takes the record of a rank as the page is: in the place freed last, or on top of its heap."""
     slots, size, place = leaves.slots, size_of(leaves, rank), leaves.slots[slot, FREE]
     if place >= 0 and (len(leaves.sizes) == 0 or leaves.freed[slots[slot, PAGE], place] >= size):
         return True
@@ -171,10 +173,10 @@ def fits(leaves: LeafPages, slot: int, rank: int) -> bool:
 
 @inlined
 def put_of_one_size(leaves: LeafPages, slot: int, rank: int) -> None:
-    """Inserts a record, where all have one size, into the place freed last, or on top of the heap."""
+    """Inserts the record of a rank into a leaf: in the place freed last, or on top of the heap. All have one size."""
     slots, heaps, page = leaves.slots, leaves.heaps, leaves.slots[slot, PAGE]
     place = slots[slot, FREE]
-    if place >= 0:
+    if place >= 0:  # it holds, beside the mark, the next free place + 1
         slots[slot, FREE] = np.int32(heaps[page, place] ^ FREED) - 1
     else:
         place = slots[slot, TOP]
@@ -187,7 +189,8 @@ def put_of_one_size(leaves: LeafPages, slot: int, rank: int) -> None:
 
 @kernel
 def put(leaves: LeafPages, slot: int, rank: int) -> bool:
-    """Inserts a record that fits; a page in which it does not is copied first. Returns whether it fits then."""
+    """Inserts the record of a rank into a leaf. A page that does not take it as it is is reorganised first. Returns
+    whether the record fits then; if not, it is not inserted."""
     if len(leaves.sizes) == 0:
         put_of_one_size(leaves, slot, rank)
         return True
@@ -199,7 +202,7 @@ def put(leaves: LeafPages, slot: int, rank: int) -> bool:
             return False
     page, place = slots[slot, PAGE], slots[slot, FREE]
     heap = leaves.heaps[page]
-    if place >= 0 and leaves.freed[page, place] >= size:
+    if place >= 0 and leaves.freed[page, place] >= size:  # it holds, beside the mark, the next free place + 1
         slots[slot, FREE] = np.int32(heap[place] ^ FREED) - 1
         slots[slot, GARBAGE] -= size
     else:
@@ -216,7 +219,7 @@ def put(leaves: LeafPages, slot: int, rank: int) -> bool:
 
 @kernel
 def release(leaves: LeafPages, slot: int, place: int) -> None:
-    """Makes a place of a leaf's heap free: the one that the next insertion takes."""
+    """Frees a place of a leaf's heap: it is the one that the next insertion takes. RECORDS is left to the caller."""
     slots, page = leaves.slots, leaves.slots[slot, PAGE]
     if len(leaves.sizes) > 0:
         size = leaves.sizes[leaves.heaps[page, place]]
@@ -228,7 +231,8 @@ def release(leaves: LeafPages, slot: int, place: int) -> None:
 
 @kernel
 def delete(leaves: LeafPages, slot: int, place: int) -> None:
-    """Frees the place of a record. In MariaDB the heap shrinks if that is its topmost place (page_mem_free)."""
+    """Frees the place of a deleted record in a leaf's heap. In MariaDB the heap shrinks instead if that is its topmost
+    place (page_mem_free). RECORDS is left to the caller."""
     slots, page = leaves.slots, leaves.slots[slot, PAGE]
     if not leaves.facts[SHRINKS] or place != slots[slot, TOP] - 1:
         release(leaves, slot, place)
@@ -242,11 +246,11 @@ def delete(leaves: LeafPages, slot: int, place: int) -> None:
 
 @kernel
 def reorganise(leaves: LeafPages, slot: int) -> None:
-    """Copies the records into a fresh page: the heap is then in key order, without free places."""
+    """Copies a leaf's records into a fresh page: its heap is then in key order, without free places."""
     slots, page = leaves.slots, leaves.slots[slot, PAGE]
     heap, n = leaves.heaps[page], 0
     for i in range(slots[slot, TOP]):
-        if heap[i] < FREED:
+        if heap[i] < FREED:  # a record, not a free place
             heap[n] = heap[i]
             n += 1
     heap[:n].sort()
@@ -261,13 +265,14 @@ def reorganise(leaves: LeafPages, slot: int) -> None:
 
 @kernel
 def gather(leaves: LeafPages, slot: int, low: int, high: int) -> int:
-    """Writes the records from `low` to below `high`, with their places, to `scratch`. Returns their number."""
+    """Writes a leaf's records with ranks from `low` to below `high` to `scratch`: each its rank, then its place in the
+    lower 16 bits, so that they can be sorted. Returns their number."""
     slots, scratch = leaves.slots, leaves.scratch
     heap = leaves.heaps[slots[slot, PAGE]]
     n = 0
     for i in range(slots[slot, TOP]):
         scratch[n] = np.uint64(heap[i]) << np.uint64(16) | np.uint64(i)
-        n += low <= heap[i] < high
+        n += low <= heap[i] < high  # if not, the next one overwrites it
     return n
 
 
@@ -285,16 +290,19 @@ def place_of(item: Any) -> int:
 
 @kernel
 def assign(leaves: LeafPages, slot: int, low: int, high: int) -> None:
-    """Makes a slot the one of all cells whose first rank is from `low` to below `high`."""
+    """Enters a slot into all cells whose first rank is from `low` to below `high`."""
     shift = leaves.facts[SHIFT]
-    width = (1 << shift) - 1
-    leaves.cells[(low + width) >> shift : min((high + width) >> shift, len(leaves.cells))] = slot
+    # Adding a cell's width less 1 rounds up: the first cell that begins there or later.
+    round_up = (1 << shift) - 1
+    leaves.cells[(low + round_up) >> shift : min((high + round_up) >> shift, len(leaves.cells))] = slot
 
 
 @kernel
 def divide(leaves: LeafPages, slot: int, separator: int, new_is_left: bool) -> tuple[int, int]:
-    """A new, empty page takes one part of a leaf's range. Returns the slots of the old page and of the new one."""
+    """Divides a leaf's range of ranks at `separator`: a new, empty page takes the left or the right part. Returns (slot
+    of the old page, slot of the new one), of which the narrower part has the slot that is new."""
     slots, facts = leaves.slots, leaves.facts
+    # 1. A slot and a page: those given back last, or else new ones.
     other, page = facts[SPARE], facts[LEAVES]
     if other < 0:  # pages are numbered in order of creation, as slots are
         other = page
@@ -303,6 +311,7 @@ def divide(leaves: LeafPages, slot: int, separator: int, new_is_left: bool) -> t
         page = np.int64(slots[other, PAGE])
         facts[SPARE] = slots[other, NEXT]
         facts[GIVEN_BACK] -= 1
+    # 2. The old page keeps its slot or moves to the other one, so that few cells change.
     lower, upper, before, after = slots[slot, LOWER], slots[slot, UPPER], slots[slot, PREVIOUS], slots[slot, NEXT]
     left_is_narrow = separator - lower < upper - separator
     slots[other] = slots[slot]
@@ -312,6 +321,7 @@ def divide(leaves: LeafPages, slot: int, separator: int, new_is_left: bool) -> t
     slots[new, RECORDS] = slots[new, TOP] = 0
     slots[new, FREE] = slots[new, LAST] = slots[new, HIGHEST] = -1
     slots[new, BYTES] = slots[new, GARBAGE] = 0
+    # 3. Both ranges, and the chain.
     slots[left, LOWER], slots[left, UPPER], slots[left, PREVIOUS], slots[left, NEXT] = lower, separator, before, right
     slots[right, LOWER], slots[right, UPPER], slots[right, PREVIOUS], slots[right, NEXT] = separator, upper, left, after
     if before >= 0:
@@ -326,11 +336,12 @@ def divide(leaves: LeafPages, slot: int, separator: int, new_is_left: bool) -> t
 
 
 @kernel
-def give(leaves: LeafPages, slot: int, right: int, border: int) -> tuple[int, int]:
-    """Moves the range of ranks from `border` on from a leaf to its right neighbour. Returns the new slots of both."""
+def give_upper_range(leaves: LeafPages, slot: int, right: int, border: int) -> tuple[int, int]:
+    """Moves the border between a leaf and its right neighbour down to `border`; no record moves. Returns the slots that
+    both have then: (of the leaf, of the neighbour)."""
     slots = leaves.slots
     lower, old, upper = slots[slot, LOWER], slots[slot, UPPER], slots[right, UPPER]
-    if old - border > border - lower + upper - old:
+    if old - border > border - lower + upper - old:  # fewer cells change if both swap their slots
         first, second = slots[slot].copy(), slots[right].copy()
         slots[slot], slots[right] = second, first
         slot, right = right, slot
@@ -349,7 +360,7 @@ def give(leaves: LeafPages, slot: int, right: int, border: int) -> tuple[int, in
 
 @kernel
 def note(leaves: LeafPages, row: int, what: int, kind: int, full: int, separator: int, within: int, other: int) -> None:
-    """Adds an event, by the fields above; MOVED is left to the caller."""
+    """Adds an event with these fields (ROW to OTHER, above); MOVED is left to the caller."""
     event = leaves.events[leaves.facts[EVENTS]]
     event[ROW], event[WHAT], event[KIND], event[FULL] = row, what, kind, full
     event[SEPARATOR], event[WITHIN], event[OTHER] = separator, within, other
@@ -363,7 +374,7 @@ def events_of(leaves: LeafPages) -> NDArray[np.int64]:
 
 @kernel
 def chain(leaves: LeafPages) -> NDArray[np.int64]:
-    """The slots in key order: int64 (leaves,)."""
+    """The slots of all leaves in key order: int64 (leaves,)."""
     slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)
     slot = leaves.cells[0]
     for i in range(len(ordered)):

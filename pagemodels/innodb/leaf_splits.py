@@ -25,38 +25,40 @@ _MARGIN = 8
 
 
 @kernel
-def _adjacent(heap: NDArray[np.uint32], top: int, one: int, other: int) -> bool:
-    """Whether no record of a heap with `top` places lies between two ranks."""
+def _none_between(heap: NDArray[np.uint32], top: int, one: int, other: int) -> bool:
+    """Whether none of the records in the `top` places of a heap has a rank between the ranks `one` and `other`."""
     low, high = np.uint32(min(one, other)), np.uint32(max(one, other))
     between = 0
-    for i in range(top):
+    for i in range(top):  # adds 1 for each record in between; the value of a free place is above all ranks
         between += (heap[i] > low) & (heap[i] < high)
     return between == 0
 
 
 @kernel
 def _is_full(leaves: LeafPages, slot: int, rank: int) -> bool:
-    """Whether a leaf takes no further record without a split."""
+    """Whether a leaf refuses the record of a rank, so that it must split (btr_cur_optimistic_insert)."""
     facts, slots, size = leaves.facts, leaves.slots, leaf.size_of(leaves, rank)
     n, free = slots[slot, leaf.RECORDS], leaf.free_after_reorganisation(leaves, slot)
     if free < size:
         return True
+    # A page with unused places is not reorganised for less than half a sixteenth (BTR_CUR_PAGE_REORGANIZE_LIMIT).
     crowded = slots[slot, leaf.TOP] > n or (len(leaves.sizes) > 0 and slots[slot, leaf.GARBAGE] > 0)
     if crowded and free < facts[leaf.SIXTEENTH] // 2 and n > 1 and leaf.free_on_top(leaves, slot) < size:
         return True
+    # A clustered index keeps a sixteenth free, but only if the record comes right beside the one inserted last.
     last = slots[slot, leaf.LAST]
     if not facts[leaf.CLUSTERED] or n < 2 or facts[leaf.SIXTEENTH] + size <= free or last < 0:
         return False
     if last == slots[slot, leaf.HIGHEST] and rank > last:
         return True
-    return _adjacent(leaves.heaps[slots[slot, leaf.PAGE]], slots[slot, leaf.TOP], last, rank)
+    return _none_between(leaves.heaps[slots[slot, leaf.PAGE]], slots[slot, leaf.TOP], last, rank)
 
 
 @kernel
 def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
-    """Inserts a record that `_is_full` refused. The first split of a page goes by the number of its records. If the new
-    record still does not fit its half, as can be where records differ in size, that is split again, by bytes
-    (btr_page_get_split_rec)."""
+    """Inserts the record of a rank, which `_is_full` refused, and notes the events of its row. The first split of a
+    page goes by the number of its records. If the new record still does not fit its half, as can be where records
+    differ in size, that half is split again, by bytes (btr_page_get_split_rec)."""
     facts, slots, scratch = leaves.facts, leaves.slots, leaves.scratch
     if facts[leaf.IS_ROOT]:
         leaf.reorganise(leaves, slot)  # the root's records are copied to a page below it
@@ -66,25 +68,29 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
         right, n = slots[slot, leaf.NEXT], slots[slot, leaf.RECORDS]
         page, last = slots[slot, leaf.PAGE], slots[slot, leaf.LAST]
         at_end = rank > slots[slot, leaf.HIGHEST]
+        # A record behind all others goes into the right neighbour without a split, if it fits there.
         if at_end and right >= 0 and leaf.fits(leaves, right, rank):
             within = slots[right, leaf.LOWER]
-            slot, right = leaf.give(leaves, slot, right, rank)
+            slot, right = leaf.give_upper_range(leaves, slot, right, rank)
             leaf.put(leaves, right, rank)
             leaf.note(leaves, row, leaf.NEIGHBOUR, 0, page, rank, within, slots[right, leaf.PAGE])
             return
         kind = leaf.INTERIOR if right >= 0 else leaf.APPEND if at_end else leaf.EDGE
         heap, top = leaves.heaps[page], slots[slot, leaf.TOP]
-        beside = last >= 0 and ((at_end and last == slots[slot, leaf.HIGHEST]) or _adjacent(heap, top, last, rank))
+        # `beside`: no record is between the new one and the one inserted last, so keys seem to come in order
+        both_at_end = at_end and last == slots[slot, leaf.HIGHEST]
+        beside = last >= 0 and (both_at_end or _none_between(heap, top, last, rank))
         if beside and not again and last > rank:
             slot = _split_down(leaves, slot, rank, row, kind)
         else:
-            count = leaf.gather(leaves, slot, 0, int(leaf.FREED))
+            count = leaf.gather(leaves, slot, 0, int(leaf.FREED))  # FREED is above all ranks: all records
+            # `first` records stay: those below the middle one (page_get_middle_rec, which counts from a system record)
             first, pointer = (n + 2) // 2 - 1, -1
             if again:
                 scratch[:count].sort()
                 first, pointer = _by_bytes(leaves, count, rank)
             elif beside:
-                below = _below(leaves, count, rank)
+                below = _count_below(leaves, count, rank)
                 first = below + 1  # the next record stays
                 if first >= count:  # or goes with the new one
                     first, pointer = below, rank
@@ -95,10 +101,10 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
 
 
 @kernel
-def _below(leaves: LeafPages, count: int, rank: int) -> int:
-    """How many of the records in `scratch` are below a rank."""
+def _count_below(leaves: LeafPages, count: int, rank: int) -> int:
+    """How many of the first `count` records in `scratch` are below a rank."""
     below = 0
-    for i in range(count):
+    for i in range(count):  # adds 1 for each
         below += leaf.rank_of(leaves.scratch[i]) < rank
     return below
 
@@ -106,26 +112,28 @@ def _below(leaves: LeafPages, count: int, rank: int) -> int:
 @kernel
 def _by_bytes(leaves: LeafPages, count: int, rank: int) -> tuple[int, int]:
     """Divides the `count` records in `scratch`, which are sorted, and the new one, so that both halves have about equal
-    bytes. Returns (the first of the records that moves up, the lowest rank of the upper half: its own or the new
-    one's)."""
-    sizes, scratch, at = leaves.sizes, leaves.scratch, _below(leaves, count, rank)
+    bytes. Returns (index in `scratch` of the first record that moves up, lowest rank of the upper half, which may be
+    that of the new record)."""
+    # Of the count + 1 records in key order, the new one is number `at`. Behind it, `scratch` is one record behind.
+    sizes, scratch, at = leaves.sizes, leaves.scratch, _count_below(leaves, count, rank)
     total = int(sizes[rank])
     for i in range(count):
         total += sizes[leaf.rank_of(scratch[i])]
     half = (total + leaf.directory(count + 1)) // 2
-    used, taken = 0, 0
-    while True:  # the new record is number `at`
-        used += int(sizes[rank] if taken == at else sizes[leaf.rank_of(scratch[taken - (taken > at)])])
+    used, taken = 0, 0  # bytes and number of the records of the lower half
+    while True:
+        following = rank if taken == at else leaf.rank_of(scratch[taken - 1 if taken > at else taken])
+        used += int(sizes[following])
         taken += 1
         if used + leaf.directory(taken) >= half or taken == count + 1:
             break
     if used + leaf.directory(taken) > leaves.facts[leaf.ROOM] or taken == count + 1:
         taken -= 1  # the last one goes to the upper half
-    if taken == at:
-        if at == 0:
+    if taken == at:  # the new record would be the lowest of the upper half
+        if at == 0:  # but all records would be there: then the new one is alone in the lower half
             return 0, leaf.rank_of(scratch[0])
         return at, rank
-    first = taken - (taken > at)
+    first = taken - 1 if taken > at else taken
     return first, leaf.rank_of(scratch[first])
 
 
@@ -133,9 +141,11 @@ def _by_bytes(leaves: LeafPages, count: int, rank: int) -> tuple[int, int]:
 def _split_up(
     leaves: LeafPages, slot: int, count: int, first: int, pointer: int, rank: int, row: int, kind: int
 ) -> int:
-    """Moves all but the `first` lowest of the records in `scratch` to a new right page. Returns the slot that the new
-    record belongs to. `pointer`: the lowest rank of the new page; −1 for that of the first record that moves."""
+    """Moves all but the `first` lowest of the `count` records in `scratch` to a new right page, and notes the event.
+    Returns the slot that the new record belongs to. `pointer`: the lowest rank of the new page; −1 for that of the
+    first record that moves. `rank`, `row`: of the new record. `kind`: of the split."""
     slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, leaf.PAGE]
+    # 1. Sort the records that move.
     if first < count:
         select(scratch, count, first)
         scratch[first:count].sort()
@@ -143,6 +153,7 @@ def _split_up(
     highest = -1
     for i in range(first):
         highest = max(highest, leaf.rank_of(scratch[i]))
+    # 2. Give them a page, whose heap is in key order; free their places from the last one to the first.
     slot, new = leaf.divide(leaves, slot, pointer, False)
     other, moved, end = slots[new, leaf.PAGE], count - first, 0
     if moved > 0:
@@ -162,6 +173,7 @@ def _split_up(
             slots[slot, leaf.TOP] = slots[slot, leaf.BYTES] = slots[slot, leaf.GARBAGE] = 0
             slots[slot, leaf.FREE] = -1
         slots[slot, leaf.LAST], slots[slot, leaf.HIGHEST] = -1, highest
+    # 3. Note what branch pages and file have to do.
     leaf.note(leaves, row, leaf.UP, kind, page, pointer, rank, other)
     leaves.events[leaves.facts[leaf.EVENTS] - 1, leaf.MOVED] = moved
     return int(new if rank >= pointer else slot)
@@ -169,12 +181,12 @@ def _split_up(
 
 @kernel
 def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) -> int:
-    """The last insertion was the new record's successor: records below its predecessor move to a new left page. Returns
-    the slot that the new one belongs to."""
+    """Splits a page into which the new record's successor was inserted last: the records below the new one's
+    predecessor move to a new left page. Notes the event. Returns the slot that the new record belongs to."""
     slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, leaf.PAGE]
     below = leaf.gather(leaves, slot, 0, rank)
     scratch[:below].sort()
-    moved = below - 1 if below > 1 else below
+    moved = below - 1 if below > 1 else below  # the predecessor stays, unless it would be the only one to move
     pointer = leaf.rank_of(scratch[moved]) if below > 1 else int(slots[slot, leaf.LAST])
     slot, new = leaf.divide(leaves, slot, pointer, True)
     for i in range(moved):
@@ -190,16 +202,18 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
 
 
 @kernel
-def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, at: NDArray[np.int32]) -> int:
-    """Inserts rows from `begin` until `end`, or until memory must grow. Returns the row to go on from. `ranks`: of all
-    rows; empty if keys ascend in order of arrival. Writes to the end of `at`, if it is not empty, the page of each row;
-    −1 if a page was full: the row's event tells what happened."""
+def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, page_of_row: NDArray[np.int32]) -> int:
+    """Inserts the rows from number `begin` to below `end`, or until memory must grow. Returns the row to go on from.
+    `ranks`: of all rows in order of arrival; empty if keys ascend in that order. `page_of_row`: (rows,), where its last
+    item belongs to row `end` − 1, or UNNOTED; gets the page that each row went to, or −1 where a page was full: then
+    the row's event says what happened."""
     leaves = uncounted(leaves)
     slots, cells, facts, one_size = leaves.slots, leaves.cells, leaves.facts, len(leaves.sizes) == 0
     shift, safe, ascends = facts[leaf.SHIFT], facts[leaf.SAFE], len(ranks) == 0
-    noted, first = len(at) > 0, end - len(at)
+    noted, first = len(page_of_row) > 0, end - len(page_of_row)
     for row in range(begin, end):
         rank = row if ascends else ranks[row]
+        # The cell names the leaf of its own first rank; the rank's leaf is the same or a few steps on.
         slot = int(cells[rank >> shift])
         while rank >= slots[slot, leaf.UPPER]:
             slot = int(slots[slot, leaf.NEXT])
@@ -208,10 +222,10 @@ def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, at: 
                 return row
             _split(leaves, slot, rank, row)
             if noted:
-                at[row - first] = -1
+                page_of_row[row - first] = -1
             continue
         if noted:
-            at[row - first] = slots[slot, leaf.PAGE]
+            page_of_row[row - first] = slots[slot, leaf.PAGE]
         if one_size:
             leaf.put_of_one_size(leaves, slot, rank)
         else:
@@ -221,15 +235,16 @@ def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, at: 
 
 @kernel
 def _remove(leaves: LeafPages, slot: int, rank: int) -> None:
-    """Finds a record in its leaf's heap and removes it."""
+    """Finds the record of a rank in its leaf's heap and removes it, without any merge."""
     slots = leaves.slots
     heap, wanted, place = leaves.heaps[slots[slot, leaf.PAGE]], np.uint32(rank), np.uint32(0)
-    for i in range(slots[slot, leaf.TOP]):  # without a branch: the compiler then compares several at a time
+    # Only the record's own place is added to 0. Without a branch, the compiler compares several places at a time.
+    for i in range(slots[slot, leaf.TOP]):
         place |= np.uint32(i) if heap[i] == wanted else np.uint32(0)
     leaf.delete(leaves, slot, int(place))
     slots[slot, leaf.RECORDS] -= 1
     slots[slot, leaf.LAST] = -1
-    if slots[slot, leaf.HIGHEST] == rank:
+    if slots[slot, leaf.HIGHEST] == rank:  # look for the highest one of those that are left
         highest = np.int64(-1)
         for i in range(slots[slot, leaf.TOP]):
             if heap[i] < leaf.FREED:
@@ -238,7 +253,7 @@ def _remove(leaves: LeafPages, slot: int, rank: int) -> None:
 
 
 @kernel
-def empty(leaves: LeafPages, slot: int) -> None:
+def empty_root(leaves: LeafPages, slot: int) -> None:
     """Takes all records out of the root (btr_page_empty)."""
     slots = leaves.slots
     slots[slot, leaf.RECORDS] = slots[slot, leaf.TOP] = 0
@@ -246,15 +261,17 @@ def empty(leaves: LeafPages, slot: int) -> None:
 
 
 @kernel
-def _takes(leaves: LeafPages, slot: int, records: int) -> bool:
-    """Whether a leaf (−1 for none) takes so many records more. It is reorganised if only that makes room for them."""
+def _makes_room_for(leaves: LeafPages, slot: int, records: int) -> bool:
+    """Makes room for a number of further records in a leaf, which is reorganised if only that helps. Returns whether
+    they fit: not if `slot` is −1, which stands for no leaf."""
     if slot < 0:
         return False
     slots, facts = leaves.slots, leaves.facts
     needed = records * facts[leaf.SIZE]
     n, top = slots[slot, leaf.RECORDS], slots[slot, leaf.TOP]
-    if needed > facts[leaf.ROOM] - n * facts[leaf.SIZE] - leaf.directory(n + records):
+    if needed > facts[leaf.ROOM] - n * facts[leaf.SIZE] - leaf.directory(n + records):  # even if reorganised
         return False
+    # As the page is: its heap also has the places of records that are gone.
     if needed > facts[leaf.ROOM] - top * facts[leaf.SIZE] - leaf.directory(top + records):
         leaf.reorganise(leaves, slot)
     return True
@@ -262,44 +279,46 @@ def _takes(leaves: LeafPages, slot: int, records: int) -> bool:
 
 @kernel
 def _absorb(leaves: LeafPages, slot: int, other: int) -> None:
-    """A leaf's range goes to its neighbour `other`, and its slot and page are free for later ones. The wider of both
-    ranges keeps its slot, so that few cells change."""
+    """Gives the range of a leaf to its neighbour `other`, and frees the leaf's page and one of the two slots for later
+    leaves. The wider of both ranges keeps its slot, so that few cells change."""
     slots, facts = leaves.slots, leaves.facts
     before = slots[slot, leaf.PREVIOUS] if slots[slot, leaf.PREVIOUS] != other else slots[other, leaf.PREVIOUS]
     after = slots[slot, leaf.NEXT] if slots[slot, leaf.NEXT] != other else slots[other, leaf.NEXT]
     lower = min(slots[slot, leaf.LOWER], slots[other, leaf.LOWER])
     upper = max(slots[slot, leaf.UPPER], slots[other, leaf.UPPER])
-    keeps, gone = other, slot
+    kept_slot, free_slot = other, slot
     if slots[slot, leaf.UPPER] - slots[slot, leaf.LOWER] > slots[other, leaf.UPPER] - slots[other, leaf.LOWER]:
-        keeps, gone = slot, other
-    low, high = slots[gone, leaf.LOWER], slots[gone, leaf.UPPER]
-    if keeps == slot:
-        stays = slots[other].copy()
+        kept_slot, free_slot = slot, other
+    low, high = slots[free_slot, leaf.LOWER], slots[free_slot, leaf.UPPER]
+    if kept_slot == slot:  # the neighbour's page moves there; the leaf's page stays with the slot that is free
+        page_that_stays = slots[other].copy()
         slots[other, leaf.PAGE] = slots[slot, leaf.PAGE]
-        slots[slot] = stays
-    slots[keeps, leaf.LOWER], slots[keeps, leaf.UPPER] = lower, upper
-    slots[keeps, leaf.PREVIOUS], slots[keeps, leaf.NEXT] = before, after
+        slots[slot] = page_that_stays
+    slots[kept_slot, leaf.LOWER], slots[kept_slot, leaf.UPPER] = lower, upper
+    slots[kept_slot, leaf.PREVIOUS], slots[kept_slot, leaf.NEXT] = before, after
     if before >= 0:
-        slots[before, leaf.NEXT] = keeps
+        slots[before, leaf.NEXT] = kept_slot
     if after >= 0:
-        slots[after, leaf.PREVIOUS] = keeps
-    leaf.assign(leaves, keeps, low, high)
-    slots[gone, leaf.NEXT] = facts[leaf.SPARE]
-    facts[leaf.SPARE] = gone
+        slots[after, leaf.PREVIOUS] = kept_slot
+    leaf.assign(leaves, kept_slot, low, high)
+    # Free slots are a list that begins at SPARE and goes on by NEXT.
+    slots[free_slot, leaf.NEXT] = facts[leaf.SPARE]
+    facts[leaf.SPARE] = free_slot
     facts[leaf.GIVEN_BACK] += 1
 
 
 @kernel
 def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, small: bool) -> bool:
-    """Removes a record of a leaf that may have few of them then, and merges the leaf or gives it back. Returns whether
-    it may now be the only leaf. `sparse`, `small`: as of `purge`."""
+    """Removes the record of a rank from a leaf that may have few records then; merges that leaf with a neighbour or
+    gives it back, and notes the event. Returns whether a leaf may now be the only one. `sparse`: bytes of records below
+    which a leaf may be merged. `small`: whether each attempt to merge may make the file longer."""
     slots, facts, scratch = leaves.slots, leaves.facts, leaves.scratch
     left, right, page = slots[slot, leaf.PREVIOUS], slots[slot, leaf.NEXT], slots[slot, leaf.PAGE]
     within, alone = slots[slot, leaf.LOWER], left < 0 and right < 0
-    if slots[slot, leaf.RECORDS] < 2:
+    if slots[slot, leaf.RECORDS] < 2:  # the page goes with its last record
         if alone:
             leaf.note(leaves, row, leaf.LAST_ONE, 0, page, 0, within, page)
-            empty(leaves, slot)
+            empty_root(leaves, slot)
             return True
         other = left if left >= 0 else right
         leaf.note(leaves, row, leaf.DISCARDED, 0, page, slots[other, leaf.LOWER], within, slots[other, leaf.PAGE])
@@ -313,9 +332,9 @@ def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, smal
     if n * facts[leaf.SIZE] >= sparse:
         return False
     other, what = left, leaf.INTO_LEFT
-    if not _takes(leaves, left, n):
+    if not _makes_room_for(leaves, left, n):
         other, what = right, leaf.INTO_RIGHT
-        if not _takes(leaves, right, n):
+        if not _makes_room_for(leaves, right, n):
             if small:
                 leaf.note(leaves, row, leaf.TRIED, 0, page, 0, within, page)
             return False
@@ -330,9 +349,9 @@ def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, smal
 
 @kernel
 def purge(leaves: LeafPages, sparse: int, small: bool, ranks: NDArray[np.int64], begin: int, end: int) -> int:
-    """Removes records from `begin` until `end`, or until events must be applied. Returns the row to go on from.
-    `sparse`: bytes of records below which a leaf may be merged. `small`: whether the file is shorter than an extent, so
-    that each attempt may make it longer."""
+    """Removes the records of `ranks[begin:end]`, or stops when the caller has to apply the events. Returns the index in
+    `ranks` to go on from. `sparse`: bytes of records below which a leaf may be merged. `small`: whether the file is
+    shorter than an extent, so that each attempt may make it longer."""
     leaves = uncounted(leaves)
     slots, cells, facts, events = leaves.slots, leaves.cells, leaves.facts, leaves.events
     shift, size = facts[leaf.SHIFT], facts[leaf.SIZE]
@@ -342,11 +361,11 @@ def purge(leaves: LeafPages, sparse: int, small: bool, ranks: NDArray[np.int64],
         while rank >= slots[slot, leaf.UPPER]:
             slot = int(slots[slot, leaf.NEXT])
         n = slots[slot, leaf.RECORDS]
-        single = slots[slot, leaf.PREVIOUS] < 0 and slots[slot, leaf.NEXT] < 0
+        alone = slots[slot, leaf.PREVIOUS] < 0 and slots[slot, leaf.NEXT] < 0
         if facts[leaf.IS_ROOT] and n == 1:
-            empty(leaves, slot)
-        elif facts[leaf.IS_ROOT] or (not single and n >= 2 and (n - 1) * size >= sparse):
-            _remove(leaves, slot, rank)
+            empty_root(leaves, slot)
+        elif facts[leaf.IS_ROOT] or (not alone and n >= 2 and (n - 1) * size >= sparse):
+            _remove(leaves, slot, rank)  # enough records stay, or there is nothing to merge with
         elif facts[leaf.EVENTS] == len(events):
             return row
         elif _shrink(leaves, slot, rank, row, sparse, small):

@@ -22,7 +22,15 @@ from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import records
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.branch_memory import ATTEMPTS, GIVEN_BACK, MERGES, NEIGHBOURS, PAGES, BranchTree, start
+from keybench.pagemodels.innodb.branch_memory import (
+    ATTEMPTS,
+    GIVEN_BACK,
+    MERGES,
+    NEIGHBOURS,
+    PAGES,
+    BranchTree,
+    make_root,
+)
 from keybench.pagemodels.innodb.leaf_memory import APPEND, EDGE, INTERIOR, LeafPages, chain, events_of
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load
 from keybench.pagemodels.innodb.node_pointers import follow_both
@@ -39,7 +47,7 @@ class Parameters:
     page_bytes: int = records.PAGE_BYTES
     """`innodb_page_size`."""
     merge_threshold: int = records.MERGE_THRESHOLD
-    """MERGE_THRESHOLD of the table's indexes: a page that is less than so many per cent full may be merged."""
+    """MERGE_THRESHOLD of the table's indexes, in %: a page that is less full may be merged."""
     multibyte: bool = True
     """Whether characters can take several bytes in a column that names no character set."""
 
@@ -63,7 +71,7 @@ class InnodbModel(IndexFormat):
     rows: NDArray[np.int64] | None = field(default=None, compare=False)
     """(n,): ranks of the rows in that table, if they do not arrive in its order."""
     most: int = 0
-    """The most characters of a payload, if payloads vary."""
+    """The most characters of a payload, if payloads vary; 0 if all are alike."""
     lengths: NDArray[np.int64] | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival."""
 
@@ -77,7 +85,9 @@ class InnodbModel(IndexFormat):
                 )
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> InnodbStats:
-        """Builds the index from keys in order of arrival; see `PageModel.insert`."""
+        """Builds the index, and that of the table in the same file, from keys in order of arrival, given by rank:
+        int64 (n,), a permutation of 0 … n − 1. `checkpoints` are ascending numbers of rows, each from 1 to n, after
+        which the leaf level is noted. UsageError for 2³¹ rows or more, and for other ranks or checkpoints."""
         if len(ranks) >= MOST_ROWS:
             raise UsageError(
                 f"the page model of InnoDB takes fewer than {MOST_ROWS:,} rows, not {len(ranks):,}: use fewer --rows."
@@ -85,47 +95,63 @@ class InnodbModel(IndexFormat):
         require(ranks, checkpoints)
         if self.rows is not None:
             require(self.rows)
-        leaves, sizes = self._loaded(ranks, len(ranks))
+        # Leaves first; what they ask of branch pages and file is then done in the same order.
+        leaves, sizes = self._load_leaves(ranks, len(ranks))
         events = events_of(leaves)
-        table_events, space, trees = events[:0], self.new_file(), list[BranchTree]()
-        if self.table:
-            no_ranks = ranks[:0]  # rows arrive in the table's order
-            table_events = events_of(self.table._loaded(no_ranks if self.rows is None else self.rows, len(ranks))[0])
-            trees.append(self.table.new_tree(len(table_events) + 1, segment=1))
-        trees.append(self.new_tree(len(events) + 1, segment=2 * len(trees) + 1))
-        for tree in trees:
-            start(tree, space)
-        table_done = done = 0
-        while (table_done, done) != (len(table_events), len(events)):
-            table_done, done = follow_both(trees[0], trees[-1], space, table_events, events, table_done, done)
-            spaces.grow(space)
-            for tree in trees:
-                branch.grow(tree)
+        space, trees = self._replay(events, self._table_events(len(ranks)))
         points = []
         for rows in (*checkpoints, len(ranks)):
             used = int(sizes[:rows].sum(dtype=np.int64)) if self.most else rows * self.leaf_bytes
             points.append(self._checkpoint(events, rows, used))
         return self._stats(leaves, trees, space, points)
 
-    def _loaded(self, ranks: NDArray[np.int64], rows: int) -> tuple[LeafPages, NDArray[np.uint16]]:
-        """(the leaves after the last row, bytes of each record in order of arrival; none if all have one size).
-        `ranks`: empty if keys ascend in order of arrival."""
+    def _table_events(self, rows: int) -> NDArray[np.int64]:
+        """The events of the table in the same file: int64 (events, 8); none if there is no such table."""
+        if not self.table:
+            return np.empty((0, leaf.MOVED + 1), np.int64)
+        row_ranks = np.empty(0, np.int64) if self.rows is None else self.rows  # empty: rows arrive in the table's order
+        return events_of(self.table._load_leaves(row_ranks, rows)[0])
+
+    def _replay(
+        self, events: NDArray[np.int64], table_events: NDArray[np.int64]
+    ) -> tuple[Tablespace, Sequence[BranchTree]]:
+        """(the file, the branch pages of the table, if there is one, and of the index), after all events of both."""
+        space, trees = self.new_file(), list[BranchTree]()
+        if self.table:
+            trees.append(self.table.new_tree(len(table_events) + 1, segment=1))
+        # Each index has two segments, so that the index behind a table begins with number 3.
+        trees.append(self.new_tree(len(events) + 1, segment=2 * len(trees) + 1))
+        for tree in trees:
+            make_root(tree, space)
+        table, index = trees[0], trees[-1]  # without a table both are the index's, and there are no table events
+        table_done = done = 0
+        while (table_done, done) != (len(table_events), len(events)):  # it returns early when memory is full
+            table_done, done = follow_both(table, index, space, table_events, events, table_done, done)
+            spaces.grow(space)
+            for tree in trees:
+                branch.grow(tree)
+        return space, trees
+
+    def _load_leaves(self, ranks: NDArray[np.int64], rows: int) -> tuple[LeafPages, NDArray[np.uint16]]:
+        """(the leaves after the last of these rows, bytes of each record in order of arrival; (0,) if all have one
+        size). `ranks`: of the keys in order of arrival; empty if keys ascend in that order."""
         if self.most:
             payloads = records.payload_bytes(require_lengths(self.lengths, rows), self.most)
-            sizes = by_rank = (self.leaf_bytes + payloads).astype(np.uint16)
+            sizes = sizes_by_rank = (self.leaf_bytes + payloads).astype(np.uint16)
             if len(ranks):
-                by_rank = np.empty_like(sizes)
-                by_rank[ranks] = sizes
+                sizes_by_rank = np.empty_like(sizes)
+                sizes_by_rank[ranks] = sizes
         else:
-            sizes = by_rank = leaf.NO_SIZES
-        leaves = self.new_leaves(rows, by_rank)
+            sizes = sizes_by_rank = leaf.NO_SIZES
+        leaves = self.new_leaves(rows, sizes_by_rank)
         begin = 0
         while (begin := load(leaves, ranks, begin, rows, UNNOTED)) < rows:
             leaf.grow(leaves)
         return leaves, sizes
 
     def state(self, keys: int) -> IndexState:
-        """An empty index, into which so many keys will come (`contract.KeepsState`). UsageError for other tables."""
+        """An empty index into which `keys` keys will come in all (`contract.KeepsState`). UsageError for an index that
+        is not clustered, and for rows whose payloads vary."""
         if self.table or not self.clustered:
             raise UsageError(
                 "the page model of InnoDB knows the past of a clustered index only: take a scenario whose table has "
@@ -139,48 +165,54 @@ class InnodbModel(IndexFormat):
         return ClusteredState(self, keys)
 
     def by_date(self, rows: NDArray[np.int64]) -> InnodbModel:
-        """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
+        """The model beside a table whose rows have these ranks by (created, key) (`contract.BesideTableByDate`)."""
         return replace(self, rows=rows)
 
     def with_payloads(self, lengths: NDArray[np.int64]) -> InnodbModel:
-        """The model for payloads of those lengths (`contract.TakesPayloads`)."""
+        """The model for rows whose payloads have `lengths` characters, in order of arrival (`contract.TakesPayloads`).
+        They change nothing where the model's payloads do not vary."""
         table = self.table.with_payloads(lengths) if self.table else None
         return replace(self, table=table, lengths=lengths if self.most else None)
 
     def _checkpoint(self, events: NDArray[np.int64], rows: int, used: int) -> Checkpoint:
         """The leaf level after the first `rows` rows, whose records have `used` bytes together."""
-        split = events[(events[:, leaf.ROW] < rows) & (events[:, leaf.WHAT] != leaf.NEIGHBOUR)]
-        appends, edges, interiors = (int((split[:, leaf.KIND] == kind).sum()) for kind in (APPEND, EDGE, INTERIOR))
-        density = 100 * used / ((len(split) + 1) * self.room)
-        return Checkpoint(rows, len(split) + 1, appends, edges, interiors, density)
+        splits = events[(events[:, leaf.ROW] < rows) & (events[:, leaf.WHAT] != leaf.NEIGHBOUR)]
+        appends, edges, interiors = (int((splits[:, leaf.KIND] == kind).sum()) for kind in (APPEND, EDGE, INTERIOR))
+        leaf_pages = len(splits) + 1
+        density = 100 * used / (leaf_pages * self.room)
+        return Checkpoint(rows, leaf_pages, appends, edges, interiors, density)
 
     def _garbage_bytes(self, slots: NDArray[np.int32]) -> int:
-        """Bytes in leaves of records that were moved away."""
+        """Bytes in leaves, which have these slots, of records that were moved away."""
         if self.most:
             return int(slots[:, leaf.GARBAGE].sum())
-        return int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum()) * self.leaf_bytes
+        unused_places = int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum())
+        return unused_places * self.leaf_bytes
 
     def _stats(
         self, leaves: LeafPages, trees: Sequence[BranchTree], space: Tablespace, points: Sequence[Checkpoint]
     ) -> InnodbStats:
+        """The figures of the index. `trees`: as of `_replay`. `points`: the checkpoints, the last one the end."""
         facts, slots = trees[-1].facts, leaves.slots[chain(leaves)]
+        split_counter = sum(int(tree.facts[ATTEMPTS]) for tree in trees)
+        if self.mysql:  # which does not count attempts that ended in the right neighbour
+            split_counter -= sum(int(tree.facts[NEIGHBOURS]) for tree in trees)
         return InnodbStats.from_chain(
             points[-1],
-            trees[-1].leaves[slots[:, leaf.PAGE]],
-            slots[:, leaf.RECORDS].astype(np.int64),
+            page_numbers=trees[-1].leaves[slots[:, leaf.PAGE]],
+            page_rows=slots[:, leaf.RECORDS].astype(np.int64),
             branch_pages=int(facts[PAGES] - facts[GIVEN_BACK]),
             garbage_bytes=self._garbage_bytes(slots),
             checkpoints=tuple(points[:-1]),
-            split_counter=int(
-                sum(tree.facts[ATTEMPTS] - (tree.facts[NEIGHBOURS] if self.mysql else 0) for tree in trees)
-            ),
+            split_counter=split_counter,
             merges=int(facts[MERGES]),
             file_pages=int(space.facts[SIZE]),
         )
 
 
 def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageModel:
-    """The model of the index that holds the table's key; UsageError where its records have no one size."""
+    """The model of the index that holds the table's key. UsageError for the index of the table by date itself, for a
+    column without a width, and for records that are too long for a page."""
     if table.measures_rows:
         raise UsageError("the page model of InnoDB describes the key's index, not the table by date.")
     require_width(table.column)
@@ -188,8 +220,10 @@ def page_model(table: Table, parameters: Parameters, *, mysql: bool) -> PageMode
         InnodbModel, mysql=mysql, page_bytes=parameters.page_bytes, merge_threshold=parameters.merge_threshold
     )
     key = records.key_bytes(table.column, multibyte=parameters.multibyte)
+    # A payload that varies counts row by row, up to `most` characters; one that does not, as part of each record.
     payload, most = (0, table.payload) if table.lengths else (table.payload, 0)
-    leaf_bytes, branch_bytes = records.leaf_record(key, payload, table.key), records.branch_record(key, table.key)
+    leaf_bytes = records.leaf_record(key, payload, table.key)
+    branch_bytes = records.branch_record(key, table.key)
     if table.key == "clustered":
         return model(leaf_bytes, branch_bytes, most=most)
     rows = model(*records.row_records(key, payload, table.key), most=most)
@@ -205,9 +239,13 @@ class WithParent:
     """The index of a foreign key. The server's counter of page splits has those of the parent's table too."""
 
     model: PageModel
+    """Of the foreign key's index."""
     parent: PageModel
+    """Of the index of the key to which it refers, in the parent's table."""
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
         """Builds both from keys in order of arrival; the figures are those of the foreign key's index."""
-        stats, parent = self.model.insert(ranks, checkpoints), self.parent.insert(ranks)
-        return replace(stats, split_counter=(stats.split_counter or 0) + (parent.split_counter or 0))
+        stats = self.model.insert(ranks, checkpoints)
+        parent = self.parent.insert(ranks)
+        counter = (stats.split_counter or 0) + (parent.split_counter or 0)  # InnoDB's is never None
+        return replace(stats, split_counter=counter)

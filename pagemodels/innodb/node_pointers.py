@@ -26,11 +26,12 @@ from keybench.pagemodels.memory import uncounted
 
 @kernel
 def apply_pending(tree: BranchTree, space: Tablespace, pending: int) -> None:
-    """Does the `pending` changes, the last one first, and those that they add (`branch_memory.defer`)."""
+    """Does the changes on a list of the length `pending`, the last one first, and those that they add. What the numbers
+    of each mean depends on its kind (PUT to RELEASE in `branch_memory`)."""
     while pending > 0:
         pending -= 1
         at, facts = branch.PENDING + branch.CHANGE_FIELDS * pending, tree.facts
-        what, level, one, other, held = facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4]  # `defer`
+        what, level, one, other, held = facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4]
         if what == branch.PUT:
             page = branch.find(tree, one, level)
             place = branch.position(tree, page, one)
@@ -47,15 +48,15 @@ def apply_pending(tree: BranchTree, space: Tablespace, pending: int) -> None:
         elif what == branch.LIFT:
             if tree.state[tree.facts[branch.ROOT], branch.RECORDS] == 1:
                 pending = _lift(tree, one, pending, held) if level > 0 else _lift_leaf(tree, one)
-        else:
+        else:  # RELEASE; the segment of the leaves is the next one
             release(space, tree.facts[branch.SEGMENT] + (level == 0), one)
-            tree.facts[branch.GIVEN_BACK] += level > 0
+            tree.facts[branch.GIVEN_BACK] += level > 0  # which counts branch pages only
 
 
 @kernel
 def _delete(tree: BranchTree, page: int, child: int, pending: int, held: int) -> int:
-    """Deletes a page's node pointer to a child, the last one if there are two. Returns the length of the list of
-    pending changes, as the next functions do."""
+    """Deletes a page's node pointer to a child, the last one if there are two. Returns the new length of the list of
+    `pending` changes, as the next functions do. `held`: insertions on lower levels inside which the change happens."""
     state, keys = tree.state, tree.keys
     level = state[page, branch.LEVEL]
     if state[page, branch.RECORDS] < 2 and page != tree.facts[branch.ROOT]:
@@ -73,18 +74,18 @@ def _delete(tree: BranchTree, page: int, child: int, pending: int, held: int) ->
         return branch.defer(tree, pending, branch.DELETE, level + 1, father, page, held)
     branch.remove(tree, page, at, 1)
     if at == 0:
-        keys[state[page, branch.BASE]] = branch.MINIMUM
+        keys[state[page, branch.BASE]] = branch.MINIMUM  # the first node pointer of a level
     return branch.defer(tree, pending, branch.MERGE, level, page, 0, held)
 
 
 @kernel
 def _discard(tree: BranchTree, page: int, pending: int, held: int) -> int:
-    """Gives a page back whose only node pointer is deleted. In MariaDB its neighbour goes up if the root then has no
-    other child (btr_discard_page)."""
+    """Gives a branch page back whose only node pointer is deleted. In MariaDB its neighbour goes up into the root if
+    that then has no other child (btr_discard_page)."""
     state = tree.state
     level, left, right = state[page, branch.LEVEL], state[page, branch.LEFT], state[page, branch.RIGHT]
     father = branch.find(tree, tree.keys[state[page, branch.BASE]], level + 1)
-    if left < 0 and right >= 0:
+    if left < 0 and right >= 0:  # the right neighbour begins the level now
         tree.keys[state[right, branch.BASE]] = branch.MINIMUM
     branch.unlink(tree, page)
     if tree.facts[branch.SHRINKS] and father == tree.facts[branch.ROOT]:
@@ -94,8 +95,9 @@ def _discard(tree: BranchTree, page: int, pending: int, held: int) -> int:
 
 
 @kernel
-def _fits(tree: BranchTree, page: int, sibling: int) -> bool:
-    """Whether a page's records fit its sibling, which is reorganised if its free places are in the way."""
+def _makes_room_for(tree: BranchTree, page: int, sibling: int) -> bool:
+    """Makes room for a page's records in its sibling, which is reorganised if only that helps. Returns whether they
+    fit: not if `sibling` is −1, which stands for no page."""
     if sibling < 0:
         return False
     state = tree.state
@@ -110,7 +112,8 @@ def _fits(tree: BranchTree, page: int, sibling: int) -> bool:
 
 @kernel
 def _lift(tree: BranchTree, page: int, pending: int, held: int) -> int:
-    """Moves the records of a level's only page into its father. Here the page takes the father's place instead."""
+    """Moves the records of a level's only page into its father. Here the page takes the father's place and number
+    instead, and the levels above come down by one."""
     state, root, level = tree.state, tree.facts[branch.ROOT], tree.state[page, branch.LEVEL]
     father = branch.find(tree, branch.MINIMUM, level + 1)
     pending = branch.defer(tree, pending, branch.RELEASE, level, state[page, branch.NUMBER], 0, held)
@@ -132,7 +135,8 @@ def _lift(tree: BranchTree, page: int, pending: int, held: int) -> int:
 
 @kernel
 def _lift_leaf(tree: BranchTree, page: int) -> int:
-    """Moves the records of the only leaf into the root, which is its father. Returns the list's new length."""
+    """Moves the records of the only leaf into the root, which is its father. Returns the length of the list of pending
+    changes, on which the leaf's old page is the only one."""
     number, root = tree.leaves[page], tree.facts[branch.ROOT]
     tree.leaves[page] = tree.state[root, branch.NUMBER]
     tree.facts[branch.ROOT], tree.facts[branch.HEIGHT] = -1, 0
@@ -142,10 +146,11 @@ def _lift_leaf(tree: BranchTree, page: int) -> int:
 
 @kernel
 def _merge(tree: BranchTree, page: int, pending: int, held: int) -> int:
-    """Merges a page with few records with its left, or else its right sibling, if the records fit there."""
+    """Merges a page that has few records with its left, or else its right sibling; a level's only page goes up."""
     state, keys, children = tree.state, tree.keys, tree.children
     level, n = state[page, branch.LEVEL], state[page, branch.RECORDS]
     left, right = state[page, branch.LEFT], state[page, branch.RIGHT]
+    # 1. Whether it merges, and with which sibling.
     if page == tree.facts[branch.ROOT]:
         return pending
     if left < 0 and right < 0:
@@ -153,9 +158,10 @@ def _merge(tree: BranchTree, page: int, pending: int, held: int) -> int:
         return _lift(tree, page, pending, held)
     if n * tree.facts[branch.SIZE] >= tree.facts[branch.SPARSE]:
         return pending
-    to_left = _fits(tree, page, left)
-    if not to_left and not _fits(tree, page, right):
+    to_left = _makes_room_for(tree, page, left)
+    if not to_left and not _makes_room_for(tree, page, right):
         return pending
+    # 2. Its records move, and a node pointer goes: its own, or the right sibling's, whose range begins lower then.
     tree.facts[branch.MERGES] += 1
     base = state[page, branch.BASE]
     pending = branch.defer(tree, pending, branch.RELEASE, level, state[page, branch.NUMBER], 0, held)
@@ -168,16 +174,16 @@ def _merge(tree: BranchTree, page: int, pending: int, held: int) -> int:
         successor = branch.find(tree, keys[state[right, branch.BASE]], level + 1)
         for i in range(n):
             branch.put(tree, right, i, keys[base + i], children[base + i])
-        branch.lead_to(tree, father, page, right)
+        branch.redirect(tree, father, page, right)
         pending = branch.defer(tree, pending, branch.DELETE, level + 1, successor, right, held)
     branch.unlink(tree, page)
     return pending
 
 
 @kernel
-def leave(tree: BranchTree, space: Tablespace, event: Ints) -> int:
+def follow_purge(tree: BranchTree, space: Tablespace, event: Ints) -> int:
     """Applies an event of a purged leaf (`leaf_splits.purge`). Returns the length of the list of pending changes."""
-    reserve_one(space, True)
+    reserve_one(space, cleaning=True)
     facts, what, page, other = tree.facts, event[leaf.WHAT], event[leaf.FULL], event[leaf.OTHER]
     if what == leaf.TRIED:
         return 0
@@ -187,7 +193,7 @@ def leave(tree: BranchTree, space: Tablespace, event: Ints) -> int:
             return _lift_leaf(tree, page)
         return _lift(tree, branch.find(tree, branch.MINIMUM, 1), 0, 0)
     if what == leaf.LAST_ONE:
-        return _empty(tree, space, page)
+        return _drop_to_root(tree, space, page)
     father, pending = branch.find(tree, event[leaf.WITHIN] + 1, 1), 0
     if what == leaf.DISCARDED and facts[branch.SHRINKS] and father == facts[branch.ROOT]:
         pending = branch.defer(tree, pending, branch.LIFT, 0, other, 0, 0)
@@ -196,13 +202,14 @@ def leave(tree: BranchTree, space: Tablespace, event: Ints) -> int:
     if what != leaf.INTO_RIGHT:
         return branch.defer(tree, pending, branch.DELETE, 1, father, page, 0)
     successor = branch.find(tree, event[leaf.SEPARATOR] + 1, 1)
-    branch.lead_to(tree, father, page, other)
+    branch.redirect(tree, father, page, other)
     return branch.defer(tree, pending, branch.DELETE, 1, successor, other, 0)
 
 
 @kernel
-def _empty(tree: BranchTree, space: Tablespace, page: int) -> int:
-    """Gives back all pages below the root, which becomes the only, empty leaf (btr_discard_only_page_on_level)."""
+def _drop_to_root(tree: BranchTree, space: Tablespace, page: int) -> int:
+    """Gives back all pages below the root, one on each level, which becomes the only leaf, numbered `page` and empty
+    (btr_discard_only_page_on_level). Returns the length of the list of pending changes: 0."""
     facts = tree.facts
     release(space, facts[branch.SEGMENT] + 1, tree.leaves[page])
     for level in range(1, facts[branch.HEIGHT]):
@@ -228,15 +235,16 @@ def _has_room(tree: BranchTree, space: Tablespace) -> bool:
 
 @kernel
 def follow(tree: BranchTree, space: Tablespace, events: Ints, begin: int, end: int) -> int:
-    """Replays the events from `begin` on, of rows before `end`, or until memory must grow. Returns the next event."""
+    """Does to branch pages and file what the leaves' events ask for: from event `begin` on, those of rows before `end`,
+    or until memory must grow. Returns the index of the event to go on from."""
     for at in range(begin, len(events)):
         if events[at, ROW] >= end or not _has_room(tree, space):
             return at
-        if events[at, WHAT] > DOWN:
-            apply_pending(tree, space, leave(tree, space, events[at]))
+        if events[at, WHAT] > DOWN:  # an event of a purged leaf
+            apply_pending(tree, space, follow_purge(tree, space, events[at]))
             continue
         first = at == 0 or events[at - 1, ROW] < events[at, ROW]
-        apply_pending(tree, space, branch.enter(tree, space, events[at], first))
+        apply_pending(tree, space, branch.follow_split(tree, space, events[at], first))
     return len(events)
 
 
@@ -244,13 +252,14 @@ def follow(tree: BranchTree, space: Tablespace, events: Ints, begin: int, end: i
 def follow_both(
     table: BranchTree, index: BranchTree, space: Tablespace, rows: Ints, entries: Ints, done: int, begin: int
 ) -> tuple[int, int]:
-    """As `follow`, for an index beside a table, into which each row goes first. `rows`, `entries`: the events of table
-    and index, of which the next ones are `done` and `begin`. Returns both, as they are then."""
+    """Replays (`follow`) the events of a table, `rows`, and of an index beside it in the same file, `entries`, until
+    memory must grow: of each row, the table's first. `done`, `begin`: the index of the next event of each. Returns
+    both, as they are then."""
     table, index, space = uncounted(table), uncounted(index), uncounted(space)
     while begin < len(entries):
         row = entries[begin, ROW]
         done = follow(table, space, rows, done, row + 1)
-        if done < len(rows) and rows[done, ROW] <= row:
+        if done < len(rows) and rows[done, ROW] <= row:  # memory is full
             break
         reached = follow(index, space, entries, begin, row + 1)
         if reached == begin:
@@ -268,8 +277,8 @@ _FEWEST = 2
 
 
 def records_of_full_page(size: int, page_bytes: int, room: int, fill: int) -> int:
-    """Records of so many bytes on a page that is full at a fill factor in %. UsageError for one that InnoDB lacks. A
-    clustered index keeps a sixteenth of its pages free at 100 %, also of its branch pages."""
+    """How many records of `size` bytes a sorted build puts on a page at a fill factor in %. A clustered index keeps a
+    sixteenth of its pages free at 100 %, also of its branch pages. UsageError for a fill factor that InnoDB lacks."""
     require_fill_factor(fill)
     reserved = page_bytes // 16 if fill == max(FILL_FACTORS) else page_bytes * (100 - fill) // 100
     records = _FEWEST
@@ -279,30 +288,31 @@ def records_of_full_page(size: int, page_bytes: int, room: int, fill: int) -> in
 
 
 @kernel
-def _begin(tree: BranchTree, space: Tablespace, level: int) -> int:
-    """The number of a new page of a level, for a sorted build."""
+def _take_page(tree: BranchTree, space: Tablespace, level: int) -> int:
+    """Takes a page of the file for a level, 0 for leaves, in a sorted build, and returns its number."""
     if space.facts[MYSQL]:
-        reserve_one(space, False)
+        reserve_one(space, cleaning=False)
     return int(allocate(space, tree.facts[branch.SEGMENT] + (level == 0), 0, 1))
 
 
 @kernel
-def _add(
+def _add_pointer(
     tree: BranchTree, space: Tablespace, filling: NDArray[Any], keep: int, level: int, key: int, child: int
 ) -> None:
-    """Adds a node pointer to a level in a sorted build, and the node pointers of pages that are full then to the levels
-    above. `filling`: the page of each level that is being filled, −1 for none. `keep`: node pointers of a full page."""
+    """Adds the node pointer (`key`, `child`) to a level in a sorted build. If the page there is full, it begins another
+    and adds the full page's node pointer to the level above, and so on. `filling`: the page of each level that is being
+    filled, −1 for none. `keep`: node pointers of a full page."""
     state = tree.state
     while True:
         page = filling[level]
         if page < 0:
-            filling[level] = branch.new_page(tree, level, _begin(tree, space, level))
+            filling[level] = branch.new_page(tree, level, _take_page(tree, space, level))
             branch.put(tree, filling[level], 0, branch.MINIMUM, child)
             return
         if state[page, branch.RECORDS] < keep:
             branch.put(tree, page, state[page, branch.RECORDS], key, child)
             return
-        filling[level] = branch.new_page(tree, level, _begin(tree, space, level))
+        filling[level] = branch.new_page(tree, level, _take_page(tree, space, level))
         branch.link(tree, filling[level], page, -1)
         branch.put(tree, filling[level], 0, key, child)
         level, key, child = level + 1, tree.keys[state[page, branch.BASE]], page
@@ -314,19 +324,23 @@ def build(tree: BranchTree, space: Tablespace, lowers: NDArray[np.int64], keep: 
     root, which is leaf 0, are there already; `keep`: node pointers on a full page."""
     facts, state, numbers = tree.facts, tree.state, tree.leaves
     root, filling, level = numbers[0], np.full(_LEVELS, -1), 0
+    # A leaf's node pointer is added when the next leaf has its number; keys are ranks plus 1.
     for i in range(len(lowers)):
-        numbers[i] = _begin(tree, space, 0)
+        numbers[i] = _take_page(tree, space, 0)
         if i > 0:
-            _add(tree, space, filling, keep, 1, lowers[i - 1] + 1, i - 1)
-    if len(lowers) == 1:
+            _add_pointer(tree, space, filling, keep, 1, lowers[i - 1] + 1, i - 1)
+    if len(lowers) == 1:  # its records are copied to the root
         release(space, facts[branch.SEGMENT] + 1, numbers[0])
         numbers[0] = root
         return
-    _add(tree, space, filling, keep, 1, lowers[-1] + 1, len(lowers) - 1)
+    _add_pointer(tree, space, filling, keep, 1, lowers[-1] + 1, len(lowers) - 1)
     level = 1
-    while filling[level + 1] >= 0:
-        _add(tree, space, filling, keep, level + 1, tree.keys[state[filling[level], branch.BASE]], filling[level])
+    while filling[level + 1] >= 0:  # the last page of each level still lacks its node pointer
+        _add_pointer(
+            tree, space, filling, keep, level + 1, tree.keys[state[filling[level], branch.BASE]], filling[level]
+        )
         level += 1
+    # The topmost page's records are copied to the root: here the page takes the root's number instead.
     release(space, facts[branch.SEGMENT], state[filling[level], branch.NUMBER])
     state[filling[level], branch.NUMBER] = root
     facts[branch.ROOT], facts[branch.HEIGHT] = filling[level], level

@@ -29,6 +29,7 @@ LEAF_BYTES = PAGE_BYTES - PAGE_HEADER
 _LONGEST = 16_384
 """Bytes of a record that no page takes, however large."""
 _HEADER = 5
+"""Of a record."""
 HIDDEN_BYTES = 6 + 7
 """Of a record in a clustered index: transaction id and roll pointer."""
 SHORT_LIMIT, SHORT_TEXT = 255, 127
@@ -36,6 +37,7 @@ SHORT_LIMIT, SHORT_TEXT = 255, 127
 _ROW_ID = 8
 """How an index beside its table refers to a row: by the row's number, or by the moment of its creation."""
 _PAGE_NUMBER = 4
+"""Of the child, in a node pointer."""
 _DIRECTORY = 0.5
 """Bytes of the directory for a record: two for each four."""
 _ASCENDING_FILL, _LOWEST_FILL = 0.92, 0.35
@@ -47,15 +49,15 @@ _WIDEST = 36
 
 
 def require_fill_factor(fill: int) -> None:
-    """UsageError unless InnoDB has that fill factor."""
+    """UsageError unless `fill`, in %, is a fill factor that InnoDB takes."""
     if fill not in FILL_FACTORS:
         raise UsageError(f"innodb_fill_factor is between 10 and 100, not {fill}: the default is 100.")
 
 
 def primary_bytes(table: Table) -> int:
-    """Bytes of the primary key in a record, where all of its columns are of fixed width."""
-    of_key = table.column.width if table.key in ("clustered", "by-date") else 0
-    return of_key + (_ROW_ID if table.key != "clustered" else 0)
+    """Bytes of the primary key in a record, all of fixed width: the key, the row's id or moment, or moment and key."""
+    width = table.column.width if table.key in ("clustered", "by-date") else 0
+    return width + (_ROW_ID if table.key != "clustered" else 0)
 
 
 def key_bytes(column: Column, *, multibyte: bool = True) -> int:
@@ -66,44 +68,45 @@ def key_bytes(column: Column, *, multibyte: bool = True) -> int:
 
 
 def longest_record(page_bytes: int) -> int:
-    """Longest record that is stored in its page as a whole (page0zip.h, REC_MAX_DATA_SIZE): two fit a page."""
+    """Bytes of the longest record that is stored in its page as a whole, as two fit (page0zip.h, REC_MAX_DATA_SIZE)."""
     return min((page_bytes - PAGE_HEADER) // 2, _LONGEST) - 1
 
 
 def leaf_record(key: int, payload: int, role: KeyRole) -> int:
-    """Size of a record in a leaf of the key's index; `key` in bytes."""
+    """Bytes of a record in a leaf of the key's index. `key`: its bytes. `payload`: its characters, 0 for none."""
     if role != "clustered":
         return _HEADER + key + _ROW_ID
-    return _HEADER + HIDDEN_BYTES + key + _payload_bytes(payload)
+    return _HEADER + HIDDEN_BYTES + key + _full_payload_bytes(payload)
 
 
 def branch_record(key: int, role: KeyRole) -> int:
-    """Size of a node pointer of the key's index. In a secondary index it holds the row's id too."""
+    """Bytes of a node pointer of the key's index. `key`: its bytes. In a secondary index it holds the row's id too."""
     return _HEADER + key + (_ROW_ID if role != "clustered" else 0) + _PAGE_NUMBER
 
 
 def row_records(key: int, payload: int, role: KeyRole) -> tuple[int, int]:
-    """Sizes of a leaf record and of a node pointer in a table that is ordered by row id, or by date."""
-    leaf = _HEADER + HIDDEN_BYTES + _ROW_ID + key + _payload_bytes(payload)
+    """(bytes of a record in a leaf, of a node pointer), of the clustered index of a table by row id, or by date."""
+    leaf = _HEADER + HIDDEN_BYTES + _ROW_ID + key + _full_payload_bytes(payload)
     return leaf, _HEADER + _ROW_ID + (key if role == "by-date" else 0) + _PAGE_NUMBER
 
 
-def _payload_bytes(payload: int) -> int:
+def _full_payload_bytes(payload: int) -> int:
     """Bytes of a payload that fills its column, with its length; 0 without such a column."""
-    return payload + (1 if payload <= SHORT_LIMIT else 2) if payload else 0
+    length_bytes = 1 if payload <= SHORT_LIMIT else 2
+    return payload + length_bytes if payload else 0
 
 
 def payload_bytes(lengths: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Bytes of texts of so many characters, in a column for at most `most`, with their lengths: (n,)."""
+    """Bytes of texts, with their lengths, by their characters: (n,). `most`: characters that their column takes."""
     return lengths + np.where((lengths > SHORT_TEXT) & (most > SHORT_LIMIT), 2, 1)
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-    """Estimated bytes a row of (the key's index filled in order, all pages at their emptiest with log and undo)."""
+    """Estimated bytes a row of (the key's index filled in order; index and table when emptiest, with log and undo)."""
     share, width = PAGE_BYTES / LEAF_BYTES, key_bytes(column)
     entry = (leaf_record(width, payload, key) + _DIRECTORY) * share
     rows = 0.0
     if key != "clustered":
-        fill = _LOWEST_FILL if key == "by-date" else _ASCENDING_FILL  # writers whose clocks lag
+        fill = _LOWEST_FILL if key == "by-date" else _ASCENDING_FILL  # by date: the writers' clocks may lag
         rows = row_records(width, payload, key)[0] * share / fill
     return entry / _ASCENDING_FILL, entry / _LOWEST_FILL + rows + _LOG_BYTES

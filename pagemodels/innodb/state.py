@@ -19,7 +19,7 @@ from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb import tablespace as spaces
-from keybench.pagemodels.innodb.branch_memory import BranchTree, start
+from keybench.pagemodels.innodb.branch_memory import BranchTree, make_root
 from keybench.pagemodels.innodb.leaf_memory import FREED, LeafPages, chain, events_of
 from keybench.pagemodels.innodb.leaf_splits import UNNOTED, load, purge
 from keybench.pagemodels.innodb.node_pointers import build, follow, records_of_full_page
@@ -48,16 +48,17 @@ class Extents:
     """The extents of a file whose index has segments 1 (branch pages) and 2 (leaves)."""
 
     size: int
+    """Pages of the file."""
     limit: int
-    """Pages of the file; pages whose extents are initialised."""
+    """Pages whose extents are initialised, from the first on."""
     owners: Sequence[int]
-    """Of each extent, as `tablespace.OWNER`."""
+    """For each extent the number of its segment, or `tablespace.NOBODY` or `SHARED`."""
     used: NDArray[np.bool_]
     """(limit,): whether each page is in use."""
     lists: Mapping[int, Sequence[int]]
-    """The extents of each list of `tablespace`, in the server's order."""
+    """The extents of each list, by the list's number in `tablespace`, in the server's order."""
     counts: Sequence[tuple[int, int, int]]
-    """For each segment full extents, used pages of partly used ones, single pages."""
+    """For each segment (full extents, used pages of partly used extents, single pages)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,15 +71,16 @@ class InnodbPages(ServerPages):
 
 
 def fill_heaps(leaves: LeafPages, heaps: Heaps, counts: Integers, ranks: Integers) -> None:
-    """Puts these ranks, ascending, into the places that they have in the heaps of leaves, whose slots are in key order.
-    `counts`: records of each leaf."""
+    """Gives new leaves the heaps that a server's have: `ranks`, ascending, go to the places of their records. The slots
+    of the leaves are in key order. `counts`: (leaves,), records of each."""
     pages = np.repeat(np.arange(len(counts)), counts)
     leaves.heaps[pages, heaps.places] = ranks
     starts = np.cumsum(counts) - counts
     is_known = heaps.last >= 0
-    last = np.where(is_known, starts + np.maximum(heaps.last, 0), 0)
+    last = np.where(is_known, starts + heaps.last, 0)  # where it is unknown, any index that exists will do
     leaves.slots[: len(counts), leaf.LAST] = np.where(is_known, ranks[last] if len(ranks) else -1, -1)
     leaves.slots[: len(counts), leaf.TOP] = heaps.tops
+    # Free places are a list: FREE is the first one, and each holds the next one + 1, 0 for none.
     for page, freed in enumerate(heaps.freed):
         leaves.slots[page, leaf.FREE] = freed[0] if freed else -1
         for place, following in zip(freed, [*freed[1:], -1], strict=False):
@@ -86,8 +88,9 @@ def fill_heaps(leaves: LeafPages, heaps: Heaps, counts: Integers, ranks: Integer
 
 
 def fill_branches(tree: BranchTree, server: InnodbPages, lowers: Integers) -> None:
-    """Makes the branch pages of a server's index over leaves with these lowest ranks."""
+    """Makes the branch pages of a server's index, level by level. `lowers`: (leaves,), its leaves' lowest ranks."""
     capacity, facts = int(tree.facts[branch.PLACES]), tree.facts
+    # Of the level below: the keys of the node pointers to its pages (ranks plus 1), and the numbers of its pages.
     keys, children = np.append(branch.MINIMUM, lowers[1:] + 1), np.arange(len(lowers))
     page = 0
     for height, (level, heaps) in enumerate(zip(server.levels[1:], server.heaps[1:], strict=True), start=1):
@@ -96,9 +99,10 @@ def fill_branches(tree: BranchTree, server: InnodbPages, lowers: Integers) -> No
         for i, number in enumerate(level.numbers.tolist()):
             of_page, base = slice(int(begins[i]), int(ends[i])), page * capacity
             n, freed = int(level.entries[i]), heaps.freed[i]
-            tree.keys[base : base + n], tree.children[base : base + n] = keys[of_page], children[of_page]
+            tree.keys[base : base + n] = keys[of_page]
+            tree.children[base : base + n] = children[of_page]
             tree.places[base : base + n] = heaps.places[of_page]
-            tree.places[base + capacity - len(freed) : base + capacity] = freed
+            tree.places[base + capacity - len(freed) : base + capacity] = freed  # the first one is used next
             row: dict[int, Any] = {
                 branch.RECORDS: n,
                 branch.FREED: len(freed),
@@ -118,16 +122,16 @@ def fill_branches(tree: BranchTree, server: InnodbPages, lowers: Integers) -> No
 
 
 def fill_space(space: Tablespace, server: Extents) -> None:
-    """Gives a new file the extents, lists and segments of a server's file."""
+    """Gives a new file (`tablespace.new`) the extents, lists and segments of a server's file."""
     facts, extent = space.facts, int(space.facts[spaces.EXTENT])
-    spaces.remove(space, spaces.FRAGMENTS, 0)
+    spaces.remove(space, spaces.FRAGMENTS, 0)  # extent 0, which is then where the server's lists have it
     facts[[spaces.SIZE, spaces.LIMIT]] = server.size, server.limit
     while len(space.extents) < len(server.owners) + branch.MARGIN:
         spaces.grow(space)
     for i, owner in enumerate(server.owners):
         used = server.used[i * extent : (i + 1) * extent]
         space.extents[i, [spaces.OWNER, spaces.COUNT]] = owner, int(used.sum())
-        space.extents[i, spaces.USED :] = np.packbits(used, bitorder="little").view("<i8")
+        space.extents[i, spaces.USED :] = np.packbits(used, bitorder="little").view("<i8")  # a bit for each page
     for which, members in server.lists.items():
         for extent_number in members:
             spaces.append(space, which, extent_number)
@@ -177,13 +181,13 @@ class IndexFormat:
         return self.page_bytes - PAGE_HEADER
 
     def new_leaves(self, rows: int, sizes: NDArray[np.uint16] = leaf.NO_SIZES) -> LeafPages:
-        """An empty leaf, with memory for as many leaves as so many rows usually need. `sizes`: bytes of each record by
-        rank; empty if all have one size."""
+        """An empty leaf, with memory for the leaves that `rows` rows usually need. `sizes`: (rows,), bytes of each
+        record by rank; (0,) if all have one size."""
         smallest = int(sizes.min()) if len(sizes) else self.leaf_bytes
         return leaf.new(smallest, self.page_bytes, rows, sizes, clustered=self.clustered, shrinks=not self.mysql)
 
     def new_tree(self, leaves: int, segment: int = 1) -> BranchTree:
-        """No branch pages, with memory for those over so many leaves. `segment`: the number of their segment."""
+        """A tree without branch pages, with memory for those over `leaves` leaves. `segment`: its segment's number."""
         sparse = self.page_bytes * self.merge_threshold // 100
         return branch.new(self.branch_bytes, self.page_bytes, leaves, segment, shrinks=not self.mysql, sparse=sparse)
 
@@ -193,29 +197,33 @@ class IndexFormat:
 
 
 class ClusteredState:
-    """One clustered index of records of one size. `keys`: how many keys ever come; ranks are below that number."""
+    """One clustered index of records of one size (`contract.IndexState`). `keys`: how many keys ever come; ranks are
+    below that number."""
 
     def __init__(self, index_format: IndexFormat, keys: int) -> None:
         if keys >= MOST_ROWS:
             raise UsageError(f"the page model of InnoDB takes fewer than {MOST_ROWS:,} rows, not {keys:,}.")
         self._format, self._keys = index_format, keys
-        self._present, self._marked = np.zeros(keys, np.bool_), np.zeros(keys, np.bool_)
-        self._deleted: list[Integers] = []
+        self._present = np.zeros(keys, np.bool_)  # by rank: whether the key is there and not deleted
+        self._marked = np.zeros(keys, np.bool_)  # by rank: whether it is deleted and not yet purged
+        self._deleted: list[Integers] = []  # the ranks of marked keys, in order of deletion
         self._splits = np.zeros(3, np.int64)  # of leaves, by kind
         self._earlier_counters = np.zeros(3, np.int64)  # those of `_tree_counters` before the last rebuild
-        self._begin(self._format.new_leaves(self._keys), np.zeros(1, np.int64))
+        self._begin_file(self._format.new_leaves(self._keys), np.zeros(1, np.int64))
 
     def build(self, ranks: Integers, fill: int) -> None:
         """Replaces the index by one that is built from these keys, in any order, at a fill factor in %."""
         full_pages = self._full_pages(fill)
-        self._replace(chosen(ranks, self._keys), *full_pages)
+        self._build_from(chosen(ranks, self._keys), *full_pages)
 
     def rebuild(self, fill: int) -> None:
         """Replaces the index by one that is built from the keys that are not deleted."""
-        self._replace(self._present, *self._full_pages(fill))
+        self._build_from(self._present, *self._full_pages(fill))
 
     def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
-        """Replaces the index by one with these pages (`contract.BeginsFromPages`)."""
+        """Replaces the index by one of these keys, in any order, with these pages (`contract.BeginsFromPages`).
+        `borders`: the lowest rank that goes to each leaf but the first; None: the rank of its first key. UsageError for
+        pages that are not `InnodbPages`, or do not fit."""
         pages.require(len(ranks))
         if not isinstance(pages, InnodbPages) or pages.extents is None:
             raise UsageError("the page model of InnoDB goes on from InnoDB's own pages only: read them from its file.")
@@ -223,14 +231,16 @@ class ClusteredState:
         self._earlier_counters += self._tree_counters()
         self._present, self._deleted = present, []
         self._marked[:] = False
+        # 1. Leaves, with their heaps.
         keys = np.flatnonzero(present)
         starts = np.cumsum(entries) - entries
         lowers = np.append(0, keys[starts[1:]] if borders is None else borders).astype(np.int64)
         highest = keys[starts + entries - 1] if len(keys) else np.array([-1])
-        leaves = self._chain(lowers, entries, highest)
+        leaves = self._leaves_without_heaps(lowers, entries, highest)
         leaves.facts[leaf.IS_ROOT] = len(pages.levels) == 1
         fill_heaps(leaves, pages.heaps[0], entries, keys)
-        self._begin(leaves, lowers)
+        # 2. Branch pages and file.
+        self._begin_file(leaves, lowers)
         self._tree.leaves[: len(lowers)] = pages.levels[0].numbers
         while len(self._tree.state) < sum(len(level.numbers) for level in pages.levels[1:]) + 2 * branch.MARGIN:
             branch.grow(self._tree)
@@ -249,7 +259,7 @@ class ClusteredState:
         self._follow()
 
     def delete(self, ranks: Integers) -> None:
-        """Marks keys as deleted, in order. UsageError for a key that is not there."""
+        """Marks keys as deleted, in order; `clean` then removes them. UsageError for a key that is not there."""
         if bool((chosen(ranks, self._keys) & ~self._present).any()):
             raise UsageError(f"{len(ranks):,} keys cannot be deleted: not all of them are there.")
         self._present[ranks] = False
@@ -257,8 +267,9 @@ class ClusteredState:
         self._deleted.append(ranks.astype(np.int64))
 
     def delete_by_statement(self, ranks: Integers, rows: int) -> None:
-        """As `delete`, for keys that are sent so many a statement: the optimizer sorts those of one statement."""
-        self.delete(np.concatenate([np.sort(ranks[at : at + rows]) for at in range(0, len(ranks), rows)] or [ranks]))
+        """Marks keys as deleted by statements of `rows` keys each: the optimizer sorts those of one statement."""
+        statements = [np.sort(ranks[at : at + rows]) for at in range(0, len(ranks), rows)]
+        self.delete(np.concatenate(statements or [ranks]))  # no keys are no statement, which numpy refuses
 
     def clean(self) -> None:
         """Purges the deleted keys in the order of their deletion."""
@@ -274,24 +285,26 @@ class ClusteredState:
     def stats(self) -> InnodbStats:
         """The index as it is now, with deleted rows that are not purged. Splits are those since it was first empty."""
         slots, facts, index_format = self._leaves.slots[chain(self._leaves)], self._tree.facts, self._format
-        rows = slots[:, leaf.RECORDS].astype(np.int64)
-        entries, unused = int(rows.sum()), int((slots[:, leaf.TOP] - slots[:, leaf.RECORDS]).sum())
-        density = 100 * entries * index_format.leaf_bytes / (len(slots) * index_format.room)
-        appends, edge, interior = (int(self._splits[kind]) for kind in (leaf.APPEND, leaf.EDGE, leaf.INTERIOR))
+        records_a_leaf = slots[:, leaf.RECORDS].astype(np.int64)
+        records = int(records_a_leaf.sum())
+        unused_places = int(slots[:, leaf.TOP].sum()) - records  # places of the heaps that hold no record
+        density = 100 * records * index_format.leaf_bytes / (len(slots) * index_format.room)
         attempts, neighbours, merges = map(int, self._earlier_counters + self._tree_counters())
+        appends, edge_splits, interior_splits = map(int, self._splits)  # by kind: APPEND, EDGE, INTERIOR
         return InnodbStats.from_chain(
-            Checkpoint(entries, len(slots), appends, edge, interior, density),
-            self._tree.leaves[slots[:, leaf.PAGE]],
-            rows,
+            Checkpoint(records, len(slots), appends, edge_splits, interior_splits, density),
+            page_numbers=self._tree.leaves[slots[:, leaf.PAGE]],
+            page_rows=records_a_leaf,
             branch_pages=int(facts[branch.PAGES] - facts[branch.GIVEN_BACK]),
-            garbage_bytes=unused * index_format.leaf_bytes,
-            split_counter=attempts - (neighbours if index_format.mysql else 0),
+            garbage_bytes=unused_places * index_format.leaf_bytes,
+            # MySQL does not count attempts that ended in the right neighbour.
+            split_counter=attempts - neighbours if index_format.mysql else attempts,
             merges=merges,
             file_pages=int(self._space.facts[spaces.SIZE]),
         )
 
     def _full_pages(self, fill: int) -> tuple[int, int]:
-        """(records of a full leaf, of a full branch page) in a sorted build at a fill factor in %."""
+        """(records of a full leaf, node pointers of a full branch page) in a sorted build at a fill factor in %."""
         page_bytes, room = self._format.page_bytes, self._format.room
         leaf_records = records_of_full_page(self._format.leaf_bytes, page_bytes, room, fill)
         return leaf_records, records_of_full_page(self._format.branch_bytes, page_bytes, room, fill)
@@ -300,42 +313,45 @@ class ClusteredState:
         """(split attempts, attempts that used the right neighbour instead, merges) of the index since it was built."""
         return self._tree.facts[[branch.ATTEMPTS, branch.NEIGHBOURS, branch.MERGES]]
 
-    def _begin(self, leaves: LeafPages, lowers: Integers, keep: int = 0) -> None:
-        """Begins a new file for these leaves, whose lowest ranks are `lowers`. `keep`: node pointers on a full branch
-        page; 0 if branch pages are not built here."""
+    def _begin_file(self, leaves: LeafPages, lowers: Integers, keep: int = 0) -> None:
+        """Begins a new file for these leaves, whose lowest ranks are `lowers`, and builds the branch pages over them.
+        `keep`: node pointers on a full branch page; 0 if branch pages are not built here."""
         self._leaves, n = leaves, len(lowers)
         self._space = self._format.new_file()
         self._tree = self._format.new_tree(len(leaves.slots))
-        start(self._tree, self._space)
+        make_root(self._tree, self._space)
         if keep:
+            # Memory for all branch pages, each with at least keep − 1 children, and for the file.
             while len(self._tree.state) < n // max(1, keep - 1) + 2 * branch.MARGIN:
                 branch.grow(self._tree)
             while len(self._space.extents) * self._space.facts[spaces.EXTENT] < 3 * n:
                 spaces.grow(self._space)
             build(self._tree, self._space, lowers, keep)
 
-    def _replace(self, present: NDArray[np.bool_], keep: int, keep_above: int) -> None:
-        """Replaces the index by one that is built from these keys. `keep`, `keep_above`: as of `_full_pages`."""
+    def _build_from(self, present: NDArray[np.bool_], keep: int, keep_above: int) -> None:
+        """Replaces the index by one that is built from the keys that are `present`, (keys,) by rank. `keep`: records of
+        a full leaf. `keep_above`: node pointers of a full branch page."""
         self._earlier_counters += self._tree_counters()
         self._present, self._deleted = present, []
         self._marked[:] = False
         entries = np.flatnonzero(present)
         if not len(entries):
-            self._begin(self._format.new_leaves(self._keys), np.zeros(1, np.int64))
+            self._begin_file(self._format.new_leaves(self._keys), np.zeros(1, np.int64))
             return
         starts = np.arange(0, len(entries), keep)
         counts = np.diff(np.append(starts, len(entries)))
         lowers, highest = np.append(0, entries[starts[1:]]), entries[starts + counts - 1]
-        leaves = self._chain(lowers, counts, highest)
-        if self._format.mysql:
+        leaves = self._leaves_without_heaps(lowers, counts, highest)
+        if self._format.mysql:  # which notes, as MariaDB does not, which record of a built page came last
             leaves.slots[: len(starts), leaf.LAST] = highest
-        full = len(entries) // keep
+        full = len(entries) // keep  # leaves that are full; a last one has the rest, if there is one
         leaves.heaps[:full, :keep] = entries[: full * keep].reshape(full, keep)
         leaves.heaps[full : full + 1, : len(entries) - full * keep] = entries[full * keep :]
-        self._begin(leaves, lowers, keep_above)
+        self._begin_file(leaves, lowers, keep_above)
 
-    def _chain(self, lowers: Integers, counts: Integers, highest: Integers) -> LeafPages:
-        """Leaves in key order with so many records each, whose heaps are still empty."""
+    def _leaves_without_heaps(self, lowers: Integers, counts: Integers, highest: Integers) -> LeafPages:
+        """Leaves in key order whose heaps are left to the caller. (leaves,) each: `lowers`, where their ranges of ranks
+        begin; `counts`, their records; `highest`, their highest ranks."""
         n, leaves = len(lowers), self._format.new_leaves(self._keys)
         while len(leaves.slots) < n + n // 4:
             leaf.grow(leaves)
@@ -353,13 +369,14 @@ class ClusteredState:
         }
         for field, values in fields.items():
             leaves.slots[:n, field] = values
+        # The slot of each cell's first rank: the first one whose range ends above it.
         firsts = np.arange(len(leaves.cells), dtype=np.int64) << leaves.facts[leaf.SHIFT]
         leaves.cells[:] = np.searchsorted(fields[leaf.UPPER], firsts, side="right")
         leaves.facts[[leaf.LEAVES, leaf.IS_ROOT]] = n, n == 1
         return leaves
 
     def _follow(self) -> None:
-        """Does to branch pages and file what the events ask for, and forgets these."""
+        """Does to branch pages and file what the events of the leaves ask for, and forgets the events."""
         leaves, tree, space = self._leaves, self._tree, self._space
         if len(tree.leaves) < len(leaves.slots):
             tree.leaves.resize(len(leaves.slots), refcheck=False)

@@ -17,11 +17,12 @@ from keybench.compiled import kernel
 
 Ints = NDArray[Any]
 
-_EXTENT_BYTES, _FEWEST, _SMALLEST_PAGE = 1 << 20, 64, 4096
+_EXTENT_BYTES, _FEWEST_PAGES, _SMALLEST_PAGE = 1 << 20, 64, 4096
 """Bytes of an extent of small pages; pages of an extent, at least; bytes of the smallest page."""
 WORD = 64
 """Bits of a word of a bitmap."""
 ONE = np.int64(1)
+"""The lowest bit of a word of a bitmap."""
 _ADDED_AT_ONCE = 4
 """Extents: that a large file grows by, and that are put on the list of free ones (FSP_FREE_ADD)."""
 _RESERVED = 3
@@ -62,19 +63,19 @@ class Tablespace(NamedTuple):
 
 def extent_pages(page_bytes: int) -> int:
     """Pages of an extent (FSP_EXTENT_SIZE): 256 of 4 KiB, 128 of 8 KiB, else 64."""
-    return max(_FEWEST, _EXTENT_BYTES // max(page_bytes, _SMALLEST_PAGE))
+    return max(_FEWEST_PAGES, _EXTENT_BYTES // max(page_bytes, _SMALLEST_PAGE))
 
 
 def new(extents: int, page_bytes: int, *, mysql: bool) -> Tablespace:
-    """A new file with its header, bitmap and inode page used, for segments 1 to 4; room for `extents`. MySQL's also has
-    the root of the dictionary's index."""
+    """A new file, whose header, bitmap and inode page are used, for segments 1 to 4. In MySQL's the root of the
+    dictionary's index is used too. `extents`: those for which there is memory; `grow` gives more."""
     pages = extent_pages(page_bytes)
     space = Tablespace(np.zeros((extents, USED + pages // WORD), np.int64), np.zeros(64, np.int64))
     facts, used = space.facts, 4 if mysql else 3
     facts[[SIZE, LIMIT, EXTENT, MYSQL]] = _FIRST_MYSQL if mysql else _FIRST_MARIADB, pages, pages, mysql
     # The physical page size, in bytes, is also a number of pages in the source, for both of these.
     facts[[_DESCRIBED, _THRESHOLD]] = page_bytes // pages, min(_LARGE * pages, page_bytes)
-    facts[_LISTS:] = -1
+    facts[_LISTS:] = -1  # each list's first and last extent
     facts[_LISTS + _LENGTH :: 3] = 0
     space.extents[0, [OWNER, COUNT, USED]] = SHARED, used, (1 << used) - 1
     append(space, FRAGMENTS, 0)
@@ -82,13 +83,13 @@ def new(extents: int, page_bytes: int, *, mysql: bool) -> Tablespace:
 
 
 def grow(space: Tablespace) -> None:
-    """Room for twice the extents, in place."""
+    """Makes memory for twice the extents: the array grows in place."""
     space.extents.resize((2 * len(space.extents), space.extents.shape[1]), refcheck=False)
 
 
 @kernel
 def length(space: Tablespace, which: int) -> int:
-    """Extents in a list."""
+    """Number of extents in a list. `which`: the list's number, here and below."""
     return int(space.facts[_LISTS + 3 * which + _LENGTH])
 
 
@@ -113,9 +114,11 @@ def has_descriptors(space: Tablespace, extent: int) -> bool:
 @kernel
 def append(space: Tablespace, which: int, extent: int) -> None:
     """Puts an extent at a list's end."""
-    space.extents[extent, PREVIOUS], space.extents[extent, NEXT] = space.facts[_LISTS + 3 * which + _TAIL], -1
-    if space.facts[_LISTS + 3 * which + _TAIL] >= 0:
-        space.extents[space.facts[_LISTS + 3 * which + _TAIL], NEXT] = extent
+    tail = space.facts[_LISTS + 3 * which + _TAIL]
+    space.extents[extent, PREVIOUS] = tail
+    space.extents[extent, NEXT] = -1
+    if tail >= 0:
+        space.extents[tail, NEXT] = extent
     else:
         space.facts[_LISTS + 3 * which + _HEAD] = extent
     space.facts[_LISTS + 3 * which + _TAIL] = extent
@@ -147,14 +150,15 @@ def _extend(space: Tablespace) -> None:
 
 @kernel
 def reserve(space: Tablespace, held: int) -> None:
-    """Grows the file until enough extents are free: each insertion that may split asks for this first. It goes on
-    inside `held` other insertions, one on each level below, which hold what they reserved."""
+    """Grows the file until enough extents are free for an insertion: each that may split asks for this first. `held`:
+    insertions on the levels below, inside which it happens, and which hold what they reserved."""
     _reserve(space, _RESERVED, _RESERVED * held, True)
 
 
 @kernel
 def reserve_one(space: Tablespace, cleaning: bool) -> None:
-    """As `reserve`, for one extent. A deletion (`cleaning`) may use the last ones, MySQL's sorted build may not."""
+    """Grows the file until one extent is free. A deletion (`cleaning`) may also use those that are spared for other
+    uses, MySQL's sorted build may not."""
     _reserve(space, 1, 0, not cleaning)
 
 
@@ -168,6 +172,7 @@ def _reserve(space: Tablespace, wanted: int, held: int, spares: bool) -> None:
         facts[SIZE] = max(facts[SIZE], space.extents[0, COUNT] + 2)
         return
     while True:
+        # Extents beyond LIMIT count as free, less those that will hold descriptors: one, and one in _DESCRIBED.
         above = (facts[SIZE] - facts[LIMIT]) // facts[EXTENT]
         if above > 0:
             above -= 1
@@ -181,7 +186,8 @@ def _reserve(space: Tablespace, wanted: int, held: int, spares: bool) -> None:
 
 @kernel
 def _initialise(space: Tablespace) -> None:
-    """Adds up to four extents to the list of free ones. Those that hold descriptors are shared."""
+    """Initialises the next extents of the file, which grows for it: up to four that go to the list of free ones, and
+    among them those that hold descriptors, which are shared."""
     facts, pages = space.facts, space.facts[EXTENT]
     if facts[SIZE] < facts[LIMIT] + _ADDED_AT_ONCE * pages:
         _extend(space)
@@ -200,12 +206,12 @@ def _initialise(space: Tablespace) -> None:
 
 @kernel
 def _is_free(space: Tablespace, extent: int) -> bool:
-    """Whether an extent is initialised and belongs to nobody."""
+    """Whether an extent is initialised and belongs to no segment."""
     return bool(extent * space.facts[EXTENT] < space.facts[LIMIT] and space.extents[extent, OWNER] == NOBODY)
 
 
 @kernel
-def take(space: Tablespace, hint: int) -> int:
+def take_extent(space: Tablespace, hint: int) -> int:
     """Takes an extent from the list of free ones, and returns it: the one in which the page `hint` lies, if that is
     free, else the first one."""
     extent = hint // space.facts[EXTENT]
@@ -219,15 +225,15 @@ def take(space: Tablespace, hint: int) -> int:
 
 @kernel
 def _assign(space: Tablespace, segment: int, extent: int) -> None:
-    """Gives an extent that is in no list to a segment. The source also adds the extents behind it to a large segment,
-    but only if that has no empty extent, which is never so after this."""
+    """Gives an extent that is in no list to a segment, as an empty one. The source also adds the extents behind it to a
+    large segment, but only if that has no empty extent, which is never so after this."""
     space.extents[extent, OWNER] = segment
     append(space, 2 * segment, extent)
 
 
 @kernel
 def _next_extent(space: Tablespace, segment: int) -> int:
-    """An extent for the segment: an empty one of its own, else a leased one (MySQL), else a new one."""
+    """Returns an extent with unused pages for the segment: its empty one, else one to lease (MySQL), else a new one."""
     if length(space, 2 * segment) == 0:
         leased = last(space, FRAGMENTS)
         if space.facts[MYSQL] and _is_leasable(space, leased):
@@ -236,7 +242,7 @@ def _next_extent(space: Tablespace, segment: int) -> int:
             append(space, 2 * segment + 1, leased)
             space.facts[SEGMENTS + 3 * segment + IN_PARTIAL] += DESCRIPTORS
             return int(leased)
-        _assign(space, segment, take(space, 0))
+        _assign(space, segment, take_extent(space, 0))
     return int(first(space, 2 * segment))
 
 
@@ -247,8 +253,8 @@ def _is_leasable(space: Tablespace, extent: int) -> bool:
 
 
 @kernel
-def _unused(space: Tablespace, extent: int, offset: int) -> int:
-    """The first unused page of an extent, at or after an offset, else before it."""
+def _first_unused(space: Tablespace, extent: int, offset: int) -> int:
+    """The first unused page of an extent, from an offset in pages to its end, then from its beginning; −1 for none."""
     pages = space.facts[EXTENT]
     for step in range(pages):
         at = (offset + step) % pages
@@ -258,22 +264,22 @@ def _unused(space: Tablespace, extent: int, offset: int) -> int:
 
 
 @kernel
-def _use(space: Tablespace, page: int) -> None:
-    """Sets the bit of a page."""
+def _set_used(space: Tablespace, page: int) -> None:
+    """Sets the bit of a page, and counts it as used in its extent."""
     extent, at = page // space.facts[EXTENT], page % space.facts[EXTENT]
     space.extents[extent, USED + at // WORD] |= ONE << (at % WORD)
     space.extents[extent, COUNT] += 1
 
 
 @kernel
-def _mark(space: Tablespace, segment: int, page: int) -> int:
-    """Uses a page of an extent that belongs to the segment. Returns the page."""
+def _take_page(space: Tablespace, segment: int, page: int) -> int:
+    """Takes a page of an extent that belongs to the segment, and returns it. A full extent is then in no list."""
     facts, pages = space.facts, space.facts[EXTENT]
     extent = page // pages
-    if space.extents[extent, COUNT] == 0:
+    if space.extents[extent, COUNT] == 0:  # from the segment's empty extents to its partly used ones
         remove(space, 2 * segment, extent)
         append(space, 2 * segment + 1, extent)
-    _use(space, page)
+    _set_used(space, page)
     facts[SEGMENTS + 3 * segment + IN_PARTIAL] += 1
     if space.extents[extent, COUNT] == pages:
         remove(space, 2 * segment + 1, extent)
@@ -283,23 +289,24 @@ def _mark(space: Tablespace, segment: int, page: int) -> int:
 
 
 @kernel
-def single(space: Tablespace, segment: int, hint: int) -> int:
-    """A single page of a shared extent: the hint's extent if it is shared, else the first, else a new one. In a new
-    one, MariaDB takes the page at the hint's place in its extent, and MySQL the first."""
+def take_single_page(space: Tablespace, segment: int, hint: int) -> int:
+    """Takes a page of a shared extent for a segment, and returns it: of the extent in which the page `hint` lies, if
+    that is shared, else of the first one with unused pages, else of a new one. In a new one, MariaDB takes the page at
+    the hint's place in its extent, and MySQL the first."""
     facts, pages = space.facts, space.facts[EXTENT]
     extent = hint // pages
     if not (hint < facts[LIMIT] and space.extents[extent, OWNER] == SHARED and space.extents[extent, COUNT] < pages):
         if length(space, FRAGMENTS) > 0:
             extent, hint = first(space, FRAGMENTS), 0
         else:
-            extent = take(space, hint)
+            extent = take_extent(space, hint)
             space.extents[extent, OWNER] = SHARED
             append(space, FRAGMENTS, extent)
             hint = 0 if facts[MYSQL] else hint
-    page = _unused(space, extent, hint % pages)
+    page = _first_unused(space, extent, hint % pages)
     facts[SIZE] = max(facts[SIZE], page + 1)
-    _use(space, page)
-    if space.extents[extent, COUNT] == pages:
+    _set_used(space, page)
+    if space.extents[extent, COUNT] == pages:  # full extents are in no list
         remove(space, FRAGMENTS, extent)
     facts[SEGMENTS + 3 * segment + SINGLE] += 1
     return page
@@ -311,44 +318,47 @@ def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     have. `direction`: 1 for a page to the right of the one that splits, −1 to the left, 0 for neither."""
     facts, pages = space.facts, space.facts[EXTENT]
     partial, of_segment = 2 * segment + 1, SEGMENTS + 3 * segment
+    # `spare`: pages of the segment's extents that are not used. `used`: its pages that are. `few`: less than half one.
     spare = (length(space, partial) + length(space, 2 * segment)) * pages - facts[of_segment + IN_PARTIAL]
     used = facts[of_segment + FULL] * pages + facts[of_segment + IN_PARTIAL] + facts[of_segment + SINGLE]
     few = used < pages // 2
+    # A segment grows if less than an eighth of its pages is spare; MariaDB's not while four extents' pages are.
     sparse = 8 * spare < used + spare if facts[MYSQL] else spare < min((used + spare) // 8, 4 * pages)
     grows = not few and sparse
     if hint >= min(facts[LIMIT], facts[SIZE]):
         hint = 0
+    # The cases of the source, in its order.
     extent = hint // pages
     is_own = space.extents[extent, OWNER] == segment and space.extents[extent, COUNT] < pages
-    if is_own:
-        page = _unused(space, extent, hint % pages)
+    if is_own:  # the hint's page, or with MariaDB the next unused one of its extent
+        page = _first_unused(space, extent, hint % pages)
         if page == hint or not facts[MYSQL]:
-            return _mark(space, segment, page)
-    if grows and space.extents[extent, OWNER] == NOBODY:
-        _assign(space, segment, take(space, hint))
-        return _mark(space, segment, hint)
-    if grows and direction != 0:
+            return _take_page(space, segment, page)
+    if grows and space.extents[extent, OWNER] == NOBODY:  # the hint's page, in an extent that is new to the segment
+        _assign(space, segment, take_extent(space, hint))
+        return _take_page(space, segment, hint)
+    if grows and direction != 0:  # another extent: its last page if pages go to the left
         extent = _next_extent(space, segment)
-        return _mark(space, segment, extent * pages + pages - 1 if direction < 0 else _unused(space, extent, 0))
+        page = extent * pages + pages - 1 if direction < 0 else _first_unused(space, extent, 0)
+        return _take_page(space, segment, page)
     if is_own:
-        return _mark(space, segment, _unused(space, extent, hint % pages))
-    if spare > 0:
-        return _mark(
-            space, segment, _unused(space, first(space, partial if length(space, partial) else 2 * segment), 0)
-        )
+        return _take_page(space, segment, _first_unused(space, extent, hint % pages))
+    if spare > 0:  # a page of the segment's partly used extents, else of its empty ones
+        extent = first(space, partial if length(space, partial) else 2 * segment)
+        return _take_page(space, segment, _first_unused(space, extent, 0))
     if few:
-        return single(space, segment, hint)
-    return _mark(space, segment, _unused(space, _next_extent(space, segment), 0))
+        return take_single_page(space, segment, hint)
+    return _take_page(space, segment, _first_unused(space, _next_extent(space, segment), 0))
 
 
 @kernel
 def release(space: Tablespace, segment: int, page: int) -> None:
-    """Gives a page back. An extent without used pages goes to the end of the free ones."""
+    """Gives a segment's page back. An extent without used pages then goes to the end of the list of free ones."""
     facts, pages = space.facts, space.facts[EXTENT]
     extent, at = page // pages, page % pages
     shared = space.extents[extent, OWNER] == SHARED
     which = FRAGMENTS if shared else 2 * segment + 1
-    if space.extents[extent, COUNT] == pages:
+    if space.extents[extent, COUNT] == pages:  # it was full, and full extents are in no list
         append(space, which, extent)
         if not shared:
             facts[SEGMENTS + 3 * segment + FULL] -= 1

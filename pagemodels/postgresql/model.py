@@ -47,8 +47,8 @@ FILLFACTORS = range(10, 101)
 
 
 def _sorted_build(leaf: Items, branch: Items) -> SortedBuild:
-    """What CREATE INDEX and REINDEX do. The fill factor is the index's, so it holds for later splits of the rightmost
-    leaf too."""
+    """What CREATE INDEX and REINDEX do with entries of these sizes. The fill factor is the index's, so it holds for
+    later splits of the rightmost leaf too; branch pages have one of their own."""
     branch_items = _items_of_built_page(branch, BRANCH_FILLFACTOR)
     return SortedBuild(
         leaf=partial(_items_of_built_page, leaf), branch=lambda _fill: branch_items, rule=leaf.rule, overlap=1
@@ -56,7 +56,7 @@ def _sorted_build(leaf: Items, branch: Items) -> SortedBuild:
 
 
 def _items_of_built_page(sizes: Items, fill: int) -> int:
-    """Items that a sorted build leaves on a full page. UsageError for a fill factor that PostgreSQL does not take."""
+    """Items that a sorted build leaves on a full page, beside its high key. UsageError for a wrong fill factor."""
     _require_fillfactor(fill)
     least_free = PAGE_BYTES * (100 - fill) // 100
     items = 2
@@ -68,7 +68,7 @@ def _items_of_built_page(sizes: Items, fill: int) -> int:
 
 
 def _require_fillfactor(fill: int) -> None:
-    """UsageError for a fill factor that PostgreSQL does not take."""
+    """UsageError unless `fill`, in %, is a fill factor that PostgreSQL takes."""
     if fill not in FILLFACTORS:
         raise UsageError(f"an index's fillfactor is between 10 and 100, not {fill}: the default is 90.")
 
@@ -91,7 +91,7 @@ class Parameters:
 
 def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
     """The model of the key's index; the table is a heap in all key roles. UsageError for keys whose size depends on
-    compression, for so many entries of a key that other rules of splitting begin, and for the index on the moment of
+    compression, for more entries of a key than the known rules of splitting allow, and for the index on the moment of
     creation, where moments can be equal."""
     if table.measures_rows:
         raise UsageError(
@@ -117,12 +117,13 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
         deletion=PageDeletion(delete_empty, waits=True, visits=needs_visit),
         leaf=leaf.rule_between_keys(fillfactor, table.children) if is_foreign else leaf.rule(fillfactor),
         branch=branch.rule(BRANCH_FILLFACTOR),
-        density=lambda rows, _used, pages: _density((rows + pages - 1) * item, pages),
+        density=lambda rows, _used, pages: _density((rows + pages - 1) * item, pages),  # the last one has no high key
     )
     return repeated(model, table.children) if is_foreign else model
 
 
 def _density(used: int, pages: int) -> float:
-    """As pgstatindex. `used`: bytes, with high keys. A line pointer of each page is neither used nor free."""
+    """Density of the leaves in %, as pgstatindex computes it. `used`: bytes of all items, high keys included. A line
+    pointer of each page counts as neither used nor free."""
     free = (SPACE - LINE_POINTER) * pages - used
     return 100 - 100 * free / (SPACE * pages)

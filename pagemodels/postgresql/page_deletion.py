@@ -28,24 +28,24 @@ class _Tree:
         self.parent = [np.searchsorted(above, level, side="right") - 1 for level, above in pairwise(lowers)]
         self.children = [np.bincount(parents, minlength=len(lowers[i + 1])) for i, parents in enumerate(self.parent)]
 
-    def top(self, leaf: int) -> list[int]:
-        """The pages that go with a leaf, by level from 0; none if it has to stay."""
+    def pages_that_go(self, leaf: int) -> list[int]:
+        """The pages that are deleted with an empty leaf, one a level, the leaf first; none if it has to stay."""
         going = [leaf]
         for level, parents in enumerate(self.parent):
             page = going[-1]
             after = int(self.next[level][page])
-            if after == NONE:
+            if after == NONE:  # the rightmost page of its level
                 return []
             parent = int(parents[page])
             if parents[after] == parent:
                 return going
-            if self.children[level][parent] > 1:
+            if self.children[level][parent] > 1:  # the last of several children
                 return []
             going.append(parent)
         return []
 
     def remove(self, going: Sequence[int]) -> None:
-        """Takes pages out that `top` named; their right neighbours take over their ranges."""
+        """Takes out the pages that `pages_that_go` named; their right neighbours take over their ranges."""
         for level, page in enumerate(going):
             after, before = int(self.next[level][page]), int(self.previous[level][page])
             self.gone[level][page] = True
@@ -53,7 +53,8 @@ class _Tree:
             self.previous[level][after] = before
             if before != NONE:
                 self.next[level][before] = after
-        self.children[len(going) - 1][self.parent[len(going) - 1][going[-1]]] -= 1
+        top = len(going) - 1  # the level whose page was not its parent's only child
+        self.children[top][self.parent[top][going[-1]]] -= 1
 
 
 def needs_visit(dead: bool, waiting: int, pages: int) -> bool:
@@ -66,17 +67,17 @@ def needs_visit(dead: bool, waiting: int, pages: int) -> bool:
 def delete_empty(
     lowers: Sequence[Integers], numbers: Sequence[Integers], empty: NDArray[np.bool_]
 ) -> tuple[list[tuple[Integers, Integers]], list[int]]:
-    """(for each level, the places of the pages that stay and their lower borders; the numbers of those that went).
-    `lowers` and `numbers`: of the pages of each level in key order, leaves first. `empty`: which leaves have no entry.
-    """
+    """(for each level, (the indices of the pages that stay, their lower borders); the numbers of those that went).
+    `lowers`, `numbers`: lower borders and page numbers, in key order, of each level, leaves first. `empty`: (leaves,),
+    which of them have no entry."""
     tree, freed = _Tree(lowers), []
     candidates = np.flatnonzero(empty)
     for leaf in candidates[np.argsort(numbers[0][candidates])].tolist():
         visited = int(numbers[0][leaf])
-        while leaf != NONE and not tree.gone[0][leaf] and (going := tree.top(leaf)):
+        while leaf != NONE and not tree.gone[0][leaf] and (going := tree.pages_that_go(leaf)):
             after = int(tree.next[0][leaf])
             tree.remove(going)
             freed += [int(numbers[level][page]) for level, page in enumerate(going)]
-            leaf = after if empty[after] and numbers[0][after] < visited else NONE
+            leaf = after if empty[after] and numbers[0][after] < visited else NONE  # tried again
     stay = [np.flatnonzero(~gone) for gone in tree.gone]
     return [(places, borders[places]) for places, borders in zip(stay, tree.lowers, strict=True)], freed

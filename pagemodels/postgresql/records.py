@@ -18,7 +18,7 @@ _ENTRY_HEADER = 8
 _FILLFACTOR = 0.9
 """Of an index, by default."""
 _SHORT_VARLENA = 126
-"""Bytes of a value whose length takes one byte, at most."""
+"""The most bytes of a value whose length takes one byte."""
 _ROW_HEADER = 24
 _LOG_RECORDS_BYTES = 150  # headers of the heap's and the index's insertion records
 
@@ -52,14 +52,14 @@ def _datum_bytes(column: Column) -> int:
 
 
 def entry_key(column: Column) -> slice:
-    """Where the bytes of the key are in an index entry."""
+    """Which bytes of an index entry are the key: those behind its header and length."""
     end = _ENTRY_HEADER + _datum_bytes(column)
     return slice(end - key_bytes(column), end)
 
 
 def _aligned(size: int, to: int = 8) -> int:
     """The size, rounded up to a multiple of `to`."""
-    return -(-size // to) * to
+    return -(-size // to) * to  # two minus signs make the division round up
 
 
 def entry_bytes(column: Column) -> int:
@@ -68,17 +68,18 @@ def entry_bytes(column: Column) -> int:
 
 
 def leaf_capacity(column: Column, page_bytes: int = PAGE_BYTES) -> int:
-    """Number of entries in the rightmost leaf, which has no high key, when it is full."""
+    """How many entries fit the rightmost leaf, which has no high key."""
     return (page_bytes - PAGE_OVERHEAD) // (entry_bytes(column) + LINE_POINTER)
 
 
 def heap_row_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
-    """Size of a row in the heap, with its line pointer."""
+    """Size of a row in the heap, with its line pointer. `payload`: its characters. `dated`: whether it has a moment."""
     return _aligned(_ROW_HEADER + row_data_bytes(column, payload, dated=dated)) + LINE_POINTER
 
 
 def row_data_bytes(column: Column, payload: int, *, dated: bool = False) -> int:
-    """Size of a row's columns, without the row's header of 24 bytes."""
+    """Size of a row's columns, without the row's header of 24 bytes. `payload`: its characters, 0 for no such column.
+    `dated`: whether the row has a moment of creation."""
     data = _datum_bytes(column) + _MOMENT_BYTES * dated
     if payload > _SHORT_VARLENA:
         data = _aligned(data, 4) + 4 + payload
@@ -93,7 +94,7 @@ def copy_rows(column: Column, payload: int) -> int:
     characters = width if column.form == "text" else _DECIMALS if column.form == "int" else _UUID_TEXT
     if column.sql_type == "bytea":
         characters = len(r"\\x") + 2 * width  # hexadecimal
-    line = characters + (1 + payload if payload else 0)
+    line = characters + (1 + payload if payload else 0)  # a separator before the payload
     return min(_COPY_ROWS, -(-_COPY_BYTES // line))
 
 

@@ -18,16 +18,16 @@ _FEW, _MANY = 7, 40
 
 
 def qsort_order(keys: Sequence[int]) -> list[int]:
-    """The places of the keys in the sequence in which PostgreSQL's sorting routine leaves them."""
+    """The indices of the keys, in the order in which PostgreSQL's sorting routine leaves the keys."""
     places = list(range(len(keys)))
     _sort(keys, places, 0, len(places))
     return places
 
 
 def _sort(keys: Sequence[int], at: list[int], low: int, n: int) -> None:
-    """Sorts at[low : low + n] by the keys of those places."""
+    """Sorts at[low : low + n], which are indices of `keys`, by their keys. Here and below, a place is one in `at`."""
     while n > 1:
-        if all(keys[at[i - 1]] <= keys[at[i]] for i in range(low + 1, low + n)):
+        if all(keys[at[i - 1]] <= keys[at[i]] for i in range(low + 1, low + n)):  # sorted already
             return
         if n < _FEW:
             at[low : low + n] = sorted(at[low : low + n], key=keys.__getitem__)  # insertion, which is stable
@@ -35,15 +35,17 @@ def _sort(keys: Sequence[int], at: list[int], low: int, n: int) -> None:
         pivot = _pivot(keys, at, low, n)
         _swap(at, low, pivot)
         left, right = _partition(keys, at, low, n)
-        parts = sorted([(left, low), (right, low + n - right)], key=lambda part: part[0])
-        _sort(keys, at, parts[0][1], parts[0][0])
-        n, low = parts[1]
+        # The smaller part first, the larger one in this loop: (elements, first place) each.
+        smaller, larger = sorted([(left, low), (right, low + n - right)], key=lambda part: part[0])
+        _sort(keys, at, smaller[1], smaller[0])
+        n, low = larger
 
 
 def _partition(keys: Sequence[int], at: list[int], low: int, n: int) -> tuple[int, int]:
-    """Moves the elements of at[low : low + n] that are smaller than at[low] to the front, then equal ones, then larger
-    ones. Returns (how many are smaller, how many are larger)."""
+    """Divides at[low : low + n] by the key of the first element: those with a smaller key, an equal one, a larger one.
+    Returns (how many are smaller, how many are larger)."""
     key = keys[at[low]]
+    # On the way, equal ones stand at both ends: equal before a, smaller before b, larger behind c, equal behind d.
     a = b = low + 1
     c = d = low + n - 1
     while True:
@@ -62,6 +64,7 @@ def _partition(keys: Sequence[int], at: list[int], low: int, n: int) -> tuple[in
         _swap(at, b, c)
         b += 1
         c -= 1
+    # Equal ones go from both ends to the middle.
     end = low + n
     _swap_runs(at, low, b, min(a - low, b - a))
     _swap_runs(at, b, end, min(d - c, end - d - 1))
@@ -69,7 +72,7 @@ def _partition(keys: Sequence[int], at: list[int], low: int, n: int) -> tuple[in
 
 
 def _swap_runs(at: list[int], first: int, end: int, n: int) -> None:
-    """Swaps the n elements from `first` on with the n elements before `end`."""
+    """Swaps the n elements from place `first` on with the n elements before place `end`."""
     for i in range(n):
         _swap(at, first + i, end - n + i)
 
@@ -83,6 +86,7 @@ def _pivot(keys: Sequence[int], at: list[int], low: int, n: int) -> int:
     """The place of the pivot of at[low : low + n]: the middle of three elements, or of three such middles."""
 
     def middle(a: int, b: int, c: int) -> int:
+        """The one of three places whose key is between the other two's."""
         x, y, z = keys[at[a]], keys[at[b]], keys[at[c]]
         if x < y:
             return b if y < z else c if x < z else a
@@ -111,16 +115,18 @@ _LEAF_SPLIT_DISTANCE = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Items:
-    """The items on the pages of one level: bytes, with their line pointers."""
+    """The sizes of the items on the pages of one level, in bytes, with their line pointers."""
 
     item: int
+    """Any item but the first."""
     first: int
     """The first item of a page, which has no key on branch pages."""
     reserve: int
-    """Reserved for the high key of a page that splits, beside the item itself."""
+    """What nbtree reserves for the high key of a page that splits, beside the size of an item."""
 
     def rule(self, fillfactor: int) -> Rule:
-        """How pages split. All but the rightmost have a high key, an item too."""
+        """How pages split, by the number of items that stay left. `fillfactor`: of the rightmost page, in %. All others
+        have a high key, which takes an item."""
         rightmost, other = self._splits(fillfactor)[0], self._splits(None)[0]
         return Rule(
             room=self._room(None),
@@ -131,7 +137,8 @@ class Items:
         )
 
     def rule_between_keys(self, fillfactor: int, times: int) -> Rule:
-        """As `rule`, for leaves with `times` entries of each key. UsageError for more than the rule is enough for."""
+        """How leaves with `times` entries of each key split: at the best of the nearly best places that is between two
+        keys. UsageError for so many entries that there may be none."""
         rightmost, other = self._near_best_splits(fillfactor), self._near_best_splits(None)
         if times > (most := min(len(rightmost), len(other))):
             raise UsageError(
@@ -141,7 +148,7 @@ class Items:
         return replace(self.rule(fillfactor), together=times, choices=(rightmost, rightmost, other))
 
     def _room(self, fillfactor: int | None) -> int:
-        """Items of a full page. `fillfactor`: as of `_splits`."""
+        """How many items fit a page. `fillfactor`: of the rightmost one; None for any other, which has a high key."""
         high_key = self.item if fillfactor is None else 0
         return 1 + (SPACE - self.first - high_key) // self.item
 
@@ -166,7 +173,7 @@ class Items:
         return [splits[at] for at in qsort_order(differences)]
 
     def _near_best_splits(self, fillfactor: int | None) -> tuple[int, ...]:
-        """The first ones of `_splits`: those that are nearly as good as the best."""
+        """The first ones of `_splits`: those that differ from the best one by a twentieth of the items at most."""
         splits = self._splits(fillfactor)
         tolerance = int(self._room(fillfactor) * self.item * _LEAF_SPLIT_DISTANCE)
         return tuple(takewhile(lambda left: abs(left - splits[0]) * self.item <= tolerance, splits))

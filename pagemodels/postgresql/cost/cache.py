@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from keybench.compiled import inlined, int64, kernel
 
 NOWHERE = -1
+"""In place of the buffer of a page that is in none, and of the page in an empty buffer."""
 MOST = 5
-"""BM_MAX_USAGE_COUNT (buf_internals.h)."""
+"""The highest usage count, BM_MAX_USAGE_COUNT (buf_internals.h)."""
 ONCE = 1
 """The highest count that a bulk load gives."""
 CLEAN, DIRTY, NEEDED = 0, 1, 2
@@ -34,16 +35,14 @@ LEAF, BRANCH, HEAP = range(3)
 """Kinds of pages, in the order of their numbers here."""
 
 Word = np.uint64
-"""Eight usage counts, a byte each."""
-_COUNT = Word(0xFF)
-_ONE = Word(1)
-_ONES = Word(0x0101010101010101)
-_FULL = Word(0x7F7F7F7F7F7F7F7F)
-_HIGH = Word(0x8080808080808080)
+"""Eight usage counts, a byte each. `buffer >> 3` is a buffer's word, `(buffer & 7) << 3` its first bit there."""
+_COUNT, _ONE = Word(0xFF), Word(1)
+_ONES, _FULL, _HIGH = Word(0x0101010101010101), Word(0x7F7F7F7F7F7F7F7F), Word(0x8080808080808080)
+"""In each byte: 1; 127, the count where there is no buffer; the highest bit."""
 
 
 class SharedBuffers(NamedTuple):
-    """So many buffers, and where each page is."""
+    """The buffers, and where each page is."""
 
     buffers: NDArray[np.int64]
     """(pages,): the buffer of each page; −1 if it is in none."""
@@ -69,7 +68,8 @@ class SharedBuffers(NamedTuple):
 
 
 def new(buffers: int, pages: int, first_branch: int, first_heap: int) -> SharedBuffers:
-    """An empty pool for pages 0 … `pages` − 1."""
+    """An empty pool of `buffers` buffers for pages 0 … `pages` − 1: leaves, from `first_branch` on branch pages, from
+    `first_heap` on the heap's."""
     of_pages = np.tile(np.array([NOWHERE, 0], np.int64), (pages, 1))
     pool = SharedBuffers(
         buffers=of_pages[:, 0],
@@ -121,35 +121,37 @@ def write(pool: SharedBuffers, buffer: int) -> None:
     kind = LEAF if page < pool.firsts[0] else BRANCH if page < pool.firsts[1] else HEAP
     pool.written[kind] += 1
     pool.dirty[buffer] = CLEAN
-    if pool.changed[page] > pool.state[FLUSHED]:
+    if pool.changed[page] > pool.state[FLUSHED]:  # the log is written to its end
         pool.state[FLUSHED] = pool.state[INSERTED]
 
 
 @inlined
 def _begin_count(pool: SharedBuffers, buffer: int) -> None:
-    """Sets a buffer's usage count to 1."""
+    """Sets a buffer's usage count to 1, whatever it was."""
     place = Word((buffer & 7) << 3)
     pool.counts[buffer >> 3] = pool.counts[buffer >> 3] & ~(_COUNT << place) | _ONE << place
 
 
 @inlined
 def _victim(pool: SharedBuffers) -> int:
-    """Finds a buffer for another page, by the hand of the clock unless some were never used. Its count is 1 then."""
+    """Returns a buffer for another page, by the hand of the clock unless some were never used. Its count is 1 then."""
     counts, state = pool.counts, pool.state
     if state[TAKEN] < len(pool.pages):
         buffer: int = state[TAKEN]
         state[TAKEN] += 1
         _begin_count(pool, buffer)
         return buffer
+    # Word by word, `before` has a 1 for each count that the hand has passed already. Adding 127 to a count sets its
+    # highest bit unless the count is 0, so `none` has that bit for the counts that are 0.
     hand = state[HAND]
     at, before = hand >> 3, _ONES & ((_ONE << Word((hand & 7) << 3)) - _ONE)
     word = counts[at]
     none = ~((word | before) + _FULL) & _HIGH
     while none == 0:
-        counts[at] = word - (_ONES ^ before)
+        counts[at] = word - (_ONES ^ before)  # takes 1 from each count that the hand passes
         at, before = at + 1, Word(0)
         if at == len(counts):
-            _mark_end(pool)
+            _mark_end(pool)  # the hand took 1 there too
             at = 0
         word = counts[at]
         none = ~(word + _FULL) & _HIGH
@@ -157,14 +159,14 @@ def _victim(pool: SharedBuffers) -> int:
     victim = up_to ^ (up_to >> Word(8))  # the bit of that count alone
     counts[at] = word - (up_to ^ victim ^ before) + victim
     state[CALM] += 1
-    buffer = (at << 3) + int64(up_to * _ONES >> Word(56)) - 1
+    buffer = (at << 3) + int64(up_to * _ONES >> Word(56)) - 1  # the product's highest byte is the sum of all bytes
     state[HAND] = buffer + 1 if buffer + 1 < len(pool.pages) else 0
     return buffer
 
 
 @inlined
 def _put(pool: SharedBuffers, page: int, buffer: int) -> None:
-    """Replaces the page in a buffer."""
+    """Puts a page into a buffer in place of the one that is there, which is written first if it changed."""
     if pool.dirty[buffer]:
         write(pool, buffer)
     if pool.pages[buffer] != NOWHERE:
@@ -174,20 +176,20 @@ def _put(pool: SharedBuffers, page: int, buffer: int) -> None:
 
 @kernel
 def bring(pool: SharedBuffers, page: int) -> None:
-    """Puts a page that is in no buffer into one: it is read, or it is new."""
+    """Puts a page that is in no buffer into one, with the count 1: it is read, or it is new."""
     _put(pool, page, _victim(pool))
 
 
 @inlined
 def bring_here(pool: SharedBuffers, page: int) -> None:
-    """As `bring`, compiled into a loop that needs it often."""
+    """Does what `bring` does, compiled into a loop that needs it often."""
     _put(pool, page, _victim(pool))
 
 
 @kernel
 def bring_in_turn(pool: SharedBuffers, page: int, ring: NDArray[np.int32]) -> None:
-    """As `bring`, for a bulk load. `ring`: (1 + buffers,), the place in the ring of the buffer taken last, then the
-    ring's buffers, −1 for none."""
+    """Puts a page that is in no buffer into the next one of a bulk load's ring. `ring`: (1 + buffers,), the index there
+    of the buffer taken last, then the ring's buffers, −1 for none."""
     size = len(ring) - 1
     at = ring[0] % size + 1
     buffer, ring[0] = ring[at], at
@@ -200,7 +202,7 @@ def bring_in_turn(pool: SharedBuffers, page: int, ring: NDArray[np.int32]) -> No
 
 @inlined
 def use_buffer(pool: SharedBuffers, buffer: int) -> int:
-    """Uses the page in a buffer. Returns its count."""
+    """Uses the page in a buffer. Returns its usage count after that."""
     count = count_of(pool, buffer)
     if count < MOST:
         pool.counts[buffer >> 3] += _ONE << Word((buffer & 7) << 3)
@@ -221,14 +223,14 @@ def use(pool: SharedBuffers, page: int) -> int:
 
 @inlined
 def use_again(pool: SharedBuffers, page: int, times: int) -> None:
-    """Uses a page that is in a buffer so many times more."""
+    """Uses a page that is in a buffer `times` times more."""
     buffer = pool.buffers[page]
     count = count_of(pool, buffer)
     pool.counts[buffer >> 3] += Word(min(MOST, count + times) - count) << Word((buffer & 7) << 3)
 
 
 @inlined
-def at_most(pool: SharedBuffers, page: int) -> bool:
+def has_highest_count(pool: SharedBuffers, page: int) -> bool:
     """Whether a page is in a buffer and has the highest count."""
     buffer = pool.buffers[page]
     return buffer != NOWHERE and count_of(pool, buffer) == MOST

@@ -30,17 +30,17 @@ from keybench.pagemodels.postgresql.cost.pages import (
     LoadState,
     Places,
     begin_copy,
-    index,
+    index_before_load,
+    page_before,
     split_leaf,
     to_heap,
-    traced,
 )
 from keybench.pagemodels.postgresql.records import PAGE_BYTES
 
 Writers = NDArray[np.int16]
 
 _AHEAD = 5
-"""So many rows before a leaf is used, its place in memory is prefetched."""
+"""How many rows before a leaf is used its place in memory is prefetched."""
 
 
 class Work(NamedTuple):
@@ -59,14 +59,14 @@ class Work(NamedTuple):
 
 @kernel
 def begin(pool: SharedBuffers) -> None:
-    """Makes the index: its root is an empty leaf."""
+    """Makes the index, whose root is an empty leaf, and logs that."""
     cache.bring(pool, 0)
-    log.note(pool, 0, log.append(pool, log.FIRST_LEAF))
+    log.note_change(pool, 0, log.append(pool, log.FIRST_LEAF))
 
 
 @kernel
 def _restart(pool: SharedBuffers, checkpoints: Checkpoints, backends: Backends) -> None:
-    """Empties the cache after a last checkpoint."""
+    """Restarts the server: it ends the checkpoint that runs, makes a last one, and forgets cache and backends."""
     log.finish(checkpoints, pool)
     log.begin(checkpoints, pool)
     log.finish(checkpoints, pool)
@@ -77,13 +77,13 @@ def _restart(pool: SharedBuffers, checkpoints: Checkpoints, backends: Backends) 
 
 @inlined
 def _is_deep(branches: IndexLevel, row: int) -> bool:
-    """Whether a branch page is on the way of a row to its leaf."""
+    """Whether a branch page is on the way of a row to its leaf: whether an earlier row made the first one."""
     return len(branches.births) > 0 and bool(branches.births[0] < row)
 
 
 @inlined
 def _is_tall(branches: IndexLevel, row: int) -> bool:
-    """Whether a page above the branch page is on the way too."""
+    """Whether a page above the branch page is on the way too: whether an earlier row split the first one."""
     return len(branches.by_age) > 0 and bool(branches.births[branches.by_age[0]] < row)
 
 
@@ -99,9 +99,8 @@ def _split(load: LoadState, row: int, goes_to: int, writer: int) -> None:
     if _is_deep(branches, row):
         if _is_tall(branches, row):
             counts[log.READ + cache.BRANCH] += cache.use(pool, index.root)
-        counts[log.READ + cache.BRANCH] += cache.use(
-            pool, index.first_branch + traced(branches, index.parents[leaf], row)
-        )
+        branch = index.first_branch + page_before(branches, index.parents[leaf], row)
+        counts[log.READ + cache.BRANCH] += cache.use(pool, branch)
     counts[log.READ + cache.LEAF] += cache.use(pool, leaf)
     split_leaf(load, goes_to, row)
 
@@ -119,16 +118,16 @@ class RowChunk(NamedTuple):
 
 @inlined
 def _repeat(load: LoadState, sent: RowChunk, size: int, row: int, until: int, leaf: int, branch: int, root: int) -> int:
-    """Enters at once the rows from `row` on that go to the leaf of the row before. Returns their number. `branch`,
-    `root`: the pages on their way to the leaf, or −1. `size`: bytes of the record of a row in the log."""
+    """Enters at once the rows from `row` on, before `until`, that the same writer sends to the leaf of the row before.
+    Returns their number. `branch`, `root`: the pages on their way, or −1. `size`: bytes of a row's record."""
     pool, leaf_of_row, writers = load.pool, sent.leaves, sent.writers
     writer = writers[row - 1 - sent.first]
     if (branch != NONE and pool.buffers[branch] == cache.NOWHERE) or (
         root != NONE and pool.buffers[root] == cache.NOWHERE
     ):
         return int64(0)
-    step, n = int64((size + 7) & ~7), int64(0)
-    most = min(until - row, (log.due(load.checkpoints, pool) - pool.state[cache.INSERTED] + step - 1) // step)
+    step, n = int64((size + 7) & ~7), int64(0)  # a record's bytes in the log, rounded up to a multiple of 8
+    most = min(until - row, (log.next_due(load.checkpoints, pool) - pool.state[cache.INSERTED] + step - 1) // step)
     while n < most and leaf_of_row[row + n - sent.first] == leaf and writers[row + n - sent.first] == writer:
         n += 1
     if n == 0:
@@ -146,10 +145,10 @@ def _repeat(load: LoadState, sent: RowChunk, size: int, row: int, until: int, le
 
 @inlined
 def _branch_above(index: HeapIndex, leaf: int, row: int, splits: int) -> int:
-    """The branch page on the way of a row to its leaf. `splits`: splits of branch pages so far."""
+    """The branch page on the way of a row to its leaf, which may change with `splits`, those of branch pages so far."""
     ways = index.ways
     if ways[leaf, 1] != splits:
-        ways[leaf, 0], ways[leaf, 1] = traced(index.branches, index.parents[leaf], row), splits
+        ways[leaf, 0], ways[leaf, 1] = page_before(index.branches, index.parents[leaf], row), splits
     return index.first_branch + int64(ways[leaf, 0])
 
 
@@ -167,7 +166,7 @@ def _enter_calmly(
     """Enters `row` into its leaf, which is calm, and the writer's next rows as long as theirs are: nothing but the log
     grows. Returns (the row behind the last one, the last one's leaf)."""
     pool, (first, leaf_of_row, writers) = load.pool, sent
-    inserted, limit = pool.state[cache.INSERTED], log.due(load.checkpoints, pool)
+    inserted, limit = pool.state[cache.INSERTED], log.next_due(load.checkpoints, pool)
     while True:
         inserted += (size + 7) & ~7
         pool.changed[leaf] = inserted
@@ -189,7 +188,7 @@ def _enter(load: LoadState, leaf: int, before: int, branch: int, root: int, size
     pages on the way to the leaf. Any of the three may be −1. `size`: bytes of the record without a whole page."""
     pool, leaves, sizes, counts = load.pool, load.tree.leaves, load.sizes, load.counts
     last = leaves.state[LAST]
-    if before != leaf or leaf != last:
+    if before != leaf or leaf != last:  # else the last leaf again, without a look at the pages above
         if before != NONE:
             counts[log.READ + cache.LEAF] += cache.use(pool, before)
         if root != NONE:
@@ -202,14 +201,14 @@ def _enter(load: LoadState, leaf: int, before: int, branch: int, root: int, size
         counts[log.READ + cache.LEAF] += 1
     elif (
         cache.use_buffer(pool, buffer) == cache.MOST
-        and (root == NONE or cache.at_most(pool, root))
-        and (branch == NONE or cache.at_most(pool, branch))
+        and (root == NONE or cache.has_highest_count(pool, root))
+        and (branch == NONE or cache.has_highest_count(pool, branch))
     ):
-        pool.calm[buffer] = pool.state[cache.CALM]
+        pool.calm[buffer] = pool.state[cache.CALM]  # all have the highest count: another use changes nothing
     leaves.entries[leaf] += 1
-    if log.whole(pool, load.checkpoints, leaf):
-        size += log.image_of(counts, log.leaf_image(sizes, leaves.entries[leaf], leaf == last)) - sizes.entry
-    log.note(pool, leaf, log.append(pool, size))
+    if log.needs_image(pool, load.checkpoints, leaf):
+        size += log.count_image(counts, log.leaf_image(sizes, leaves.entries[leaf], leaf == last)) - sizes.entry
+    log.note_change(pool, leaf, log.append(pool, size))
 
 
 @inlined
@@ -253,8 +252,8 @@ def _enter_rows(load: LoadState, sent: RowChunk, row: int, until: int, writer: i
 
 @kernel
 def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDArray[np.int64]) -> None:
-    """Some more rows go into heap and index. `ends`: rows before which each part of the load ends. `out`: (parts,
-    FIELDS) gets what was counted up to the end of each part."""
+    """Enters the rows of a chunk into heap and index. `ends`: rows before which each part of the load ends. `out`:
+    (parts, FIELDS), gets what was counted up to the end of each part."""
     load = uncounted(load)
     pool, checkpoints, index, backends, counts = load.pool, load.checkpoints, load.tree, load.backends, load.counts
     leaves, (first, leaf_of_row, writers) = index.leaves, sent
@@ -265,6 +264,7 @@ def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDA
         writer = int64(writers[row - first])
         if row == restart:
             _restart(pool, checkpoints, backends)
+        # 1. The writer's next rows go to the heap together.
         if backends.in_batch[writer] == 0:
             if backends.in_tx[writer] == 0:
                 begin_copy(backends, writer)
@@ -272,6 +272,7 @@ def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDA
             n = min(work.batch_rows, work.rows_per_tx - backends.in_tx[writer], unsent)
             to_heap(load, work.heap_rows, writer, n, work.rows_per_tx > 1)
             backends.in_batch[writer] = n
+        # 2. Then into the index: a row that splits its leaf, or all rows up to the next event.
         begin_row, splits = row, leaves.state[SPLITS]
         splits_at = leaves.births[leaves.by_age[splits]] if splits < len(leaves.by_age) else end
         if splits_at == row:
@@ -282,8 +283,9 @@ def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDA
             if restart > row:
                 until = min(until, restart)
             if flush_rows:
-                until = min(until, (row + flush_rows - 1) // flush_rows * flush_rows + 1)
+                until = min(until, (row + flush_rows - 1) // flush_rows * flush_rows + 1)  # where the log is written
             row = _enter_rows(load, sent, row, until, writer)
+        # 3. What the writer has sent; the log is written at a commit.
         backends.done[writer] += row - begin_row
         backends.in_tx[writer] += row - begin_row
         backends.in_batch[writer] -= row - begin_row
@@ -294,8 +296,8 @@ def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDA
             pool.state[cache.FLUSHED] = pool.state[cache.INSERTED]
         if log.is_due(checkpoints, pool):
             log.go_on(checkpoints, pool)
-        while part < len(ends) and row == ends[part]:
-            for field in range(len(counts)):  # numba takes 3 s to compile the assignment of an array to a row
+        while part < len(ends) and row == ends[part]:  # a part ends; parts without rows end there too
+            for field in range(len(counts)):  # one by one: numba takes 3 s to compile the assignment of an array
                 out[part, field] = counts[field]
             for kind in range(3):
                 out[part, log.WRITTEN + kind] = pool.written[kind]
@@ -307,7 +309,7 @@ def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDA
 _MAX_WAL_SIZE = 4 << 30
 """On servers that keybench starts (databases/postgresql/settings.py)."""
 _RING = 16 << 20
-"""BAS_BULKWRITE, at most an eighth of the buffers (freelist.c, GetAccessStrategy)."""
+"""Bytes of a COPY's ring (BAS_BULKWRITE): at most an eighth of the buffers (freelist.c, GetAccessStrategy)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,7 +330,7 @@ class HeapIndexModel(SplitModel):
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """Pages read into shared buffers, pages written from them, and log."""
-        counts = counted(self, load, server, limits(server, load.rows_per_tx, self.heap_rows))
+        counts = count_costs(self, load, server, limits_of(server, load.rows_per_tx, self.heap_rows))
         return LoadCost(
             Pages(*counts[log.READ : log.READ + 3]),
             Pages(*counts[log.WRITTEN : log.WRITTEN + 3]),
@@ -348,10 +350,10 @@ class Limits(NamedTuple):
     """Rows after which the log is written even without a commit; 0 for never."""
 
 
-def limits(server: Server, rows_per_tx: int, heap_rows: int) -> Limits:
-    """Of a server. UsageError for a cache of fewer than 100 pages. Transactions of a sample hold as many rows as those
-    of the whole table. So the log is also written in between, and the ring is that of the whole unless a COPY uses all
-    of it."""
+def limits_of(server: Server, rows_per_tx: int, heap_rows: int) -> Limits:
+    """The limits of a server. UsageError for a cache of fewer than 100 pages. Transactions of a sample hold as many
+    rows as those of the whole table. So the log is also written in between, and the ring is that of the whole unless a
+    COPY uses all of it."""
     buffers, share = server.pages(PAGE_BYTES), server.share
     ring = max(1, min(server.cache_bytes // PAGE_BYTES // 8, _RING // PAGE_BYTES))
     if rows_per_tx // heap_rows >= ring:
@@ -359,13 +361,13 @@ def limits(server: Server, rows_per_tx: int, heap_rows: int) -> Limits:
     return Limits(buffers, ring, int(log.USABLE * share), 0 if share == 1 else max(1, int(rows_per_tx * share)))
 
 
-def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -> Counts:
+def count_costs(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -> Counts:
     """(FIELDS, parts): what a load costs in each part, by the fields of `log`."""
     n, ends = len(load.ranks), np.asarray(load.ends, np.int64)
     writers = np.zeros(n, np.int16) if load.writers is None else load.writers
-    tree, level, index_places = index(load.ranks, model.leaf, model.branch)
-    rows = np.array([n]) if load.writers is None else np.bincount(writers)
-    pages = tree.first_heap + n // model.heap_rows + 1 + len(rows)
+    tree, level, index_places = index_before_load(load.ranks, model.leaf, model.branch)
+    rows = np.array([n]) if load.writers is None else np.bincount(writers)  # of each writer
+    pages = tree.first_heap + n // model.heap_rows + 1 + len(rows)  # each writer's last heap page may stay unfilled
     pool = cache.new(limits.buffers, pages, tree.first_branch, tree.first_heap)
     # Checkpoints write in the order of the files; the table's file is older than the index's.
     file_places = np.concatenate([index_places + pages, np.arange(pages - tree.first_heap)])
@@ -395,4 +397,4 @@ def counted(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -
     totals[:, log.BYTES] = log.places(totals[:, log.BYTES])
     start = np.zeros(log.FIELDS, np.int64)
     start[log.BYTES] = log.places(np.array([begin_bytes]))[0]
-    return np.diff(totals, axis=0, prepend=start[None]).T
+    return np.diff(totals, axis=0, prepend=start[None]).T  # of each part alone

@@ -64,7 +64,7 @@ FIRST_ENTRY = 8
 
 
 class LogSizes(NamedTuple):
-    """Bytes of what one table's records are about."""
+    """Bytes of an entry and a row of one table, in the index, in the heap and in the log."""
 
     entry: int
     """An index entry without its line pointer."""
@@ -91,8 +91,8 @@ def log_sizes(column: Column, payload: int, *, dated: bool) -> LogSizes:
 
 @inlined
 def rows_record(sizes: LogSizes, rows: int, makes_page: bool, whole: bool) -> int:
-    """Bytes of the record of rows that go to one page of the heap (xl_heap_multi_insert). If the page is there as a
-    whole, the image itself is not counted here."""
+    """Bytes of the record of `rows` rows that go to one page of the heap (xl_heap_multi_insert). `makes_page`: whether
+    the page is new. `whole`: whether it is there as a whole; the image itself is not counted here."""
     data = 4 + (0 if makes_page else 2 * rows)  # the rows' places on the page, if it is not new
     rows_or_image = IMAGE if whole else (rows - 1) * sizes.logged_row + sizes.last_row
     return HEADER + FIRST_PAGE + (_DATA if data < _LONG_FROM else _LONG_DATA) + data + rows_or_image
@@ -100,31 +100,32 @@ def rows_record(sizes: LogSizes, rows: int, makes_page: bool, whole: bool) -> in
 
 @inlined
 def row_record(sizes: LogSizes, whole: bool) -> int:
-    """Bytes of the record of a row that is inserted alone (xl_heap_insert), as `rows_record`. The row's header,
-    xl_heap_header, is 2 bytes shorter than COPY's."""
+    """Bytes of the record of a row that is inserted alone (xl_heap_insert). `whole`: as for `rows_record`. The row's
+    header, xl_heap_header, is 2 bytes shorter than COPY's."""
     return HEADER + FIRST_PAGE + _DATA + 3 + (IMAGE if whole else sizes.last_row - 2)
 
 
 @inlined
 def heap_image(sizes: LogSizes, rows: int) -> int:
-    """Bytes of a page of the heap as a whole, with so many rows."""
+    """Bytes of a page of the heap, with `rows` rows, as a whole."""
     return HEAP_OVERHEAD + rows * sizes.row
 
 
 @inlined
 def leaf_image(sizes: LogSizes, entries: int, last: bool) -> int:
-    """Bytes of a leaf as a whole; all leaves but the last have a high key."""
+    """Bytes of a leaf, with `entries` entries, as a whole; all leaves but the last have a high key."""
     return PAGE_OVERHEAD + (entries if last else entries + 1) * (sizes.entry + LINE_POINTER)
 
 
 @inlined
 def branch_image(sizes: LogSizes, children: int, last: bool) -> int:
-    """Bytes of a branch page as a whole; its first entry has no key."""
+    """Bytes of a branch page, with `children` entries, as a whole; the first has no key."""
     size = leaf_image(sizes, children, last) - (sizes.entry - FIRST_ENTRY)
     return size if size < PAGE_BYTES else PAGE_BYTES
 
 
 SEGMENT_BYTES = 16 << 20
+"""Of the log's files, by default."""
 TARGET = 0.9
 """checkpoint_completion_target, the default and what keybench sets."""
 _PAGE, _SHORT, _LONG = 8192, 24, 40
@@ -165,12 +166,14 @@ def new(
     order of the files. `images`: whether pages are logged as a whole. `usable`: bytes of a segment that records use."""
     segments = max(1, int(max_wal_size // SEGMENT_BYTES / (1 + TARGET)))
     state = np.zeros(7, np.int64)
-    state[REDO], state[TRIGGER], state[DUE] = at if images else -1, (at // usable + segments) * usable, NEVER
+    state[REDO] = at if images else -1  # −1: no page has changed so early
+    state[TRIGGER] = (at // usable + segments) * usable
+    state[DUE] = NEVER
     return Checkpoints(np.empty(buffers, np.int32), files, state, segments, usable, images)
 
 
 def usable(place: int) -> int:
-    """The bytes before a place of the log that records can use: all but headers of pages."""
+    """How many bytes before a place of the log records can use: all but the headers of its pages."""
     segments, inside = divmod(place, SEGMENT_BYTES)
     pages, at = divmod(inside, _PAGE)
     before = pages * (_PAGE - _SHORT) - (_LONG - _SHORT if pages else 0)
@@ -178,7 +181,7 @@ def usable(place: int) -> int:
 
 
 def places(usable_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of the log after so many usable bytes: the inverse of `usable`."""
+    """The places of the log before which records can use these numbers of bytes: the inverse of `usable`."""
     segments, inside = np.divmod(usable_bytes, USABLE)
     pages = (inside + _LONG - _SHORT) // (_PAGE - _SHORT)
     of_log: NDArray[np.int64] = segments * SEGMENT_BYTES + inside + _LONG + pages * _SHORT
@@ -187,15 +190,15 @@ def places(usable_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @inlined
 def append(pool: SharedBuffers, size: int) -> int:
-    """Adds a record to the log. Returns the place after it."""
-    pool.state[INSERTED] += (size + 7) & ~7
+    """Adds a record of `size` bytes to the log. Returns the place after it."""
+    pool.state[INSERTED] += (size + 7) & ~7  # rounded up to a multiple of 8
     place: int = pool.state[INSERTED]
     return place
 
 
 @kernel
 def _sort(queue: NDArray[np.int32], files: NDArray[np.int64], pages: NDArray[np.int32]) -> None:
-    """Sorts buffers by the places of their pages."""
+    """Sorts the buffers in `queue` by the places in the files (`Checkpoints.files`) of the `pages` that they hold."""
     by_place = np.empty(len(queue), np.int64)
     for i in range(len(queue)):  # the place above, the buffer in the lower 32 bits
         by_place[i] = files[pages[queue[i]]] << 32 | int64(queue[i])
@@ -245,15 +248,16 @@ def finish(checkpoints: Checkpoints, pool: SharedBuffers) -> None:
 
 @kernel
 def go_on(checkpoints: Checkpoints, pool: SharedBuffers) -> None:
-    """Writes what is due at this place of the log; begins a checkpoint if it is time."""
+    """Writes the pages that a checkpoint has to have written at this place of the log; begins one if it is time."""
     state = checkpoints.state
     while state[DUE] <= pool.state[INSERTED]:
         _write_next(checkpoints, pool)
         if state[DONE] == state[QUEUED]:
             state[DUE] = NEVER
         else:
-            pace = state[DONE] / state[QUEUED] * TARGET * checkpoints.segments
-            state[DUE] = state[STARTED] + int64(pace * checkpoints.usable) + 1
+            # The share of the queue that is done, of TARGET of the distance: there the next page is due.
+            segments = state[DONE] / state[QUEUED] * TARGET * checkpoints.segments
+            state[DUE] = state[STARTED] + int64(segments * checkpoints.usable) + 1
     if pool.state[FLUSHED] >= state[TRIGGER] and state[DUE] == NEVER:
         begin(checkpoints, pool)
 
@@ -266,8 +270,8 @@ def is_due(checkpoints: Checkpoints, pool: SharedBuffers) -> bool:
 
 
 @inlined
-def due(checkpoints: Checkpoints, pool: SharedBuffers) -> int:
-    """The place of the log from which on `is_due`, if the log is not written up to a later place in between."""
+def next_due(checkpoints: Checkpoints, pool: SharedBuffers) -> int:
+    """The place of the log from which on `go_on` has something to do, unless the log is written further in between."""
     state = checkpoints.state
     return int64(0) if state[TRIGGER] <= pool.state[FLUSHED] and state[DUE] == NEVER else int64(state[DUE])
 
@@ -280,21 +284,21 @@ FIELDS = 10
 
 
 @inlined
-def note(pool: SharedBuffers, page: int, place: int) -> None:
-    """Notes that a page changed, by a record that ends at that place of the log."""
+def note_change(pool: SharedBuffers, page: int, place: int) -> None:
+    """Notes that a page changed, by a record that ends at `place` of the log."""
     pool.changed[page] = place
     pool.dirty[pool.buffers[page]] |= DIRTY
 
 
 @inlined
-def whole(pool: SharedBuffers, checkpoints: Checkpoints, page: int) -> bool:
-    """Whether the page's next change logs it as a whole."""
+def needs_image(pool: SharedBuffers, checkpoints: Checkpoints, page: int) -> bool:
+    """Whether the page's next change logs it as a whole: whether it has not changed since the redo point."""
     return bool(pool.changed[page] <= checkpoints.state[REDO])
 
 
 @inlined
-def image_of(counts: Counts, size: int) -> int:
-    """Counts a page that is logged as a whole, in `size` bytes. Returns what it adds to its record."""
+def count_image(counts: Counts, size: int) -> int:
+    """Counts a page that is logged as a whole, in `size` bytes. Returns the bytes that it adds to its record."""
     counts[IMAGES] += 1
     counts[IMAGE_BYTES] += size
     return IMAGE + size

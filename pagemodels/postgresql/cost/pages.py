@@ -46,7 +46,7 @@ SPLITS, LAST = range(2)
 
 
 class HeapIndex(NamedTuple):
-    """Both levels, and where all pages have their numbers: leaves, branch pages, the pages above them as one, heap."""
+    """Both levels. Pages are numbered in this order: leaves, branch pages, the pages above them as one, the heap's."""
 
     leaves: IndexLevel
     branches: IndexLevel
@@ -62,7 +62,8 @@ class HeapIndex(NamedTuple):
 
 
 def _level_before_load(pages: Ancestry, level: TreeLevel | None, rule: Rule) -> IndexLevel:
-    """A level before its first row. `level`: the same level after the last row; None if it never has a page."""
+    """A level before its first row. `level`: the same level after the last row; None if it never has a page. `pages`:
+    how its pages came about. `rule`: how they split."""
     kept = np.empty(0, np.int64)
     if level is not None:  # kinds are numbered from −1, the first page, which no split made
         kept = np.array([0, rule.keep_append, rule.keep_edge, rule.keep_interior], np.int64)[level.kinds + 1]
@@ -70,9 +71,9 @@ def _level_before_load(pages: Ancestry, level: TreeLevel | None, rule: Rule) -> 
     return IndexLevel(*pages, kept=kept, entries=entries, state=np.zeros(2, np.int64))
 
 
-def index(ranks: Integers, leaf: Rule, branch: Rule) -> tuple[HeapIndex, TreeLevel, Integers]:
+def index_before_load(ranks: Integers, leaf: Rule, branch: Rule) -> tuple[HeapIndex, TreeLevel, Integers]:
     """(the index before its first row, its leaves after the last row, the place of each page in the index's file by
-    page number). `ranks`: of the keys, in order of arrival."""
+    page number). `ranks`: of the keys, in order of arrival. `leaf`, `branch`: how their pages split."""
     leaf_level = build_level(ranks, leaf, noted=True)
     above = build_branches(leaf_level, branch)
     branch_level = above[0] if above else None
@@ -120,8 +121,8 @@ class Backends(NamedTuple):
 
     @staticmethod
     def new(rows: Integers, pages: int, ring: int) -> Backends:
-        """Before the first row. `rows`: (writers,). `pages`: room for so many pages of the heap. `ring`: buffers of a
-        COPY's ring."""
+        """The state before the first row. `rows`: (writers,), those that each will send. `pages`: of the heap, at most.
+        `ring`: buffers of a COPY's ring."""
         done, in_tx, in_batch = np.zeros((3, len(rows)), np.int64)
         heap, leaf = np.full((2, len(rows)), NONE, np.int64)
         rings = np.full((len(rows), 1 + ring), cache.NOWHERE, np.int32)
@@ -141,10 +142,10 @@ class Backends(NamedTuple):
 
 @kernel
 def begin_copy(backends: Backends, writer: int) -> None:
-    """Begins a COPY: its ring has no buffers yet."""
+    """Begins a COPY of a writer: its ring has no buffers yet."""
     ring = backends.rings[writer]
     slot = 1
-    while slot < len(ring) and ring[slot] != cache.NOWHERE:
+    while slot < len(ring) and ring[slot] != cache.NOWHERE:  # a ring fills from the front
         ring[slot] = cache.NOWHERE
         slot += 1
     ring[0] = 0
@@ -175,7 +176,7 @@ def to_heap(load: LoadState, heap_rows: int, writer: int, n: int, by_copy: bool)
         counts[log.READ + cache.HEAP] += (
             cache.use_in_turn(pool, first + page, ring) if by_copy else cache.use(pool, first + page)
         )
-    while n:
+    while n:  # page by page
         is_new = page == NONE or backends.fill[page] == heap_rows
         if is_new:
             page = state[0]
@@ -186,18 +187,18 @@ def to_heap(load: LoadState, heap_rows: int, writer: int, n: int, by_copy: bool)
                 cache.bring(pool, first + page)
         rows_here = min(n, heap_rows - backends.fill[page])
         backends.fill[page] += rows_here
-        as_whole = not is_new and log.whole(pool, checkpoints, first + page)
+        as_whole = not is_new and log.needs_image(pool, checkpoints, first + page)
         size = log.rows_record(sizes, rows_here, is_new, as_whole) if by_copy else log.row_record(sizes, as_whole)
-        if as_whole:
-            size += log.image_of(counts, log.heap_image(sizes, backends.fill[page])) - log.IMAGE
-        log.note(pool, first + page, log.append(pool, size))
+        if as_whole:  # the record's size has log.IMAGE already
+            size += log.count_image(counts, log.heap_image(sizes, backends.fill[page])) - log.IMAGE
+        log.note_change(pool, first + page, log.append(pool, size))
         n -= rows_here
     backends.heap[writer] = page
 
 
 @inlined
-def traced(tree: IndexLevel, page: int, row: int) -> int:
-    """The page that had a page's entries before that row: the page itself, or the nearest one of those from which it
+def page_before(tree: IndexLevel, page: int, row: int) -> int:
+    """The page that had the range of `page` before `row`: the page itself, or the nearest one of those from which it
     was split off that was there already."""
     while tree.births[page] >= row and tree.origins[page] != NONE:
         page = tree.origins[page]
@@ -206,7 +207,7 @@ def traced(tree: IndexLevel, page: int, row: int) -> int:
 
 @inlined
 def _image(sizes: LogSizes, level: IndexLevel, page: int, first: int) -> int:
-    """Bytes of a page as a whole. `first`: the number of the level's first page, which is 0 for leaves."""
+    """Bytes of a level's page as a whole. `first`: the number of the level's first page, which is 0 for leaves."""
     is_last, entries = page == level.state[LAST], level.entries[page]
     return log.leaf_image(sizes, entries, is_last) if first == 0 else log.branch_image(sizes, entries, is_last)
 
@@ -217,6 +218,7 @@ def _split(load: LoadState, level: IndexLevel, first: int, goes_left: bool) -> N
     number of the level's first page, which is 0 for leaves. `goes_left`: whether the new entry stays on the old page.
     """
     pool, checkpoints, sizes, counts = load.pool, load.checkpoints, load.sizes, load.counts
+    # 1. The new page takes entries from the one that splits. What each keeps is known beforehand.
     page = level.by_age[level.state[SPLITS]]
     origin, neighbour = level.origins[page], level.neighbours[page]
     level.entries[page] = level.entries[origin] + 1 - level.kept[page]
@@ -224,24 +226,25 @@ def _split(load: LoadState, level: IndexLevel, first: int, goes_left: bool) -> N
     level.state[SPLITS] += 1
     if neighbour == NONE:
         level.state[LAST] = page
+    # 2. The record's size: the new page's entries and high key, the old page, the right neighbour.
     cache.bring(pool, first + page)
     size = log.SPLIT + sizes.entry * (level.entries[page] + (neighbour != NONE))
     if first > 0:  # the record names the child, and the first entry of a branch page is short
         size += log.NEXT_PAGE + log.FIRST_ENTRY - sizes.entry
-    if log.whole(pool, checkpoints, first + origin):
-        size += log.image_of(counts, _image(sizes, level, origin, first))
+    if log.needs_image(pool, checkpoints, first + origin):
+        size += log.count_image(counts, _image(sizes, level, origin, first))
     else:
-        size += sizes.entry * (2 if goes_left else 1)
+        size += sizes.entry * (2 if goes_left else 1)  # its new high key, and the new entry if that is there
     if neighbour != NONE:
         counts[log.READ + (cache.LEAF if first == 0 else cache.BRANCH)] += cache.use(pool, first + neighbour)
         size += log.NEXT_PAGE
-        if log.whole(pool, checkpoints, first + neighbour):
-            size += log.image_of(counts, _image(sizes, level, neighbour, first))
+        if log.needs_image(pool, checkpoints, first + neighbour):
+            size += log.count_image(counts, _image(sizes, level, neighbour, first))
     place = log.append(pool, size)
-    log.note(pool, first + origin, place)
-    log.note(pool, first + page, place)
+    log.note_change(pool, first + origin, place)
+    log.note_change(pool, first + page, place)
     if neighbour != NONE:
-        log.note(pool, first + neighbour, place)
+        log.note_change(pool, first + neighbour, place)
 
 
 @kernel
@@ -249,37 +252,40 @@ def _to_parent(load: LoadState, leaf: int, row: int) -> None:
     """Enters the link to a leaf that `row` made into the branch page above it, which may split."""
     pool, checkpoints, index, sizes, counts = load.pool, load.checkpoints, load.tree, load.sizes, load.counts
     branches, first = index.branches, index.first_branch
-    if branches.births[0] == row:
+    if branches.births[0] == row:  # the first branch page
         cache.bring(pool, first)
         branches.entries[0] = 2
-        log.note(pool, first, log.append(pool, log.NEW_ROOT + log.FIRST_ENTRY + sizes.entry))
+        log.note_change(pool, first, log.append(pool, log.NEW_ROOT + log.FIRST_ENTRY + sizes.entry))
         return
-    parent = traced(branches, index.parents[leaf], row)
+    parent = page_before(branches, index.parents[leaf], row)
     counts[log.READ + cache.BRANCH] += cache.use(pool, first + parent)
     splits = branches.state[SPLITS]
+    # Unless the row made the level's next page, the link fits.
     if splits == len(branches.by_age) or branches.births[branches.by_age[splits]] != row:
         branches.entries[parent] += 1
         size = log.INSERT + log.NEXT_PAGE + sizes.entry
-        if log.whole(pool, checkpoints, first + parent):
-            size += log.image_of(counts, _image(sizes, branches, parent, first)) - sizes.entry
-        log.note(pool, first + parent, log.append(pool, size))
+        if log.needs_image(pool, checkpoints, first + parent):
+            size += log.count_image(counts, _image(sizes, branches, parent, first)) - sizes.entry
+        log.note_change(pool, first + parent, log.append(pool, size))
         return
-    _split(load, branches, first, traced(branches, index.parents[leaf], row + 1) == parent)
+    _split(load, branches, first, page_before(branches, index.parents[leaf], row + 1) == parent)
+    # The branch page has split: the link to its new half goes to the page above.
     root = index.root
-    if splits == 0:
+    if splits == 0:  # the first split makes that page
         cache.bring(pool, root)
-        log.note(pool, root, log.append(pool, log.NEW_ROOT + log.FIRST_ENTRY + sizes.entry))
+        log.note_change(pool, root, log.append(pool, log.NEW_ROOT + log.FIRST_ENTRY + sizes.entry))
         return
     counts[log.READ + cache.BRANCH] += cache.use(pool, root)
     size = log.INSERT + log.NEXT_PAGE + sizes.entry
-    if log.whole(pool, checkpoints, root):
-        size += log.image_of(counts, log.branch_image(sizes, splits + 2, True)) - sizes.entry
-    log.note(pool, root, log.append(pool, size))
+    if log.needs_image(pool, checkpoints, root):
+        size += log.count_image(counts, log.branch_image(sizes, splits + 2, True)) - sizes.entry
+    log.note_change(pool, root, log.append(pool, size))
 
 
 @kernel
 def split_leaf(load: LoadState, goes_to: int, row: int) -> None:
-    """Splits the leaf of a row, which was used already. `goes_to`: the leaf to which the row belongs afterwards."""
+    """Splits the leaf of a row, which was used already, and enters the link to the new leaf above. `goes_to`: the leaf
+    to which the row belongs afterwards."""
     leaves = load.tree.leaves
     load.pool.state[cache.CALM] += 1
     page = leaves.by_age[leaves.state[SPLITS]]

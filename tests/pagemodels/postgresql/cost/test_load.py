@@ -12,7 +12,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, Server
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.cost import log
-from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits, counted, limits
+from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits, count_costs, limits_of
 from keybench.pagemodels.postgresql.cost.log import BYTES
 from tests.pagemodels.postgresql.cost.reference import Reference
 
@@ -63,7 +63,7 @@ def test_a_load_costs_what_it_does_in_plain_python(
     own_limits = Limits(buffers, buffers // 8, SEGMENT, flush_rows)
     plain = Reference(model, load, own_limits, segments, durable, log.usable(at)).run()
     wanted = np.array(plain.counted).T
-    counts = counted(model, load, server, own_limits)
+    counts = count_costs(model, load, server, own_limits)
     own = np.cumsum(counts, axis=1)
     assert np.delete(own, BYTES, axis=0).tolist() == np.delete(wanted, BYTES, axis=0).tolist()
     begin = log.places(np.array([log.usable(at)]))
@@ -82,6 +82,6 @@ def test_a_load_costs_what_it_does_in_plain_python(
 def test_a_ring_is_an_eighth_of_the_buffers_at_most(
     cache: int, rows_per_tx: int, share: float, expected: tuple[int, int, int]
 ) -> None:
-    found = limits(Server(cache_bytes=cache, share=share), rows_per_tx, 55)
+    found = limits_of(Server(cache_bytes=cache, share=share), rows_per_tx, 55)
     assert (found.buffers, found.ring, found.flush_rows) == expected
     assert found.segment == int(log.USABLE * share)
