@@ -47,7 +47,7 @@ def scripts(package: str) -> Mapping[str, str]:
 
 
 def script(database: Engine, function: str = "") -> str:
-    """The script that creates one function of an engine, or all. UsageError if there is none, or none of that name.
+    """The script that creates one SQL function of an engine, or all. UsageError if it has none, or none of that name.
 
     Names may be spelled as in RT.Comb: NewComb is new_comb.
     """

@@ -73,7 +73,7 @@ def same_as_model(metrics: Sequence[Metric], trial: JudgedTrial) -> Verdict | No
 
 
 def _compared(metric: Metric, real: Reading | None, model: Reading) -> Verdict:
-    """One figure of the server beside the model's."""
+    """Whether one figure of the server is the page model's, to `_ROUNDING`; `not measured` if it was not measured."""
     title = metric.definition.title.lower()
     if real is None or real.value is None:
         return Verdict("not measured", f"{title}: {real.reason if real else 'this server does not give it'}")
@@ -119,7 +119,10 @@ def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
 
 
 def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
-    """Whether the leaf pages are the model's: exactly if all were appended, else to 5 %. None for the other kind."""
+    """Whether the leaf pages are the model's: exactly for trials with appends only, to 5 % for trials with splits.
+
+    `only_appends` says which of the two kinds to judge: None for a trial of the other kind, or without figures.
+    """
     real, model = trial.values().get(Metric.LEAF_PAGES), trial.values(MODEL)
     expected = model.get(Metric.LEAF_PAGES)
     if real is None or expected is None:
@@ -132,7 +135,10 @@ def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
 
 
 def _after_phases(actions: Sequence[str], tolerance: float, trial: JudgedTrial) -> Verdict:
-    """Whether the leaf pages after each phase (named `NUMBER ACTION`) are the model's, up to a share of them."""
+    """Whether the leaf pages after each phase of these actions are the model's, to a `tolerance` (a share; 0: exactly).
+
+    Phases are named `NUMBER ACTION`.
+    """
     leaves: dict[SubjectKind, dict[str, float]] = {SubjectKind.PHASE: {}, SubjectKind.MODEL_PHASE: {}}
     for reading in trial.readings:
         if reading.metric == Metric.LEAF_PAGES and reading.subject.kind in leaves and reading.value is not None:
@@ -150,7 +156,10 @@ def _after_phases(actions: Sequence[str], tolerance: float, trial: JudgedTrial) 
 
 
 def _one_of_the_variants(trial: JudgedTrial) -> Verdict | None:
-    """The variant of the page model whose leaf pages are nearest to the server's, if trials tell the variants apart."""
+    """Whether one variant of the page model has the server's leaf pages, to 2 %; the evidence names the nearest.
+
+    None if the variants are too close to tell them apart.
+    """
     real = trial.about().get(Metric.LEAF_PAGES)
     if real is None or real.value is None:
         return Verdict("not measured", real.reason if real else "this server does not give the leaf pages")
@@ -200,7 +209,7 @@ def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
 def _question(
     statement: str, meaning: str, judge: Callable[[JudgedTrial], Verdict | None], **options: bool
 ) -> Callable[..., Question]:
-    """The question as a function of the loads that answer it, and of what stands for the words in braces."""
+    """A function that makes the question from the loads that answer it, and from texts for the words in braces."""
     return lambda *loads, **words: Question(statement.format(**words), meaning.format(**words), loads, judge, **options)
 
 

@@ -153,6 +153,7 @@ _TABLES = (
 )
 """Trials' tables by name and shape: only keybench has names in lower case."""
 _BUSY = "ORA-00054"
+"""The error if another session holds the lock."""
 
 
 class TrialTables(OwnedTables[OracleConnection]):

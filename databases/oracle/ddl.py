@@ -151,11 +151,14 @@ SERVER_KEYS = (
 
 _DOCS = "https://docs.oracle.com/en/database/oracle/oracle-database/26/sqlrf/"
 _UUID = 26
+"""The first release with UUID()."""
 _OLDEST, _NEWEST = 12, 26
 
 
-def number(version: str) -> int:
-    """The release number of a version as people write it: 19 for `19c` and `19.3`. UsageError if there is none such."""
+def release_number(version: str) -> int:
+    """The release number of a version as people write it: 19 for `19c` and `19.3`; the newest for an empty text.
+
+    UsageError for an unknown version."""
     if not version:
         return _NEWEST
     match = re.fullmatch(r"(\d+)(c|ai|(?:\.\d+)+)?", version)
@@ -172,9 +175,10 @@ def _quoted(name: str) -> str:
 
 
 def _default(table: KeyedTable) -> tuple[str, str]:
-    """The key column's clause by which the server makes keys (DEFAULT … or GENERATED …; empty if it makes none such),
-    and a note for the user."""
-    version = number(table.version)
+    """(the key column's clause by which the server makes keys: DEFAULT … or GENERATED …, a note for the user).
+
+    The clause is empty if the server makes no such keys."""
+    version = release_number(table.version)
     server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:
         if "IDENTITY" in server_keys.declaration:

@@ -48,7 +48,7 @@ class AesEntropy(Entropy):
 
     def __init__(self, key: bytes, position: int = 0) -> None:
         self._key, self._position = key, position
-        block, odd = divmod(position, 16)
+        block, odd = divmod(position, 16)  # the counter begins with that block; the odd bytes of it are used up
         self._cipher = Cipher(algorithms.AES(key), modes.CTR(block.to_bytes(16, "big"))).encryptor()
         self._cipher.update(bytes(odd))
 
@@ -114,7 +114,7 @@ class PlainEntropy(Entropy):
     def take(self, n: int, width: int) -> Bytes:
         """The next n × width bytes."""
         wanted = n * width
-        words = -(-max(0, wanted - len(self._rest)) // 8)
+        words = -(-max(0, wanted - len(self._rest)) // 8)  # of eight bytes, rounded up
         data = self._generator.random_raw(words).astype("<u8", copy=False).view(np.uint8)
         if len(self._rest):
             data = np.concatenate([self._rest, data])
