@@ -52,8 +52,7 @@ from keybench.model.keys import Bytes, Keys, Order
 
 _LOW_12_BITS: Final = np.uint64(0xFFF)
 _LOW_14_BITS: Final = np.uint64(0x3FFF)
-_VARIANT: Final = 2 << 62
-"""The variant bits 10 at the top of r8 … r15."""
+_VARIANT: Final = 2 << 62  # the variant bits 10 at the top of r8 … r15
 
 
 def get_int32(entropy: Entropy, below: int) -> int:
@@ -87,10 +86,8 @@ class CountingStream(TwoFormStream["CountingLayout"]):
 
 
 class CountingLayout(TwoFormLayout):
-    """What the three share: a time, and a counter of `counter_bits` that starts below `starts_below`.
-
-    The module's docstring has the byte map of each.
-    """
+    """What the three share: a time, and a counter of `counter_bits` that starts below `starts_below`. The module's
+    docstring has the byte map of each."""
 
     streams = CountingStream
     counter_bits: ClassVar[int]

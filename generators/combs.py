@@ -33,8 +33,7 @@ from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Keys
 
 _MS_PER_UNIT: Final = 3.333333
-_UNITS_PER_DAY: Final = 25_920_003
-"""Units that begin within a day."""
+_UNITS_PER_DAY: Final = 25_920_003  # units that begin within a day
 
 
 class NHibernateComb(GuidLayout):
@@ -76,8 +75,7 @@ _MARTEN_UNITS_PER_DAY: Final = 86_400 * 300
 _HIGH_UNITS: Final = np.uint64(0xFFFF << 12)
 _DAYS_AND_LOW_UNITS: Final = np.uint64(0xFFFF << 32 | 0xFFF)
 """Masks for `sql_datetime`: U27 … U12 of the units, and the days with U11 … U0."""
-_LAST_2016: Final = EPOCH_1900 + 65_535 * TICKS_PER_DAY
-"""The last tick that the keys of 2016 can hold."""
+_LAST_2016: Final = EPOCH_1900 + 65_535 * TICKS_PER_DAY  # the last tick that the keys of 2016 can hold
 
 
 class Marten(GuidLayout):
@@ -129,10 +127,8 @@ class Marten2016(GuidLayout):
 _SOURCE: Final = "CombGuidIdGeneration: github.com/JasperFx/marten, github.com/JasperFx/jasperfx"
 
 
-_RANDOM_BYTES: Final = 7
-"""Random bytes of a key, from its ninth byte on."""
-_VERSION: Final = np.uint64(0x4000)
-"""The digit 4 at the start of r6 r7, in the word r0 … r7."""
+_RANDOM_BYTES: Final = 7  # random bytes of a key, from its ninth byte on
+_VERSION: Final = np.uint64(0x4000)  # the digit 4 at the start of r6 r7, in the word r0 … r7
 
 
 @dataclass(frozen=True)

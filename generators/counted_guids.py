@@ -145,8 +145,7 @@ def _description(*caveats: str) -> Description:
 _LAST_MS = (1 << 48) - 1
 _SEQUENCE_LAST = (1 << 14) - 1
 _SEED_LAST = (1 << 13) - 1
-_MOST_AT_ONCE = _SEQUENCE_LAST - _SEED_LAST
-"""Keys made at once: so few that no sequence drawn among them can overflow."""
+_MOST_AT_ONCE = _SEQUENCE_LAST - _SEED_LAST  # keys made at once: so few that no sequence drawn among them can overflow
 
 
 class SequencedUuids(GuidStream[StreamLayout]):

@@ -35,8 +35,7 @@ from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Order
 
-_RANDOM_BYTES: Final = 10
-"""Random bytes of a key."""
+_RANDOM_BYTES: Final = 10  # random bytes of a key
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +62,7 @@ class Sequential(GuidLayout):
             stamp_version(data, 4)
 
 
-_WRAP: Final = TICKS_PER_MS << 48
-"""The tick at which the 48 bits of milliseconds start again."""
+_WRAP: Final = TICKS_PER_MS << 48  # the tick at which the 48 bits of milliseconds start again
 _NET_TIME: Final = "d8 c8 b8 a8 f8 e8"
 """The time's bytes a … f, the most significant first, as .NET's order has them in the text."""
 

@@ -45,8 +45,7 @@ Form = Literal["guid", "sequential", "to-sequential"]
 PER_TICK: Final = 65_535
 """Keys of one tick; the next key starts the next tick."""
 
-_LAST: Final = np.iinfo(np.int64).max - 1
-"""The last tick that still has a next one."""
+_LAST: Final = np.iinfo(np.int64).max - 1  # the last tick that still has a next one
 
 
 class NewIds(GuidStream["NewId"]):

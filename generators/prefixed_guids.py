@@ -72,11 +72,9 @@ from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Ints, Keys
 
-_BLOCK_BITS: Final = 16
-"""Bits of a block's number in the keys."""
+_BLOCK_BITS: Final = 16  # bits of a block's number in the keys
 
-_BELOW_BLOCK: Final = 64 - _BLOCK_BITS
-"""Bits of r0 … r7 below the block's number."""
+_BELOW_BLOCK: Final = 64 - _BLOCK_BITS  # bits of r0 … r7 below the block's number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,16 +126,13 @@ _NO_COMB: Final = "MariaDB's uuid sorts version 4 by its end, which is random"
 _DIAGRAM: Final = "B16 R32 V4:4 R12 X2:2 R62"
 
 
-_RANDOMS: Final = (1 << 30) - 1
-"""How many values RAND() has."""
+_RANDOMS: Final = (1 << 30) - 1  # how many values RAND() has
 _YEAR_1: Final = np.datetime64("0001-01-01", "D")
 
 
 def years_and_weeks(ticks: Ticks) -> tuple[Ints, Ints]:
-    """(the year, the week as MySQL's WEEK() in mode 0 counts) of each tick.
-
-    Weeks are 0 … 53 and begin on Sunday, week 1 on the year's first Sunday.
-    """
+    """(the year, the week as MySQL's WEEK() in mode 0 counts) of each tick. Weeks are 0 … 53 and begin on Sunday, week
+    1 on the year's first Sunday."""
     days = ticks // TICKS_PER_DAY  # since 0001-01-01, a Monday
     dates = _YEAR_1 + days
     years = dates.astype("datetime64[Y]")
@@ -189,8 +184,7 @@ class PerconaWeek(GuidLayout):
         put_words(data, week << np.uint64(48) | start, end)
 
 
-_SECONDS: Final = (1 << 31) - 1
-"""The seconds' bits in the keys."""
+_SECONDS: Final = (1 << 31) - 1  # the seconds' bits in the keys
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,10 +68,8 @@ from keybench.generators.core.stream import ChunkStream, TwoFormLayout, TwoFormS
 from keybench.model.keys import Bytes, Ints, Keys
 
 _LAST: Final = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - 1
-_CHARACTERS: Final = 20
-"""Characters of an xid as text."""
-_COUNTER: Final = 0xFFFFFF
-"""The last value of a counter; after it comes 0."""
+_CHARACTERS: Final = 20  # characters of an xid as text
+_COUNTER: Final = 0xFFFFFF  # the last value of a counter; after it comes 0
 
 
 class CountedSeconds(ChunkStream["TwelveBytes"]):

@@ -63,11 +63,9 @@ from keybench.generators.core.stream import GuidStream, WriterLayout
 from keybench.model.keys import Bytes, Keys, Order
 
 _UNITS_PER_DAY: Final = 86_400 * 300
-_UNITS_PER_MS: Final = 0.3
-"""Units of 1/300 s."""
+_UNITS_PER_MS: Final = 0.3  # units of 1/300 s
 _LAST_MS: Final = (DATETIME_LAST - UNIX_EPOCH) // TICKS_PER_MS
-_APART: Final = 4 * TICKS_PER_MS
-"""RT.Comb's increment where timestamps never repeat."""
+_APART: Final = 4 * TICKS_PER_MS  # RT.Comb's increment where timestamps never repeat
 
 
 @dataclass(frozen=True)
@@ -176,9 +174,7 @@ _SQL_TIME: Final = Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another 
 
 def _comb(name: str, called: str, provider: Provider, diagram: str, *aliases: str) -> tuple[Comb, Comb]:
     """(the layout with the clock's timestamps, that with timestamps that never repeat) of a provider and a strategy.
-
-    The strategy follows from the diagram: it has `U48` for Unix dates.
-    """
+    The strategy follows from the diagram: it has `U48` for Unix dates."""
     unix, order = "U48" in diagram, provider.sorts
     shuffled = ", in .NET's byte order" if order == "net" else ""
     legend = {letter: meaning + shuffled for letter, meaning in _MEANINGS.items() if letter in diagram}

@@ -89,10 +89,8 @@ class Flakes(ChunkStream["Flake"]):
         return self.keys(strictly_increasing(quanta << self.layout.sequence_bits, self._value))
 
     def keys(self, values: Ints) -> Bytes | Ints:
-        """Keys of these values, each a quantum with the sequence in its low bits.
-
-        UsageError where counting up has left the layout's range.
-        """
+        """Keys of these values, each a quantum with the sequence in its low bits. UsageError where counting up has left
+        the layout's range."""
         bits, time = self.layout.sequence_bits, self.layout.time
         quanta = (time.last + 1 - time.first) // time.resolution
         require_room(self.layout.name, values, (quanta << bits) - 1, time.last)
@@ -224,9 +222,7 @@ def _flake(
     kind: type[Flake] = Flake,
 ) -> Flake:
     """A layout of 64-bit integers; `since`: (unit, epoch in Unix milliseconds); `bits`: (time, worker, sequence).
-
-    `legend` explains the letters of worker and sequence, `sign` the first bit; `quantum` is in ticks.
-    """
+    `legend` explains the letters of worker and sequence, `sign` the first bit; `quantum` is in ticks."""
     unit, milliseconds = since
     epoch = UNIX_EPOCH + milliseconds * TICKS_PER_MS
     time_bits, worker_bits, sequence_bits = bits

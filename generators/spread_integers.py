@@ -153,12 +153,9 @@ def _description(shard: str, *caveats: str) -> Description:
 
 
 BUCKETS: Final = 16
-_SMALL: Final = 109
-"""The greatest number that takes one byte."""
-_ZERO: Final = 136
-"""The byte of 0; a small number's is as far above it as the number."""
-_WIDE: Final = 245
-"""The first byte of a greater number, less the number of bytes that follow it."""
+_SMALL: Final = 109  # the greatest number that takes one byte
+_ZERO: Final = 136  # the byte of 0; a small number's is as far above it as the number
+_WIDE: Final = 245  # the first byte of a greater number, less the number of bytes that follow it
 _FNV_OFFSET, _FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
 
 

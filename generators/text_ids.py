@@ -63,14 +63,11 @@ from keybench.generators.core.layout import KeysRefused
 from keybench.generators.core.stream import ChunkLayout, ChunkStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
-EPOCH: Final = UNIX_EPOCH + 1_400_000_000 * TICKS_PER_SECOND
-"""The tick at which KSUIDs begin to count."""
+EPOCH: Final = UNIX_EPOCH + 1_400_000_000 * TICKS_PER_SECOND  # the tick at which KSUIDs begin to count
 _LAST: Final = EPOCH + (TICKS_PER_SECOND << 32) - 1
 _BYTES: Final = 20
-_CHARACTERS: Final = 27
-"""Bytes and characters of a KSUID."""
-_DIGITS_AT_ONCE: Final = 5
-"""So few that a remainder below 62^5 and a limb of 32 bits fit 64 bits together."""
+_CHARACTERS: Final = 27  # bytes and characters of a KSUID
+_DIGITS_AT_ONCE: Final = 5  # so few that a remainder below 62^5 and a limb of 32 bits fit 64 bits together
 _LETTERS: Final = np.frombuffer(BASE62, np.uint8)
 
 
@@ -96,10 +93,8 @@ def to_base62(data: Bytes) -> Bytes:
 
 
 def from_base62(layout: str, keys: Keys) -> Bytes:
-    """The 20 bytes of KSUIDs that are text: uint8 (n, 20).
-
-    KeysRefused for texts above the greatest KSUID, and for other characters.
-    """
+    """The 20 bytes of KSUIDs that are text: uint8 (n, 20). KeysRefused for texts above the greatest KSUID, and for
+    other characters."""
     digits = digits_of_text(layout, keys, BASE62).astype(np.uint64)
     limbs = np.zeros((5, len(keys)), np.uint64)  # the numbers in base 2^32, the highest digit first
     refused = np.zeros(len(keys), np.bool_)
@@ -138,8 +133,7 @@ _T: Final = "seconds since 2014-05-13T16:53:20Z"
 
 
 _PUSHID_CHARACTERS: Final = 20
-_HALF: Final = 36
-"""Bits of each half of a push ID's 72 random bits."""
+_HALF: Final = 36  # bits of each half of a push ID's 72 random bits
 _HALF_MASK: Final = (1 << _HALF) - 1
 
 
@@ -199,21 +193,16 @@ class NanoId(ChunkLayout):
         return _NANOID_LETTERS[writer.entropy.take(n, _NANOID_CHARACTERS)]
 
 
-_LENGTH: Final = 24
-"""Characters of a CUID2."""
+_LENGTH: Final = 24  # characters of a CUID2
 
-_FINGERPRINT: Final = 32
-"""Digits of a CUID2's fingerprint."""
-_COUNTS: Final = 476_782_367
-"""The counter starts below it."""
+_FINGERPRINT: Final = 32  # digits of a CUID2's fingerprint
+_COUNTS: Final = 476_782_367  # the counter starts below it
 _DIGITS: Final = np.frombuffer(BASE36, np.uint8)
 _CUID2_LETTERS: Final = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
-_LONGEST_DIGEST: Final = 100
-"""Digits of the greatest number of 512 bits in base 36."""
+_LONGEST_DIGEST: Final = 100  # digits of the greatest number of 512 bits in base 36
 
 _POWERS: Final[tuple[int, ...]] = tuple(36**exponent for exponent in range(_LONGEST_DIGEST))
-_CUID2_HALF: Final = 12
-"""Digits of a key's second half: more than 12 digits in base 36 do not fit 64 bits."""
+_CUID2_HALF: Final = 12  # digits of a key's second half: more than 12 digits in base 36 do not fit 64 bits
 
 
 def below(entropy: Entropy, n: int, width: int, limit: int) -> Ints:

@@ -31,8 +31,7 @@ from keybench.model.keys import Bytes, Ints, Keys
 
 _CHARACTERS: Final = 26
 _RANDOM_BYTES: Final = 10
-_TOP: Final = np.uint64(0xFFFF)
-"""The first 16 of the 80 random bits: the end of r0 … r7."""
+_TOP: Final = np.uint64(0xFFFF)  # the first 16 of the 80 random bits: the end of r0 … r7
 
 
 def random_ulids(milliseconds: Ints, entropy: Entropy) -> Bytes:

@@ -69,13 +69,10 @@ GREGORIAN_LAST: Final = GREGORIAN + (1 << 60) - 1
 
 _TIME: Final = Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1)
 _V8_LAST: Final = UNIX_EPOCH + (1 << 60) // 10 - 1
-_MULTICAST: Final = 1 << 40
-"""The node's multicast bit in the number of r8 … r15."""
-_SERVER_SEQUENCES: Final = 16_383
-"""How many clock sequences MySQL and MariaDB draw from."""
+_MULTICAST: Final = 1 << 40  # the node's multicast bit in the number of r8 … r15
+_SERVER_SEQUENCES: Final = 16_383  # how many clock sequences MySQL and MariaDB draw from
 _LOW_12_BITS: Final = np.uint64(0xFFF)
-_MIDDLE: Final = np.uint64(0xFFFF0000)
-"""time_mid's bits in the number of r0 … r7 of version 1."""
+_MIDDLE: Final = np.uint64(0xFFFF0000)  # time_mid's bits in the number of r0 … r7 of version 1
 
 
 def pack_v1(times: Words) -> Words:

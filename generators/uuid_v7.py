@@ -63,15 +63,12 @@ from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
-_SEED: Final = 0x7FF
-"""The bits that are drawn of the 12 after the version: the first of them stays 0."""
+_SEED: Final = 0x7FF  # the bits that are drawn of the 12 after the version: the first of them stays 0
 _NS_PER_MS: Final = 1_000_000
-_POSTGRESQL_STEP: Final = _NS_PER_MS // 4096 + 1
-"""Nanoseconds from one key of a backend to the next, at least."""
+_POSTGRESQL_STEP: Final = _NS_PER_MS // 4096 + 1  # nanoseconds from one key of a backend to the next, at least
 _POSTGRESQL_LAST_NS: Final = (1 << 63) - (1 << 48)
 _POSTGRESQL_LAST: Final = UNIX_EPOCH + _POSTGRESQL_LAST_NS // 100
-_MARIADB_PER_MS: Final = 4_000
-"""Steps of tv (4 · microseconds) in a millisecond."""
+_MARIADB_PER_MS: Final = 4_000  # steps of tv (4 · microseconds) in a millisecond
 
 
 def put_v7(data: Bytes, values: Ints) -> None:
@@ -147,10 +144,8 @@ class GrowingV7(GuidStream[StreamLayout]):
         put_word(data, 1, grown | VARIANT)
 
     def _grow(self, milliseconds: Ints, starts: Starts, high: Words, low: Words) -> tuple[Ints, Ints, Words]:
-        """(milliseconds, M's first 12 bits, M's last 62 bits) of each key, where some keys add to the one before.
-
-        Keys at `starts` are the first of their millisecond; `high` and `low` are the entropy of each key.
-        """
+        """(milliseconds, M's first 12 bits, M's last 62 bits) of each key, where some keys add to the one before. Keys
+        at `starts` are the first of their millisecond; `high` and `low` are the entropy of each key."""
         growth = (high >> np.uint64(32)) + np.uint64(1)
         growth[starts] = 0
         grown = np.cumsum(growth)

@@ -76,10 +76,8 @@ def field_names() -> list[str]:
 
 
 def with_payload(scenario: Scenario, text: str) -> Scenario:
-    """The scenario with the payloads that the text of --payload lists, such as `100, 0-200:zipfian`.
-
-    Its name says so. UsageError for a text that cannot be read.
-    """
+    """The scenario with the payloads that the text of --payload lists, such as `100, 0-200:zipfian`. Its name says so.
+    UsageError for a text that cannot be read."""
     try:
         payload = tuple(_payload(part.strip()) for part in text.split(","))
         table = TablePart(**{**scenario.table.model_dump(), "payload": payload})

@@ -6,8 +6,7 @@ from pydantic import Field, model_validator
 
 from keybench.scenarios.parts import FilePart
 
-Whole = Annotated[float, Field(gt=0, le=1)]
-"""A share that may be the whole."""
+Whole = Annotated[float, Field(gt=0, le=1)]  # a share that may be the whole
 Fill = Annotated[int | None, Field(ge=10, le=100)]
 """A fill factor in %; None for the engine's own."""
 MOST_PHASES = 1000
@@ -103,10 +102,8 @@ class PhasePart(FilePart):
 
 
 def expanded(phases: tuple[PhasePart, ...]) -> tuple[PhasePart, ...]:
-    """All phases in order, with the repeated phases themselves in place of each repetition.
-
-    ValueError where one repeats more phases than there are before it, or where there are more than MOST_PHASES.
-    """
+    """All phases in order, with the repeated phases themselves in place of each repetition. ValueError where one
+    repeats more phases than there are before it, or where there are more than MOST_PHASES."""
     done: list[PhasePart] = []
     for phase in phases:
         if phase.repeat is None:

@@ -16,8 +16,7 @@ from keybench.model.transactions import Isolation, LookUp, TransactionStyle
 SKEW_ROWS = 1000
 """Default for the number of rows by which writers may run apart."""
 
-Share = Annotated[float, Field(ge=0, lt=1)]
-"""A share that is less than the whole."""
+Share = Annotated[float, Field(ge=0, lt=1)]  # a share that is less than the whole
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 """A moment of virtual time, since the scenario's start."""
 

@@ -17,8 +17,7 @@ from pydantic import Field, model_validator
 from keybench.model.names import MOST_ROWS
 from keybench.scenarios.parts import FilePart, Seconds
 
-Offset = Annotated[float, Field(ge=-1e9, le=1e9)]
-"""Seconds by which a clock is ahead; negative if it is behind."""
+Offset = Annotated[float, Field(ge=-1e9, le=1e9)]  # seconds by which a clock is ahead; negative if it is behind
 
 Mode = Literal["own-rates", "one-busy", "round-robin", "random", "sticky"]
 """`own-rates`: each writer has work of its own. Otherwise the work of all goes to one busy writer at a time: to the

@@ -18,12 +18,10 @@ Form = Literal["uuid", "bytes", "text", "int"]
 
 Role = Literal["primary key", "unique", "foreign key"]
 
-PAGES = 200
-"""The number of pages of a table, or of positions in an index, at which keys are sampled."""
+PAGES = 200  # the number of pages of a table, or of positions in an index, at which keys are sampled
 INDEX_PAGES = 2_000
 """Pages of an index of which the fill is measured: density is then known to about 0.4 points."""
-STATEMENT_SECONDS, LOCK_SECONDS = 10, 1
-"""How long an inspector's statement may take, and wait for a lock."""
+STATEMENT_SECONDS, LOCK_SECONDS = 10, 1  # how long an inspector's statement may take, and wait for a lock
 
 
 @dataclass(frozen=True)
@@ -154,10 +152,8 @@ class Inspector(Protocol):
 def first_row_and_columns(
     rows: Iterable[Sequence[Any]], name: int, column: int
 ) -> dict[str, tuple[Sequence[Any], tuple[str, ...]]]:
-    """(first row, columns) of each index or foreign key, by its name, from a query with a row for each column.
-
-    `name` and `column` are the indices, in a row, of the index's name and of the column's.
-    """
+    """(first row, columns) of each index or foreign key, by its name, from a query with a row for each column. `name`
+    and `column` are the indices, in a row, of the index's name and of the column's."""
     groups: dict[str, tuple[Sequence[Any], tuple[str, ...]]] = {}
     for row in rows:
         first, columns = groups.get(str(row[name]), (row, ()))
@@ -168,10 +164,8 @@ def first_row_and_columns(
 def key_roles(
     columns: Sequence[str], foreign: Iterable[Sequence[str]], *, primary: bool, unique: bool
 ) -> tuple[Role, ...]:
-    """The roles of an index on `columns`; `foreign` has the columns of each foreign key of the table.
-
-    The index has the role `foreign key` too if it begins with the columns of one.
-    """
+    """The roles of an index on `columns`; `foreign` has the columns of each foreign key of the table. The index has the
+    role `foreign key` too if it begins with the columns of one."""
     roles: list[Role] = ["primary key" if primary else "unique"] if primary or unique else []
     if any(columns[: len(key)] == key for key in foreign):
         roles.append("foreign key")

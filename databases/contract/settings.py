@@ -10,10 +10,8 @@ from typing import Literal
 
 from keybench.errors import UsageError, shortened
 
-CHECKPOINT = "checkpoint"
-"""The name of the setting that `checkpoint` makes."""
-_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20}
-"""Bytes of each unit in which `size_of` reads a size."""
+CHECKPOINT = "checkpoint"  # the name of the setting that `checkpoint` makes
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20}  # bytes of each unit in which `size_of` reads a size
 
 
 @dataclass(frozen=True)
@@ -39,10 +37,8 @@ class Setting:
         return f"one of {', '.join(self.values)}"
 
     def read(self, text: str, database: str) -> str:
-        """The value that a user's text means, in its one spelling: `8K` for `8k` and `8192`.
-
-        UsageError if it is none of the setting's values; `database` is for this message.
-        """
+        """The value that a user's text means, in its one spelling: `8K` for `8k` and `8192`. UsageError if it is none
+        of the setting's values; `database` is for this message."""
         value = text.strip()
         is_number = value.isascii() and value.isdecimal() and len(value) < 10  # int() reads more than that
         if not self.values and is_number and int(value) in self.numbers:

@@ -116,10 +116,8 @@ def both(
     key: KeyRole | None = None,
     compared: type[Both] = Both,
 ) -> Iterator[Both]:
-    """A table for these keys on the server, and its index in the page model, both empty.
-
-    Skips the test if the model knows no index with a past, or the server does not show its pages.
-    """
+    """A table for these keys on the server, and its index in the page model, both empty. Skips the test if the model
+    knows no index with a past, or the server does not show its pages."""
     table = bench.table(column, payload, key, name="past")
     try:
         model = bench.engine.page_model(table)

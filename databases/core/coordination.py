@@ -22,10 +22,8 @@ COLUMNS = ("load_id", "writer", "stage", "ahead", "sent", "gone")
 `gone` 1 if it has finished. In the runner's row, whose writer is -1, `stage` counts its heartbeats, and `gone` tells
 all writers to stop."""
 
-_RUNNER = -1
-"""The runner's number in the column `writer`."""
-_UNCLAIMED = -1
-"""The stage of a writer that has not begun."""
+_RUNNER = -1  # the runner's number in the column `writer`
+_UNCLAIMED = -1  # the stage of a writer that has not begun
 _NAME = re.compile(r":(\w+)")
 
 
@@ -141,10 +139,8 @@ class CoordinationTable:
         self._server.close()
 
     def _run(self, statement: str, **values: int) -> list[tuple[Any, ...]]:
-        """Runs a statement with parameters written `:name`, and commits it.
-
-        Returns a query's rows, or [(number of rows changed,)].
-        """
+        """Runs a statement with parameters written `:name`, and commits it. Returns a query's rows, or [(number of rows
+        changed,)]."""
         text = statement.format(self._dialect.table)
         parameters: list[object] = [values]  # for a driver that takes `:name`, else the values in the text's order
         if self._dialect.mark:

@@ -55,8 +55,7 @@ FILL_OLD_ROWS: Final = (
 FILL_CHILDREN: Final = "Give every child table a column for the new key, and fill it by a join"
 """Sentences in advised statements."""
 
-_VERSION = slice(48, 52)
-"""Bits 48 to 51 of a UUID hold its version (RFC 9562, 4.2), the highest bit first."""
+_VERSION = slice(48, 52)  # bits 48 to 51 of a UUID hold its version (RFC 9562, 4.2), the highest bit first
 
 
 def uuid_version(name: str) -> int | None:
@@ -89,9 +88,7 @@ def without_default(table: KeyedTable, declaration: str, note: str) -> Statement
 
 def server_made(keys: Sequence[ServerKeys], name: str, column: Column, version: int) -> ServerKeys | None:
     """What a server of that version makes by itself that is like keys of the layout `name`; None if there is nothing.
-
-    `keys` are what the engine's servers can make; `version` is a number in the form of `ServerKeys.min_version`.
-    """
+    `keys` are what the engine's servers can make; `version` is a number in the form of `ServerKeys.min_version`."""
     for server_keys in keys:
         fits = (
             server_keys.column == column.name

@@ -90,10 +90,8 @@ class WaitSamples:
         self.count += 1
 
     def shares(self) -> list[Reading]:
-        """Readings of each kind of wait: its share, in %, of all connections in all samples.
-
-        One reading, absent with the reason, if no sample shows a connection.
-        """
+        """Readings of each kind of wait: its share, in %, of all connections in all samples. One reading, absent with
+        the reason, if no sample shows a connection."""
         total = self._seen.total()
         if not total:
             return Reading.absent([Metric.WAITING], NOBODY)
@@ -137,9 +135,7 @@ class HeapOrderProbe(ServerProbe[Admin]):
 
 def correlation(keys: EncodedKeys) -> float:
     """Correlation, from −1 to 1, of the keys' positions with their ranks; there are at least two keys, all distinct.
-
-    Keys are int64 (n,), or uint8 (n, width), which are ranked by their bytes.
-    """
+    Keys are int64 (n,), or uint8 (n, width), which are ranked by their bytes."""
     if keys.ndim == 1:
         order = np.argsort(keys, kind="stable")
     else:

@@ -16,8 +16,7 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.transactions import TransactionStyle
 
-MOST_TRIES: Final = 10_000
-"""A transaction that fails this often will never succeed."""
+MOST_TRIES: Final = 10_000  # a transaction that fails this often will never succeed
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,9 @@ SECOND = 1_000_000_000
 """In nanoseconds, as Docker's Engine API counts. It counts processors in billionths, too."""
 
 _GIB = 1 << 30
-_POLL_SECONDS = 0.1
-"""How long to wait before the server is tried again while it starts."""
-_LOG_LINES = 15
-"""Lines of the end of a container's log in messages."""
-_KILLED = 128
-"""Exit statuses above it are signals: somebody else ended the server."""
+_POLL_SECONDS = 0.1  # how long to wait before the server is tried again while it starts
+_LOG_LINES = 15  # lines of the end of a container's log in messages
+_KILLED = 128  # exit statuses above it are signals: somebody else ended the server
 
 
 @dataclass(frozen=True)
@@ -252,9 +249,7 @@ class ContainerServer(Provision):
 
     def _wait(self, deadline: float) -> Address:
         """Tries again and again to prepare the server, until `deadline`. Returns its address for trials.
-
-        EnvironmentMissing, with the next step, if it refuses the login, ends, or is not ready in time.
-        """
+        EnvironmentMissing, with the next step, if it refuses the login, ends, or is not ready in time."""
         reason = "nothing answered at its port"
         while (status := self._status()) in {"created", "running"}:
             try:
@@ -334,10 +329,8 @@ class ContainerServer(Provision):
         return f"{self._settings.container.memory_bytes / _GIB:g} GiB"
 
     def _remove(self) -> None:
-        """Removes the container and ends its keeper.
-
-        The keeper stays if the container may still appear, or if the daemon does not answer.
-        """
+        """Removes the container and ends its keeper. The keeper stays if the container may still appear, or if the
+        daemon does not answer."""
         client, self._client, self._container = self._client, None, None
         if client is None:
             return

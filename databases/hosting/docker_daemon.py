@@ -36,13 +36,10 @@ TIMEOUT = 1.5
 LABEL = "keybench."
 """Prefix of the names of keybench's labels."""
 
-_ANSWER_SECONDS = 60.0
-"""The longest wait for the answer to a request."""
+_ANSWER_SECONDS = 60.0  # the longest wait for the answer to a request
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-_PORT = 2375
-"""Of daemons at tcp:// addresses that name none."""
-_POLL_SECONDS = 0.25
-"""How often the keeper looks whether the runner is there, and tries again to remove the container."""
+_PORT = 2375  # of daemons at tcp:// addresses that name none
+_POLL_SECONDS = 0.25  # how often the keeper looks whether the runner is there, and tries again to remove the container
 _RETRY_SECONDS = 10.0
 """How long the keeper retries after the runner has ended, because the daemon may still be creating the container."""
 

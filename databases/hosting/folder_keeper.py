@@ -34,10 +34,8 @@ if sys.platform != "win32":  # Windows imports this module too, when it searches
 LOG_NAME = "server.log"
 LINUX = sys.platform == "linux"
 
-_STOP_SECONDS = 15.0
-"""How long a server may take to end before it is killed."""
-_ORPHAN_SECONDS = 2.0
-"""How long the children that a server left may take to end by themselves."""
+_STOP_SECONDS = 15.0  # how long a server may take to end before it is killed
+_ORPHAN_SECONDS = 2.0  # how long the children that a server left may take to end by themselves
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _IPC_RMID = 1, 36, 0
 """Linux's numbers for prctl (sys/prctl.h) and shmctl (sys/ipc.h)."""
 
@@ -219,12 +217,9 @@ def _kill_children() -> None:
     time.sleep(0.01)
 
 
-_POLL_SECONDS = 0.1
-"""How often a system without pidfd is asked whether a process has ended."""
-RESTART = b"restart\n"
-"""The runner's request to restart the server."""
-_RESTART_SECONDS = 120.0
-"""A server writes its whole cache before it ends."""
+_POLL_SECONDS = 0.1  # how often a system without pidfd is asked whether a process has ended
+RESTART = b"restart\n"  # the runner's request to restart the server
+_RESTART_SECONDS = 120.0  # a server writes its whole cache before it ends
 
 
 def log_tail(folder: Path, lines: int = 15) -> str:

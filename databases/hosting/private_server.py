@@ -33,18 +33,14 @@ from keybench.locked_folder import PREFIX, base_directory
 if sys.platform != "win32":
     import pwd
 
-START_SECONDS = 60.0
-"""The longest time from the start of the process to the server's first answer."""
+START_SECONDS = 60.0  # the longest time from the start of the process to the server's first answer
 
 _RESTART_SECONDS = 150.0
 _STOP_SECONDS = 30.0
 """How long the keeper may take to restart or stop a server; it has limits of its own, which are shorter."""
-_POLL_SECONDS = 0.02
-"""How long to wait before the server is tried again while it starts."""
-_SOCKET_LIMIT = 100
-"""Bytes of a socket's path; systems allow a few more (sun_path has 104 to 108)."""
-_SOCKET_NAME = "/.s.PGSQL.00000.lock"
-"""The longest name that a server gives to a socket, or to its lock."""
+_POLL_SECONDS = 0.02  # how long to wait before the server is tried again while it starts
+_SOCKET_LIMIT = 100  # bytes of a socket's path; systems allow a few more (sun_path has 104 to 108)
+_SOCKET_NAME = "/.s.PGSQL.00000.lock"  # the longest name that a server gives to a socket, or to its lock
 _UNPACKED_VERSIONS = Path(keybench.__file__).parents[1] / "build" / "versions"
 
 Connection = TypeVar("Connection")

@@ -43,10 +43,8 @@ def replace_with(passwords: Mapping[str, str]) -> None:
 
 
 def from_url(password: str) -> Secret | None:
-    """A reference to a URL's password; if that is empty, to the password that the environment has for such URLs.
-
-    None if the environment has none either.
-    """
+    """A reference to a URL's password; if that is empty, to the password that the environment has for such URLs. None
+    if the environment has none either."""
     if password:
         return keep(password)
     if os.environ.get(PASSWORD):

@@ -28,8 +28,7 @@ from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 
-_PIECE_ROWS = 4_000
-"""Keys that the server joins to one value: a row for each key would cost the client a call a row."""
+_PIECE_ROWS = 4_000  # keys that the server joins to one value: a row for each key would cost the client a call a row
 
 _OF_DATABASE = {
     "compatibility_level": "compatibility_level",
@@ -136,9 +135,7 @@ class MssqlAdmin(Admin):
 
     def arrived_keys(self, table: Table) -> EncodedKeys | None:
         """All keys in order of arrival: by date, by the bigint beneath the key, or by the rows' places in the heap.
-
-        None for a clustered key.
-        """
+        None for a clustered key."""
         if table.key == "clustered":
             return None
         if table.by_date:
@@ -160,10 +157,8 @@ class MssqlAdmin(Admin):
         return by_index[probes.index_id(self.connection, table)], sum(by_index.values())
 
     def settle(self, table: Table) -> None:
-        """Waits until the server has removed the rows that deletions only marked, at most `_MOST_SETTLE_SECONDS`.
-
-        The query itself reads all pages, which queues their marked rows for the server's cleaner.
-        """
+        """Waits until the server has removed the rows that deletions only marked, at most `_MOST_SETTLE_SECONDS`. The
+        query itself reads all pages, which queues their marked rows for the server's cleaner."""
         deadline = time.monotonic() + _MOST_SETTLE_SECONDS
         index = probes.index_id(self.connection, table)
         while int(self.connection.value(GHOSTS, ddl.name(table), index) or 0) and time.monotonic() < deadline:
@@ -266,10 +261,8 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
     around = f"schema {SCHEMA}"
 
     def __init__(self, address: Address) -> None:
-        """Connects to the database or, if keybench has yet to create it, to master.
-
-        EnvironmentMissing where the server, or a database that the URL names, cannot be reached.
-        """
+        """Connects to the database or, if keybench has yet to create it, to master. EnvironmentMissing where the
+        server, or a database that the URL names, cannot be reached."""
         named = address.parameters.get("database")
         self._database = named or SCHEMA
         within = replace(address, parameters={**address.parameters, "database": self._database})

@@ -25,8 +25,7 @@ LOGIN_SECONDS = 5
 
 _LTDL = "libltdl.so.7"
 """The system library that Microsoft's driver in mssql-python's companion wheel needs; its other provider does not."""
-_WITHOUT_LIBRARIES = "mssql-odbc"
-"""The name of that other provider."""
+_WITHOUT_LIBRARIES = "mssql-odbc"  # the name of that other provider
 
 _NO_BULK = (
     "pyodbc cannot bulk copy to SQL Server: pip install mssql-python, and leave the driver at auto "
@@ -176,8 +175,7 @@ SESSION = "SET XACT_ABORT ON"
 
 _LAYERS = re.compile(r"^(\[[^]]*\]\s*)+")
 """The names, in brackets, of the layers through which a message has come: `[Microsoft][ODBC Driver 18]`."""
-_NO_LIBRARIES = "Failed to load the driver"
-"""mssql-python's message if a system library is missing."""
+_NO_LIBRARIES = "Failed to load the driver"  # mssql-python's message if a system library is missing
 
 
 class MssqlConnection(DbApiConnection):

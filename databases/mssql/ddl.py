@@ -50,14 +50,11 @@ COLUMNS = (
 
 PAGE_BYTES = 8192
 _WIDEST_CHAR = 8000
-_POINTER = 16
-"""Bytes of the pointer to a value that is stored outside the row."""
-_BIGINT = ("BIGINT", 19)
-"""The type of a parameter (`parameter_sizes`): its name, and its decimal digits."""
+_POINTER = 16  # bytes of the pointer to a value that is stored outside the row
+_BIGINT = ("BIGINT", 19)  # the type of a parameter (`parameter_sizes`): its name, and its decimal digits
 _LOG_BYTES = 450
 """Log records of a row with its share of splits (measured by P. Randal: 328 bytes without, some 6,000 a split)."""
-_LOG_ROOM = 2.5
-"""Factor for the room that the log keeps free beside its records."""
+_LOG_ROOM = 2.5  # factor for the room that the log keeps free beside its records
 
 
 def name(table: Table) -> str:
@@ -182,8 +179,7 @@ SERVER_KEYS = (
 _DOCS = "https://learn.microsoft.com/sql/t-sql/"
 _MAJOR_BY_YEAR = {2012: 11, 2014: 12, 2016: 13, 2017: 14, 2019: 15, 2022: 16, 2025: 17}
 """The major version of each year in the product's name."""
-_DATEDIFF_BIG, _RESUMABLE, _SEQUENTIAL_KEY = 13, 14, 15
-"""The major versions that brought these."""
+_DATEDIFF_BIG, _RESUMABLE, _SEQUENTIAL_KEY = 13, 14, 15  # the major versions that brought these
 _COMB = (
     "CAST(CAST(NEWID() AS binary(10)) + CAST(DATEDIFF_BIG(MILLISECOND, '19700101', SYSUTCDATETIME()) AS binary(6)) "
     "AS uniqueidentifier)"
@@ -196,9 +192,7 @@ _ALTER_TABLE = f"{_DOCS}statements/alter-table-transact-sql"
 
 def major_version(version: str) -> int:
     """The major version of a version as people write it: 16 for `2022` and `16.0`; the newest for an empty text.
-
-    UsageError for an unknown version.
-    """
+    UsageError for an unknown version."""
     if not version:
         return max(_MAJOR_BY_YEAR.values())
     match = re.fullmatch(r"(\d+)(\.\d+)*", version)
@@ -210,10 +204,8 @@ def major_version(version: str) -> int:
 
 
 def _default(table: KeyedTable) -> tuple[str, str]:
-    """(the key column's clause by which the server makes keys: DEFAULT … or IDENTITY, a note for the user).
-
-    The clause is empty if the server makes no such keys.
-    """
+    """(the key column's clause by which the server makes keys: DEFAULT … or IDENTITY, a note for the user). The clause
+    is empty if the server makes no such keys."""
     version = major_version(table.version)
     server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:

@@ -32,10 +32,8 @@ from keybench.model.keys import Order
 
 _SAMPLED: Final = 200_000
 """Pages of an index of which SAMPLED reads one in a hundred; of a larger one the density is not asked for."""
-_KEYS: Final = 10_000
-"""Keys of a sample, at most."""
-_CLUSTERED: Final = 1
-"""In the column `type` of sys.indexes."""
+_KEYS: Final = 10_000  # keys of a sample, at most
+_CLUSTERED: Final = 1  # in the column `type` of sys.indexes
 _FORMS: Final[dict[str, Form]] = {
     "uniqueidentifier": "uuid", "binary": "bytes", "varbinary": "bytes", "char": "text", "varchar": "text",
     "nchar": "text", "nvarchar": "text", "tinyint": "int", "smallint": "int", "int": "int", "bigint": "int",
@@ -168,10 +166,8 @@ class MssqlInspector:
         return SampleHere(values, pages_read=PAGES)
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
-        """The index's size and fill, with the reason if the server does not show the fill.
-
-        SQL Server's fragmentation stands for the share of pages that lie before the page before them.
-        """
+        """The index's size and fill, with the reason if the server does not show the fill. SQL Server's fragmentation
+        stands for the share of pages that lie before the page before them."""
         number, fill = self._ids_and_fills[table.full_name, index.name]
         used = int(self._server.value(USED, _quoted(table), number) or 0)
         size = PagesHere(bytes=used * 8192, full=float(fill or 100))

@@ -48,9 +48,7 @@ def index_id(connection: MssqlConnection, table: Table) -> int:
 
 def levels(connection: MssqlConnection, table: Table) -> list[tuple[int, float, float]]:
     """(pages, density in %, share in % of pages that do not follow the page before them in the file) of each level.
-
-    Levels are those of the key's index, the leaves first. ServerError if they cannot be read.
-    """
+    Levels are those of the key's index, the leaves first. ServerError if they cannot be read."""
     rows = connection.rows(LEVELS, ddl.name(table), index_id(connection, table))
     if not rows:
         raise ServerError(f"SQL Server: nothing is known of the pages of {ddl.name(table)}.")

@@ -29,10 +29,8 @@ from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import require_fill_factor
 from keybench.pagemodels.innodb.state import InnodbPages
 
-_MOST_PURGE_SECONDS = 60.0
-"""The longest wait for purge."""
-_SLICE_ROWS = 50_000
-"""Keys that the server joins to one value."""
+_MOST_PURGE_SECONDS = 60.0  # the longest wait for purge
+_SLICE_ROWS = 50_000  # keys that the server joins to one value
 
 
 class MySqlAdmin(Queries, Admin):
@@ -142,10 +140,8 @@ class MySqlAdmin(Queries, Admin):
         return True
 
     def _purge(self) -> None:
-        """Waits until purge has removed deleted rows for good, at most `_MOST_PURGE_SECONDS` on some versions.
-
-        Does nothing on somebody's own server, which others use too.
-        """
+        """Waits until purge has removed deleted rows for good, at most `_MOST_PURGE_SECONDS` on some versions. Does
+        nothing on somebody's own server, which others use too."""
         if not self.private:
             return
         self._release()
@@ -199,10 +195,8 @@ class MySqlAdmin(Queries, Admin):
         self._purge()
 
     def hold_cleaning(self) -> None:
-        """Keeps deleted rows in their pages until `settle` or `rebuild`, on private servers only.
-
-        It opens a transaction that could still read them, so purge leaves them.
-        """
+        """Keeps deleted rows in their pages until `settle` or `rebuild`, on private servers only. It opens a
+        transaction that could still read them, so purge leaves them."""
         if self.private and self._holding is None:
             self._holding = connect(self.address)
             with server_errors(self.flavour.title):
@@ -272,8 +266,7 @@ _BOARD = f"`{SCHEMA}`.`{TABLE}`"
 _CREATE_BOARD = f"CREATE TABLE IF NOT EXISTS {_BOARD} {definitions()} ENGINE = MEMORY COMMENT = '{COMMENT}'"
 """The coordination table is in memory: InnoDB does not log its changes."""
 
-_IDLE_SECONDS = 31_536_000
-"""A year: the longest wait_timeout."""
+_IDLE_SECONDS = 31_536_000  # a year: the longest wait_timeout
 _TABLES = (
     "SELECT table_name, coalesce(data_length + index_length, 0) FROM information_schema.tables "
     "WHERE table_schema = %s AND table_type = 'BASE TABLE' AND table_comment = %s ORDER BY table_name"

@@ -30,10 +30,8 @@ from keybench.pagemodels.innodb.records import primary_bytes
 
 ReadKeys = Callable[[Table], EncodedKeys]
 
-_TRX_ID_BYTES = 6
-"""Bytes of a record's DB_TRX_ID."""
-_FLUSH_SECONDS = 10.0
-"""With the profile `fast` the server writes the log to its file once a second."""
+_TRX_ID_BYTES = 6  # bytes of a record's DB_TRX_ID
+_FLUSH_SECONDS = 10.0  # with the profile `fast` the server writes the log to its file once a second
 
 NEAR = "By the order of transactions, which is near that of their rows"
 BY_DATE = "By the order in which rows came into the table, which is near that in which keys came into their index."
@@ -69,10 +67,8 @@ class InsertionRecorder:
         return Arrivals(keys, numbers, numbers[order], near=BY_DATE if table.by_date else "")
 
     def _read_file(self, table: Table) -> tuple[NDArray[np.int64], tuple[int, NDArray[np.int64]]]:
-        """(the transaction of each row by primary key, (tablespace, page numbers) of the key's index).
-
-        UnreadableError if the file cannot be read.
-        """
+        """(the transaction of each row by primary key, (tablespace, page numbers) of the key's index). UnreadableError
+        if the file cannot be read."""
         with flushed(self._server, table) as pages:
             if pages is None:
                 raise ServerError("the order of arrival is in files that keybench reads on its own servers alone.")
@@ -83,9 +79,7 @@ class InsertionRecorder:
 
     def _insertions(self, table: Table, index_pages: tuple[int, NDArray[np.int64]], rows: int) -> NDArray[np.int64]:
         """For each insertion, in order of arrival, the inserted row's index in order of the primary key: int64 (rows,).
-
-        `index_pages` is (tablespace, page numbers) of the key's index. UnreadableError if the log cannot be used.
-        """
+        `index_pages` is (tablespace, page numbers) of the key's index. UnreadableError if the log cannot be used."""
         server = self._server
         end = flushed_log(server)
         log = mysql_log if server.flavour is MYSQL else redo_log

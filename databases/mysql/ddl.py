@@ -100,8 +100,7 @@ def sent_columns(table: Table) -> str:
     return "payload" if table.server_keys else columns(table)
 
 
-_RANDOM_BYTES = 101_000
-"""MariaDB's first version with RANDOM_BYTES() is 10.10."""
+_RANDOM_BYTES = 101_000  # MariaDB's first version with RANDOM_BYTES() is 10.10
 _NEWEST = {"mysql": "9.7", "mariadb": "11.8"}
 _OLDEST = {"mysql": "8.0.13", "mariadb": "10.6"}
 """The newest and the oldest version of each flavour for which statements are written."""
@@ -162,10 +161,8 @@ class Advised:
         return Statement(sql, note, self._confirmed(self.version(table.version)), page, locks)
 
     def _default(self, table: KeyedTable) -> tuple[str, str]:
-        """(the declaration after the column's type by which the server makes keys, a note for the user).
-
-        The declaration is empty if the server makes no such keys. UsageError if this version lacks the column's type.
-        """
+        """(the declaration after the column's type by which the server makes keys, a note for the user). The
+        declaration is empty if the server makes no such keys. UsageError if this version lacks the column's type."""
         version, column = self.version(table.version), table.column
         if column.sql_type == "uuid" and version < UUID_TYPE:
             raise UsageError("MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version.")

@@ -117,10 +117,8 @@ class MySqlEngine(ServerEngine):
         return self._either_flavour(lambda flavour: Database(address_of(flavour, url, {})))
 
     def _either_flavour(self, connect: Callable[[Flavour], Connected]) -> Connected:
-        """What `connect` returns for this flavour or, if the server is of the other one, for that.
-
-        Servers of both have mysql:// URLs.
-        """
+        """What `connect` returns for this flavour or, if the server is of the other one, for that. Servers of both have
+        mysql:// URLs."""
         try:
             return connect(self.flavour)
         except OtherFlavour as other:

@@ -24,10 +24,8 @@ from keybench.pagemodels.innodb.state import Extents, Heaps, InnodbPages
 from keybench.pagemodels.innodb.tablespace import extent_pages
 from keybench.pagemodels.page_stats import LeafOrder
 
-_INDEX_PAGE = 17_855
-"""The type of a page of an index."""
-_NONE = 0xFFFF_FFFF
-"""In place of a page number: there is no page."""
+_INDEX_PAGE = 17_855  # the type of a page of an index
+_NONE = 0xFFFF_FFFF  # in place of a page number: there is no page
 _RECORDS = 120
 _FIELDS = {
     "number": (">u4", 4),
@@ -104,9 +102,8 @@ def space(pages: NDArray[np.uint8]) -> int:
 
 
 def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], list[NDArray[np.int64]]]:
-    """(headers of all pages, the page numbers of each level of the index in key order, leaves first).
-
-    UnreadableError if the file has no page of the index, or a level is not one chain."""
+    """(headers of all pages, the page numbers of each level of the index in key order, leaves first). UnreadableError
+    if the file has no page of the index, or a level is not one chain."""
     kind = np.dtype(
         {
             "names": list(_FIELDS),
@@ -164,18 +161,13 @@ def _following(heads: NDArray[np.void], members: Set[int], page: int) -> Iterato
 Pages = NDArray[np.uint8]
 Integers = NDArray[np.int64]
 
-_INFIMUM, _SUPREMUM = 99, 112
-"""Offsets of the two system records in a page of row format DYNAMIC."""
-_SEGMENTS = {1: 84, 2: 74}
-"""Where the root names the segment of branch pages, and that of leaves."""
-_FREE, _FRAGMENTS = 62, 78
-"""Where the first page has the lists of free and of shared extents."""
-_OF_SEGMENT = {0: 12, 1: 28}
-"""Where a segment has the lists of its empty and of its partly used extents."""
+_INFIMUM, _SUPREMUM = 99, 112  # offsets of the two system records in a page of row format DYNAMIC
+_SEGMENTS = {1: 84, 2: 74}  # where the root names the segment of branch pages, and that of leaves
+_FREE, _FRAGMENTS = 62, 78  # where the first page has the lists of free and of shared extents
+_OF_SEGMENT = {0: 12, 1: 28}  # where a segment has the lists of its empty and of its partly used extents
 _FULL, _SINGLE = 44, 64
 """Where a segment has the number of its full extents, and the numbers of its single pages in shared extents."""
-_STATE, _NODE = 20, 8
-"""Where a descriptor has the extent's state, and its node in a list of extents."""
+_STATE, _NODE = 20, 8  # where a descriptor has the extent's state, and its node in a list of extents
 _NOT_FREE = {2: spaces.SHARED, 3: spaces.SHARED}
 """States of an extent with the owner that they mean; of the others but 1 (free), a segment is the owner."""
 
@@ -258,9 +250,8 @@ def _freed(page: Pages) -> Iterator[int]:
 
 
 def _keys(pages: Pages, counts: Integers, at: Integers, column: Column) -> NDArray[np.uint8] | Integers:
-    """The keys of all node pointers of a level but the first, as `Column.encode` gives them.
-
-    `counts` are the records of each of its pages, `at` is where each record begins in its page."""
+    """The keys of all node pointers of a level but the first, as `Column.encode` gives them. `counts` are the records
+    of each of its pages, `at` is where each record begins in its page."""
     owner = np.repeat(np.arange(len(counts)), counts)
     keys = np.ascontiguousarray(pages[owner[:, None], at[:, None] + np.arange(column.width)])[1:]
     if column.form != "int":

@@ -31,10 +31,8 @@ from keybench.errors import ServerError
 from keybench.model.keys import Order
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 
-_COUNTED: Final = 4_000
-"""Pages of a table whose rows are counted."""
-_FULL: Final = 92.0
-"""Density that ascending keys leave in %: InnoDB keeps a sixteenth of a page free."""
+_COUNTED: Final = 4_000  # pages of a table whose rows are counted
+_FULL: Final = 92.0  # density that ascending keys leave in %: InnoDB keeps a sixteenth of a page free
 
 
 class MySqlInspector:
@@ -274,10 +272,8 @@ _WIDTHS: Final = {
     "time": 3, "datetime": 5, "timestamp": 4, "uuid": 16, "inet6": 16, "inet4": 4, "enum": 1, "bit": 8,
 }  # fmt: skip
 """Bytes of a value of each type."""
-_DIGITS: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
-"""Bytes of up to nine decimal digits (strings/decimal.c, dig2bytes)."""
-_SHORT: Final = 255
-"""The most bytes of a column whose values have one byte of length."""
+_DIGITS: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)  # bytes of up to nine decimal digits (strings/decimal.c, dig2bytes)
+_SHORT: Final = 255  # the most bytes of a column whose values have one byte of length
 
 
 def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:

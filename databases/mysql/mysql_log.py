@@ -36,29 +36,22 @@ Blocks = NDArray[np.void]
 Files = dict[int, Blocks]
 """Blocks of each file by the number of its first block, counted from 0."""
 
-PLACE = "#innodb_redo"
-"""The log's folder in the data directory."""
+PLACE = "#innodb_redo"  # the log's folder in the data directory
 
 _FORMAT = 6
 _FORMAT_AT, _FIRST_LSN = slice(0, 4), slice(8, 16)
 _HEADER_BYTES = 2048
 _BLOCK = np.dtype([("number", ">u4"), ("length", ">u2"), ("group", ">u2"), ("epoch", ">u4"), ("body", "u1", 500)])
-_EPOCH = 1 << 30
-"""Blocks are numbered from 1 in each epoch, which has that many."""
-_ENCRYPTED = 0x8000
-"""Set in the length of an encrypted block."""
-_WINDOW = 1 << 16
-"""Blocks that are read at once."""
+_EPOCH = 1 << 30  # blocks are numbered from 1 in each epoch, which has that many
+_ENCRYPTED = 0x8000  # set in the length of an encrypted block
+_WINDOW = 1 << 16  # blocks that are read at once
 _OTHER = "it is not in the format of MySQL 8.0.30 to 9.7."
-_ATTEMPTS, _PAUSE = 5, 0.1
-"""The server may rename files while they are looked for."""
+_ATTEMPTS, _PAUSE = 5, 0.1  # the server may rename files while they are looked for
 
 
 def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers]]:
-    """Pieces of the log between two positions, each with its records that insert (`redo_log.Windows`).
-
-    Both positions are between mini-transactions. UnreadableError if the log cannot be read.
-    """
+    """Pieces of the log between two positions, each with its records that insert (`redo_log.Windows`). Both positions
+    are between mini-transactions. UnreadableError if the log cannot be read."""
     files = _files_between(folder, begin, end)
     at, last, fresh = _offset(begin), _offset(end), True
     while at < last:
@@ -133,9 +126,8 @@ def _files_between(folder: Path, begin: int, end: int) -> Files:
 
 
 def _blocks(files: Files, first: int, stop: int, last: int) -> Blocks:
-    """Blocks from `first` to before `stop`, of which the stream is read up to offset `last`.
-
-    UnreadableError if they are others by now, encrypted, or not yet written."""
+    """Blocks from `first` to before `stop`, of which the stream is read up to offset `last`. UnreadableError if they
+    are others by now, encrypted, or not yet written."""
     blocks = np.concatenate([part[max(0, first - start) : max(0, stop - start)] for start, part in files.items()])
     numbers = np.arange(first, stop)
     same = len(blocks) == len(numbers) and (blocks["number"] == numbers % _EPOCH + 1).all()
@@ -155,8 +147,7 @@ SMALLEST, LONGEST = 8, 1 << 18
 WHOLE, DAMAGED = -1, -2
 """Instead of the type of an unknown record: there is none; a record does not end, or contradicts itself."""
 
-_ALONE = 0x80
-"""Set in the type of a record that is a mini-transaction of its own."""
+_ALONE = 0x80  # set in the type of a record that is a mini-transaction of its own
 _END, _PADDING = 31, 32
 _TABLE_METADATA = 62
 _EIGHT_BYTES, _STRING = 8, 30
@@ -164,12 +155,10 @@ _UNDO_INSERT, _UNDO_INIT, _UNDO_REUSE, _UNDO_CREATE = 20, 22, 24, 25
 _DELETE_MARK_ENTRY, _MIN_MARK, _COMPACT_MIN_MARK = 11, 26, 36
 _FILE_CREATE, _FILE_RENAME, _FILE_DELETE, _FILE_EXTEND = 33, 34, 35, 65
 _INDEX_LOAD = 61
-_EMPTY = 19, 21, 27, 29, 37, 57, 58, 59, 63, 64
-"""Pages that are created, initialised or erased."""
+_EMPTY = 19, 21, 27, 29, 37, 57, 58, 59, 63, 64  # pages that are created, initialised or erased
 _INSERT, _DELETE_MARK, _DELETE, _UPDATE, _COPY, _REORGANISE, _DELETE_END, _DELETE_START = 67, 68, 69, 70, 71, 72, 75, 76
 
-_COMPACT, _VERSIONED, _INSTANT = 1, 2, 4
-"""Flags of an index's description."""
+_COMPACT, _VERSIONED, _INSTANT = 1, 2, 4  # flags of an index's description
 _ADDED, _DROPPED = 0x80, 0x40
 _NULL = 0xFFFF_FFFF
 _ROLL_POINTER = 7
@@ -206,9 +195,8 @@ def _index_end(data: Bytes, at: int) -> int:
 
 @kernel
 def _updated_end(data: Bytes, at: int) -> int:
-    """The end of the new values, from `at`, of a record that is updated in place (row_upd_index_parse).
-
-    0 if there is none within `data`."""
+    """The end of the new values, from `at`, of a record that is updated in place (row_upd_index_parse). 0 if there is
+    none within `data`."""
     at += 1
     fields = read_number(data, at)
     at += number_bytes(data[at])

@@ -200,10 +200,8 @@ class WaitSampler:
 
 
 def log_positions(server: Queries) -> tuple[int, int]:
-    """(the position of the log's end, the position up to which the log is in its files), in bytes.
-
-    Not from status variables: those of MySQL lag behind.
-    """
+    """(the position of the log's end, the position up to which the log is in its files), in bytes. Not from status
+    variables: those of MySQL lag behind."""
     ((*_, status),) = server.rows("SHOW ENGINE INNODB STATUS")
     end, written = (re.search(rf"^{name}\s+(\d+)$", status, re.MULTILINE) for name in _LOG_POSITIONS)
     if not end or not written:

@@ -27,13 +27,10 @@ Windows = Iterable[tuple[Bytes, Numbers]]
 UNDO or ENTRY; begin and end of the undo record or of the entry's last bytes, in the piece; tablespace; page.
 """
 
-UNDO, ENTRY = 0, 1
-"""Records that note an insertion: an undo record of a clustered index, an entry of a secondary index."""
+UNDO, ENTRY = 0, 1  # records that note an insertion: an undo record of a clustered index, an entry of a secondary index
 FIELDS = 5
-_INSERTED = 11
-"""The type of an undo record of an insertion."""
-_SIGN = np.uint64(1 << 63)
-"""InnoDB stores signed numbers with this bit inverted."""
+_INSERTED = 11  # the type of an undo record of an insertion
+_SIGN = np.uint64(1 << 63)  # InnoDB stores signed numbers with this bit inverted
 
 
 def inserted(windows: Windows, table: int, widths: tuple[int, ...], rows: int) -> Bytes:
@@ -142,7 +139,6 @@ def _entered_rows(
     data: Bytes, records: Numbers, space: int, of_index: Flags, seen: Flags, order: Numbers, count: int
 ) -> int:
     """Adds the row numbers of new entries in the index's pages to the `count` in `order`. Returns the new count.
-
     `of_index` says by page number which pages are the index's, `seen` by row number which rows have come."""
     for i in range(len(records)):
         end, page = records[i, 2], records[i, 4]
@@ -160,16 +156,13 @@ def _entered_rows(
     return count
 
 
-PLACE = "ib_logfile0"
-"""The log's file in the data directory."""
+PLACE = "ib_logfile0"  # the log's file in the data directory
 
 _FORMAT = b"Phys"
 _FIRST_LSN, _ENCRYPTED = slice(8, 16), slice(48, 508)
 _HEADER_BYTES = 0x3000
-_LARGEST = 1 << 20
-"""Most bytes of a mini-transaction."""
-_WINDOW = 1 << 26
-"""Bytes that are read at once."""
+_LARGEST = 1 << 20  # most bytes of a mini-transaction
+_WINDOW = 1 << 26  # bytes that are read at once
 
 _SMALLEST, _LONGEST, _CHECKSUM_BYTES = 4, 16, 4
 """Fewest bytes of a record of interest; most bytes of the numbers in front of one."""
@@ -179,9 +172,8 @@ _DAMAGED = -1
 
 
 def windows(path: Path, begin: int, end: int) -> Iterator[tuple[NDArray[np.uint8], Numbers]]:
-    """Pieces of the log between two positions, each with its records that insert (`Windows`).
-
-    UnreadableError if the log cannot be read."""
+    """Pieces of the log between two positions, each with its records that insert (`Windows`). UnreadableError if the
+    log cannot be read."""
     log = np.memmap(path, np.uint8, mode="r")
     head = log[:_HEADER_BYTES].tobytes()
     if not head.startswith(_FORMAT):

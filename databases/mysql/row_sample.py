@@ -28,14 +28,11 @@ DIVES: Final = 2_000
 """Rows of a larger one that are looked up at most, unless the server numbers them."""
 RANGES: Final = 400
 """Ranges into which its keys are divided at most."""
-_FEW: Final = 500
-"""Rows of a range that is not divided: they lie on so few pages that the optimizer counts them."""
-_NEIGHBOURS: Final = 25
-"""Rows behind a key, in order of the key, of which one or all are taken."""
+_FEW: Final = 500  # rows of a range that is not divided: they lie on so few pages that the optimizer counts them
+_NEIGHBOURS: Final = 25  # rows behind a key, in order of the key, of which one or all are taken
 _HEADER, _HIDDEN = 5, 13
 """Bytes of each record's header, and of the transaction and the undo pointer in a record of the table."""
-_VERSION, _VARIANT = 6, 8
-"""Bytes of a UUID whose first bits are its version and its variant."""
+_VERSION, _VARIANT = 6, 8  # bytes of a UUID whose first bits are its version and its variant
 _GUID: Final = re.compile(r"(?i)[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Row = tuple[Any, ...]
@@ -266,9 +263,8 @@ class KeyRange:
 
 
 def ranges(low: int, high: int, estimate: Callable[[int, int], float]) -> list[KeyRange]:
-    """Up to `RANGES` ranges of keys from `low` to `high`; `estimate(begin, end)` gives the rows of a range.
-
-    Again and again the range with most rows is halved; ranges without rows are left out."""
+    """Up to `RANGES` ranges of keys from `low` to `high`; `estimate(begin, end)` gives the rows of a range. Again and
+    again the range with most rows is halved; ranges without rows are left out."""
     whole = KeyRange(low, high + 1, max(1.0, estimate(low, high + 1)))
     heap = [(-whole.rows, 0, whole)]  # the second number keeps ranges of as many rows in order
     narrow: list[KeyRange] = []

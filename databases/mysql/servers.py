@@ -119,9 +119,8 @@ def _copyable(flavour: Flavour, server: Path) -> Path | None:
 
 
 def _setup(flavour: Flavour, server: str, installation: Path | None, values: Mapping[str, str]) -> list[str]:
-    """The command that makes the data directory of a server with these settings.
-
-    `server` is its program; `installation` is where that can be copied from, if it can."""
+    """The command that makes the data directory of a server with these settings. `server` is its program;
+    `installation` is where that can be copied from, if it can."""
     page_size = values["innodb_page_size"]
     if flavour.name == "mariadb":
         maker = installer()

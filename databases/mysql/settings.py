@@ -100,10 +100,8 @@ _MODELLED = {
     "innodb_limit_optimistic_insert_debug": (("0",), "it limits the records of a page"),
 }
 """Server settings with the values that the page model knows, and why it does not know others."""
-_BULK = ("unique_checks", "foreign_key_checks")
-"""Settings that let MariaDB insert in bulk if both are OFF."""
-_BUFFERED = {"inserts", "changes", "all"}
-"""Values of innodb_change_buffering by which insertions are buffered."""
+_BULK = ("unique_checks", "foreign_key_checks")  # settings that let MariaDB insert in bulk if both are OFF
+_BUFFERED = {"inserts", "changes", "all"}  # values of innodb_change_buffering by which insertions are buffered
 
 READ = ("innodb_page_size", "innodb_change_buffering", *_BULK, *_MODELLED)
 """Server settings on which pages depend; a server has some of them."""

@@ -33,24 +33,20 @@ Moments = NDArray[np.int64]
 
 PACKET_BYTES = 8 << 20
 """Longest packet: half of the servers' default of max_allowed_packet."""
-_MOST_PARAMETERS = 65_535
-"""Of a prepared statement."""
+_MOST_PARAMETERS = 65_535  # of a prepared statement
 
 _BIGINT, _BLOB, _TEXT = 0x08, 0xFC, 0xFE
 """Types of the protocol. A BLOB's bytes are stored unchanged; a text's are first decoded in the connection's character
 set, which takes a fifth of the whole time."""
-_SHORT = 250
-"""The longest value whose length takes one byte."""
-_NOT_NULL = b"\0"
-"""Comes before each value of an array."""
+_SHORT = 250  # the longest value whose length takes one byte
+_NOT_NULL = b"\0"  # comes before each value of an array
 
 STORED = struct.pack("<I", 7 | 1 << 24) + struct.pack("<BBBHH", 0, 1, 0, 2, 0)
 """The answer to a row that is stored: an OK packet with one row, no number made by the server, autocommit, no warning.
 Where the server's flags differ, the loop learns its answer from the first row."""
 _HEADER, _COMMAND = 4, 1 + 4
 """Bytes of a packet's header (length and number), and of a command with a statement's number."""
-_ERROR = 0xFF
-"""The first byte of an error packet."""
+_ERROR = 0xFF  # the first byte of an error packet
 
 
 @dataclass(frozen=True)
@@ -93,9 +89,8 @@ def insert(table: Table, rows: int) -> bytes:
 def pack(
     way: Way, table: Table, keys: Keys | None, payload: Bytes | Varying, moments: Moments, rows_per_tx: int
 ) -> list[Packets]:
-    """Batches of `rows_per_tx` rows, each in packets of at most PACKET_BYTES.
-
-    `keys` are None if the server makes them; `payload` is (n, characters), `moments` (n,)."""
+    """Batches of `rows_per_tx` rows, each in packets of at most PACKET_BYTES. `keys` are None if the server makes them;
+    `payload` is (n, characters), `moments` (n,)."""
     is_array = way == "arrays"
     kinds, columns = _values(table, keys, payload, moments, _NOT_NULL if is_array else b"")
     rows = lines(*columns)
@@ -136,9 +131,8 @@ def values_of(request: memoryview) -> bytes:
 
 
 def read(answer: UnusualAnswer) -> int:
-    """The number of rows stored, by a server's answer.
-
-    The driver's error if the server refuses the row; OSError if the connection ends before."""
+    """The number of rows stored, by a server's answer. The driver's error if the server refuses the row; OSError if the
+    connection ends before."""
     (length,) = struct.unpack("<I", answer.take(_HEADER))
     body = answer.take(length & 0xFFFFFF)
     if body[0] == _ERROR:

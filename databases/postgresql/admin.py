@@ -30,8 +30,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.postgresql.records import key_bytes
 
-_SLICE_PAGES = 2048
-"""Heap pages of which the server joins the keys to one value."""
+_SLICE_PAGES = 2048  # heap pages of which the server joins the keys to one value
 _COLLATION = (
     "SELECT concat_ws(':', d->>'datlocprovider', coalesce(d->>'datlocale', d->>'daticulocale', d->>'datcollate')) "
     "FROM (SELECT to_jsonb(pg_database) AS d FROM pg_database WHERE datname = current_database()) AS listed"

@@ -181,8 +181,7 @@ class AdminConnection(DbApiConnection):
         return str(schemas[0][0]) if schemas else ""
 
 
-_KEYS: Final = frozenset({"scram_client_key", "scram_server_key"})
-"""Secrets that libpq does not mark as such."""
+_KEYS: Final = frozenset({"scram_client_key", "scram_server_key"})  # secrets that libpq does not mark as such
 _ALIASES: Final = frozenset({"ssl"})
 """libpq takes `ssl=true` for `sslmode=require` (its fe-connect.c, conninfo_uri_parse_params)."""
 _OTHERS: Final = {"cockroachdb": "CockroachDB", "-yb-": "YugabyteDB"}

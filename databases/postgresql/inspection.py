@@ -30,12 +30,9 @@ from keybench.databases.core.ddl import quoted
 from keybench.databases.postgresql.connection import AdminConnection, require_postgresql
 from keybench.errors import ServerError
 
-_LAST: Final = 8
-"""Pages at the end of a table that are always read."""
-_POINTERS: Final = 291
-"""Rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)."""
-_KEYS: Final = 10_000
-"""Keys of a sample, at most."""
+_LAST: Final = 8  # pages at the end of a table that are always read
+_POINTERS: Final = 291  # rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)
+_KEYS: Final = 10_000  # keys of a sample, at most
 _HEADER, _SPECIAL, _POINTER, _ENTRY = 24, 16, 4, 8
 """Bytes of a page's header, of nbtree's data at its end, of a line pointer, and of an entry's header."""
 
@@ -178,9 +175,8 @@ class PostgresInspector:
         return tables
 
     def details(self, table: TableHere) -> TableHere:
-        """The table with its rows, and the mean bytes of a row by the server's statistics.
-
-        Rows by the planner's rule: rows a page at the last ANALYZE times today's pages; else by a sample."""
+        """The table with its rows, and the mean bytes of a row by the server's statistics. Rows by the planner's rule:
+        rows a page at the last ANALYZE times today's pages; else by a sample."""
         heap = self._heaps[table.full_name]
         if heap.tuples >= 0 and heap.analysed_blocks:
             rows, origin = heap.tuples / heap.analysed_blocks * heap.blocks, "estimated from the statistics"
@@ -301,7 +297,6 @@ class PostgresInspector:
         self, known: PagesHere, table: TableHere, index: IndexHere, width: int | None, total: int
     ) -> PagesHere:
         """`known` with a density that follows from the entries' `width` in bytes, their number, and `total` pages.
-
         Without it, with the reason, if the width is not known or equal keys may be merged."""
         has_every_row = "partial" not in index.note
         if width is None or not (table.rows and has_every_row and total > 1):

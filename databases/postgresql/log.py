@@ -35,10 +35,8 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import leaf_capacity
 
-_CHUNK = 1 << 20
-"""Bytes of pg_waldump's text that are read at once."""
-_PAGE_BYTES = 8192
-"""The page size of the log in every build that anybody distributes."""
+_CHUNK = 1 << 20  # bytes of pg_waldump's text that are read at once
+_PAGE_BYTES = 8192  # the page size of the log in every build that anybody distributes
 _IMAGE_BYTES = re.compile(rb"^Total\s+\d+\s+\d+ \[[^]]*\]\s+(\d+)", re.MULTILINE)
 
 
@@ -100,7 +98,6 @@ def split_records(server: AdminConnection, begin: str, end: str) -> Iterable[byt
 
 def insertion_records(server: AdminConnection, begin: str, end: str) -> Iterable[bytes]:
     """Text of all Btree records between two positions of a private server's log, one per line, in pieces.
-
     UnreadableError on other servers."""
     private = _private_log(server)
     if private is None:

@@ -28,14 +28,11 @@ from keybench.pagemodels.contract import Level, ServerPages
 from keybench.pagemodels.page_stats import LeafOrder
 from keybench.pagemodels.postgresql.records import entry_key
 
-_SLICE_PAGES = 8192
-"""Pages that are read at once through the server."""
+_SLICE_PAGES = 8192  # pages that are read at once through the server
 _HEADER_BYTES, _LINE_POINTER = 24, 4
 _POINTER = np.dtype([("bits", "<u4")])
-_OFFSET = (1 << 15) - 1
-"""The bits of a line pointer that say where on the page the entry is."""
-_LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16
-"""Flags in nbtree's data at the end of a page (`_SPECIAL`)."""
+_OFFSET = (1 << 15) - 1  # the bits of a line pointer that say where on the page the entry is
+_LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16  # flags in nbtree's data at the end of a page (`_SPECIAL`)
 _SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
 _HEADER = np.dtype(
     [("lsn", "<u8"), ("checksum", "<u2"), ("flags", "<u2"), ("lower", "<u2"), ("upper", "<u2"), ("special", "<u2")]

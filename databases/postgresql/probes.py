@@ -124,8 +124,7 @@ def wait_for_quiet(server: AdminConnection, standing: frozenset[int]) -> None:
         time.sleep(0.01)
 
 
-_LOCKS_EACH: Final = 10
-"""Predicate locks are counted in one sample of this many."""
+_LOCKS_EACH: Final = 10  # predicate locks are counted in one sample of this many
 
 _WAITS: Final = """
 SELECT CASE WHEN state <> 'active' OR wait_event_type = 'Client' THEN 'client'

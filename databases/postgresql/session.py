@@ -52,9 +52,8 @@ class PostgresSession(Session):
     def prepare(
         self, keys: Keys, payload: Payload, start: int, rows_per_tx: int
     ) -> Sequence[CopyBatch | FamilyBatch[CopyBatch] | memoryview]:
-        """Batches of `rows_per_tx` rows each: requests where that is one, else text for COPY.
-
-        All batches share one buffer, their children another."""
+        """Batches of `rows_per_tx` rows each: requests where that is one, else text for COPY. All batches share one
+        buffer, their children another."""
         payloads = texts(payload, start, len(keys))
         if rows_per_tx == 1 and len(keys) and not self._table.parent:
             self._prepare_insert()

@@ -130,10 +130,8 @@ def parameters_of(request: memoryview) -> list[bytes]:
 
 
 def read(answer: UnusualAnswer, errors: list[str]) -> int:
-    """The number of rows stored, by a server's answer. Adds its error to `errors`, as the driver would say it.
-
-    OSError if the connection ends before the answer does, as after FATAL.
-    """
+    """The number of rows stored, by a server's answer. Adds its error to `errors`, as the driver would say it. OSError
+    if the connection ends before the answer does, as after FATAL."""
     rows = 0
     while True:
         kind, length = struct.unpack(">cI", answer.take(5))

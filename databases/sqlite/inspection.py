@@ -32,14 +32,11 @@ from keybench.databases.sqlite.pages import LEAF_HEADER, Page, SampledTree, Sqli
 from keybench.errors import EnvironmentMissing, ServerError
 from keybench.pagemodels.sqlite import records
 
-_NOT_STORED: Final = 2
-"""In the column `hidden` of table_xinfo: a generated column that is not stored."""
-_FEW: Final = 30
-"""Leaves of a table that are read to know about how large it is."""
+_NOT_STORED: Final = 2  # in the column `hidden` of table_xinfo: a generated column that is not stored
+_FEW: Final = 30  # leaves of a table that are read to know about how large it is
 _KEYS, _PER_LEAF = 8_000, 100
 """Keys that are taken at most: of all leaves of a table without rowids, and of one leaf of a table with them."""
-_WAL: Final = 2
-"""Byte 18 of a file in WAL mode."""
+_WAL: Final = 2  # byte 18 of a file in WAL mode
 
 
 @dataclass(frozen=True)
@@ -172,9 +169,8 @@ class SqliteInspector:
         return indexes
 
     def _form(self, shape: Shape, column: str) -> Form | None:
-        """The form of the first keys in the table, by their types: what SQLite's columns declare binds nobody.
-
-        None if there are none, or of several types."""
+        """The form of the first keys in the table, by their types: what SQLite's columns declare binds nobody. None if
+        there are none, or of several types."""
         values = [value for _, value in self._values(self._tree(shape.root).leaves[:5], shape, column, 50)]
         kinds = {type(value) for value in values}
         if len(kinds) != 1:

@@ -25,12 +25,10 @@ _FREE_BLOCK, _CELL_COUNT, _CONTENT, _FRAGMENTS, _LAST_CHILD = 1, 3, 5, 7, 8
 """Offsets in a page's header: the first free block, the number of cells, where their content begins,
 the bytes in gaps too small for a free block, and on branch pages the last child."""
 _WAL_MAGIC: Final = (0x377F0682, 0x377F0683)
-_WAL_HEADER, FRAME_HEADER = 32, 24
-"""Bytes of the log's header, and of the header before each page in it."""
+_WAL_HEADER, FRAME_HEADER = 32, 24  # bytes of the log's header, and of the header before each page in it
 _NULL, _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 0, 7, 8, 9, 12
 """Serial types, which say what a value is; from 12 on even ones are blobs and odd ones texts. 1 to 6 are integers."""
-_WIDTHS: Final = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0)
-"""Bytes of a value by its serial type below 12."""
+_WIDTHS: Final = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0)  # bytes of a value by its serial type below 12
 
 Value = bytes | str | int | None
 
@@ -269,8 +267,7 @@ def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Gene
     return SampledTree(tuple(leaves), tuple(weights), total=total, backward=backward, whole=False)
 
 
-_FIRST_TRUNK = 32
-"""Where the file's header has the first trunk page of the list of free pages."""
+_FIRST_TRUNK = 32  # where the file's header has the first trunk page of the list of free pages
 
 
 def index_pages(connection: apsw.Connection, database: Path, name: str, *, rowid: bool) -> ServerPages:

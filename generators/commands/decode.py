@@ -109,8 +109,7 @@ def _what_fits(layout: Layout) -> str:
 
 
 _GUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}")
-_SHOWN: Final = 80
-"""Characters of a text that a message repeats."""
+_SHOWN: Final = 80  # characters of a text that a message repeats
 
 _TITLES: Final[Mapping[Verdict, str]] = {"likely": "Likely", "possible": "Possible", "unlikely": "Unlikely"}
 _RANDOM: Final = "Random, no structure"

@@ -17,8 +17,7 @@ from keybench.generators.core.layout import Layout, layout, layouts
 from keybench.generators.core.process import Process
 from keybench.model.keys import Kind
 
-_CELL: Final = 7
-"""Characters of a column of the list that shows one byte order."""
+_CELL: Final = 7  # characters of a column of the list that shows one byte order
 _SYMBOLS: Final[Mapping[Within, str]] = {"strictly": "●", "by time": "◐", "no": "·", "refused": "✗"}
 
 _LEGEND: Final = (

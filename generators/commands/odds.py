@@ -41,8 +41,7 @@ ALIKE: Final = 10
 
 _YEAR: Final = 365 * TICKS_PER_DAY
 _TEXT_CHARACTERS: Final = 64
-_COUNTER_SPAN: Final = 1 << 64
-"""The values of a 64-bit counter that started at the clock's ticks."""
+_COUNTER_SPAN: Final = 1 << 64  # the values of a 64-bit counter that started at the clock's ticks
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +162,7 @@ def _wrong(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
 
 def _decode(layout: Layout, keys: Keys, fits: NDArray[np.bool_]) -> Decoded:
     """What the layout's reader reads from the keys that `fits` marks; other keys get 0. Unmarks those that it refuses.
-
-    Nothing if no key is left, or the layout's keys hold nothing that can be read.
-    """
+    Nothing if no key is left, or the layout's keys hold nothing that can be read."""
     while fits.any():  # until it refuses none of those that are left
         rows = np.flatnonzero(fits)
         try:

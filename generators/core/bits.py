@@ -177,8 +177,7 @@ VARIANT: Final = np.uint64(1 << 63)
 """The variant bits 10 at the top of r8 … r15."""
 
 _RANDOM_BITS: Final = big_endian(np.array([RAND_B]))[0]
-_VARIANT_BITS: Final = big_endian(np.array([VARIANT]))[0]
-"""The same two as words: the bytes as they lie in memory."""
+_VARIANT_BITS: Final = big_endian(np.array([VARIANT]))[0]  # the same two as words: the bytes as they lie in memory
 
 
 def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str) -> None:
@@ -191,9 +190,7 @@ def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str
 
 def numbers_of_parts(data: Bytes, parts: Sequence[Part], letters: str) -> Ints:
     """For each key the bits of the parts with these letters as one number, the first letter's highest: int64 (n,).
-
-    `data` is uint8 (n, width) in the order of the parts, each of which lies within eight bytes.
-    """
+    `data` is uint8 (n, width) in the order of the parts, each of which lies within eight bytes."""
     number = np.zeros(len(data), np.uint64)
     for part in [part for letter in letters for part in parts if part.letter == letter]:
         end = part.start + part.width
@@ -208,9 +205,7 @@ def numbers_of_parts(data: Bytes, parts: Sequence[Part], letters: str) -> Ints:
 
 def random_half(entropy: Entropy, n: int) -> Words:
     """r8 … r15 of n keys with the RFC variant and 62 random bits, as words (bytes in the order of memory): uint64 (n,).
-
-    Takes 8 bytes of entropy a key.
-    """
+    Takes 8 bytes of entropy a key."""
     low = entropy.take(n, 8).view(np.uint64)[:, 0]
     low &= _RANDOM_BITS
     low |= _VARIANT_BITS

@@ -17,8 +17,7 @@ from keybench.model.keys import Ints
 NEVER: Final = -1
 """The state before the first key: below every quantum, and one less than 0."""
 
-Starts = NDArray[np.intp]
-"""Indices, ascending, of the values at which runs begin."""
+Starts = NDArray[np.intp]  # Indices, ascending, of the values at which runs begin
 
 
 def strictly_increasing(readings: Ints, last: int, step: int = 1) -> Ints:
@@ -76,9 +75,7 @@ def new_maxima(quanta: Ints, last: int) -> NDArray[np.bool_]:
 
 def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
     """n values that go up by one in each run: v(i) = heads(j) + i − starts(j) in run j, which begins at starts(j).
-
-    Before the first start they continue an earlier call's: v(i) = last + 1 + i.
-    """
+    Before the first start they continue an earlier call's: v(i) = last + 1 + i."""
     if len(starts) == n:
         return heads
     base = np.concatenate([[last + 1], heads - starts])
@@ -124,10 +121,8 @@ def require_room(layout: str, values: Ints, limit: int, last: int) -> Ints:
 
 
 def refuse_steps_back(layout: str, quanta: Ints, last: int, unit: str) -> int:
-    """The last of the readings `quanta` (`last` if there are none), in units called `unit`.
-
-    UsageError where one is below the one before, the first below `last`: then the original makes no key.
-    """
+    """The last of the readings `quanta` (`last` if there are none), in units called `unit`. UsageError where one is
+    below the one before, the first below `last`: then the original makes no key."""
     steps = np.diff(quanta, prepend=last)
     if (back := steps[steps < 0]).size:
         raise UsageError(

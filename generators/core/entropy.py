@@ -20,8 +20,7 @@ Bytes = NDArray[np.uint8]
 _PIECE: Final = 1 << 17
 """Bytes made by one call. A call costs half a microsecond beside the work; a piece stays in a near cache."""
 
-_ZEROS: Final = memoryview(bytes(_PIECE))
-"""The plain text: encrypting zeros gives the keystream."""
+_ZEROS: Final = memoryview(bytes(_PIECE))  # the plain text: encrypting zeros gives the keystream
 
 
 class Entropy(ABC):

@@ -29,14 +29,12 @@ from keybench.generators.core.process import Process
 from keybench.model.keys import Bytes, Keys
 
 Key = uuid.UUID | int | str | bytes
-Source = Callable[[], Key]
-"""Makes one new key a call."""
+Source = Callable[[], Key]  # makes one new key a call
 
 AHEAD: Final = 256
 """Keys made ahead, where they do not hold the time of the call."""
 
-_sources: Final[dict[tuple[str, int | None], Source]] = {}
-"""By layout and worker number."""
+_sources: Final[dict[tuple[str, int | None], Source]] = {}  # by layout and worker number
 _inherited_workers: Final[set[tuple[str, int | None]]] = set()
 """Layouts with the worker numbers that the process which forked this one had used."""
 _start_lock = Lock()

@@ -51,10 +51,8 @@ class Writer:
         return milliseconds(self.readings(n) - UNIX_EPOCH).view(np.int64)
 
     def readings_fine(self, n: int) -> tuple[Ticks, Ints]:
-        """(the clock's next n readings in ticks, the odd nanoseconds, 0–99, beyond each).
-
-        UsageError for a reading that keys of the layout cannot hold.
-        """
+        """(the clock's next n readings in ticks, the odd nanoseconds, 0–99, beyond each). UsageError for a reading that
+        keys of the layout cannot hold."""
         ticks, odd = self.clock.read_fine(n)
         return self.require(ticks), odd
 
@@ -114,10 +112,8 @@ class WriterLayout(Layout):
         return Decoded(None if time is None else description.ticks(time), numbers)
 
     def numbers(self, keys: Keys) -> dict[str, Ints]:
-        """The numbers that the description names (`Description.reads`), each int64 (n,).
-
-        UsageError for keys of another form, and for another version or variant where the description names one.
-        """
+        """The numbers that the description names (`Description.reads`), each int64 (n,). UsageError for keys of another
+        form, and for another version or variant where the description names one."""
         description = self.description
         if self.kind == "uuid":
             require_guids(keys)

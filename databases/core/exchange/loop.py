@@ -20,16 +20,11 @@ NEXT, SENT, RECEIVED, SLOWEST = range(4)
 """What `state` holds: the request to send; how many of its bytes are sent, and of its answer received; a lower bound
 of the row that the slowest writer has reached."""
 
-_PAUSE_NS = 100_000_000
-"""The loop returns this often, so that Python's signal handlers run."""
-_POLL_NS = 200_000
-"""How long a writer that is too far ahead sleeps before it looks again."""
-_MONOTONIC = 1
-"""The clock that `time.perf_counter` reads (time.h)."""
-_NO_SIGNAL = 0x4000
-"""MSG_NOSIGNAL: no SIGPIPE where the server is gone."""
-_READABLE = 1
-"""POLLIN."""
+_PAUSE_NS = 100_000_000  # the loop returns this often, so that Python's signal handlers run
+_POLL_NS = 200_000  # how long a writer that is too far ahead sleeps before it looks again
+_MONOTONIC = 1  # the clock that `time.perf_counter` reads (time.h)
+_NO_SIGNAL = 0x4000  # MSG_NOSIGNAL: no SIGPIPE where the server is gone
+_READABLE = 1  # POLLIN
 _FOR_EVER = -1
 
 _types: Any = numba.types
