@@ -129,7 +129,7 @@ def test_the_chosen_programs_are_taken_and_no_others(folder, monkeypatch) -> Non
 
 
 def test_unpacked_versions_are_found_in_their_order(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(private_server, "_UNPACKED", tmp_path)
+    monkeypatch.setattr(private_server, "_UNPACKED_VERSIONS", tmp_path)
     for name in ("mariadb-11.8", "mariadb-10.11", "mariadb-9.2", "postgresql-9", "mariadb-11.8.new"):
         (tmp_path / name / "bin").mkdir(parents=True)
     assert private_server.unpacked_folders("mariadb") == [
