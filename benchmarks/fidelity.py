@@ -163,7 +163,7 @@ def main() -> int:
         for on, kind, folder in servers([engine(name) for name in given.db] if given.db else engines().values()):
             if given.server not in ("", kind):
                 continue
-            with private_server.using(on.name, folder):
+            with private_server.using_programs_in(on.name, folder):
                 provision = on.provision(kind, on.settings("fast", "default"))
             try:
                 address = provision.start()
@@ -202,7 +202,7 @@ def servers(chosen: Iterable[Engine]) -> Iterator[tuple[Engine, str, Path | None
         if not on.has_page_model:
             continue
         yield from ((on, kind, None) for kind in on.servers if not on.missing(kind))
-        yield from ((on, "local", folder) for folder in private_server.unpacked(on.name))
+        yield from ((on, "local", folder) for folder in private_server.unpacked_folders(on.name))
 
 
 def _version(on: Engine, address: Address) -> str:

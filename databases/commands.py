@@ -52,7 +52,7 @@ def sql(
 
 
 def _record(engine: Engine) -> dict[str, Any]:
-    """What the list says of an engine, as plain values."""
+    """What the list says of an engine, as plain values for `--json`."""
     return {
         "name": engine.name,
         "title": engine.title,

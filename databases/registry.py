@@ -47,10 +47,8 @@ def scripts(package: str) -> Mapping[str, str]:
 
 
 def script(database: Engine, function: str = "") -> str:
-    """The script that creates one function of an engine, or all. UsageError if there is none, or none of that name.
-
-    Names may be spelled as in RT.Comb: NewComb is new_comb.
-    """
+    """The script that creates one SQL function of an engine, or all. UsageError if it has none, or none of that name.
+    Names may be spelled as in RT.Comb: NewComb is new_comb."""
     known = database.functions()
     if not known:
         with_functions = [name for name, each in engines().items() if each.functions()]

@@ -50,9 +50,9 @@ from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import TwoFormLayout, TwoFormStream, Writer
 from keybench.model.keys import Bytes, Keys, Order
 
-_U12: Final = np.uint64(0xFFF)
-_U14: Final = np.uint64(0x3FFF)
-_VARIANT: Final = 2 << 62
+_LOW_12_BITS: Final = np.uint64(0xFFF)
+_LOW_14_BITS: Final = np.uint64(0x3FFF)
+_VARIANT: Final = 2 << 62  # the variant bits 10 at the top of r8 … r15
 
 
 def get_int32(entropy: Entropy, below: int) -> int:
@@ -76,17 +76,18 @@ class CountingStream(TwoFormStream["CountingLayout"]):
         self._counter = get_int32(writer.entropy, layout.starts_below)
 
     def fill_plain(self, data: Bytes) -> None:
-        """The next n keys; UsageError for a reading that the layout cannot hold."""
+        """Puts the next keys into `data`, in plain form; UsageError for a reading that the layout cannot hold."""
         n = len(data)
         ticks = self.writer.readings(n)
         counters = np.arange(self._counter + 1, self._counter + n + 1, dtype=np.uint64)
-        counters &= np.uint64((1 << self.layout.counter_bits) - 1)
+        counters &= np.uint64((1 << self.layout.counter_bits) - 1)  # it wraps
         self._counter += n
         self.layout.compose(data, ticks, counters, self._fingerprint, self.writer.entropy)
 
 
 class CountingLayout(TwoFormLayout):
-    """What the three share: a time, and a counter of `counter_bits` that starts below `starts_below`."""
+    """What the three share: a time, and a counter of `counter_bits` that starts below `starts_below`. The module's
+    docstring has the byte map of each."""
 
     streams = CountingStream
     counter_bits: ClassVar[int]
@@ -94,7 +95,7 @@ class CountingLayout(TwoFormLayout):
 
     @abstractmethod
     def fingerprint(self, machine: str, pid: int) -> int:
-        """The bits of r8 … r15 that are the same in all keys of a process."""
+        """The bits of r8 … r15 that are the same in all keys of a process, as a 64-bit number, 0 elsewhere."""
 
     @abstractmethod
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
@@ -132,10 +133,11 @@ class V7(CountingLayout):
 
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:
         """Milliseconds, version, counter around the variant, random bytes."""
-        high = milliseconds(ticks - UNIX_EPOCH) << np.uint64(16) | np.uint64(7 << 12) | counters >> np.uint64(14)
-        draw_bytes(data, 10, entropy, 6)
-        put_word(data, 0, high)
-        data.view(">u2")[:, 4] = counters & _U14 | np.uint64(fingerprint >> 48)
+        draw_bytes(data, 10, entropy, 6)  # first, because it overwrites r0 … r9 too
+        high = milliseconds(ticks - UNIX_EPOCH) << np.uint64(16) | np.uint64(7 << 12)
+        put_word(data, 0, high | counters >> np.uint64(14))  # r6 r7: the digit 7, then the counter's high 12 bits
+        # r8 r9: the variant, then the counter's low 14 bits
+        data.view(">u2")[:, 4] = counters & _LOW_14_BITS | np.uint64(fingerprint >> 48)
 
 
 class V8Time(CountingLayout):
@@ -150,7 +152,8 @@ class V8Time(CountingLayout):
     def compose(self, data: Bytes, ticks: Ticks, counters: Words, fingerprint: int, entropy: Entropy) -> None:  # noqa: ARG002
         """Ticks around the version, variant, counter, machine and process."""
         time = ticks.view(np.uint64)
-        high = time >> np.uint64(12) << np.uint64(16) | np.uint64(8 << 12) | time & _U12
+        # r0 … r5: the time's bits 59 … 12 (the shift drops the four above); r6 r7: the digit 8, then bits 11 … 0
+        high = time >> np.uint64(12) << np.uint64(16) | np.uint64(8 << 12) | time & _LOW_12_BITS
         put_words(data, high, counters << np.uint64(40) | np.uint64(fingerprint))
 
 
@@ -159,7 +162,7 @@ _SHARED: Final = {
     "M": "first 24 bits of the machine name's hash",
     "P": "low 16 bits of the process id",
 }
-_MAP: Final = "github.com/buvinghausen/SequentialGuid"
+_PROJECT: Final = "github.com/buvinghausen/SequentialGuid"
 _COLLIDE: Final = "nothing is random: containers with one machine name and process id 1 can make equal keys"
 _LEGACY_TIME: Final = Timestamp("100 ns since 0001-01-01", 0, DATETIME_LAST, 1, span=1 << 64)
 _V8_TIME: Final = Timestamp("100 ns since 0001-01-01, low 60 bits", 0, (1 << 60) - 1, 1, "another instant")
@@ -175,7 +178,7 @@ def _pair(
     legend: dict[str, str],
     *caveats: str,
 ) -> tuple[CountingLayout, CountingLayout]:
-    """The plain form and the one for SQL Server."""
+    """(the plain form, the form for SQL Server) of one layout; `diagrams` has the bits of each."""
 
     def form(suffix: str, purpose: str, order: Order, diagram: str, for_sql: bool) -> CountingLayout:
         """The plain form, or with `for_sql` the one for SQL Server, whose bits `diagram` lists."""
@@ -211,7 +214,7 @@ LAYOUTS = (
         Legacy,
         "buvinghausen-legacy",
         "SequentialGuid 4: 64-bit ticks, machine, process, counter",
-        f"{_MAP} 4.0.6 SequentialGuidGeneratorBase",
+        f"{_PROJECT} 4.0.6 SequentialGuidGeneratorBase",
         ("T64 M24 P16 C24", "C24 P16 M24 T16 T48"),
         _LEGACY_TIME,
         {"T": "ticks since 0001-01-01"},
@@ -223,7 +226,7 @@ LAYOUTS = (
         V7,
         "buvinghausen-v7",
         "SequentialGuid 5 GuidV7: Unix milliseconds, a 26-bit counter, 48 random bits",
-        f"{_MAP} GuidV7",
+        f"{_PROJECT} GuidV7",
         ("T48 V4:7 C12 X2:2 C14 R48", "R48 C8 X2:2 C6 V4:7 C4 C8 T48"),
         UNIX_MILLISECONDS,
         {"T": "milliseconds since 1970"},
@@ -232,7 +235,7 @@ LAYOUTS = (
         V8Time,
         "buvinghausen-v8time",
         "SequentialGuid 5 GuidV8Time: 60-bit ticks, a 22-bit counter, machine, process",
-        f"{_MAP} GuidV8Time",
+        f"{_PROJECT} GuidV8Time",
         ("T48 V4:8 T12 X2:2 C22 M24 P16", "P16 M24 C8 C8 X2:2 C6 V4:8 T4 T8 T48"),
         _V8_TIME,
         {"T": "ticks since 0001-01-01"},

@@ -1,47 +1,4 @@
-"""GUIDs with a date and time in place of random bytes, as NHibernate, Marten and Pomelo make them.
-
-NHibernate's `guid.comb`: the COMB of 2002 with another divisor.
-
-Byte map (G base GUID: `Guid.NewGuid`, 16 bytes of entropy, or the stream's `guids`; most significant byte first):
-
-r0 … r9 G   r10 r11 days since 1900   r12 … r15 milliseconds since midnight ÷ 3.333333, truncated
-
-Quirks, kept: the divisor is 3.333333, and SQL Server's unit is 10/3 ms. So by the end of the day the time is up to
-three units ahead of a COMB's, and in the day's last 5 ms it is above 25,920,000 units, which RT.Comb's reader and SQL
-Server's CAST AS DATETIME refuse. The quotient is computed with doubles. Days wrap: 2079-06-07 and 1900-01-01 are both
-0. Version and variant are the base GUID's. The time is UTC since 4.1 (2015); before, it was local. Nothing upstream
-reads it; `decode` reads the byte map.
-
-Marten's and JasperFx's `CombGuidIdGeneration`: the current one, and that of its first months.
-
-Byte maps (G base GUID: `Guid.NewGuid`, 16 bytes of entropy, or the stream's `guids`):
-
-marten        r0 … r5 T                                            r6 … r15 G    since 2016-10
-marten-2016   n0 n1 D   n2 n3 U27 … U12   n4 4 and U11 … U8   n5 U7 … U0   n6 … n15 G   2016-03 … 2016-10
-
-T: milliseconds since 1970, most significant byte first, the low 48 bits of a whole number, as RT.Comb's PostgreSql
-provider but without its double arithmetic. D: days since 1900; U: the low 28 bits of the 1/300 s since midnight; both
-as RT.Comb's SqlDateTimeStrategy computes them.
-
-Quirks, kept. marten: instants before 1970 become other instants; version and variant are the base GUID's. marten-2016:
-the time was written to .NET's bytes without swapping, so the text and PostgreSQL's uuid compare the wrong bytes first
-(issue 579); the digit 4 is in n4, which is not where a version belongs; dates outside 1900-01-01 … 2079-06-06T00:00
-were refused. Nothing upstream reads marten-2016 keys; `decode` reads the byte map. The current `GetTimestamp` throws
-beyond the year 9999, where `decode` still gives the tick.
-
-Pomelo.EntityFrameworkCore.MySql's MySqlSequentialGuidValueGenerator: ticks first, then seven random bytes.
-
-Byte maps (T the 64 bits of ticks since 0001-01-01, most significant first; R0 … R6 the random bytes of a key):
-
-pomelo-mysql                 r0 … r5 T63 … T16   r6 4 T15 … T12   r7 T11 … T4   r8 8 T3 … T0   r9 … r15 R0 … R6
-pomelo-mysql-little-endian   n0 … n5 T63 … T16   n6 T11 … T4   n7 4 T15 … T12   n8 8 T3 … T0   n9 … n15 R0 … R6
-
-The second is for connections with `GuidFormat=LittleEndianBinary16`, which store .NET's bytes. Its version and variant
-are where GUIDs have them, so T11 … T4 come before T15 … T12: its order breaks every 65,536 ticks (6.5 ms).
-
-The keys have version 4 (random) and the variant digit 8. They take seven bytes of entropy each; keys of one tick come
-in no order.
-"""
+"""GUIDs with a date and time in place of random bytes, as NHibernate, Marten and Pomelo make them."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -76,15 +33,25 @@ from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Keys
 
 _MS_PER_UNIT: Final = 3.333333
-_UNITS_PER_DAY: Final = 25_920_003
-"""Units that begin within a day."""
+_UNITS_PER_DAY: Final = 25_920_003  # units that begin within a day
 
 
 class NHibernateComb(GuidLayout):
-    """`GuidCombGenerator`."""
+    """NHibernate's `guid.comb` (`GuidCombGenerator`): the COMB of 2002 with another divisor.
+
+    Byte map (G base GUID: `Guid.NewGuid`, 16 bytes of entropy, or the stream's `guids`; most significant byte first):
+
+    r0 … r9 G   r10 r11 days since 1900   r12 … r15 milliseconds since midnight ÷ 3.333333, truncated
+
+    Quirks, kept: the divisor is 3.333333, and SQL Server's unit is 10/3 ms. So by the end of the day the time is up to
+    three units ahead of a COMB's, and in the day's last 5 ms it is above 25,920,000 units, which RT.Comb's reader and
+    SQL Server's CAST AS DATETIME refuse. The quotient is computed with doubles. Days wrap: 2079-06-07 and 1900-01-01
+    are both 0. Version and variant are the base GUID's. The time is UTC since 4.1 (2015); before, it was local. Nothing
+    upstream reads it; `decode` reads the byte map.
+    """
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n GUIDs."""
+        """Puts the next GUIDs into `data`."""
         writer.base_guids(data)
         ticks = writer.readings(len(data))
         units = (since_midnight(ticks) / TICKS_PER_MS / _MS_PER_UNIT).astype(np.int64)
@@ -96,7 +63,7 @@ class NHibernateComb(GuidLayout):
         put_u48(data, 10, days << 32 | units)
 
     def decode(self, keys: Keys) -> Decoded:
-        """The unit's first tick, or the one before; UsageError where the time component is longer than a day."""
+        """The first tick of the key's unit, or the tick before it; UsageError where the time is longer than a day."""
         dates = get_u48(keys, 10)
         units = (dates & np.uint64(0xFFFF_FFFF)).view(np.int64)
         refuse_keys(self.name, keys, units >= _UNITS_PER_DAY, "its time component exceeds 24 hours")
@@ -107,26 +74,43 @@ class NHibernateComb(GuidLayout):
 _MARTEN_UNITS_PER_DAY: Final = 86_400 * 300
 _HIGH_UNITS: Final = np.uint64(0xFFFF << 12)
 _DAYS_AND_LOW_UNITS: Final = np.uint64(0xFFFF << 32 | 0xFFF)
-_LAST_2016: Final = EPOCH_1900 + 65_535 * TICKS_PER_DAY
+"""Masks for `sql_datetime`: U27 … U12 of the units, and the days with U11 … U0."""
+_LAST_2016: Final = EPOCH_1900 + 65_535 * TICKS_PER_DAY  # the last tick that the keys of 2016 can hold
 
 
 class Marten(GuidLayout):
-    """`CombGuidIdGeneration` since issue 579."""
+    """Marten's and JasperFx's `CombGuidIdGeneration`: the current one, and that of its first months.
+
+    Byte maps (G base GUID: `Guid.NewGuid`, 16 bytes of entropy, or the stream's `guids`):
+
+    marten        r0 … r5 T                                            r6 … r15 G    since 2016-10
+    marten-2016   n0 n1 D   n2 n3 U27 … U12   n4 4 and U11 … U8   n5 U7 … U0   n6 … n15 G   2016-03 … 2016-10
+
+    T: milliseconds since 1970, most significant byte first, the low 48 bits of a whole number, as RT.Comb's PostgreSql
+    provider but without its double arithmetic. D: days since 1900; U: the low 28 bits of the 1/300 s since midnight;
+    both as RT.Comb's SqlDateTimeStrategy computes them.
+
+    Quirks, kept. marten: instants before 1970 become other instants; version and variant are the base GUID's.
+    marten-2016: the time was written to .NET's bytes without swapping, so the text and PostgreSQL's uuid compare the
+    wrong bytes first (issue 579); the digit 4 is in n4, which is not where a version belongs; dates outside 1900-01-01
+    … 2079-06-06T00:00 were refused. Nothing upstream reads marten-2016 keys; `decode` reads the byte map. The current
+    `GetTimestamp` throws beyond the year 9999, where `decode` still gives the tick.
+    """
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n GUIDs; UsageError for a reading before the year 1."""
+        """Puts the next GUIDs into `data`; UsageError for a reading before the year 1."""
         writer.base_guids(data)
         ticks = require_instants(self.name, writer.clock.read(len(data)), 0, np.iinfo(np.int64).max)
         put_u48(data, 0, (ticks - UNIX_EPOCH) // TICKS_PER_MS)
 
 
 class Marten2016(GuidLayout):
-    """`CombGuidIdGeneration` before issue 579."""
+    """`CombGuidIdGeneration` before issue 579: `Marten` has the byte map."""
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n GUIDs."""
+        """Puts the next GUIDs into `data`."""
         writer.base_guids(data)
-        dates = sql_datetime(writer.readings(len(data)))
+        dates = sql_datetime(writer.readings(len(data)))  # the high units go up by four bits: 4 has the place
         put_u48_net(data, (dates & _HIGH_UNITS) << np.uint64(4) | np.uint64(4 << 12) | dates & _DAYS_AND_LOW_UNITS)
 
     def decode(self, keys: Keys) -> Decoded:
@@ -137,30 +121,44 @@ class Marten2016(GuidLayout):
         units = (high << np.uint64(12) | low).view(np.int64)
         refuse_keys(self.name, keys, units >= _MARTEN_UNITS_PER_DAY, "its time component exceeds 24 hours")
         days = (dates >> np.uint64(32)).view(np.int64)
-        return Decoded(EPOCH_1900 + days * TICKS_PER_DAY + -(-units * 100_000 // 3))
+        return Decoded(EPOCH_1900 + days * TICKS_PER_DAY + -(-units * 100_000 // 3))  # rounded up
 
 
 _SOURCE: Final = "CombGuidIdGeneration: github.com/JasperFx/marten, github.com/JasperFx/jasperfx"
 
 
-_RANDOM_BYTES: Final = 7
-_VERSION: Final = np.uint64(0x4000)
+_RANDOM_BYTES: Final = 7  # random bytes of a key, from its ninth byte on
+_VERSION: Final = np.uint64(0x4000)  # the digit 4 at the start of r6 r7, in the word r0 … r7
 
 
 @dataclass(frozen=True)
 class Pomelo(GuidLayout):
-    """The generator for one of the two formats in which a connection stores GUIDs."""
+    """Pomelo.EntityFrameworkCore.MySql's MySqlSequentialGuidValueGenerator: ticks first, then seven random bytes.
+
+    Byte maps (T the 64 bits of ticks since 0001-01-01, most significant first; R0 … R6 the random bytes of a key):
+
+    pomelo-mysql                 r0 … r5 T63 … T16   r6 4 T15 … T12   r7 T11 … T4   r8 8 T3 … T0   r9 … r15 R0 … R6
+    pomelo-mysql-little-endian   n0 … n5 T63 … T16   n6 T11 … T4   n7 4 T15 … T12   n8 8 T3 … T0   n9 … n15 R0 … R6
+
+    The second is for connections with `GuidFormat=LittleEndianBinary16`, which store .NET's bytes. Its version and
+    variant are where GUIDs have them, so T11 … T4 come before T15 … T12: its order breaks every 65,536 ticks (6.5 ms).
+
+    The keys have version 4 (random) and the variant digit 8. They take seven bytes of entropy each; keys of one tick
+    come in no order.
+    """
 
     little_endian: bool = False
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n GUIDs."""
-        draw_bytes(data, 9, writer.entropy, _RANDOM_BYTES)
+        """Puts the next GUIDs into `data`."""
+        draw_bytes(data, 9, writer.entropy, _RANDOM_BYTES)  # first, because it overwrites r0 … r8 too
         ticks = writer.readings(len(data)).view(np.uint64)
+        first_48_bits = ticks & ~np.uint64(0xFFFF)
+        bits_15_to_4 = ticks >> np.uint64(4) & np.uint64(0xFFF)
+        put_word(data, 0, first_48_bits | _VERSION | bits_15_to_4)  # r0 … r5, then r6 r7
         data[:, 8] = ticks & np.uint64(0xF) | np.uint64(0x80)
-        put_word(data, 0, ticks & ~np.uint64(0xFFFF) | _VERSION | ticks << np.uint64(48) >> np.uint64(52))
         if self.little_endian:
-            # Data3 is already right in both forms.
+            # Only r0 … r5 are swapped: the map's n6 n7 are r7 r6 in both forms.
             swap_first_fields(data)
 
     def decode(self, keys: Keys) -> Decoded:
@@ -168,7 +166,7 @@ class Pomelo(GuidLayout):
         high, low = read_words(keys)
         other = (high >> np.uint64(12) & np.uint64(15) != 4) | (low >> np.uint64(60) != 8)
         refuse_keys(self.name, keys, other, "version and variant are not 4 and 8")
-        if self.little_endian:
+        if self.little_endian:  # n0 … n5 in place of r0 … r5
             first = read_words(keys, "net")[0]
             high = first & ~np.uint64(0xFFFF) | high & np.uint64(0xFFFF)
         ticks = (high >> np.uint64(16)) << np.uint64(16) | (high & np.uint64(0xFFF)) << np.uint64(4)

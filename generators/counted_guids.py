@@ -1,52 +1,4 @@
-"""GUIDs that ascend in SQL Server by a counter or a time that never repeats: EF Core, Peter Morris, UUIDNext.
-
-EF Core's SequentialGuidValueGenerator: a random GUID whose last eight bytes are a counter.
-
-Byte map (G base GUID, C the 64-bit counter):
-
-r0 … r7 G   r8 r9 the low 16 bits of C   r10 … r15 its high 48 bits
-
-SQL Server compares r10 … r15, then r8 and r9, so its order is that of C. The counter overwrites the variant; the
-version digit of the base GUID stays.
-
-The counter starts at the clock's ticks when the generator is made (`Clock.now`). It goes up by one a key, and the
-generator never reads the clock again. So the counter of a process that makes fewer than ten million keys a second falls
-behind the clock, and that of a restarted process jumps ahead of all others. It is no key's time, so `decode` gives it
-as a counter.
-
-Peter Morris' sequential GUID: eight random bytes for the process, then a time that never repeats in it.
-
-Byte map (P the process's random bytes, in .NET order; S the 64-bit sequence, ticks since 0001-01-01):
-
-n0 … n7 P   r8 r9 the low 16 bits of S   r10 … r15 its high 48 bits
-
-SQL Server compares r10 … r15, then r8 and r9, so its order is that of S. No version or variant is set.
-
-Quirk, kept, because this layout is measured for it: the generator returns the value *before* it moves its sequence up
-to the clock. Each key holds the previous key's reading plus one tick, and the first key after an idle hour is an hour
-back, in the middle of the table. Clock readings at or below the sequence only count it up by one.
-
-morris-corrected does what the comment above the published code says: it returns the value that the sequence moves to.
-So a key holds its own reading, or the previous key's time plus one tick if that is later. No published generator does
-this.
-
-The sequence starts at the clock's tick when the stream is made (`Clock.now`), which uses up no key's reading.
-
-UUIDNext's UUIDv8 for SQL Server: random bytes, a 14-bit sequence, the millisecond where SQL Server compares first.
-
-Byte map (R random, S sequence, T 48-bit Unix milliseconds, most significant byte first):
-
-r0 … r5 R   r6 8R   r7 R   r8 10 S13 … S8   r9 S7 … S0   r10 … r15 T
-
-Rule (`MonotonicityHandler`): the first key of a millisecond draws its sequence from 13 bits, and each further key adds
-one; after 16,383 the next millisecond starts, with a newly drawn sequence. When the clock steps back, the handler keeps
-its last time and from then on adds the difference to every reading, until a reading is above the last time it used.
-
-Entropy, in this order for each key: two bytes if a sequence is drawn (most significant first, top three bits dropped),
-then eight for r0 … r7. The library's netstandard2.0 build takes them so; its other builds fetch 512 bytes ahead and
-drop the rest of a batch that is too short. `UuidDecoder` reads the sequence and times of 2020 … 2100; `decode` reads
-any time.
-"""
+"""GUIDs that ascend in SQL Server by a counter or a time that never repeats: EF Core, Peter Morris, UUIDNext."""
 
 from __future__ import annotations
 
@@ -78,14 +30,27 @@ from keybench.model.keys import Bytes, Ints, Keys
 
 
 class CountedGuids(GuidStream["EfCore"]):
-    """Base GUIDs with a counter over their last eight bytes."""
+    """EF Core's SequentialGuidValueGenerator: a random GUID whose last eight bytes are a counter.
+
+    Byte map (G base GUID, C the 64-bit counter):
+
+    r0 … r7 G   r8 r9 the low 16 bits of C   r10 … r15 its high 48 bits
+
+    SQL Server compares r10 … r15, then r8 and r9, so its order is that of C. The counter overwrites the variant; the
+    version digit of the base GUID stays.
+
+    The counter starts at the clock's ticks when the generator is made (`Clock.now`). It goes up by one a key, and the
+    generator never reads the clock again. So the counter of a process that makes fewer than ten million keys a second
+    falls behind the clock, and that of a restarted process jumps ahead of all others. It is no key's time, so `decode`
+    gives it as a counter.
+    """
 
     def __init__(self, layout: EfCore, writer: Writer) -> None:
         super().__init__(layout, writer)
         self._counter = writer.now()
 
     def fill(self, data: Bytes) -> None:
-        """The next n GUIDs; the first value used is one above the start."""
+        """Puts the next GUIDs into `data`; the first value used is one above the start."""
         n = len(data)
         self.writer.base_guids(data)
         put_word(data, 1, sql_sequence(np.arange(self._counter + 1, self._counter + n + 1)))
@@ -100,7 +65,24 @@ class EfCore(WriterLayout):
 
 
 class ProcessSequence(GuidStream["Morris"]):
-    """The sequence of one process."""
+    """Peter Morris' sequential GUID: eight random bytes for the process, then a time that never repeats in it.
+
+    Byte map (P the process's random bytes, in .NET order; S the 64-bit sequence, ticks since 0001-01-01):
+
+    n0 … n7 P   r8 r9 the low 16 bits of S   r10 … r15 its high 48 bits
+
+    SQL Server compares r10 … r15, then r8 and r9, so its order is that of S. No version or variant is set.
+
+    Quirk, kept, because this layout is measured for it: the generator returns the value *before* it moves its sequence
+    up to the clock. Each key holds the previous key's reading plus one tick, and the first key after an idle hour is an
+    hour back, in the middle of the table. Clock readings at or below the sequence only count it up by one.
+
+    morris-corrected does what the comment above the published code says: it returns the value that the sequence moves
+    to. So a key holds its own reading, or the previous key's time plus one tick if that is later. No published
+    generator does this.
+
+    The sequence starts at the clock's tick when the stream is made (`Clock.now`), which uses up no key's reading.
+    """
 
     def __init__(self, layout: Morris, writer: Writer) -> None:
         super().__init__(layout, writer)
@@ -111,12 +93,12 @@ class ProcessSequence(GuidStream["Morris"]):
         self._last = writer.now()
 
     def fill(self, data: Bytes) -> None:
-        """The next n GUIDs; UsageError for a reading that .NET's DateTime cannot hold."""
+        """Puts the next GUIDs into `data`; UsageError for a reading that .NET's DateTime cannot hold."""
         words(data)[:, 0] = self._process
         put_word(data, 1, sql_sequence(self._next(self.writer.readings(len(data)))))
 
     def _next(self, readings: Ticks) -> Ticks:
-        """The values in the keys: where the sequence moves to, or as published, where it was before, plus one."""
+        """The value in each key: where the sequence moves to or, as published, where it was before, plus one."""
         moved = strictly_increasing(readings, self._last)
         values = moved
         if not self.layout.corrected:
@@ -163,13 +145,28 @@ def _description(*caveats: str) -> Description:
 _LAST_MS = (1 << 48) - 1
 _SEQUENCE_LAST = (1 << 14) - 1
 _SEED_LAST = (1 << 13) - 1
-_TOGETHER = _SEQUENCE_LAST - _SEED_LAST
-"""Keys made at once: so few that no sequence drawn among them can overflow."""
+_MOST_AT_ONCE = _SEQUENCE_LAST - _SEED_LAST  # keys made at once: so few that no sequence drawn among them can overflow
 
 
 class SequencedUuids(GuidStream[StreamLayout]):
-    """`Uuid.NewDatabaseFriendly(Database.SqlServer)` of one handler.
+    """UUIDNext's UUIDv8 for SQL Server: random bytes, a 14-bit sequence, the millisecond where SQL Server compares
+    first.
 
+    Byte map (R random, S sequence, T 48-bit Unix milliseconds, most significant byte first):
+
+    r0 … r5 R   r6 8R   r7 R   r8 10 S13 … S8   r9 S7 … S0   r10 … r15 T
+
+    Rule (`MonotonicityHandler`): the first key of a millisecond draws its sequence from 13 bits, and each further key
+    adds one; after 16,383 the next millisecond starts, with a newly drawn sequence. When the clock steps back, the
+    handler keeps its last time and from then on adds the difference to every reading, until a reading is above the last
+    time it used.
+
+    Entropy, in this order for each key: two bytes if a sequence is drawn (most significant first, top three bits
+    dropped), then eight for r0 … r7. The library's netstandard2.0 build takes them so; its other builds fetch 512 bytes
+    ahead and drop the rest of a batch that is too short. `UuidDecoder` reads the sequence and times of 2020 … 2100;
+    `decode` reads any time.
+
+    This is `Uuid.NewDatabaseFriendly(Database.SqlServer)` of one handler.
     `_used` is its last time, `_reading` the clock reading that gave this time.
     """
 
@@ -180,7 +177,7 @@ class SequencedUuids(GuidStream[StreamLayout]):
         self._sequence = 0
 
     def fill(self, data: Bytes) -> None:
-        """The next n keys; UsageError for a reading before 1970, and for a reading or a time beyond 48 bits of ms."""
+        """Puts the next keys into `data`; UsageError for a reading before 1970, or a time beyond 48 bits of ms."""
         n = len(data)
         readings = self.writer.unix_milliseconds(n)
         done = 0
@@ -191,10 +188,10 @@ class SequencedUuids(GuidStream[StreamLayout]):
     def _fill(self, data: Bytes, readings: Ticks) -> int:
         """Makes keys, at least one, before the sequence can overflow again; returns how many."""
         left = _SEQUENCE_LAST - self._sequence
-        count = min(len(readings), _TOGETHER, max(left, 1))
+        count = min(len(readings), _MOST_AT_ONCE, max(left, 1))
         times = self._times(readings[:count])
         if left == 0 and times[0] == self._used:
-            # The sequence overflows: the handler tries again with a reading one millisecond later.
+            # The sequence overflows: the handler tries again with a reading one millisecond later. One key only.
             times = times[:1] + 1
             count = 1
             self._reading = int(readings[0]) + 1
@@ -225,7 +222,8 @@ class SequencedUuids(GuidStream[StreamLayout]):
         return times
 
     def _draw(self, data: Bytes, drawn: NDArray[np.bool_], times: Ticks) -> Ints:
-        """Fills r0 … r7 and returns the sequences, drawn where `drawn`; bytes are taken in the order of the keys."""
+        """Fills r0 … r7 of each key with random bytes, and returns its sequence, which is random where `drawn`."""
+        # Entropy in the order of the keys: four pairs of bytes for r0 … r7, behind one more where a sequence is drawn.
         drawing = np.flatnonzero(drawn)
         pairs = self.writer.entropy.take(4 * len(drawn) + len(drawing), 2).view(np.uint16).ravel()
         where = drawing * 4 + np.arange(len(drawing))

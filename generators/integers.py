@@ -48,11 +48,11 @@ class RowNumber(ChunkLayout):
 
     def shared_bits(self) -> FixedBits:
         """All bits beyond the number's and its sign are 0."""
-        beyond = np.arange(64) <= 64 - self.bits
+        beyond = np.arange(64) <= 64 - self.bits  # <=: the sign too
         return beyond, np.zeros(64, np.uint8)
 
     def decode(self, keys: Keys) -> Decoded:
-        """KeysRefused for numbers of more bits, else NothingToRead."""
+        """Reads nothing: KeysRefused for numbers of more bits than the layout's, NothingToRead for all others."""
         beyond = keys.data > self.last
         if beyond.any():
             raise KeysRefused(f"{keys.data[beyond][0]:,} is no {self.name} key: the greatest is 2,147,483,647.", beyond)
@@ -68,10 +68,11 @@ class Blocked(ChunkLayout):
     size: int
 
     def chunk(self, n: int, writer: Writer) -> Ints:
-        """The next n numbers."""
-        blocks, places = np.divmod(np.arange(writer.rows, writer.rows + n, dtype=np.int64), self.size)
+        """The numbers of the writer's next n rows, from its blocks."""
+        rows = np.arange(writer.rows, writer.rows + n, dtype=np.int64)
+        blocks, within_block = np.divmod(rows, self.size)
         writer.rows += n
-        return (blocks * writer.process.of + writer.process.index) * self.size + places + 1
+        return (blocks * writer.process.of + writer.process.index) * self.size + within_block + 1
 
 
 def _planned(number: str, *caveats: str) -> Description:

@@ -35,7 +35,7 @@ from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Order
 
-_RANDOM_BYTES: Final = 10
+_RANDOM_BYTES: Final = 10  # random bytes of a key
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class Sequential(GuidLayout):
     versioned: bool = False
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n GUIDs; ten bytes of entropy a key."""
+        """Puts the next GUIDs into `data`; ten bytes of entropy a key."""
         draw_bytes(data, 0 if self.order == "mssql" else 6, writer.entropy, _RANDOM_BYTES)
         time = milliseconds(writer.readings(len(data)))
         if self.order == "mssql":
@@ -62,7 +62,7 @@ class Sequential(GuidLayout):
             stamp_version(data, 4)
 
 
-_WRAP: Final = TICKS_PER_MS << 48
+_WRAP: Final = TICKS_PER_MS << 48  # the tick at which the 48 bits of milliseconds start again
 _NET_TIME: Final = "d8 c8 b8 a8 f8 e8"
 """The time's bytes a … f, the most significant first, as .NET's order has them in the text."""
 
@@ -70,7 +70,7 @@ _NET_TIME: Final = "d8 c8 b8 a8 f8 e8"
 def _forms(
     form: str, summary: str, diagrams: tuple[str, str], time: str, order: Order, *aliases: str
 ) -> tuple[Sequential, Sequential]:
-    """A form as published, and the same with version and variant."""
+    """(a form as published, the same with version and variant); `diagrams` has the bits of each."""
 
     def layout(versioned: bool) -> Sequential:
         """The form as published, or with version and variant."""

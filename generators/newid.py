@@ -45,8 +45,7 @@ Form = Literal["guid", "sequential", "to-sequential"]
 PER_TICK: Final = 65_535
 """Keys of one tick; the next key starts the next tick."""
 
-_LAST: Final = np.iinfo(np.int64).max - 1
-"""The last tick that still has a next one."""
+_LAST: Final = np.iinfo(np.int64).max - 1  # the last tick that still has a next one
 
 
 class NewIds(GuidStream["NewId"]):
@@ -65,11 +64,11 @@ class NewIds(GuidStream["NewId"]):
         self._sequence = 0
 
     def fill(self, data: Bytes) -> None:
-        """The next n keys; UsageError for a reading before the year 1."""
+        """Puts the next keys into `data`; UsageError for a reading before the year 1."""
         ticks, sequence = self._next(self.writer.readings(len(data)))
         worker = self._worker
         if self.layout.form == "guid":
-            # The worker's three pairs of bytes, the last pair first, around the sequence.
+            # r0 r1 w4 w5, r4 r5 w2 w3, r6 r7 w0 w1; the sequence goes to r2 r3.
             first = worker << 48 & 0xFFFF << 48 | worker & 0xFFFF << 16 | worker >> 32
             put_word(data, 0, swap_u16(sequence) << np.uint64(32) | np.uint64(first))
             put_word(data, 1, sql_sequence(ticks))
@@ -80,8 +79,8 @@ class NewIds(GuidStream["NewId"]):
             put_word(data, 1, np.uint64(worker << 16) | sequence)
 
     def _next(self, ticks: Ticks) -> tuple[Ticks, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
-        """The tick and the sequence of each key; at most `PER_TICK` readings at once."""
-        ahead = PER_TICK - self._sequence
+        """(the tick, the sequence) of each key; at most `PER_TICK` readings at once."""
+        ahead = PER_TICK - self._sequence  # keys that the last tick can still have
         # Only the tick of an earlier call can become full here, and only once: after it the next tick starts.
         if ahead < len(ticks):
             ticks = ticks.copy()
@@ -112,7 +111,7 @@ _READ_DIAGRAMS: Final[Mapping[Form, str]] = {
 
 
 def _layout(name: str, form: Form, order: Order, call: str, diagram: str, within: Ascent, *caveats: str) -> list[NewId]:
-    """The layout without a process id provider, and the one with it."""
+    """[the layout without a process id provider, the one with it]; `diagram` has the bits of the former."""
     legend = {"T": "ticks since 0001-01-01", "W": "worker", "L": "sequence, low byte", "H": "sequence, high byte"}
     alone = "two processes of one machine can make equal keys: run one process a machine, or use the -process layout"
 

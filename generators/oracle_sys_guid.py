@@ -24,7 +24,7 @@ from keybench.generators.core.description import Description
 from keybench.generators.core.stream import GuidStream, Writer, WriterLayout
 from keybench.model.keys import Bytes
 
-_SEEN: Final = 0xE063
+_R8_R9: Final = 0xE063
 
 
 class SessionGuids(GuidStream["SysGuid"]):
@@ -34,12 +34,12 @@ class SessionGuids(GuidStream["SysGuid"]):
         super().__init__(layout, writer)
         drawn = writer.draw_number(8)
         host = hashlib.md5(writer.process.machine.encode(), usedforsecurity=False).digest()[:4]
-        self._counter = drawn >> 16 & (1 << 47) - 1
+        self._counter = drawn >> 16 & (1 << 47) - 1  # six of the eight bytes, without the first bit
         self._pid = writer.process.pid & 0xFFFF
-        self._low = _SEEN << 48 | int.from_bytes(host) << 16 | drawn & 0xFFFF
+        self._low = _R8_R9 << 48 | int.from_bytes(host) << 16 | drawn & 0xFFFF
 
     def fill(self, data: Bytes) -> None:
-        """The next n keys."""
+        """Puts the next keys into `data`."""
         n = len(data)
         counters = np.arange(self._counter, self._counter + n, dtype=np.uint64)
         self._counter += n

@@ -72,10 +72,9 @@ from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, Writer
 from keybench.model.keys import Bytes, Ints, Keys
 
-_BLOCK_BITS: Final = 16
-"""Bits of a block's number in the keys."""
+_BLOCK_BITS: Final = 16  # bits of a block's number in the keys
 
-_BELOW_BLOCK: Final = 64 - _BLOCK_BITS
+_BELOW_BLOCK: Final = 64 - _BLOCK_BITS  # bits of r0 … r7 below the block's number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +88,7 @@ class Blocks(GuidLayout):
         """The next n values that are divided into blocks, none negative."""
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n UUIDs; UsageError for a clock before 1970."""
+        """Puts the next UUIDs into `data`; UsageError for a clock before 1970."""
         writer.entropy.fill(data)
         stamp_version(data, 4)
         blocks = (self.values(len(data), writer) // self.size).view(np.uint64) << np.uint64(_BELOW_BLOCK)
@@ -127,12 +126,13 @@ _NO_COMB: Final = "MariaDB's uuid sorts version 4 by its end, which is random"
 _DIAGRAM: Final = "B16 R32 V4:4 R12 X2:2 R62"
 
 
-_RANDOMS: Final = (1 << 30) - 1
+_RANDOMS: Final = (1 << 30) - 1  # how many values RAND() has
 _YEAR_1: Final = np.datetime64("0001-01-01", "D")
 
 
 def years_and_weeks(ticks: Ticks) -> tuple[Ints, Ints]:
-    """The year, and MySQL's WEEK() in mode 0: 0 … 53; weeks begin on Sunday, week 1 on the year's first Sunday."""
+    """(the year, the week as MySQL's WEEK() in mode 0 counts) of each tick. Weeks are 0 … 53 and begin on Sunday, week
+    1 on the year's first Sunday."""
     days = ticks // TICKS_PER_DAY  # since 0001-01-01, a Monday
     dates = _YEAR_1 + days
     years = dates.astype("datetime64[Y]")
@@ -157,7 +157,7 @@ def text_of_random(number: int) -> str:
 
 
 def _md5(text: str) -> int:
-    """The first 14 bytes of a text's digest, as a number."""
+    """The first 14 of the 16 bytes of a text's MD5, as a number: all that keys use of it."""
     return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()) >> 16
 
 
@@ -168,23 +168,23 @@ class PerconaWeek(GuidLayout):
     """
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n keys; UsageError beyond the year 9999."""
+        """Puts the next keys into `data`; UsageError beyond the year 9999."""
         drawn = (writer.entropy.take(len(data), 4).view(">u4")[:, 0].astype(np.int64) >> 2) % _RANDOMS
         ticks = writer.readings(len(data))
         texts = zip(drawn.tolist(), texts_of_time(ticks), strict=True)
         digests = [_md5(text_of_random(number) + time) for number, time in texts]
         years, weeks = years_and_weeks(ticks)
-        numbers, place = np.unique(years * 100 + weeks, return_inverse=True)
-        # MySQL's CONCAT writes 2021 and 1 as 20211.
+        # r0 r1: each week is hashed once. MySQL's CONCAT writes 2021 and 1 as 20211.
+        numbers, which = np.unique(years * 100 + weeks, return_inverse=True)
         names = [f"{number // 100}{number % 100}" for number in numbers.tolist()]
-        week = np.array([_md5(name) >> 96 for name in names], np.uint64)[place]
-        # Four bytes, the digit 4 and three hexadecimal digits, then whole bytes again.
+        week = np.array([_md5(name) >> 96 for name in names], np.uint64)[which]
+        # r2 … r5: D's digits 0 … 7; r6 r7: the digit 4 and D's digits 8 … 10; r8 … r15: digits 12 … 27.
         start = np.array([digest >> 80 << 16 | 0x4000 | digest >> 68 & 0xFFF for digest in digests], np.uint64)
         end = np.array([digest & (1 << 64) - 1 for digest in digests], np.uint64)
         put_words(data, week << np.uint64(48) | start, end)
 
 
-_SECONDS: Final = (1 << 31) - 1
+_SECONDS: Final = (1 << 31) - 1  # the seconds' bits in the keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,11 +199,12 @@ class YdbUuid(GuidLayout):
         return 33 - self.prefix_bits
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n UUIDs: 16 bytes of entropy a key in the stored order, partly overwritten."""
+        """Puts the next UUIDs into `data`: 16 bytes of entropy a key in the stored order, partly overwritten."""
         ticks = require_instants(self.name, writer.clock.read(len(data)), UNIX_EPOCH)
         seconds = ((ticks - UNIX_EPOCH) // TICKS_PER_SECOND & _SECONDS).view(np.uint64) << np.uint64(self.shift)
         writer.entropy.fill(data)
-        put_word(data, 0, data.view(">u8")[:, 0].astype(np.uint64) & ~np.uint64(_SECONDS << self.shift) | seconds)
+        random = data.view(">u8")[:, 0].astype(np.uint64) & ~np.uint64(_SECONDS << self.shift)
+        put_word(data, 0, random | seconds)
         swap_net(data)
         stamp_version(data, 8)
 

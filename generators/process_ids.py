@@ -68,9 +68,8 @@ from keybench.generators.core.stream import ChunkStream, TwoFormLayout, TwoFormS
 from keybench.model.keys import Bytes, Ints, Keys
 
 _LAST: Final = UNIX_EPOCH + (TICKS_PER_SECOND << 32) - 1
-_BYTES: Final = 12
-_CHARACTERS: Final = 20
-_COUNTER: Final = 0xFFFFFF
+_CHARACTERS: Final = 20  # characters of an xid as text
+_COUNTER: Final = 0xFFFFFF  # the last value of a counter; after it comes 0
 
 
 class CountedSeconds(ChunkStream["TwelveBytes"]):
@@ -87,9 +86,11 @@ class CountedSeconds(ChunkStream["TwelveBytes"]):
         counters = np.arange(self._counter, self._counter + n, dtype=np.uint64) & np.uint64(_COUNTER)
         self._counter += n
         if self.layout.kind == "text":
+            # 100 bits at the end of 128: 32 of seconds, 40 of the process (36 of them in the low word), 24 of the
+            # counter, 4 bits 0.
             low = np.uint64((self._maker & (1 << 36) - 1) << 28) | counters << np.uint64(4)
             return text_of_bits(seconds << np.uint64(4) | np.uint64(self._maker >> 36), low, 5, _CHARACTERS, HEX32)
-        data = np.empty((n, 3), ">u4")
+        data = np.empty((n, 3), ">u4")  # b0 … b3, b4 … b7, b8 … b11
         data[:, 0] = seconds
         data[:, 1] = self._maker >> 8
         data[:, 2] = counters | np.uint64((self._maker & 0xFF) << 24)
@@ -103,7 +104,7 @@ class TwelveBytes(WriterLayout):
 
     @abstractmethod
     def maker(self, writer: Writer) -> tuple[bytes, int]:
-        """The five bytes of the process, and the first key's counter."""
+        """(the five bytes of the process, the first key's counter)."""
 
     def bits_read(self, keys: Keys) -> Bytes:
         """The bits of the bytes; for text, those of 128 bits, of which 20 characters hold the last 100."""
@@ -111,7 +112,7 @@ class TwelveBytes(WriterLayout):
 
 
 def _random_maker(writer: Writer) -> tuple[bytes, int]:
-    """Five random bytes for a process, and a random start of its counter; takes eight bytes of entropy."""
+    """(five random bytes for a process, a random start of its counter); takes eight bytes of entropy."""
     drawn = writer.entropy.take(1, 8).tobytes()
     return drawn[:5], int.from_bytes(drawn[5:])
 
@@ -180,7 +181,7 @@ class HotGuids(TwoFormStream["HotGuid"]):
     def __init__(self, layout: HotGuid, writer: Writer) -> None:
         super().__init__(layout, writer)
         maker, self._counter = layout.maker(writer)
-        # In RFC order Data2 and Data3 are reversed.
+        # r4 … r7 are n5 n4 n7 n6: in RFC order Data2 and Data3 are reversed.
         self._middle = int.from_bytes((maker[1], maker[0], maker[3], maker[2]))
         self._shards = writer.process.row_shards
         self._made = 0
@@ -189,7 +190,7 @@ class HotGuids(TwoFormStream["HotGuid"]):
         self._end = maker[4] << 56 | int.from_bytes(shard.to_bytes(4, "little"))
 
     def fill_plain(self, data: Bytes) -> None:
-        """The next n keys; UsageError for a reading that .NET's DateTime cannot hold."""
+        """Puts the next keys into `data`; UsageError for a reading that .NET's DateTime cannot hold."""
         n = len(data)
         high = self.layout.seconds(self.writer.readings(n))
         high |= self._middle
@@ -211,9 +212,9 @@ class HotGuid(TwoFormLayout, Sharded):
     streams = HotGuids
 
     def maker(self, writer: Writer) -> tuple[bytes, int]:
-        """The five bytes n4 … n8, and the counter below the first key's; takes four bytes of entropy."""
+        """(the five bytes n4 … n8, one less than the first key's counter); takes four bytes of entropy."""
         machine = hashlib.md5(writer.process.machine.encode(), usedforsecurity=False).digest()[:3]
-        start = writer.draw_number(4) * _COUNTER_STARTS >> 32
+        start = writer.draw_number(4) * _COUNTER_STARTS >> 32  # 32 random bits as a number below 500,000
         return machine + (writer.process.pid & 0xFFFF).to_bytes(2), start
 
     def seconds(self, ticks: Ticks) -> Ticks:

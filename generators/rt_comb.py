@@ -63,10 +63,9 @@ from keybench.generators.core.stream import GuidStream, WriterLayout
 from keybench.model.keys import Bytes, Keys, Order
 
 _UNITS_PER_DAY: Final = 86_400 * 300
-_UNITS_PER_MS: Final = 0.3
+_UNITS_PER_MS: Final = 0.3  # units of 1/300 s
 _LAST_MS: Final = (DATETIME_LAST - UNIX_EPOCH) // TICKS_PER_MS
-_APART: Final = 4 * TICKS_PER_MS
-"""RT.Comb's increment where timestamps never repeat."""
+_APART: Final = 4 * TICKS_PER_MS  # RT.Comb's increment where timestamps never repeat
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class Combs(GuidStream["Comb"]):
     _last = 0
 
     def fill(self, data: Bytes) -> None:
-        """The next n COMBs; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
+        """Puts the next COMBs into `data`; UsageError for a reading or a timestamp that .NET's DateTime cannot hold."""
         self.writer.base_guids(data)
         ticks = self.writer.readings(len(data))
         if self.layout.step and len(ticks):
@@ -145,7 +144,7 @@ class Comb(WriterLayout):
         if not self.sql_dates:
             refuse_keys(self.name, keys, dates > _LAST_MS, "its time lies beyond the year 9999")
             return Decoded(dates.view(np.int64) * TICKS_PER_MS + UNIX_EPOCH)
-        units = dates.astype(np.uint32).view(np.int32).astype(np.int64)
+        units = dates.astype(np.uint32).view(np.int32).astype(np.int64)  # the original has a signed int
         refuse_keys(self.name, keys, units < 0, "its time component is negative")
         refuse_keys(self.name, keys, units > _UNITS_PER_DAY, "its time component exceeds 24 hours")
         midnight = (dates >> np.uint64(32)).view(np.int64) * TICKS_PER_DAY + EPOCH_1900
@@ -174,7 +173,8 @@ _SQL_TIME: Final = Timestamp("1/300 s", EPOCH_1900, _SQL_LAST, 33_334, "another 
 
 
 def _comb(name: str, called: str, provider: Provider, diagram: str, *aliases: str) -> tuple[Comb, Comb]:
-    """One pair of provider and strategy, with the clock's timestamps, and with timestamps that never repeat."""
+    """(the layout with the clock's timestamps, that with timestamps that never repeat) of a provider and a strategy.
+    The strategy follows from the diagram: it has `U48` for Unix dates."""
     unix, order = "U48" in diagram, provider.sorts
     shuffled = ", in .NET's byte order" if order == "net" else ""
     legend = {letter: meaning + shuffled for letter, meaning in _MEANINGS.items() if letter in diagram}

@@ -89,12 +89,14 @@ class Flakes(ChunkStream["Flake"]):
         return self.keys(strictly_increasing(quanta << self.layout.sequence_bits, self._value))
 
     def keys(self, values: Ints) -> Bytes | Ints:
-        """Keys of these times and sequences; UsageError where counting up left the layout's range."""
-        layout, bits, time = self.layout, self.layout.sequence_bits, self.layout.time
+        """Keys of these values, each a quantum with the sequence in its low bits. UsageError where counting up has left
+        the layout's range."""
+        bits, time = self.layout.sequence_bits, self.layout.time
         quanta = (time.last + 1 - time.first) // time.resolution
-        require_room(layout.name, values, (quanta << bits) - 1, time.last)
-        self._value = int(values[-1]) if len(values) else self._value
-        return layout.put(values >> bits, values & (1 << bits) - 1, self._worker)
+        require_room(self.layout.name, values, (quanta << bits) - 1, time.last)
+        if len(values):
+            self._value = int(values[-1])
+        return self.layout.put(values >> bits, values & (1 << bits) - 1, self._worker)
 
 
 class Flake(WriterLayout):
@@ -115,7 +117,7 @@ class Flake(WriterLayout):
         return sum(part.width for part in self.description.read_parts if part.letter in "SC")
 
     def put(self, quanta: Ints, sequence: Ints, worker: int) -> Bytes | Ints:
-        """Keys with these parts."""
+        """Keys with these times (in quanta since the epoch) and sequences of one worker: int64 (n,)."""
         numbers = np.zeros(len(quanta), np.int64)
         for part in self.description.read_parts:
             shift = _INTEGER_BITS - part.start - part.width
@@ -179,7 +181,7 @@ class Tsid(Flake):
     streams = Tsids
 
     def put(self, quanta: Ints, sequence: Ints, worker: int) -> Bytes | Ints:
-        """Keys with these parts, in the layout's form."""
+        """Keys with these times (in quanta since the epoch) and counters of one node, as integers or text."""
         numbers = super().put(quanta, sequence, worker)
         if self.kind == "int":
             return numbers
@@ -190,7 +192,7 @@ class Tsid(Flake):
         if self.kind == "int":
             return super().bits_read(keys)
         bits = bits_of_text(self.name, upper_case(keys), 5, CROCKFORD32)
-        above = bits[:, 0:8].max(axis=1) > 0
+        above = bits[:, 0:8].max(axis=1) > 0  # 13 characters hold 65 bits
         if above.any():
             text = keys.data[int(above.argmax())].tobytes().decode()
             raise KeysRefused(f"{text!r} is no {self.name} key: the greatest begins with F.", above)
@@ -219,7 +221,8 @@ def _flake(
     within: Ascent = "forward",
     kind: type[Flake] = Flake,
 ) -> Flake:
-    """A layout; `since`: the unit and the epoch in Unix milliseconds; `bits`: of time, worker and sequence."""
+    """A layout of 64-bit integers; `since`: (unit, epoch in Unix milliseconds); `bits`: (time, worker, sequence).
+    `legend` explains the letters of worker and sequence, `sign` the first bit; `quantum` is in ticks."""
     unit, milliseconds = since
     epoch = UNIX_EPOCH + milliseconds * TICKS_PER_MS
     time_bits, worker_bits, sequence_bits = bits
@@ -261,7 +264,7 @@ class FlakeIds(GuidStream[StreamLayout]):
         self._sequence = 0
 
     def fill(self, data: Bytes) -> None:
-        """The next n keys; UsageError for a reading before 1970, or below the one before."""
+        """Puts the next keys into `data`; UsageError for a reading before 1970, or below the one before."""
         n = len(data)
         milliseconds = self.writer.unix_milliseconds(n)
         starts = np.flatnonzero(new_maxima(milliseconds, self._time))

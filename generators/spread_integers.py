@@ -83,7 +83,7 @@ class ShardedNumbers(ChunkStream["AutoRandom"]):
         before = (row - 1) // step  # the group of the last row, -1 before the first
         missing = int(groups[-1]) - before if n else 0
         drawn = self.writer.entropy.take(missing, 1)[:, 0].astype(np.int64) & (1 << _SHARD_BITS) - 1
-        shards = np.concatenate([self._shard, drawn])
+        shards = np.concatenate([self._shard, drawn])  # of the group of the last row, then of each new group
         self._shard = shards[-1:]
         return shards[groups - before] << _NUMBER_BITS | numbers
 
@@ -103,7 +103,7 @@ class AutoRandom(WriterLayout):
         return super().decode(keys)
 
 
-_MASKS: Final = (
+_SWAPS: Final = (
     (1, 0x5555555555555555),
     (2, 0x3333333333333333),
     (4, 0x0F0F0F0F0F0F0F0F),
@@ -111,12 +111,13 @@ _MASKS: Final = (
     (16, 0x0000FFFF0000FFFF),
     (32, 0x00000000FFFFFFFF),
 )
+"""The steps that reverse 64 bits: each swaps neighbouring groups of 1, 2, 4 … bits; the mask has every other group."""
 
 
 def bit_reversed(numbers: Ints) -> Ints:
     """The numbers, int64 (n,), with the 63 bits below the sign in reverse order; the sign stays."""
-    words = numbers.view(np.uint64) << np.uint64(1)
-    for by, mask in _MASKS:
+    words = numbers.view(np.uint64) << np.uint64(1)  # without the sign
+    for by, mask in _SWAPS:
         shift, low = np.uint64(by), np.uint64(mask)
         words = (words >> shift & low) | (words & low) << shift
     return (words | numbers.view(np.uint64) & np.uint64(1 << 63)).view(np.int64)
@@ -152,9 +153,9 @@ def _description(shard: str, *caveats: str) -> Description:
 
 
 BUCKETS: Final = 16
-_SMALL: Final = 109
-_ZERO: Final = 136
-_WIDE: Final = 245
+_SMALL: Final = 109  # the greatest number that takes one byte
+_ZERO: Final = 136  # the byte of 0; a small number's is as far above it as the number
+_WIDE: Final = 245  # the first byte of a greater number, less the number of bytes that follow it
 _FNV_OFFSET, _FNV_PRIME = np.uint32(0x811C9DC5), np.uint32(0x01000193)
 
 

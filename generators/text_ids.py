@@ -63,22 +63,23 @@ from keybench.generators.core.layout import KeysRefused
 from keybench.generators.core.stream import ChunkLayout, ChunkStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
-EPOCH: Final = UNIX_EPOCH + 1_400_000_000 * TICKS_PER_SECOND
+EPOCH: Final = UNIX_EPOCH + 1_400_000_000 * TICKS_PER_SECOND  # the tick at which KSUIDs begin to count
 _LAST: Final = EPOCH + (TICKS_PER_SECOND << 32) - 1
 _BYTES: Final = 20
-_CHARACTERS: Final = 27
-_DIGITS_AT_ONCE: Final = 5
+_CHARACTERS: Final = 27  # bytes and characters of a KSUID
+_DIGITS_AT_ONCE: Final = 5  # so few that a remainder below 62^5 and a limb of 32 bits fit 64 bits together
 _LETTERS: Final = np.frombuffer(BASE62, np.uint8)
 
 
 def to_base62(data: Bytes) -> Bytes:
-    """KSUIDs as text: uint8 (n, 27)."""
-    limbs = data.view(">u4").T.astype(np.uint64)
+    """KSUIDs of 20 bytes, uint8 (n, 20), as text: uint8 (n, 27)."""
+    limbs = data.view(">u4").T.astype(np.uint64)  # the five digits of each number in base 2^32, the highest first
     text = np.empty((len(data), _CHARACTERS), np.uint8)
     for end in range(_CHARACTERS, 0, -_DIGITS_AT_ONCE):
         width = min(_DIGITS_AT_ONCE, end)
         divisor = np.uint64(62**width)
         rest = np.zeros(len(data), np.uint64)
+        # Long division: the limbs become the quotient, and the rest is the number's last `width` digits.
         for limb in limbs:
             rest <<= np.uint64(32)
             rest |= limb
@@ -92,9 +93,10 @@ def to_base62(data: Bytes) -> Bytes:
 
 
 def from_base62(layout: str, keys: Keys) -> Bytes:
-    """KSUIDs of texts: uint8 (n, 20); KeysRefused for texts above the greatest and other characters."""
+    """The 20 bytes of KSUIDs that are text: uint8 (n, 20). KeysRefused for texts above the greatest KSUID, and for
+    other characters."""
     digits = digits_of_text(layout, keys, BASE62).astype(np.uint64)
-    limbs = np.zeros((5, len(keys)), np.uint64)
+    limbs = np.zeros((5, len(keys)), np.uint64)  # the numbers in base 2^32, the highest digit first
     refused = np.zeros(len(keys), np.bool_)
     for digit in digits.T:
         carry = digit.copy()
@@ -103,7 +105,7 @@ def from_base62(layout: str, keys: Keys) -> Bytes:
             limb += carry
             np.right_shift(limb, np.uint64(32), out=carry)
             limb &= np.uint64(0xFFFFFFFF)
-        refused |= carry.astype(bool)
+        refused |= carry.astype(bool)  # more than 160 bits
     if refused.any():
         text = keys.data[int(refused.argmax())].tobytes().decode()
         raise KeysRefused(f"{text!r} is no {layout} key: the greatest is aWgEPTl1tmebfsQzFP4bxwgy80V.", refused)
@@ -131,7 +133,7 @@ _T: Final = "seconds since 2014-05-13T16:53:20Z"
 
 
 _PUSHID_CHARACTERS: Final = 20
-_HALF: Final = 36
+_HALF: Final = 36  # bits of each half of a push ID's 72 random bits
 _HALF_MASK: Final = (1 << _HALF) - 1
 
 
@@ -146,16 +148,17 @@ class PushIds(ChunkStream["PushId"]):
         """The next n keys; UsageError before 1970 and beyond 48 bits of milliseconds."""
         milliseconds = self.writer.unix_milliseconds(n)
         starts = np.flatnonzero(np.diff(milliseconds, prepend=self._time))
-        drawn = self.writer.entropy.take(len(starts), 12).astype(np.int64) >> 2
-        places = 6 * np.arange(5, -1, -1)
-        heads = (drawn[:, 6:] << places).sum(axis=1)
-        tops = np.concatenate([[self._high], (drawn[:, :6] << places).sum(axis=1)])
+        drawn = self.writer.entropy.take(len(starts), 12).astype(np.int64) >> 2  # six bits of each byte
+        shifts = 6 * np.arange(5, -1, -1)
+        # The low halves count up in each run; what they carry goes into the high halves, which are the run's.
+        heads = (drawn[:, 6:] << shifts).sum(axis=1)
+        tops = np.concatenate([[self._high], (drawn[:, :6] << shifts).sum(axis=1)])
         low = run_values(heads, starts, self._low, n)
         high = np.repeat(tops, np.diff(starts, prepend=0, append=n)) + (low >> _HALF) & _HALF_MASK
         low &= _HALF_MASK
         if n:
             self._time, self._high, self._low = int(milliseconds[-1]), int(high[-1]), int(low[-1])
-        return text_of_bits(
+        return text_of_bits(  # 120 bits: 48 of milliseconds, 36 of the high half (28 of them in the low word), 36
             (milliseconds << 8 | high >> 28).view(np.uint64),
             (high << _HALF | low).view(np.uint64),
             6,
@@ -176,6 +179,7 @@ class PushId(WriterLayout):
 
 ALPHABET: Final = b"useandom-26T198340PX75pxJACKVERYMINDBUSHWOLF_GQZbfghjklqvwyzrict"
 _NANOID_LETTERS: Final = np.tile(np.frombuffer(ALPHABET, np.uint8), 4)
+"""The letter of each byte: only its low six bits count."""
 _NANOID_CHARACTERS: Final = 21
 
 
@@ -189,23 +193,20 @@ class NanoId(ChunkLayout):
         return _NANOID_LETTERS[writer.entropy.take(n, _NANOID_CHARACTERS)]
 
 
-_LENGTH: Final = 24
-"""Characters of a CUID2."""
+_LENGTH: Final = 24  # characters of a CUID2
 
-_FINGERPRINT: Final = 32
-_COUNTS: Final = 476_782_367
+_FINGERPRINT: Final = 32  # digits of a CUID2's fingerprint
+_COUNTS: Final = 476_782_367  # the counter starts below it
 _DIGITS: Final = np.frombuffer(BASE36, np.uint8)
 _CUID2_LETTERS: Final = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", np.uint8)
-_LONGEST_DIGEST: Final = 100
-"""Digits of the greatest number of 512 bits in base 36."""
+_LONGEST_DIGEST: Final = 100  # digits of the greatest number of 512 bits in base 36
 
 _POWERS: Final[tuple[int, ...]] = tuple(36**exponent for exponent in range(_LONGEST_DIGEST))
-_CUID2_HALF: Final = 12
-"""Digits of a key's second half: more than 12 digits in base 36 do not fit 64 bits."""
+_CUID2_HALF: Final = 12  # digits of a key's second half: more than 12 digits in base 36 do not fit 64 bits
 
 
 def below(entropy: Entropy, n: int, width: int, limit: int) -> Ints:
-    """n × width numbers floor(random() · limit)."""
+    """n × width random numbers from 0 to limit − 1, as upstream computes them: floor(random() · limit)."""
     drawn = entropy.take(n, 4 * width).view("<u4").astype(np.int64)
     return drawn * limit >> 32
 
@@ -220,23 +221,23 @@ def base36(number: int) -> str:
 
 
 def digest(text: bytes) -> int:
-    """The SHA3-512 digest as a number."""
+    """The text's SHA3-512 digest as a number."""
     return int.from_bytes(hashlib.sha3_512(text).digest())
 
 
 def digits_of_key(number: int) -> int:
     """The digits 2 … 24, counted from 0, of a digest in base 36: as a number, which has up to 23 digits."""
-    length = _LONGEST_DIGEST
+    length = _LONGEST_DIGEST  # digits of the number
     while number < _POWERS[length - 1]:
         length -= 1
-    after = length - _LENGTH - 1
+    after = length - _LENGTH - 1  # digits behind number 24
     return number // _POWERS[after] % _POWERS[_LENGTH - 1]
 
 
 def _put_base36(out: Bytes, first: int, end: int, numbers: Ints) -> None:
-    """Writes the last digits of each number into the columns first … end−1."""
+    """Writes the last digits of each number in base 36 into the columns first … end−1 of `out`, a row for each."""
     for column in range(end - 1, first - 1, -1):
-        more = numbers // 36
+        more = numbers // 36  # the digits before this one
         out[:, column] = _DIGITS[numbers - more * 36]
         numbers = more
 
@@ -258,7 +259,7 @@ class Cuids(ChunkStream[StreamLayout]):
         times = ((ticks - UNIX_EPOCH) // TICKS_PER_MS).tolist()
         counts = range(self._count, self._count + n)
         self._count += n
-        high, low = np.empty(n, np.int64), np.empty(n, np.int64)
+        high, low = np.empty(n, np.int64), np.empty(n, np.int64)  # the digits of c1 … c11, and of c12 … c23
         for row, (time, salt, count) in enumerate(zip(times, salts, counts, strict=True)):
             number = digest((base36(time) + salt.tobytes().decode() + base36(count) + self._fingerprint).encode())
             high[row], low[row] = divmod(digits_of_key(number), _POWERS[_CUID2_HALF])

@@ -31,7 +31,7 @@ from keybench.model.keys import Bytes, Ints, Keys
 
 _CHARACTERS: Final = 26
 _RANDOM_BYTES: Final = 10
-_TOP: Final = np.uint64(0xFFFF)
+_TOP: Final = np.uint64(0xFFFF)  # the first 16 of the 80 random bits: the end of r0 … r7
 
 
 def random_ulids(milliseconds: Ints, entropy: Entropy) -> Bytes:
@@ -59,7 +59,8 @@ class MonotonicUlids(ChunkStream["MonotonicUlid"]):
         return self.layout.in_form(data)
 
     def _count(self, heads: Bytes, starts: Starts, n: int) -> Bytes:
-        """n ULIDs: those at `starts` are given, each other is the one before plus 1."""
+        """n ULIDs: `heads` at the positions `starts`, others one above the one before; UsageError if that overflows."""
+        # r0 … r7 and r8 … r15 as numbers, of the last chunk's last key and then of each head.
         high, low = (
             np.concatenate([np.array([last], np.uint64), column.astype(np.uint64)])
             for last, column in zip(self._last[1:], heads.view(">u8").T, strict=True)
@@ -69,13 +70,13 @@ class MonotonicUlids(ChunkStream["MonotonicUlid"]):
         steps = (np.arange(n) - np.repeat(np.concatenate([[-1], starts]), lengths)).view(np.uint64)
         low = np.repeat(low, lengths) + steps
         high = np.repeat(high, lengths)
-        over = low < steps
+        over = low < steps  # the sum wrapped
         if (over & (high & _TOP == _TOP)).any():
             raise UsageError(
                 f"{self.layout.name}: the 80 random bits of a millisecond are used up, as they began with almost all "
                 "ones: make the key again in the next millisecond."
             )
-        high += over
+        high += over  # the carry
         data = np.empty((n, 16), np.uint8)
         put_words(data, high, low)
         return data

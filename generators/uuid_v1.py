@@ -69,10 +69,10 @@ GREGORIAN_LAST: Final = GREGORIAN + (1 << 60) - 1
 
 _TIME: Final = Timestamp("100 ns since 1582-10-15", GREGORIAN, GREGORIAN_LAST, 1)
 _V8_LAST: Final = UNIX_EPOCH + (1 << 60) // 10 - 1
-_MULTICAST: Final = 1 << 40
-_SERVER_SEQUENCES: Final = 16_383
-_U12: Final = np.uint64(0xFFF)
-_MIDDLE: Final = np.uint64(0xFFFF0000)
+_MULTICAST: Final = 1 << 40  # the node's multicast bit in the number of r8 … r15
+_SERVER_SEQUENCES: Final = 16_383  # how many clock sequences MySQL and MariaDB draw from
+_LOW_12_BITS: Final = np.uint64(0xFFF)
+_MIDDLE: Final = np.uint64(0xFFFF0000)  # time_mid's bits in the number of r0 … r7 of version 1
 
 
 def pack_v1(times: Words) -> Words:
@@ -84,9 +84,9 @@ def pack_v1(times: Words) -> Words:
 
 
 def pack_front(times: Words, version: int) -> Words:
-    """r0 … r7 as numbers: the first 48 of 60 bits, the version, the last 12 bits."""
+    """r0 … r7 as numbers: the first 48 of the time's 60 bits, the version, the last 12 bits."""
     high = times >> np.uint64(12) << np.uint64(16)
-    high |= times & _U12 | np.uint64(version << 12)
+    high |= times & _LOW_12_BITS | np.uint64(version << 12)
     return high
 
 
@@ -96,13 +96,14 @@ class NodeUuids(GuidStream["NodeLayout"]):
     def __init__(self, layout: NodeLayout, writer: Writer) -> None:
         super().__init__(layout, writer)
         drawn = writer.draw_number(8) if writer.guids is None else 0
-        # The starts are counted in 14 bits, below the variant.
-        self._end = 2 << 62 | (drawn + (writer.process.boot << 48 if layout.counts_boots else 0)) & (1 << 62) - 1
+        # r8 … r15: the variant, then the clock sequence, which counts the machine's starts in 14 bits, then the node.
+        boots = writer.process.boot if layout.counts_boots else 0
+        self._end = 2 << 62 | (drawn + (boots << 48)) & (1 << 62) - 1
         self._end |= _MULTICAST
         self._last = NEVER
 
     def fill(self, data: Bytes) -> None:
-        """The next n UUIDs; UsageError before 1582-10-15 and beyond 60 bits."""
+        """Puts the next UUIDs into `data`; UsageError before 1582-10-15 and beyond 60 bits."""
         times = strictly_increasing(self.writer.readings(len(data)) - GREGORIAN, self._last)
         require_room(self.layout.name, times, (1 << 60) - 1, GREGORIAN_LAST)
         self._last = int(times[-1]) if len(data) else self._last
@@ -118,7 +119,7 @@ class NodeLayout(WriterLayout):
 
     @abstractmethod
     def pack(self, times: Words) -> Words:
-        """r0 … r7 as numbers."""
+        """r0 … r7 as numbers, from the 60-bit times."""
 
 
 class Version1(NodeLayout):
@@ -141,7 +142,7 @@ class ServerSequence(NodeUuids):
     """The keys of one SQL Server since its start."""
 
     def fill(self, data: Bytes) -> None:
-        """The next n keys: UUIDs as UuidCreateSequential returns them, with the bytes of the first fields reversed."""
+        """Puts the next UUIDs of UuidCreateSequential into `data`, the bytes of their first fields reversed."""
         if self.writer.guids is None:
             super().fill(data)
         else:
@@ -174,15 +175,14 @@ class ServerUuids(GuidStream["ServerV1"]):
         return self.writer.draw_number(2) * _SERVER_SEQUENCES >> 16
 
     def fill(self, data: Bytes) -> None:
-        """The next n keys; UsageError before 1582-10-15 and beyond 60 bits."""
+        """Puts the next keys into `data`; UsageError before 1582-10-15 and beyond 60 bits."""
         n = len(data)
         times = self.writer.readings(n) - GREGORIAN
-        # Each step back starts a new sequence of times, whatever the last time was.
         back = np.flatnonzero(np.diff(times, prepend=self._reading) < 0)
         low = np.empty(n, np.uint64)
         self._reading = int(times[-1]) if n else self._reading
-        for step, (start, end) in enumerate(pairwise([0, *back.tolist(), n])):
-            if step:
+        for stretch, (start, end) in enumerate(pairwise([0, *back.tolist(), n])):
+            if stretch:  # after a step back a new sequence of times starts, whatever the last time was
                 self._sequence = self._draw_sequence()
                 self._last = NEVER
             times[start:end] = strictly_increasing(times[start:end], self._last)
@@ -212,7 +212,7 @@ class TimedV8(GuidLayout):
     """The time-based example of version 8."""
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n UUIDs."""
+        """Puts the next UUIDs into `data`."""
         words(data)[:, 1] = random_half(writer.entropy, len(data))
         ticks, odd = writer.readings_fine(len(data))
         times = (ticks - UNIX_EPOCH) * 10 + odd // 10

@@ -33,7 +33,7 @@ class Version4(GuidLayout):
     reads_clock = "never"
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n UUIDs; 16 bytes of entropy a key."""
+        """Puts the next UUIDs into `data`; 16 bytes of entropy a key."""
         writer.entropy.fill(data)
         stamp_version(data, 4)
 
@@ -49,7 +49,7 @@ class NamedUuid(GuidLayout):
     namespace: UUID = NAMESPACE_DNS
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The UUIDs of the next n row numbers."""
+        """Puts the UUIDs of the writer's next row numbers, in decimal, into `data`."""
         data[:] = self.of_names([b"%d" % number for number in writer.row_numbers(len(data)).tolist()])
 
     def of_names(self, names: Sequence[bytes]) -> Bytes:

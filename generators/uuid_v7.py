@@ -63,17 +63,17 @@ from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, GuidStream, StreamLayout, Writer, WriterLayout
 from keybench.model.keys import Bytes, Ints, Keys
 
-_SEED: Final = 0x7FF
+_SEED: Final = 0x7FF  # the bits that are drawn of the 12 after the version: the first of them stays 0
 _NS_PER_MS: Final = 1_000_000
-_POSTGRESQL_STEP: Final = _NS_PER_MS // 4096 + 1
+_POSTGRESQL_STEP: Final = _NS_PER_MS // 4096 + 1  # nanoseconds from one key of a backend to the next, at least
 _POSTGRESQL_LAST_NS: Final = (1 << 63) - (1 << 48)
 _POSTGRESQL_LAST: Final = UNIX_EPOCH + _POSTGRESQL_LAST_NS // 100
-_MARIADB_PER_MS: Final = 4_000
+_MARIADB_PER_MS: Final = 4_000  # steps of tv (4 · microseconds) in a millisecond
 
 
 def put_v7(data: Bytes, values: Ints) -> None:
     """Overwrites r0 … r7 with version 7; `values` holds 48 bits of milliseconds, then the 12 bits after the version."""
-    # Adding the bits above the last 12 fifteen times moves them up by four.
+    # Adding the bits above the last 12 fifteen times, to make sixteen, moves them up by four.
     high = values & ~0xFFF
     high *= 15
     high += values
@@ -93,7 +93,7 @@ class Version7(GuidLayout):
     """A base GUID overwritten with the millisecond, version and variant."""
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n UUIDs."""
+        """Puts the next UUIDs into `data`."""
         writer.base_guids(data)
         put_u48(data, 0, writer.unix_milliseconds(len(data)))
         stamp_version(data, 7)
@@ -105,11 +105,12 @@ class CountedV7(GuidStream[StreamLayout]):
     _last = NEVER << 12
 
     def fill(self, data: Bytes) -> None:
-        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        """Puts the next UUIDs into `data`; UsageError before 1970 and beyond 48 bits of milliseconds."""
         self.writer.entropy.fill(data)
         drawn = data.view(">u8")[:, 0]
 
         def seeds(starts: Starts) -> Ints:
+            """The counters, of 11 bits, that the keys at these positions draw."""
             return (drawn if len(starts) == len(drawn) else drawn[starts]).astype(np.int64) & _SEED
 
         values, _ = count_runs(self.writer.unix_milliseconds(len(data)), self._last, 12, seeds)
@@ -125,7 +126,7 @@ class GrowingV7(GuidStream[StreamLayout]):
     _last = (NEVER, 0, 0)
 
     def fill(self, data: Bytes) -> None:
-        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        """Puts the next UUIDs into `data`; UsageError before 1970 and beyond 48 bits of milliseconds."""
         self.writer.entropy.fill(data)
         milliseconds = self.writer.unix_milliseconds(len(data))
         if not len(data):
@@ -133,7 +134,9 @@ class GrowingV7(GuidStream[StreamLayout]):
         high, low = (word.astype(np.uint64) for word in data.view(">u8").T)
         first = new_maxima(milliseconds, self._last[0])
         if first.all():
-            times, rand_a, grown = milliseconds, high.view(np.int64) & _SEED, low & RAND_B
+            times = milliseconds
+            rand_a = high.view(np.int64) & _SEED
+            grown = low & RAND_B
         else:
             times, rand_a, grown = self._grow(milliseconds, np.flatnonzero(first), high, low)
         self._last = (int(times[-1]), int(rand_a[-1]), int(grown[-1]))
@@ -141,10 +144,12 @@ class GrowingV7(GuidStream[StreamLayout]):
         put_word(data, 1, grown | VARIANT)
 
     def _grow(self, milliseconds: Ints, starts: Starts, high: Words, low: Words) -> tuple[Ints, Ints, Words]:
-        """Milliseconds, M's first 12 bits and M's last 62 bits, where some keys add to the one before."""
+        """(milliseconds, M's first 12 bits, M's last 62 bits) of each key, where some keys add to the one before. Keys
+        at `starts` are the first of their millisecond; `high` and `low` are the entropy of each key."""
         growth = (high >> np.uint64(32)) + np.uint64(1)
         growth[starts] = 0
         grown = np.cumsum(growth)
+        # In each run: the drawn number (before the first start, the last key's) plus the growth since the run's start.
         lengths = np.diff(starts, prepend=0, append=len(milliseconds))
         heads = np.concatenate([np.array([self._last[2]], np.uint64), (low[starts] & RAND_B) - grown[starts]])
         # A head below zero wraps around, and the sum wraps back: only differences matter.
@@ -160,7 +165,7 @@ class Precise(GuidLayout):
     """Method 3 of §6.2."""
 
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """The next n UUIDs."""
+        """Puts the next UUIDs into `data`."""
         writer.entropy.fill(data)
         ticks, odd = writer.readings_fine(len(data))
         since = ticks - UNIX_EPOCH
@@ -181,7 +186,7 @@ class PostgreSqlUuids(GuidStream[StreamLayout]):
     _last = 0
 
     def fill(self, data: Bytes) -> None:
-        """The next n UUIDs; UsageError before 1970 and beyond 64 bits of nanoseconds."""
+        """Puts the next UUIDs into `data`; UsageError before 1970 and beyond 64 bits of nanoseconds."""
         n = len(data)
         words(data)[:, 1] = random_half(self.writer.entropy, n)
         ticks, odd = self.writer.readings_fine(n)
@@ -198,7 +203,7 @@ class MariaDbUuids(GuidStream["MariaDbV7"]):
     _last = 0
 
     def fill(self, data: Bytes) -> None:
-        """The next n UUIDs; UsageError before 1970 and beyond 48 bits of milliseconds."""
+        """Puts the next UUIDs into `data`; UsageError before 1970 and beyond 48 bits of milliseconds."""
         n = len(data)
         words(data)[:, 1] = random_half(self.writer.entropy, n)
         values = strictly_increasing((self.writer.readings(n) - UNIX_EPOCH) // 10 * 4, self._last)

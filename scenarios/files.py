@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from keybench.errors import UsageError, shortened, unknown_name
 from keybench.model import parsers
@@ -54,8 +54,9 @@ def parse_scenario(name: str, text: str, *, where: str) -> Scenario:
         raise UsageError(f"scenario {where}:{problems}\nFields: docs/scenarios.md.") from None
 
 
-def _problem(item: Any) -> str:
+def _problem(item: ErrorDetails) -> str:
     """One of pydantic's errors as a line for the user: where it is in the file, and what is wrong."""
+    # The names of the alternative forms of a value (`ALTERNATIVE`) are pydantic's: they do not stand in the file.
     location: Sequence[str | int] = [part for part in item["loc"] if not str(part).startswith(ALTERNATIVE)]
     where = ".".join(str(part) for part in location) or "the file"
     if item["type"] == "extra_forbidden":
@@ -63,8 +64,8 @@ def _problem(item: Any) -> str:
         return f"{where}: no such field{f', did you mean {near[0]}?' if near else '.'}"
     message = item["msg"].removeprefix("Value error, ")
     if not location:
-        return str(message)
-    if item["type"] == "missing" or isinstance(item["input"], dict):  # the input would be a whole part
+        return message
+    if item["type"] == "missing" or isinstance(item["input"], dict):  # then the input is a whole table: not repeated
         return f"{where}: {message}"
     return f"{where}: {message} (it says {shortened(item['input'])})"
 
@@ -75,9 +76,10 @@ def field_names() -> list[str]:
 
 
 def with_payload(scenario: Scenario, text: str) -> Scenario:
-    """The scenario with these payloads, and a name that says so; UsageError if the text does not describe any."""
+    """The scenario with the payloads that the text of --payload lists, such as `100, 0-200:zipfian`. Its name says so.
+    UsageError for a text that cannot be read."""
     try:
-        payload = tuple(_one(part.strip()) for part in text.split(","))
+        payload = tuple(_payload(part.strip()) for part in text.split(","))
         table = TablePart(**{**scenario.table.model_dump(), "payload": payload})
     except (ValueError, ValidationError):
         raise UsageError(
@@ -87,8 +89,8 @@ def with_payload(scenario: Scenario, text: str) -> Scenario:
     return scenario.model_copy(update={"table": table, "name": f"{scenario.name}, payload {text}"})
 
 
-def _one(text: str) -> int | dict[str, object]:
-    """One payload as it stands in a scenario file: `100` is a number, `0-200:zipfian` a range, else ValueError."""
+def _payload(text: str) -> int | dict[str, object]:
+    """One payload as a scenario file has it: `100` is a number, `0-200:zipfian` a range; ValueError for other texts."""
     lengths, _, distribution = text.partition(":")
     least, dash, most = lengths.partition("-")
     if not dash and not distribution:

@@ -6,13 +6,13 @@ from pydantic import Field, model_validator
 
 from keybench.scenarios.parts import FilePart
 
-Whole = Annotated[float, Field(gt=0, le=1)]
+Whole = Annotated[float, Field(gt=0, le=1)]  # a share that may be the whole
 Fill = Annotated[int | None, Field(ge=10, le=100)]
 """A fill factor in %; None for the engine's own."""
 MOST_PHASES = 1000
 
 What = Literal["build", "insert", "delete", "clean", "rebuild", "restart"]
-_DONE = ("build", "insert", "delete", "clean", "rebuild", "restart", "repeat")
+_ACTIONS = ("build", "insert", "delete", "clean", "rebuild", "restart", "repeat")
 
 
 class BuildPart(FilePart):
@@ -24,17 +24,17 @@ class BuildPart(FilePart):
 
 
 class DeletePart(FilePart):
-    """Which of the rows that are there go: one of these."""
+    """Which of the rows that are there are deleted; exactly one of the fields is set."""
 
     oldest: Whole | None = None
     """The share that was inserted first."""
     random: Whole | None = None
     """A random share."""
     all_but_each: Annotated[int, Field(ge=2, le=1_000_000)] | None = None
-    """All but each nth in order of arrival."""
+    """n: all but each nth in order of arrival."""
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _exactly_one_field(self) -> Self:
         if [self.oldest, self.random, self.all_but_each].count(None) != 2:
             raise ValueError("give one of oldest, random and all_but_each")
         return self
@@ -47,7 +47,7 @@ class RebuildPart(FilePart):
 
 
 class RepeatPart(FilePart):
-    """The last `phases` phases are done again, so many times."""
+    """The last `phases` phases are done again, `times` times."""
 
     phases: Annotated[int, Field(ge=1, le=100)]
     times: Annotated[int, Field(ge=1, le=MOST_PHASES)]
@@ -62,7 +62,7 @@ class PhasePart(FilePart):
     layout: str = ""
     """The layout of the keys that this phase inserts; empty for the measured one."""
     days_ahead: Annotated[float, Field(ge=-36_500, le=36_500)] = 0.0
-    """By how many days the clock of those who make these keys is ahead of the time."""
+    """By how many days the clock of the writers that make these keys is ahead of the scenario's time."""
     delete: DeletePart | None = None
     clean: Literal[True] | None = None
     """What the server does about deleted rows later by itself: vacuum, purge."""
@@ -72,10 +72,12 @@ class PhasePart(FilePart):
     repeat: RepeatPart | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
-        actions = [name for name in _DONE if getattr(self, name) is not None]
+    def _exactly_one_action(self) -> Self:
+        actions = [name for name in _ACTIONS if getattr(self, name) is not None]
         if len(actions) != 1:
-            raise ValueError(f"a phase does one of {', '.join(_DONE)}: this one has {' and '.join(actions) or 'none'}")
+            raise ValueError(
+                f"a phase does one of {', '.join(_ACTIONS)}: this one has {' and '.join(actions) or 'none'}"
+            )
         if self.own_keys and not self.share:
             raise ValueError("layout and days_ahead are about the keys that a phase inserts: it has no insert or build")
         return self
@@ -92,15 +94,16 @@ class PhasePart(FilePart):
 
     @property
     def what(self) -> What:
-        """What is done. Raises ValueError for a repetition, which `expanded` resolves."""
-        for name in _DONE[:-1]:
+        """The name of the action. ValueError for a repetition, which `expanded` replaces by the repeated phases."""
+        for name in _ACTIONS[:-1]:  # without `repeat`
             if getattr(self, name) is not None:
                 return name  # type: ignore[return-value]
         raise ValueError("a repetition is no phase of its own")
 
 
 def expanded(phases: tuple[PhasePart, ...]) -> tuple[PhasePart, ...]:
-    """All phases in order, repetitions written out. ValueError where more are repeated than there are, or too many."""
+    """All phases in order, with the repeated phases themselves in place of each repetition. ValueError where one
+    repeats more phases than there are before it, or where there are more than MOST_PHASES."""
     done: list[PhasePart] = []
     for phase in phases:
         if phase.repeat is None:
@@ -116,8 +119,8 @@ def expanded(phases: tuple[PhasePart, ...]) -> tuple[PhasePart, ...]:
     return tuple(done)
 
 
-def problem(phases: tuple[PhasePart, ...]) -> str:
-    """What is wrong with a scenario's phases, apart from each; empty if nothing is."""
+def phases_problem(phases: tuple[PhasePart, ...]) -> str:
+    """What is wrong with a scenario's phases taken together, as a message; empty if nothing is."""
     try:
         done = expanded(phases)
     except ValueError as error:
@@ -132,16 +135,18 @@ def problem(phases: tuple[PhasePart, ...]) -> str:
     return ""
 
 
-def last_rows(phases: tuple[PhasePart, ...], rows: int) -> list[int]:
-    """How many of so many rows have come after each phase, repetitions written out."""
-    after, share = [], 0.0
+def rows_by_phase(phases: tuple[PhasePart, ...], rows: int) -> list[int]:
+    """How many of a trial's `rows` rows have been inserted by the end of each phase of `expanded(phases)`."""
+    after = []
+    share = 0.0  # of the rows that have come
     for phase in expanded(phases):
         share += phase.share
-        # To the nearest row, halves up: `round` would leave a phase of one row without any.
+        # To the nearest row, halves up: `round` would leave a phase of one row without any. The tiny numbers make up
+        # for the rounding errors of sums of shares.
         after.append(rows if share > 1 - 1e-6 else int(rows * share + 0.5 + 1e-9))
     return after
 
 
-def spelled(fills: range) -> str:
-    """The fill factors of an engine, for messages."""
+def fills_as_text(fills: range) -> str:
+    """The fill factors that an engine accepts, for messages: `10 to 100`, or the only one."""
     return f"{fills[0]} to {fills[-1]}" if len(fills) > 1 else f"{fills[0]}"

@@ -16,7 +16,7 @@ from keybench.model.transactions import Isolation, LookUp, TransactionStyle
 SKEW_ROWS = 1000
 """Default for the number of rows by which writers may run apart."""
 
-Share = Annotated[float, Field(ge=0, lt=1)]
+Share = Annotated[float, Field(ge=0, lt=1)]  # a share that is less than the whole
 Seconds = Annotated[float, Field(ge=0, le=1e9)]
 """A moment of virtual time, since the scenario's start."""
 
@@ -28,13 +28,15 @@ class FilePart(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _tuples(cls, values: Any) -> Any:
-        return {name: tupled(value) for name, value in values.items()} if isinstance(values, dict) else values
+    def _lists_to_tuples(cls, values: Any) -> Any:
+        if not isinstance(values, dict):  # pydantic refuses it
+            return values
+        return {name: lists_to_tuples(value) for name, value in values.items()}
 
 
-def tupled(value: Any) -> Any:
+def lists_to_tuples(value: Any) -> Any:
     """The value with tuples instead of lists, at any depth."""
-    return tuple(map(tupled, value)) if isinstance(value, list) else value
+    return tuple(map(lists_to_tuples, value)) if isinstance(value, list) else value
 
 
 Characters = Annotated[int, Field(ge=0, le=1_000_000)]
@@ -92,9 +94,9 @@ class TablePart(FilePart):
         return self
 
     @model_validator(mode="after")
-    def _told_apart(self) -> Self:
-        most = [one.most for one in self.payloads]
-        if twice := [n for n in most if most.count(n) > 1]:
+    def _payloads_of_different_lengths(self) -> Self:
+        longest = [payload.most for payload in self.payloads]
+        if twice := [n for n in longest if longest.count(n) > 1]:
             raise ValueError(
                 f"two payloads have up to {twice[0]:,} characters, by which results tell them apart: leave one out"
             )
@@ -130,8 +132,8 @@ class LoadPart(FilePart):
     look_up: LookUp | None = None
     """What each transaction reads before it inserts."""
     filled: Share = 0.0
-    """Share of the rows that the table holds before the others are sent so: they are sent 1,000 a transaction, with
-    nothing else in it, and are not part of any time."""
+    """Share of the rows that the table holds before the measured load: they are sent 1,000 a transaction, with nothing
+    else in it, and are not part of any time."""
     watched: Annotated[int, Field(ge=0, le=200)] = 0
     """How often a second the waits of all writers are sampled."""
 
@@ -144,7 +146,7 @@ class LoadPart(FilePart):
 
     @property
     def style(self) -> TransactionStyle | None:
-        """Of transactions that are more than one batch; else None."""
+        """The style of transactions that have an isolation level or a look-up; None if they are just one batch."""
         return TransactionStyle(self.isolation, self.look_up) if self.isolation or self.look_up else None
 
     @property
@@ -215,7 +217,7 @@ class GridPart(FilePart):
     rows_per_tick: Annotated[tuple[Annotated[int, Field(ge=1, le=100_000)], ...], Field(min_length=1)]
     """Rows that all processes together send within one tick of their clocks."""
     rows: Annotated[int, Field(gt=0, le=MOST_ROWS)] = 50_000
-    """Rows of each cell, or the trial's rows if it has fewer."""
+    """Rows of each cell (one number of processes with one number of rows per tick); at most the trial's rows."""
 
 
 EntropyKind = Literal["aes", "os", "plain"]

@@ -22,7 +22,7 @@ from keybench.scenarios.parts import (
     LoadPart,
     ServerPart,
     TablePart,
-    tupled,
+    lists_to_tuples,
 )
 from keybench.scenarios.writers import DealPart, Phase, WriterPart, load_phases, rows_sent, timeline_problem
 
@@ -61,10 +61,12 @@ class Scenario(FilePart):
 
     @field_validator("columns", mode="before")
     @classmethod
-    def _one_or_several(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            value = {"": value}
-        lists = {name: (texts,) if name and isinstance(texts, str) else tupled(texts) for name, texts in value.items()}
+    def _tuples_of_names(cls, value: Any) -> Any:
+        by_database = value if isinstance(value, dict) else {"": value}  # "": for all databases
+        lists = {
+            name: (texts,) if name and isinstance(texts, str) else lists_to_tuples(texts)
+            for name, texts in by_database.items()
+        }
         for name, texts in lists.items():
             if not (isinstance(texts, tuple) and all(isinstance(one, str) for one in texts)):
                 where = f" of {name}" if name else ""
@@ -86,6 +88,7 @@ class Scenario(FilePart):
         return self
 
     def _work_problem(self) -> str:
+        """What is wrong with the load path, the rows or the writers, as a message; empty if nothing is."""
         if problem := self.load_path.refuses_table(self.table.key):
             return problem
         if not self.writer:
@@ -99,10 +102,11 @@ class Scenario(FilePart):
         return ""
 
     def _kind_problem(self) -> str:
-        """What a scenario of this kind cannot have; empty if there is nothing of that."""
+        """A message about something that a scenario of this kind cannot have; empty if it has nothing of that."""
         raise NotImplementedError
 
     def _timeline_problem(self) -> str:
+        """Why the writers cannot send the rows in their times, as a message; empty if they can."""
         names = [writer.id for writer in self.writer]
         if len(set(names)) < len(names):
             return f"two writers have the same id: {', '.join(names)}"
@@ -144,17 +148,19 @@ class Scenario(FilePart):
 
     @property
     def most_writers(self) -> int:
-        """The most writers of a trial."""
+        """The number of writers of the trial that has most."""
         return max(self.load.writers, default=len(self.writer))
 
     @property
     def connections(self) -> int:
         """The most connections that the writers of a trial keep open: one for each table that a writer's rows go to."""
-        return max(self.load.writers, default=0) or sum(len(writer.tables(self.table.shards)) for writer in self.writer)
+        if self.load.writers:
+            return max(self.load.writers)
+        return sum(len(writer.tables(self.table.shards)) for writer in self.writer)
 
     @property
     def least_rows(self) -> int:
-        """The fewest rows of which each phase that inserts has one."""
+        """The fewest rows a trial can have if each phase that inserts is to have at least one."""
         return max((ceil(1 / phase.share) for phase in self.phase if phase.share), default=1)
 
     @property
@@ -168,8 +174,8 @@ class Scenario(FilePart):
         if len(self.writer) > 1:
             raise UsageError(f"scenario {self.name} names its own {len(self.writer)} writers: leave out --writers.")
         (only,) = self.writer
-        equal = {"rate": self.rate / n}
-        writers = tuple(only.model_copy(update=equal | {"id": f"writer-{i + 1}"}) for i in range(n))
+        rate = self.rate / n
+        writers = tuple(only.model_copy(update={"rate": rate, "id": f"writer-{i + 1}"}) for i in range(n))
         return self.model_copy(update={"writer": writers, "load": self.load.model_copy(update={"writers": ()})})
 
     def with_settings(self, more: Mapping[str, str]) -> Scenario:
@@ -178,7 +184,8 @@ class Scenario(FilePart):
         return self.model_copy(update={"server": server})
 
     def phases(self, rows: int) -> tuple[Phase, ...]:
-        """The phases of a load of `rows` rows. A number other than the scenario's changes its rates, not its times."""
+        """The phases in time of a load of `rows` rows. If the scenario has a number of rows, they are its own phases:
+        other rows change the rates, not the times."""
         return load_phases(self.writer, self.rows or rows)
 
 
@@ -216,7 +223,7 @@ class PhasesScenario(Scenario):
             return "a scenario with phases sends rows in order: leave out all of load but rows_per_tx and skew_rows"
         if any(phase.own_keys for phase in self.phase) and (self.before or self.writer[0].restarts):
             return "phases with a layout or days_ahead say whose keys come when: leave out before and restarts"
-        return index_phases.problem(self.phase)
+        return index_phases.phases_problem(self.phase)
 
 
 class ContentionScenario(Scenario):
@@ -253,13 +260,14 @@ _OF_KIND = {
     "contention": "a scenario with isolation, look_up, filled or watched",
     "keys": "a scenario with generation",
 }
+"""What messages call a scenario of each kind."""
 
 
 def scenario_of(content: Mapping[str, Any], *, strict: bool = True) -> Scenario:
-    """The scenario in a file's tables, of the kind that they make it. Raises pydantic.ValidationError.
+    """The scenario in the tables of a file; which of them are there decides its kind. Raises pydantic.ValidationError.
 
-    Not `strict`: for one that was stored as JSON, whose moments are text. What was stored of tables that its kind does
-    not have means nothing.
+    Not `strict`: for a scenario that was stored as JSON. Its moments are text, and tables that its kind does not have
+    are left out: JSON holds their defaults.
     """
     load = content.get("load")
     kind: type[Scenario] = LoadScenario

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from keybench.model.names import MOST_ROWS
 from keybench.scenarios.parts import FilePart, Seconds
 
-Offset = Annotated[float, Field(ge=-1e9, le=1e9)]
+Offset = Annotated[float, Field(ge=-1e9, le=1e9)]  # seconds by which a clock is ahead; negative if it is behind
 
 Mode = Literal["own-rates", "one-busy", "round-robin", "random", "sticky"]
 """`own-rates`: each writer has work of its own. Otherwise the work of all goes to one busy writer at a time: to the
@@ -111,7 +111,7 @@ class WriterPart(FilePart):
         return self == WriterPart(id=self.id, rate=self.rate, shard=self.shard, shards=self.shards)
 
     def tables(self, count: int) -> tuple[int, ...]:
-        """Which of `count` tables its rows go to, numbered from 0: the shard modulo the number of tables."""
+        """The numbers, from 0, of the tables that its rows go to, of `count` tables: each shard key modulo `count`."""
         return tuple(sorted({shard % count for shard in self.shards or (self.shard,)}))
 
 
@@ -150,6 +150,7 @@ def load_phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]
     The last phase ends when `rows` rows have been sent, or with the writers' last busy spell if they never send that
     many. Times in which no writer is busy belong to no phase.
     """
+    # Between two neighbouring edges the same writers are busy.
     edges = sorted({moment for writer in writers for spell in writer.spells for moment in spell})
     planned: list[Phase] = []
     left = float(rows)
@@ -158,9 +159,11 @@ def load_phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]
         if not busy:
             continue
         rate = sum(writers[i].rate for i in busy)
-        enough = left <= (end - begin) * rate * (1 + 1e-12)
-        if planned and (planned[-1].end, planned[-1].busy) == (begin, busy):  # adjacent spells
-            begin, left = planned[-1].begin, left + planned.pop().rows
+        enough = left <= (end - begin) * rate * (1 + 1e-12)  # despite the rounding errors of doubles
+        if planned and (planned[-1].end, planned[-1].busy) == (begin, busy):  # adjacent spells: one phase for both
+            earlier = planned.pop()
+            begin = earlier.begin
+            left += earlier.rows
         phase = Phase(begin, begin + left / rate if enough else end, busy, rate)
         planned.append(phase)
         if enough:
@@ -170,7 +173,7 @@ def load_phases(writers: Sequence[WriterPart], rows: float) -> tuple[Phase, ...]
 
 
 def too_long(plan: Sequence[Phase]) -> str:
-    """Why a load takes more time than keys can hold; empty if it does not."""
+    """A message if a load with these phases takes more time than keys can hold; empty if it does not."""
     end = plan[-1].end
     if end <= _LONGEST:
         return ""

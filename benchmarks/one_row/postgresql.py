@@ -33,7 +33,7 @@ class _Inserts(PostgresSession):
 
     def prepare(self, keys: Keys, payload: Payload, start: int, _: int) -> Requests:
         """The text, once for each row."""
-        return wire.packed(payload.rows(start, len(keys)))
+        return wire.pack_requests(payload.rows(start, len(keys)))
 
 
 class _Pool(WriterPool):

@@ -45,7 +45,8 @@ class Engine(ABC):
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """The roles that the key can have in a table. Trials use the first one unless they name another."""
     versions: Mapping[str, int] = field(default_factory=dict)
-    """The versions that people run, oldest first, as they write them (`postgresql:18`); numbered as `min_version`."""
+    """The versions that people run, as they write them (`postgresql:18`), oldest first. The numbers are in the form of
+    `Setting.min_version`."""
     usual_role: KeyRole = "clustered"
     """The role of the key in a table whose author said nothing about it."""
     secondary_holds_key: bool = False
@@ -53,7 +54,7 @@ class Engine(ABC):
     rebuilds: bool = False
     """Whether its admins can `rebuild`."""
     fills: range = range(10, 101)
-    """The fill factors, in %, at which they can."""
+    """The fill factors, in %, at which its admins can build an index."""
     default_fill: int = 100
     """The fill factor, in %, at which it builds an index if nobody says otherwise."""
     page_bytes: int = 0
@@ -72,11 +73,11 @@ class Engine(ABC):
         """The settings of cache, log, checkpoints and background work for a profile and cache size."""
 
     def configured(self, settings: Settings, chosen: Mapping[str, str]) -> Settings:
-        """The settings with the values of `settable` that the user chose, for servers that keybench starts."""
+        """The settings with those of `settable` that the user chose (`chosen`), for servers that keybench starts."""
         return replace(settings, chosen=dict(chosen), values=self.values_with(settings, chosen))
 
     def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG002
-        """The server's own settings (`Settings.values`) with those that the user chose."""
+        """The server's own settings (`Settings.values`) with those of `chosen` that are the server's; here none are."""
         return settings.values
 
     @abstractmethod
@@ -173,6 +174,7 @@ class Engine(ABC):
         candidates = [column for column in self.columns if kind in column.kinds and not column.stands_in_for]
         if not candidates:
             raise UsageError(f"{self.name} has no column for {kind} keys.")
+        # If none accepts all keys, or none is native, the next best.
         accepting = [column for column in candidates if bits is None or column.accepts_all(bits)] or candidates
         native = [column for column in accepting if column.native] or accepting[:1]
         return native[0] if bits is None else min(native, key=lambda column: column.width)

@@ -18,11 +18,10 @@ Form = Literal["uuid", "bytes", "text", "int"]
 
 Role = Literal["primary key", "unique", "foreign key"]
 
-PAGES = 200
-"""Pages of a table, or places in an index, at which keys are sampled."""
+PAGES = 200  # the number of pages of a table, or of positions in an index, at which keys are sampled
 INDEX_PAGES = 2_000
 """Pages of an index of which the fill is measured: density is then known to about 0.4 points."""
-STATEMENT_SECONDS, LOCK_SECONDS = 10, 1
+STATEMENT_SECONDS, LOCK_SECONDS = 10, 1  # how long an inspector's statement may take, and wait for a lock
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class TableHere:
     rows: float | None = None
     """None where nobody counted; never exact unless `rows_from` says so."""
     rows_from: str = ""
+    """Where `rows` comes from."""
     bytes: int | None = None
     """Of the table with its indexes."""
     row_bytes: float | None = None
@@ -149,11 +149,11 @@ class Inspector(Protocol):
         """Closes the connection."""
 
 
-def grouped(rows: Iterable[Sequence[Any]], name: int, column: int) -> dict[str, tuple[Sequence[Any], tuple[str, ...]]]:
-    """(first row, columns) of each index or foreign key, by its name, from a query with a row for each column.
-
-    `name` and `column` are the places in a row of the index's name and the column's.
-    """
+def first_row_and_columns(
+    rows: Iterable[Sequence[Any]], name: int, column: int
+) -> dict[str, tuple[Sequence[Any], tuple[str, ...]]]:
+    """(first row, columns) of each index or foreign key, by its name, from a query with a row for each column. `name`
+    and `column` are the indices, in a row, of the index's name and of the column's."""
     groups: dict[str, tuple[Sequence[Any], tuple[str, ...]]] = {}
     for row in rows:
         first, columns = groups.get(str(row[name]), (row, ()))
@@ -164,7 +164,8 @@ def grouped(rows: Iterable[Sequence[Any]], name: int, column: int) -> dict[str, 
 def key_roles(
     columns: Sequence[str], foreign: Iterable[Sequence[str]], *, primary: bool, unique: bool
 ) -> tuple[Role, ...]:
-    """The roles of an index: also `foreign key` if it begins with the columns of one."""
+    """The roles of an index on `columns`; `foreign` has the columns of each foreign key of the table. The index has the
+    role `foreign key` too if it begins with the columns of one."""
     roles: list[Role] = ["primary key" if primary else "unique"] if primary or unique else []
     if any(columns[: len(key)] == key for key in foreign):
         roles.append("foreign key")

@@ -44,11 +44,11 @@ class JudgedTrial:
     readings: Sequence[Reading]
 
     def about(self, subject: Subject = KEY) -> Mapping[Metric, Reading]:
-        """The readings of one subject, also the absent ones."""
+        """The readings of one subject by metric, also those without a value."""
         return {reading.metric: reading for reading in self.readings if reading.subject == subject}
 
     def values(self, subject: Subject = KEY) -> Mapping[Metric, float]:
-        """The values of one subject that are not absent."""
+        """The values of one subject by metric, without those that are absent."""
         known = self.about(subject)
         return {metric: reading.value for metric, reading in known.items() if reading.value is not None}
 

@@ -110,7 +110,7 @@ class Provision(ABC):
         return ""
 
     def described(self) -> Mapping[str, str]:
-        """What is stored with results about where the server runs."""
+        """Facts about where the server runs, by name, which are stored with results."""
         return {}
 
 
@@ -140,7 +140,7 @@ class OwnedSchema(Protocol):
         """Whether a run holds the lock at this moment."""
 
     def contents(self) -> Sequence[str]:
-        """What `remove` would remove: one line for each object."""
+        """What `remove` would remove, for the user: one line for each object."""
 
     def remove(self) -> Sequence[str]:
         """Removes what keybench made and returns what was removed. Removes nothing while another run uses it.
@@ -202,9 +202,9 @@ class Arrivals:
     """
 
     keys: EncodedKeys
-    """All keys, in any order."""
+    """All n keys, in any order."""
     transactions: NDArray[np.int64]
-    """(n,): the transaction of each of these keys."""
+    """(n,): the number of the transaction of each of these keys; equal numbers are one transaction."""
     sequence: NDArray[np.int64]
     """(n,): the transaction of each insertion into the index, the first insertion first."""
     children: NDArray[np.int64] | None = None
@@ -221,7 +221,7 @@ class PageOrder:
     numbers: NDArray[np.int64]
     """The page number of each leaf."""
     rows: NDArray[np.int64]
-    """The number of entries of rows on each leaf."""
+    """How many rows' entries each leaf has."""
 
 
 class Admin(ABC):
@@ -293,11 +293,11 @@ class Admin(ABC):
         return None
 
     def wait_sampler(self, table: Table) -> WaitSampler | None:  # noqa: ARG002
-        """A sampler of the connections that are opened from now on and fill the table."""
+        """A sampler of the waits of connections that are opened from now on and fill the table; None: not possible."""
         return None
 
     def ordered_keys(self, table: Table) -> EncodedKeys | None:  # noqa: ARG002
-        """All keys, sorted by the server: a column's `order` predicts that order."""
+        """All keys, sorted by the server (a column's `order` predicts that order); None if it cannot return them so."""
         return None
 
     def arrived_keys(self, table: Table) -> EncodedKeys | None:  # noqa: ARG002
@@ -309,11 +309,11 @@ class Admin(ABC):
         return None
 
     def index_pages(self, table: Table) -> ServerPages | None:  # noqa: ARG002
-        """All that a page model needs to go on from the key's index; None as for `page_order`."""
+        """All that a page model needs to go on from the key's index; None if this server does not permit reading it."""
         return None
 
     def arrival_recorder(self) -> ArrivalRecorder | None:
-        """A new recorder, of a server that can tell afterwards in which order rows reached the key's index."""
+        """A new recorder; None if the server cannot tell afterwards in which order rows reached the key's index."""
         return None
 
 
@@ -322,7 +322,7 @@ class Aborted(ServerError):
 
 
 class DeadlockVictim(Aborted):
-    """The server ended a deadlock so."""
+    """The server ended a deadlock by rolling this transaction back."""
 
 
 class Session(ABC):

@@ -10,8 +10,8 @@ from typing import Literal
 
 from keybench.errors import UsageError, shortened
 
-CHECKPOINT = "checkpoint"
-_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20}
+CHECKPOINT = "checkpoint"  # the name of the setting that `checkpoint` makes
+_UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20}  # bytes of each unit in which `size_of` reads a size
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Setting:
         return f"one of {', '.join(self.values)}"
 
     def read(self, text: str, database: str) -> str:
-        """The value in its one spelling: `8K` for `8k` and `8192`. UsageError if it is not one of its values."""
+        """The value that a user's text means, in its one spelling: `8K` for `8k` and `8192`. UsageError if it is none
+        of the setting's values; `database` is for this message."""
         value = text.strip()
         is_number = value.isascii() and value.isdecimal() and len(value) < 10  # int() reads more than that
         if not self.values and is_number and int(value) in self.numbers:
@@ -58,7 +59,8 @@ def size_of(text: str) -> int:
     """Bytes that a text like `8K` or `8192` stands for; 0 if it stands for none."""
     digits = text.rstrip("bBkKmM")
     unit = _UNITS.get(text[len(digits) :].lower(), 0)
-    return int(digits) * unit if digits.isascii() and digits.isdecimal() and len(digits) < 10 else 0
+    is_number = digits.isascii() and digits.isdecimal() and len(digits) < 10
+    return int(digits) * unit if is_number else 0
 
 
 def in_megabytes(size: int) -> str:

@@ -36,6 +36,7 @@ class Bench:
         return Table(name, column, payload, role, children=children, settings=settings)
 
     def session(self, table: Table) -> Session:
+        """A new loading connection for the table."""
         return self.engine.session(self.address, table)
 
     def send(self, table: Table, keys: Keys, rows_per_tx: int = 1000, start: int = 0) -> list[int]:

@@ -33,6 +33,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _declared(engine: Engine, name: str) -> Iterable[Column | ServerKeys]:
+    """The values of the parameter `name` (`column`, `native` or `made`) for an engine."""
     return engine.server_keys if name == "made" else (c for c in engine.columns if name == "column" or c.native)
 
 

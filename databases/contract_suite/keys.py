@@ -17,8 +17,8 @@ def taken_by(column: Column, guids: Keys) -> tuple[Column, Keys]:
     """
     first = guids.data[:, :BYTES].copy().view(np.uint8)
     if "int" in column.kinds:
-        last = guids.data[:, 8 - column.width : 8].copy()
-        return column, Keys(last.view(f">i{column.width}").ravel().astype(np.int64), "int")
+        number = guids.data[:, 8 - column.width : 8].copy()  # in GUIDs of `numbered`: the number's last bytes
+        return column, Keys(number.view(f">i{column.width}").ravel().astype(np.int64), "int")
     if "bytes" in column.kinds:
         return column.sized(BYTES), Keys(first, "bytes")
     if "text" in column.kinds:
@@ -43,10 +43,10 @@ def random(n: int) -> Keys:
 
 
 def lagging(n: int, generators: int = 4, lag: int = 5000) -> Keys:
-    """Keys from ascending generators, each drawn at random from one of them; the p-th is p × lag rows behind."""
+    """n keys from ascending generators, each key from one drawn at random; generator p is p × lag rows behind."""
     who = np.random.Generator(np.random.PCG64(11)).integers(0, generators, n)
-    data = numbered(np.arange(n) - who * lag + generators * lag)
-    data[:, 15] = who
+    data = numbered(np.arange(n) - who * lag + generators * lag)  # the last term: no number is negative
+    data[:, 15] = who  # so that no two are equal
     return Keys(data, "uuid")
 
 
@@ -76,13 +76,14 @@ def adversarial() -> Keys:
         tails[:, :width] = tails[0, :width]
         parts.append(tails)
     nibbles = chance.integers(0, 256, (4096, 16), np.uint8)
-    nibbles[:, 6] = np.arange(4096) % 256
+    nibbles[:, 6] = np.arange(4096) % 256  # every version with every variant
     nibbles[:, 8] = np.arange(4096) // 256 * 16
     parts.append(nibbles)
     return Keys(chance.permutation(np.unique(np.concatenate(parts), axis=0)), "uuid")
 
 
 def distinct(keys: Keys) -> Keys:
+    """The keys without repetitions, in the order in which each comes first."""
     return keys[np.sort(np.unique(keys.data, axis=0, return_index=True)[1])]
 
 

@@ -23,7 +23,7 @@ from keybench.pagemodels.ranking import ranked
 Ranks = NDArray[np.int64]
 
 _ROWS_PER_TX = 1000
-_OF_PAGES = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_NONADJACENT)
+_COMPARED = (Metric.LEAF_PAGES, Metric.BRANCH_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_NONADJACENT)
 
 
 class Both:
@@ -32,11 +32,10 @@ class Both:
     def __init__(
         self, bench: Bench, table: Table, session: Session, keys: Keys, arriving: Ranks, empty: Callable[[], IndexState]
     ) -> None:
-        """`keys` are by rank."""
+        """`keys` are sorted by rank; `arriving` are the ranks of all keys in order of arrival."""
         self.bench, self.table, self._session, self._empty = bench, table, session, empty
         self.state = empty()
         self._keys, self.arriving = keys, arriving
-        """`arriving`: the ranks of all keys in order of arrival."""
         self.present = np.empty(0, np.int64)
         """The ranks of the keys that are there, ascending."""
 
@@ -93,7 +92,7 @@ class Both:
         assert real.rows.tolist() == model.page_rows.tolist()
         assert np.array_equal(np.argsort(real.numbers), np.argsort(model.page_numbers))
         measured, predicted = self._measured(), {one.metric: one.value for one in readings(model)}
-        for metric in _OF_PAGES:
+        for metric in _COMPARED:
             if metric in measured:
                 assert measured[metric] == pytest.approx(predicted[metric], abs=1e-9), metric
 
@@ -117,7 +116,8 @@ def both(
     key: KeyRole | None = None,
     compared: type[Both] = Both,
 ) -> Iterator[Both]:
-    """A table for these keys. Skips the test if the model knows no past, or the server does not show its pages."""
+    """A table for these keys on the server, and its index in the page model, both empty. Skips the test if the model
+    knows no index with a past, or the server does not show its pages."""
     table = bench.table(column, payload, key, name="past")
     try:
         model = bench.engine.page_model(table)
@@ -135,9 +135,9 @@ def both(
 
 
 def history(it: Both, rows: int) -> None:
-    """Every step and their mixtures, with about so many rows; there are twice as many keys."""
+    """Does every step, alone and mixed, on a table of about `rows` rows; there are 2 × `rows` keys."""
     random, order, quarter = np.random.Generator(np.random.PCG64(7)), it.arriving, rows // 4
-    new = iter(np.split(order[rows:], range(quarter // 2, rows, quarter // 2)))
+    new = iter(np.split(order[rows:], range(quarter // 2, rows, quarter // 2)))  # the second half, in eight parts
     it.insert(order[:rows])
     it.delete(order[:quarter])
     it.clean()
@@ -160,7 +160,7 @@ def history(it: Both, rows: int) -> None:
 
 
 def read_and_continued(it: Both, rows: int) -> None:
-    """The model goes on from an index that has a past of its own; there are twice as many keys as rows."""
+    """Lets the model begin with the server's index, twice, and goes on from it; there are 2 × `rows` keys."""
     random, order = np.random.Generator(np.random.PCG64(7)), it.arriving
     it.insert(order[:rows])
     it.begin_again()

@@ -42,6 +42,7 @@ def asked() -> list[Place]:
 
 
 def _named(name: str) -> Iterator[Place]:
+    """The places that one name in the environment stands for: an engine, engine=kind, a URL, engine=URL."""
     before, _, after = name.partition("=")
     if "://" in name and "://" not in before:
         yield Place(engine(before), after)
@@ -54,6 +55,7 @@ def _named(name: str) -> Iterator[Place]:
 
 
 def _engine_of_scheme(scheme: str) -> Engine:
+    """The engine of URLs with that scheme, the one of that name if there are several; UsageError if there is none."""
     fitting = [on for on in engines().values() if scheme in on.url_schemes]
     if not fitting:
         raise UsageError(f"{VARIABLE}: no database is reached by {scheme}:// URLs: name another.")

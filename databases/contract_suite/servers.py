@@ -14,7 +14,7 @@ import pytest
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address
 
-_MEMORY, _ROOM = Path("/dev/shm"), 8 << 30
+_MEMORY, _ROOM = Path("/dev/shm"), 8 << 30  # the file system in memory, and the free bytes from which on it is used
 
 
 def folder_for_servers() -> Path:

@@ -18,11 +18,12 @@ TABLE = "keybench_board"
 """The table's name, in the schema or database of the trials."""
 
 COLUMNS = ("load_id", "writer", "stage", "ahead", "sent", "gone")
-"""Integers; (load_id, writer) is unique. `ahead` is the planned row that a writer has reached. In the runner's row,
-whose writer is -1, `stage` counts its heartbeats, and `gone` tells all writers to stop."""
+"""Integers; (load_id, writer) is unique. `ahead` is the planned row that a writer has reached, `sent` its rows so far,
+`gone` 1 if it has finished. In the runner's row, whose writer is -1, `stage` counts its heartbeats, and `gone` tells
+all writers to stop."""
 
-_RUNNER = -1
-_UNCLAIMED = -1
+_RUNNER = -1  # the runner's number in the column `writer`
+_UNCLAIMED = -1  # the stage of a writer that has not begun
 _NAME = re.compile(r":(\w+)")
 
 
@@ -98,7 +99,7 @@ class CoordinationTable:
         self._run("UPDATE {} SET gone = 1 WHERE load_id = :load_id AND writer = :writer", load_id=load, writer=writer)
 
     def read(self, load: int) -> WritersState:
-        """The state of the load."""
+        """The state of the load; `stopped` if the table has no rows of it."""
         ((stage, row, heartbeats, stopped),) = self._run(
             "SELECT MIN(CASE WHEN writer >= 0 THEN stage END), MIN(CASE WHEN writer >= 0 THEN ahead END), "
             "MAX(CASE WHEN writer < 0 THEN stage END), MAX(CASE WHEN writer < 0 THEN gone END) "
@@ -138,8 +139,10 @@ class CoordinationTable:
         self._server.close()
 
     def _run(self, statement: str, **values: int) -> list[tuple[Any, ...]]:
-        """Runs a statement with parameters written `:name`, and commits it. Its rows, or [(the rows changed,)]."""
-        text, parameters = statement.format(self._dialect.table), list[object]([values])
+        """Runs a statement with parameters written `:name`, and commits it. Returns a query's rows, or [(number of rows
+        changed,)]."""
+        text = statement.format(self._dialect.table)
+        parameters: list[object] = [values]  # for a driver that takes `:name`, else the values in the text's order
         if self._dialect.mark:
             parameters = [values[name] for name in _NAME.findall(text)]
             text = _NAME.sub(self._dialect.mark, text)

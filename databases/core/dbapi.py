@@ -29,7 +29,7 @@ class DbApiConnection:
     """A query that the server always answers."""
 
     def __init__(self, raw: Any, *errors: type[Exception]) -> None:
-        """`errors` are the driver's."""
+        """`raw` is the driver's connection, `errors` are the classes of its errors."""
         self.raw = raw
         self._errors = errors
 
@@ -47,13 +47,13 @@ class DbApiConnection:
         cursor.execute(statement, *values)
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """The rows of a query; ServerError with the server's message where it refuses."""
+        """The rows of a query, none for other statements; ServerError with the server's message where it refuses."""
         with self.errors(), closing(self.cursor()) as cursor:
             self.execute(cursor, statement, values)
             return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
 
     def value(self, statement: str, *values: object) -> Any:
-        """The one value of a query."""
+        """The first value of a query's first row."""
         return self.rows(statement, *values)[0][0]
 
     def run(self, statement: str, *values: object) -> int:
@@ -147,7 +147,7 @@ class ArraySession(Session):
         """Gathers the optimiser's statistics of the table and makes the connection ready for reads and deletions."""
 
     def bound(self, keys: Keys) -> list[object]:
-        """The keys as the driver binds them: bytes in the column's order, text, integers."""
+        """The keys as the driver binds them: bytes in the column's order, text, or integers, by the column's form."""
         column = self._table.column
         encoded = column.encode(keys)
         if column.form == "int":
@@ -199,7 +199,7 @@ class ArraySession(Session):
 
     @contextmanager
     def undone_on_error(self) -> Iterator[None]:
-        """Rolls back if the block raises."""
+        """Rolls the transaction back if the block raises."""
         try:
             yield
         except BaseException:

@@ -29,7 +29,7 @@ def index_name(table: Table) -> str:
 
 
 def sent_columns(table: Table) -> tuple[str, ...]:
-    """The columns in the order in which rows are sent, without a key that the server makes."""
+    """The names of the columns that rows are sent with, in order: without a key that the server makes."""
     payload = ("payload",) if table.payload else ()
     if table.server_keys:
         return payload
@@ -55,8 +55,7 @@ FILL_OLD_ROWS: Final = (
 FILL_CHILDREN: Final = "Give every child table a column for the new key, and fill it by a join"
 """Sentences in advised statements."""
 
-_VERSION = slice(48, 52)
-"""Bits 48 to 51 of a UUID hold its version (RFC 9562, 4.2), the highest bit first."""
+_VERSION = slice(48, 52)  # bits 48 to 51 of a UUID hold its version (RFC 9562, 4.2), the highest bit first
 
 
 def uuid_version(name: str) -> int | None:
@@ -88,10 +87,8 @@ def without_default(table: KeyedTable, declaration: str, note: str) -> Statement
 
 
 def server_made(keys: Sequence[ServerKeys], name: str, column: Column, version: int) -> ServerKeys | None:
-    """The keys that a server of that version makes by itself, for a layout in a column; None if it makes none such.
-
-    `keys` are the engine's; `version` is written as theirs are.
-    """
+    """What a server of that version makes by itself that is like keys of the layout `name`; None if there is nothing.
+    `keys` are what the engine's servers can make; `version` is a number in the form of `ServerKeys.min_version`."""
     for server_keys in keys:
         fits = (
             server_keys.column == column.name

@@ -33,7 +33,7 @@ class OwnedTables(ABC, Generic[Server]):
         return False
 
     def contents(self) -> Sequence[str]:
-        """What `remove` would remove, one line for each thing."""
+        """What `remove` would remove, one line for each: tables, then the schema or database if keybench made it."""
         lines = self.table_lines()
         return [*lines, f"{self.around}, unless something else is in it"] if self.is_marked() else lines
 

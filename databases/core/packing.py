@@ -77,7 +77,7 @@ def texts(payload: Payload, start: int, n: int) -> Bytes | Varying:
 
 
 def lines(*columns: Bytes | Varying) -> PackedRows:
-    """Rows of bytes, each the values of all columns one after the other."""
+    """Rows of bytes, each the row's values in all columns, one after the other, without what `Varying` leaves out."""
     data = beside(*(column.data if isinstance(column, Varying) else column for column in columns))
     if not any(isinstance(column, Varying) for column in columns):
         return PackedRows(data.reshape(-1), data.shape[1])
@@ -98,10 +98,11 @@ def beside(*columns: Bytes) -> Bytes:
 
 def decimal(values: NDArray[np.int64]) -> Bytes:
     """Integers as decimals of one width, with leading zeros, and a sign if any is negative: uint8 (n, width)."""
-    size = np.abs(values).view(np.uint64)  # abs() returns the smallest int64 unchanged; read as unsigned it is correct
-    width = len(str(size.max(initial=0)))
+    # abs() returns the smallest int64 unchanged; read as unsigned it is correct
+    magnitudes = np.abs(values).view(np.uint64)
+    width = len(str(magnitudes.max(initial=0)))
     powers = np.uint64(10) ** np.arange(width - 1, -1, -1, dtype=np.uint64)
-    digits = (size[:, None] // powers % np.uint64(10) + np.uint64(ord("0"))).astype(np.uint8)
+    digits = (magnitudes[:, None] // powers % np.uint64(10) + np.uint64(ord("0"))).astype(np.uint8)
     if not (values < 0).any():
         return digits
     return beside(np.where(values < 0, ord("-"), ord("+")).astype(np.uint8)[:, None], digits)

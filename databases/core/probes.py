@@ -39,7 +39,7 @@ class UnreadableError(Exception):
 
 
 def measured(metrics: Sequence[Metric], values: Iterable[float]) -> list[Reading]:
-    """A reading for each metric, in order."""
+    """A measured reading for each metric, from the value at the same index."""
     return [Reading(metric, float(value), "measured") for metric, value in zip(metrics, values, strict=True)]
 
 
@@ -60,7 +60,7 @@ class CounterProbe(ServerProbe[Server]):
         """The counter of each metric of `supplies` at this moment, or the reason why it cannot be read."""
 
     def note(self, table: Table) -> str:  # noqa: ARG002
-        """What to know of the readings."""
+        """What a reader must know of the readings; empty if nothing."""
         return ""
 
     def before(self, table: Table) -> None:
@@ -90,7 +90,8 @@ class WaitSamples:
         self.count += 1
 
     def shares(self) -> list[Reading]:
-        """The share of each kind of wait; absent with the reason if no sample shows a connection."""
+        """Readings of each kind of wait: its share, in %, of all connections in all samples. One reading, absent with
+        the reason, if no sample shows a connection."""
         total = self._seen.total()
         if not total:
             return Reading.absent([Metric.WAITING], NOBODY)
@@ -106,7 +107,7 @@ class SizesProbe(Probe):
     supplies: Sequence[Metric] = SIZES
 
     def __init__(self, sizes: Callable[[Table], tuple[float, float]]) -> None:
-        """`sizes` gives the two of a table."""
+        """`sizes` returns (bytes of the key's index, bytes of the table with all indexes)."""
         self._sizes = sizes
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -133,14 +134,16 @@ class HeapOrderProbe(ServerProbe[Admin]):
 
 
 def correlation(keys: EncodedKeys) -> float:
-    """Correlation of position with rank, for at least two distinct keys: int64 (n,), or uint8 (n, width) by bytes."""
+    """Correlation, from −1 to 1, of the keys' positions with their ranks; there are at least two keys, all distinct.
+    Keys are int64 (n,), or uint8 (n, width), which are ranked by their bytes."""
     if keys.ndim == 1:
         order = np.argsort(keys, kind="stable")
     else:
-        words = -(-keys.shape[1] // 8)  # of eight bytes
+        words = -(-keys.shape[1] // 8)  # of eight bytes, rounded up
         padded = np.zeros((len(keys), words * 8), np.uint8)
         padded[:, : keys.shape[1]] = keys
-        order = np.lexsort(padded.view(">u8").astype(np.uint64).T[::-1])  # which sorts by its last row first
+        order = np.lexsort(padded.view(">u8").astype(np.uint64).T[::-1])  # lexsort compares its last row first
     n = len(order)
-    mean = (n - 1) / 2  # of `order` and of the places 0 … n-1; the variance of both is (n² - 1) / 12
+    # `order` has the position of each rank. Both are the numbers 0 … n-1: their variance is (n² - 1) / 12.
+    mean = (n - 1) / 2
     return float((order - mean) @ (np.arange(n) - mean) * 12 / (n * (float(n) * n - 1)))

@@ -37,14 +37,11 @@ KINDS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 
 ADDING_UP = 3
 """Pages by which counters may differ: it is not documented whether the first page and the root page are counted."""
-_ROUNDING = 1e-6
-"""Smaller differences come from the order in which floats are summed."""
-_NEAR = 0.05
-"""Share by which leaf pages may differ where it is not documented how a page is split."""
+_ROUNDING = 1e-6  # smaller differences come from the order in which floats are summed
+_NEAR = 0.05  # share by which leaf pages may differ where it is not documented how a page is split
 _SPLIT_SHARE, _ENOUGH_PAGES = 0.2, 50
 """Splits for each leaf page, and leaf pages, from which on a trial shows whether rows were sorted."""
-_SORTED_POINTS = 8.0
-"""Points of leaf density by which sorted rows would exceed the model's."""
+_SORTED_POINTS = 8.0  # points of leaf density by which sorted rows would exceed the model's
 _SORTED_DENSITY = 80.0
 """Leaf density, in %, that random keys reach only if they were sorted before they were inserted; else it is near 69."""
 
@@ -70,7 +67,7 @@ def same_as_model(metrics: Sequence[Metric], trial: JudgedTrial) -> Verdict | No
 
 
 def _compared(metric: Metric, real: Reading | None, model: Reading) -> Verdict:
-    """One figure of the server beside the model's."""
+    """Whether one figure of the server is the page model's, to `_ROUNDING`; `not measured` if it was not measured."""
     title = metric.definition.title.lower()
     if real is None or real.value is None:
         return Verdict("not measured", f"{title}: {real.reason if real else 'this server does not give it'}")
@@ -116,7 +113,8 @@ def _in_order_of_sending(trial: JudgedTrial) -> Verdict | None:
 
 
 def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
-    """Whether the leaf pages are the model's: exactly if all were appended, else to 5 %. None for the other kind."""
+    """Whether the leaf pages are the model's: exactly for trials with appends only, to 5 % for trials with splits.
+    `only_appends` says which of the two kinds to judge: None for a trial of the other kind, or without figures."""
     real, model = trial.values().get(Metric.LEAF_PAGES), trial.values(MODEL)
     expected = model.get(Metric.LEAF_PAGES)
     if real is None or expected is None:
@@ -129,7 +127,8 @@ def _leaf_pages(only_appends: bool, trial: JudgedTrial) -> Verdict | None:
 
 
 def _after_phases(actions: Sequence[str], tolerance: float, trial: JudgedTrial) -> Verdict:
-    """Whether the leaf pages after each phase (named `NUMBER ACTION`) are the model's, up to a share of them."""
+    """Whether the leaf pages after each phase of these actions are the model's, to a `tolerance` (a share; 0: exactly).
+    Phases are named `NUMBER ACTION`."""
     leaves: dict[SubjectKind, dict[str, float]] = {SubjectKind.PHASE: {}, SubjectKind.MODEL_PHASE: {}}
     for reading in trial.readings:
         if reading.metric == Metric.LEAF_PAGES and reading.subject.kind in leaves and reading.value is not None:
@@ -174,7 +173,7 @@ def _sorted_in_bulk(trial: JudgedTrial) -> Verdict | None:
 def _question(
     statement: str, meaning: str, judge: Callable[[JudgedTrial], Verdict | None], **options: bool
 ) -> Callable[..., Question]:
-    """The question as a function of the loads that answer it, and of what stands for the words in braces."""
+    """A function that makes the question from the loads that answer it, and from texts for the words in braces."""
     return lambda *loads, **words: Question(statement.format(**words), meaning.format(**words), loads, judge, **options)
 
 

@@ -16,8 +16,7 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.transactions import TransactionStyle
 
-MOST_TRIES: Final = 10_000
-"""A transaction that fails so often will never succeed."""
+MOST_TRIES: Final = 10_000  # a transaction that fails this often will never succeed
 
 
 @dataclass(frozen=True)
@@ -47,10 +46,10 @@ class RetriedTransactions:
     style: TransactionStyle
     deadlocks: int = 0
     retries: list[int] = field(default_factory=list)
-    """Of each transaction that was committed."""
+    """How often each transaction was sent again before it was committed."""
 
     def prepare(self, keys: Keys, payload: Payload, start: int, rows_per_tx: int) -> Sequence[object]:
-        """The session's batches, each with the keys that it looks up first."""
+        """The session's batches, each with the keys that it looks up first: `Work`."""
         batches = self.session.prepare(keys, payload, start, rows_per_tx)
         parameters = self.session.prepare_keys(keys) if self.style.look_up else ()
         works = []
@@ -87,12 +86,12 @@ class RetriedTransactions:
 
     @property
     def rollbacks(self) -> Rollbacks:
-        """What happened so far."""
+        """How often transactions were rolled back so far."""
         return Rollbacks(np.array(self.retries, np.int64), self.deadlocks)
 
 
 def in_transactions(session: Session, style: TransactionStyle) -> RetriedTransactions:
-    """The session, of an engine with isolation levels, in that style."""
+    """The session with transactions of that style, at its isolation level. Only for engines with isolation levels."""
     session.isolate(style.isolation)
     return RetriedTransactions(session, style)
 

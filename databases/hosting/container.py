@@ -33,13 +33,12 @@ KIND = "container"
 START_SECONDS = 120.0
 """The longest time from the start of the container to the server's first answer; pulling the image comes before."""
 SECOND = 1_000_000_000
-"""In nanoseconds, as Docker's Engine API counts."""
+"""In nanoseconds, as Docker's Engine API counts. It counts processors in billionths, too."""
 
 _GIB = 1 << 30
-_POLL_SECONDS = 0.1
-_LOG_LINES = 15
-_KILLED = 128
-"""Exit statuses above it are signals: somebody else ended the server."""
+_POLL_SECONDS = 0.1  # how long to wait before the server is tried again while it starts
+_LOG_LINES = 15  # lines of the end of a container's log in messages
+_KILLED = 128  # exit statuses above it are signals: somebody else ended the server
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class ContainerServer(Provision):
         self._password = f"Kb1{secrets.token_urlsafe(24)}"
         self._client: DockerClient | None = None
         self._container: Container | None = None
-        self._reaper: subprocess.Popen[bytes] | None = None
+        self._keeper: subprocess.Popen[bytes] | None = None  # removes the container if the runner dies
         self._creation_unanswered = False  # the daemon may still make the container that it was asked for
         self._port_here: str | None = None
         self._memory_checked = time.time()
@@ -154,7 +153,7 @@ class ContainerServer(Provision):
             self._client = DockerClient(base_url=docker_daemon.address())
             self._pull(self._client)
             if not self._settings.container.keep:
-                self._reaper = docker_daemon.start_reaper(self.name)
+                self._keeper = docker_daemon.start_keeper(self.name)
             self._creation_unanswered = True
             self._container = self._client.containers.run(**self.arguments())
             self._creation_unanswered = False
@@ -190,7 +189,7 @@ class ContainerServer(Provision):
         )
 
     def described(self) -> Mapping[str, str]:
-        """The facts about the container that are stored with results: image, its digest, limits."""
+        """Facts about the container, by name, that are stored with results: image, its digest, limits."""
         description = {"container_image": self.image}
         if self._container:
             description["container_image_id"] = str(self._container.attrs.get("Image", ""))
@@ -249,7 +248,8 @@ class ContainerServer(Provision):
                 ) from None
 
     def _wait(self, deadline: float) -> Address:
-        """Tries again and again to prepare the server. Returns its address for trials."""
+        """Tries again and again to prepare the server, until `deadline`. Returns its address for trials.
+        EnvironmentMissing, with the next step, if it refuses the login, ends, or is not ready in time."""
         reason = "nothing answered at its port"
         while (status := self._status()) in {"created", "running"}:
             try:
@@ -295,7 +295,7 @@ class ContainerServer(Provision):
         return Address(self._recipe.engine, KIND, parameters, self._settings, keep(self._password))
 
     def _status(self) -> str:
-        """`running`, `exited` …, as Docker says; `removed`, or `unknown` if the daemon does not answer."""
+        """`running`, `exited` …, as Docker says; `not started`, `removed`, `unknown` if the daemon does not answer."""
         if self._container is None:
             return "not started"
         from docker.errors import DockerException, NotFound
@@ -309,12 +309,12 @@ class ContainerServer(Provision):
         return str(self._container.status)
 
     def _state(self) -> Mapping[str, Any]:
-        """The container's state, as it was last asked for."""
+        """The container's state as Docker gave it when it was last asked (`_status`)."""
         assert self._container
         return dict(self._container.attrs["State"])
 
     def _ran_out_of_memory(self) -> bool:
-        """Whether the kernel killed a process of the container for its memory limit, since that was last seen."""
+        """Whether the kernel killed a process of the container for its memory limit since this last returned True."""
         if self._container is None or "State" not in self._container.attrs:
             return False
         killed = bool(self._state().get("OOMKilled"))
@@ -329,17 +329,18 @@ class ContainerServer(Provision):
         return f"{self._settings.container.memory_bytes / _GIB:g} GiB"
 
     def _remove(self) -> None:
-        """Removes the container, and ends its reaper."""
+        """Removes the container and ends its keeper. The keeper stays if the container may still appear, or if the
+        daemon does not answer."""
         client, self._client, self._container = self._client, None, None
         if client is None:
             return
         client.close()
         with suppress(KeybenchError):  # the daemon does not answer: `clean` finds the container when it is back
             removed = docker_daemon.remove(self.name)
-            # An interrupted request may still create the container: then the reaper stays, for the runner's end.
-            if self._reaper and (removed or not self._creation_unanswered):
-                self._reaper.kill()
-                self._reaper.wait()
+            # An interrupted request may still create the container: then the keeper stays, for the runner's end.
+            if self._keeper and (removed or not self._creation_unanswered):
+                self._keeper.kill()
+                self._keeper.wait()
 
     def _message(self, error: Exception) -> str:
         """What an error of Docker's says, on one line, without the password."""

@@ -1,10 +1,10 @@
-"""The Docker daemon, without Docker's client or library, so that `clean` and the reaper need only the standard library.
+"""The Docker daemon, without Docker's client or library, so that `clean` and the keeper need only the standard library.
 
 The address is `DOCKER_HOST`, else the address of the current context, else the default socket, as for Docker's own
 client. No TLS: only daemons of this machine are used. Requests are those of the Engine API.
 
-The reaper is a small process for each container, which removes the container when the runner ends, however it ends.
-The runner starts this module as `python -m … RUNNER NAME` before it makes the container NAME. There is no reaper on
+The keeper is a small process for each container, which removes the container when the runner ends, however it ends.
+The runner starts this module as `python -m … RUNNER NAME` before it makes the container NAME. There is no keeper on
 Windows, where a process does not learn that its parent has ended.
 """
 
@@ -36,12 +36,12 @@ TIMEOUT = 1.5
 LABEL = "keybench."
 """Prefix of the names of keybench's labels."""
 
-_ANSWER_SECONDS = 60.0
+_ANSWER_SECONDS = 60.0  # the longest wait for the answer to a request
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
-_PORT = 2375
-_POLL_SECONDS = 0.25
+_PORT = 2375  # of daemons at tcp:// addresses that name none
+_POLL_SECONDS = 0.25  # how often the keeper looks whether the runner is there, and tries again to remove the container
 _RETRY_SECONDS = 10.0
-"""How long the reaper retries after the runner has ended, because the daemon may still be creating the container."""
+"""How long the keeper retries after the runner has ended, because the daemon may still be creating the container."""
 
 
 @dataclass(frozen=True)
@@ -208,8 +208,8 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-def start_reaper(name: str) -> subprocess.Popen[bytes] | None:
-    """Starts the reaper of the container `name`; None on Windows."""
+def start_keeper(name: str) -> subprocess.Popen[bytes] | None:
+    """Starts the keeper of the container `name`; None on Windows."""
     if sys.platform == "win32":
         return None
     return subprocess.Popen(
@@ -221,9 +221,9 @@ def start_reaper(name: str) -> subprocess.Popen[bytes] | None:
     )
 
 
-def reap(runner: int, name: str) -> None:
-    """Waits until the runner ends, then removes the container."""
-    while os.getppid() == runner:
+def remove_after_runner(runner: int, name: str) -> None:
+    """Waits until the runner (its process id) ends, then removes the container; gives up after `_RETRY_SECONDS`."""
+    while os.getppid() == runner:  # an orphan has another parent
         time.sleep(_POLL_SECONDS)
     deadline = time.monotonic() + _RETRY_SECONDS
     while time.monotonic() < deadline:
@@ -236,4 +236,4 @@ def reap(runner: int, name: str) -> None:
 if __name__ == "__main__":
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    reap(int(sys.argv[1]), sys.argv[2])
+    remove_after_runner(int(sys.argv[1]), sys.argv[2])

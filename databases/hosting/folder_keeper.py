@@ -34,8 +34,8 @@ if sys.platform != "win32":  # Windows imports this module too, when it searches
 LOG_NAME = "server.log"
 LINUX = sys.platform == "linux"
 
-_STOP_SECONDS = 15.0
-_ORPHAN_SECONDS = 2.0
+_STOP_SECONDS = 15.0  # how long a server may take to end before it is killed
+_ORPHAN_SECONDS = 2.0  # how long the children that a server left may take to end by themselves
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _IPC_RMID = 1, 36, 0
 """Linux's numbers for prctl (sys/prctl.h) and shmctl (sys/ipc.h)."""
 
@@ -88,7 +88,7 @@ class Spawner:
                     f"the user {self._account.pw_name}, whom the server runs as because it refuses root, cannot enter "
                     f"{self._folder.parent}: set KEYBENCH_TMP to a directory that everybody can enter, such as /tmp."
                 )
-            if installation and not self._as_user(lambda: _readable(Path(installation))):
+            if installation and not self._as_user(lambda: _usable(Path(installation))):
                 self.installation = str(self._copy_installation(Path(installation)))
 
     def _copy_installation(self, source: Path) -> Path:
@@ -104,7 +104,7 @@ class Spawner:
         return target
 
     def _as_user(self, holds: Callable[[], bool]) -> bool:
-        """Returns `holds()` as evaluated by the server's user. It runs in a child process that has become that user."""
+        """Whether `holds()` is true for the server's user: a child process becomes that user and calls it."""
         child = os.fork()
         if child == 0:
             try:
@@ -178,8 +178,8 @@ def stop(process: subprocess.Popen[bytes], number: int, seconds: float = _STOP_S
         process.wait()
 
 
-def _readable(installation: Path) -> bool:
-    """Whether this user can read the installation's files and run its programs."""
+def _usable(installation: Path) -> bool:
+    """Whether this user can read the installation's files and run its programs; False if it has no files."""
     parts = [installation / part for part in ("bin", "lib", "share")]
     files = [path for part in parts if part.exists() for path in (part, *part.rglob("*"))]
     programs = (path for path in files if path.parent == parts[0])
@@ -210,20 +210,20 @@ def _kill_children() -> None:
     """Kills all processes whose parent is this one."""
     for entry in Path("/proc").iterdir() if LINUX else ():
         with suppress(OSError, ValueError):  # it is no process, or has ended
+            # The process's name stands in parentheses, and may itself hold some.
             _state, parent, *_ = (entry / "stat").read_text().rpartition(")")[2].split()
             if int(parent) == os.getpid():
                 os.kill(int(entry.name), signal.SIGKILL)
     time.sleep(0.01)
 
 
-_POLL_SECONDS = 0.1
-RESTART = b"restart\n"
-_RESTART_SECONDS = 120.0
-"""A server writes its whole cache before it ends."""
+_POLL_SECONDS = 0.1  # how often a system without pidfd is asked whether a process has ended
+RESTART = b"restart\n"  # the runner's request to restart the server
+_RESTART_SECONDS = 120.0  # a server writes its whole cache before it ends
 
 
 def log_tail(folder: Path, lines: int = 15) -> str:
-    """The last lines of the server's log; empty if there is no log."""
+    """The last lines of the server's log, of its last 8 KiB; empty if there is no log."""
     try:
         with (folder / LOG_NAME).open("rb") as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - 8192))
@@ -241,7 +241,8 @@ class RunnerWatch:
         self._stop = stopping
         self._restart = False
         self._poll = select.poll()
-        self._poll.register(0, select.POLLIN | select.POLLHUP)
+        self._poll.register(0, select.POLLIN | select.POLLHUP)  # standard input: the runner's requests, or its end
+        # A signal to the keeper asks it to stop, too: it writes to this pipe.
         waker, wake = os.pipe()
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -264,6 +265,7 @@ class RunnerWatch:
                     return True
                 if os.getppid() != self._runner:  # for systems without pidfd, and if it died before pidfd_open
                     break
+                # None: a descriptor becomes ready when the child ends, or there is no child.
                 timeout = None if descriptor is not None or (child is None and LINUX) else _POLL_SECONDS
                 for ready, _ in self._poll.poll(timeout and timeout * 1000):
                     # 0 is standard input, on which the runner sends requests; any other one than `restart` stops
@@ -344,12 +346,12 @@ class Keeper:
                 stop(process, signal.SIGKILL)
                 return False
             if process.returncode:
-                raise SetupError(f"{spawner.fill(command[0])} {_ended(process.returncode)}")
+                raise SetupError(f"{spawner.fill(command[0])} {_failure(process.returncode)}")
         return True
 
 
-def _ended(code: int) -> str:
-    """How a setup command ended that did not succeed."""
+def _failure(code: int) -> str:
+    """How a setup command failed, for messages; `code` is Popen's return code."""
     if code > 0:
         return f"failed with exit code {code}"
     why = ", as the system does when memory runs out" if code == -signal.SIGKILL else ""

@@ -33,16 +33,15 @@ from keybench.locked_folder import PREFIX, base_directory
 if sys.platform != "win32":
     import pwd
 
-START_SECONDS = 60.0
+START_SECONDS = 60.0  # the longest time from the start of the process to the server's first answer
 
 _RESTART_SECONDS = 150.0
 _STOP_SECONDS = 30.0
-_POLL_SECONDS = 0.02
-_SOCKET_LIMIT = 100
-"""Bytes of a socket's path; systems allow a few more (sun_path has 104 to 108)."""
-_SOCKET_NAME = "/.s.PGSQL.00000.lock"
-"""The longest name that a server gives to a socket, or to its lock."""
-_UNPACKED = Path(keybench.__file__).parents[1] / "build" / "versions"
+"""How long the keeper may take to restart or stop a server; it has limits of its own, which are shorter."""
+_POLL_SECONDS = 0.02  # how long to wait before the server is tried again while it starts
+_SOCKET_LIMIT = 100  # bytes of a socket's path; systems allow a few more (sun_path has 104 to 108)
+_SOCKET_NAME = "/.s.PGSQL.00000.lock"  # the longest name that a server gives to a socket, or to its lock
+_UNPACKED_VERSIONS = Path(keybench.__file__).parents[1] / "build" / "versions"
 
 Connection = TypeVar("Connection")
 
@@ -169,9 +168,10 @@ class PrivateFolder:
 
         Raises EnvironmentMissing if that fails or takes longer than `timeout` seconds.
         """
-        before, deadline = self.server_pid, time.monotonic() + timeout
+        deadline = time.monotonic() + timeout
+        before = self.server_pid
         self._write(folder_keeper.RESTART)
-        while self.server_pid == before:
+        while self.server_pid == before:  # until the keeper reports the new process
             self._receive(deadline - time.monotonic())
             if self._state.ended or time.monotonic() >= deadline:
                 raise EnvironmentMissing(self._explain("could not be restarted"))
@@ -214,7 +214,7 @@ class PrivateFolder:
         self.stop()
 
     def _check(self, base: Path) -> None:
-        """EnvironmentMissing if no private folder can be in that directory."""
+        """EnvironmentMissing if no private folder can be in `base`: it is not there, or its path is too long."""
         if not base.is_dir():
             raise EnvironmentMissing(
                 f"the directory {base} for private servers is not there: create it or set KEYBENCH_TMP."
@@ -314,6 +314,7 @@ class PrivateServer(Provision):
         raise self._failed("ended while it started")
 
     def _failed(self, problem: str) -> EnvironmentMissing:
+        """The error for a server that did not start, with the end of its log."""
         return EnvironmentMissing(
             f"the private {self._title} server {problem}. The end of its log:\n{self.log_tail()}\n"
             "Fix that, or choose another --server."
@@ -325,38 +326,41 @@ def variable(engine: str) -> str:
     return f"KEYBENCH_{engine.upper()}_BIN"
 
 
-def chosen(engine: str) -> Path | None:
+def folder_from_environment(engine: str) -> Path | None:
     """The absolute folder of programs that the environment names; None if it names none."""
     folder = os.environ.get(variable(engine), "")
     return Path(folder).absolute() if folder else None
 
 
 def not_there(engine: str, title: str, programs: str) -> str:
-    """The message for a folder, named by the environment, without a server's programs or with another server's."""
+    """The message if the folder that the environment names has no programs of this server, or another server's."""
     return (
-        f"{variable(engine)} is {chosen(engine)}, which has no programs of a {title} server ({programs}): name the "
-        "folder of its programs, or unset the variable."
+        f"{variable(engine)} is {folder_from_environment(engine)}, which has no programs of a {title} server "
+        f"({programs}): name the folder of its programs, or unset the variable."
     )
 
 
 @cache
 def version_text(program: Path) -> str:
-    """What a server's program says of its version; empty if it cannot be run."""
+    """What a server's program prints for --version; empty if it cannot be run."""
     try:
         return subprocess.run([program, "--version"], capture_output=True, text=True, timeout=2, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return ""
 
 
-def unpacked(engine: str) -> list[Path]:
+def unpacked_folders(engine: str) -> list[Path]:
     """The folders of programs of the versions that `scripts/versions.sh` unpacked, the oldest version first."""
-    folders = [folder for folder in _UNPACKED.glob(f"{engine}-*/bin") if not folder.parent.name.endswith(".new")]
+    folders = [
+        folder for folder in _UNPACKED_VERSIONS.glob(f"{engine}-*/bin") if not folder.parent.name.endswith(".new")
+    ]
+    # By the numbers in the names, so that 9 comes before 10.
     return sorted(folders, key=lambda folder: [int(part) for part in re.findall(r"\d+", folder.parent.name)])
 
 
 @contextmanager
-def using(engine: str, folder: Path | None) -> Iterator[None]:
-    """Chooses an installation for servers that are provided inside; None leaves the choice as it is."""
+def using_programs_in(engine: str, folder: Path | None) -> Iterator[None]:
+    """A context in which servers are started from the programs in `folder`; None leaves the choice as it is."""
     name = variable(engine)
     before = os.environ.get(name)
     if folder:

@@ -43,7 +43,8 @@ def replace_with(passwords: Mapping[str, str]) -> None:
 
 
 def from_url(password: str) -> Secret | None:
-    """The password of a URL, else the password that the environment has for URLs without one, else None."""
+    """A reference to a URL's password; if that is empty, to the password that the environment has for such URLs. None
+    if the environment has none either."""
     if password:
         return keep(password)
     if os.environ.get(PASSWORD):
@@ -61,9 +62,10 @@ def keep(password: str) -> Secret:
 
 
 def elsewhere(secret: Secret) -> Secret:
-    """The same password on another machine: the variable of that name, else the password for URLs without one.
+    """A reference to the password of an address that came from another machine, which sends no passwords.
 
-    Passwords are not sent between machines. Raises EnvironmentMissing if this machine has no password.
+    It is in this machine's variable of the same name, else it is the one for URLs without a password.
+    EnvironmentMissing if this machine has no password.
     """
     if secret.variable in os.environ:
         return secret

@@ -14,7 +14,7 @@ from keybench.databases.contract.roles import Address, OwnedSchema, Provision
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.model import url
 
-_FULL = re.compile(r"No space left on device|[Dd]isk full|disk is full|^The table '.*' is full")
+_DISK_FULL = re.compile(r"No space left on device|[Dd]isk full|disk is full|^The table '.*' is full")
 NEXT_STEP = (
     "Free space on the server's disk; private servers are in KEYBENCH_TMP, which can name a larger one, and containers "
     "in the folder that `docker info` calls Docker Root Dir."
@@ -23,7 +23,7 @@ NEXT_STEP = (
 
 def with_next_step(message: str) -> str:
     """The server's message. If it says that the disk is full, the next step is added."""
-    return f"{message.rstrip('.')}. {NEXT_STEP}" if _FULL.search(message) else message
+    return f"{message.rstrip('.')}. {NEXT_STEP}" if _DISK_FULL.search(message) else message
 
 
 def unreachable(address: Address, title: str, place: str, reason: str, to_check: str) -> KeybenchError:
@@ -84,6 +84,7 @@ class UrlForm:
                 raise UsageError(f"{self.title} URL: unknown option{shown}. Known: {', '.join(sorted(self.options))}.")
             options[name] = unquote_plus(value)
         password = options.pop(url.PASSWORD, None)
+        # Not every colon is before a port: an IPv6 address has some of its own.
         host, _, port = parts.hosts.rpartition(":") if _PORT.search(parts.hosts) else (parts.hosts, "", "")
         return ServerUrl(
             host=host.strip("[]").lower(),
@@ -161,5 +162,5 @@ class UrlServer(Provision):
             if not schema.lost():
                 schema.remove()
                 return
-        with closing(self._connect()) as new_connection:
+        with closing(self._connect()) as new_connection:  # the server has ended the old one
             new_connection.remove()

@@ -28,8 +28,7 @@ from keybench.model.column import Column, EncodedKeys
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 
-_PIECE_ROWS = 4_000
-"""Keys that the server joins to one value: a row for each key would cost the client a call a row."""
+_PIECE_ROWS = 4_000  # keys that the server joins to one value: a row for each key would cost the client a call a row
 
 _OF_DATABASE = {
     "compatibility_level": "compatibility_level",
@@ -51,7 +50,8 @@ CONFIGURED = (
 GHOSTS = (
     "SELECT SUM(ghost_record_count) FROM sys.dm_db_index_physical_stats(DB_ID(), OBJECT_ID(?), ?, NULL, 'DETAILED')"
 )
-_QUIET_SECONDS = 60.0
+"""The number of an index's ghost records: rows that are only marked as deleted."""
+_MOST_SETTLE_SECONDS = 60.0
 FILES = "SELECT type_desc, CAST(size AS bigint) / 128, growth FROM sys.database_files ORDER BY file_id"
 
 PLACES = "CROSS APPLY sys.fn_PhysLocCracker(%%physloc%%) AS place ORDER BY place.file_id, place.page_id, place.slot_id"
@@ -76,7 +76,7 @@ class MssqlAdmin(Admin):
         return {"mssql": str(number), "edition": str(edition), **self.connection.driver.versions()}
 
     def settings(self) -> Mapping[str, str]:
-        """The settings of the database and the server, and the options of the tables."""
+        """The settings of the database and the server, the sizes of files, and the options of the tables."""
         of_server = {str(name): str(value) for name, value in self.connection.rows(CONFIGURED)}
         files = {f"{kind}_megabytes".lower(): str(size) for kind, size, _ in self.connection.rows(FILES)}
         database_values = self._of_database()
@@ -134,7 +134,8 @@ class MssqlAdmin(Admin):
         return self._sorted_by(table, "ORDER BY [key]")
 
     def arrived_keys(self, table: Table) -> EncodedKeys | None:
-        """All keys by the bigint beneath a nonclustered key, by date, or by their places in the heap; else None."""
+        """All keys in order of arrival: by date, by the bigint beneath the key, or by the rows' places in the heap.
+        None for a clustered key."""
         if table.key == "clustered":
             return None
         if table.by_date:
@@ -151,13 +152,14 @@ class MssqlAdmin(Admin):
         return self._sizes(table)[0]
 
     def _sizes(self, table: Table) -> tuple[int, int]:
-        """Bytes of the pages in use by the key's index, and by the table with all of its indexes."""
+        """(bytes of the pages in use by the key's index, those by the table with all of its indexes)."""
         by_index = probes.sizes(self.connection, table)
         return by_index[probes.index_id(self.connection, table)], sum(by_index.values())
 
     def settle(self, table: Table) -> None:
-        """Waits until the server has removed ghost records, which deletions only marked; reading them queues them."""
-        deadline = time.monotonic() + _QUIET_SECONDS
+        """Waits until the server has removed the rows that deletions only marked, at most `_MOST_SETTLE_SECONDS`. The
+        query itself reads all pages, which queues their marked rows for the server's cleaner."""
+        deadline = time.monotonic() + _MOST_SETTLE_SECONDS
         index = probes.index_id(self.connection, table)
         while int(self.connection.value(GHOSTS, ddl.name(table), index) or 0) and time.monotonic() < deadline:
             time.sleep(0.5)
@@ -259,10 +261,8 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
     around = f"schema {SCHEMA}"
 
     def __init__(self, address: Address) -> None:
-        """Connects to the database; where keybench has yet to create it, to master.
-
-        EnvironmentMissing where the server, or a database that the URL names, cannot be reached.
-        """
+        """Connects to the database or, if keybench has yet to create it, to master. EnvironmentMissing where the
+        server, or a database that the URL names, cannot be reached."""
         named = address.parameters.get("database")
         self._database = named or SCHEMA
         within = replace(address, parameters={**address.parameters, "database": self._database})

@@ -25,7 +25,7 @@ LOGIN_SECONDS = 5
 
 _LTDL = "libltdl.so.7"
 """The system library that Microsoft's driver in mssql-python's companion wheel needs; its other provider does not."""
-_WITHOUT_LIBRARIES = "mssql-odbc"
+_WITHOUT_LIBRARIES = "mssql-odbc"  # the name of that other provider
 
 _NO_BULK = (
     "pyodbc cannot bulk copy to SQL Server: pip install mssql-python, and leave the driver at auto "
@@ -136,7 +136,7 @@ def missing() -> str:
 
 
 def without_bulk(options: EngineOptions) -> str:
-    """Why the driver that `load` would return cannot bulk copy; empty where it can, or where there is no driver."""
+    """Why the driver that `load` would return cannot bulk copy; empty if it can, or if there is no driver."""
     return _NO_BULK if _chosen(options) == PyOdbc.name else ""
 
 
@@ -174,7 +174,8 @@ SESSION = "SET XACT_ABORT ON"
 """Run on each new connection: an error in any row of an array then undoes the whole transaction."""
 
 _LAYERS = re.compile(r"^(\[[^]]*\]\s*)+")
-_NO_LIBRARIES = "Failed to load the driver"
+"""The names, in brackets, of the layers through which a message has come: `[Microsoft][ODBC Driver 18]`."""
+_NO_LIBRARIES = "Failed to load the driver"  # mssql-python's message if a system library is missing
 
 
 class MssqlConnection(DbApiConnection):

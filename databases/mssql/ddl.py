@@ -50,13 +50,11 @@ COLUMNS = (
 
 PAGE_BYTES = 8192
 _WIDEST_CHAR = 8000
-_POINTER = 16
-"""Bytes of the pointer to a value that is stored outside the row."""
-_BIGINT = ("BIGINT", 19)
+_POINTER = 16  # bytes of the pointer to a value that is stored outside the row
+_BIGINT = ("BIGINT", 19)  # the type of a parameter (`parameter_sizes`): its name, and its decimal digits
 _LOG_BYTES = 450
 """Log records of a row with its share of splits (measured by P. Randal: 328 bytes without, some 6,000 a split)."""
-_LOG_ROOM = 2.5
-"""Factor for the room that the log keeps free beside its records."""
+_LOG_ROOM = 2.5  # factor for the room that the log keeps free beside its records
 
 
 def name(table: Table) -> str:
@@ -136,10 +134,11 @@ def parameter_sizes(table: Table) -> tuple[tuple[str, int], ...]:
 
 def leaf_row(column: Column, payload: int, key: KeyRole, options: EngineOptions) -> int:
     """Bytes of a row in a leaf of the key's index, without its slot."""
-    versions, width = options["row_versioning"] != "off", column.width or WIDEST_KEY
-    if key != "clustered":  # a RID, a bigint and the moment of creation are all of 8 bytes
+    versions = options["row_versioning"] != "off"
+    width = column.width or WIDEST_KEY
+    if key != "clustered":  # what leads to the row (a RID, a bigint, or the moment of creation) has 8 bytes
         return records.index_row(width, 8, versions=versions)
-    return _data_row(width, payload) + records.VERSION_TAG * versions
+    return _data_row(width, payload) + (records.VERSION_TAG if versions else 0)
 
 
 def _data_row(fixed: int, payload: int) -> int:
@@ -178,9 +177,9 @@ SERVER_KEYS = (
 """NEWSEQUENTIALID is documented to ascend, but has an implementation of its own on Linux: `QUESTIONS` asks."""
 
 _DOCS = "https://learn.microsoft.com/sql/t-sql/"
-_YEARS = {2012: 11, 2014: 12, 2016: 13, 2017: 14, 2019: 15, 2022: 16, 2025: 17}
-_DATEDIFF_BIG, _RESUMABLE, _SEQUENTIAL_KEY = 13, 14, 15
-"""The major versions that brought these."""
+_MAJOR_BY_YEAR = {2012: 11, 2014: 12, 2016: 13, 2017: 14, 2019: 15, 2022: 16, 2025: 17}
+"""The major version of each year in the product's name."""
+_DATEDIFF_BIG, _RESUMABLE, _SEQUENTIAL_KEY = 13, 14, 15  # the major versions that brought these
 _COMB = (
     "CAST(CAST(NEWID() AS binary(10)) + CAST(DATEDIFF_BIG(MILLISECOND, '19700101', SYSUTCDATETIME()) AS binary(6)) "
     "AS uniqueidentifier)"
@@ -191,21 +190,23 @@ _ALTER_INDEX = f"{_DOCS}statements/alter-index-transact-sql"
 _ALTER_TABLE = f"{_DOCS}statements/alter-table-transact-sql"
 
 
-def number(version: str) -> int:
-    """The major version of a version as people write it: 16 for `2022` and `16.0`. UsageError if there is none such."""
+def major_version(version: str) -> int:
+    """The major version of a version as people write it: 16 for `2022` and `16.0`; the newest for an empty text.
+    UsageError for an unknown version."""
     if not version:
-        return max(_YEARS.values())
+        return max(_MAJOR_BY_YEAR.values())
     match = re.fullmatch(r"(\d+)(\.\d+)*", version)
-    major = _YEARS.get(int(match[1]), int(match[1])) if match else 0
-    if major not in _YEARS.values():
-        raise UsageError(f"SQL Server {version!r} is unknown: name one of {', '.join(map(str, _YEARS))}.")
+    first = int(match[1]) if match else 0
+    major = _MAJOR_BY_YEAR.get(first, first)
+    if major not in _MAJOR_BY_YEAR.values():
+        raise UsageError(f"SQL Server {version!r} is unknown: name one of {', '.join(map(str, _MAJOR_BY_YEAR))}.")
     return major
 
 
 def _default(table: KeyedTable) -> tuple[str, str]:
-    """The key column's clause by which the server makes keys (DEFAULT … or IDENTITY; empty if it makes none such), and
-    a note for the user."""
-    version = number(table.version)
+    """(the key column's clause by which the server makes keys: DEFAULT … or IDENTITY, a note for the user). The clause
+    is empty if the server makes no such keys."""
+    version = major_version(table.version)
     server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:
         note = SERVER_MAKES
@@ -233,7 +234,8 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
     """The statement that creates a user's table, clustered by its key."""
     declaration, note = _default(table)
     ascends = layout(table.layout).suits(table.column)
-    options = " WITH (OPTIMIZE_FOR_SEQUENTIAL_KEY = ON)" if ascends and number(table.version) >= _SEQUENTIAL_KEY else ""
+    sequential = ascends and major_version(table.version) >= _SEQUENTIAL_KEY
+    options = " WITH (OPTIMIZE_FOR_SEQUENTIAL_KEY = ON)" if sequential else ""
     if options:
         note += " OPTIMIZE_FOR_SEQUENTIAL_KEY keeps many writers from queueing for the last page."
     name, key, default = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id"))
@@ -274,7 +276,7 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     fill = 80 if layout(table.layout).order == "none" else 100
     options = [f"FILLFACTOR = {fill}", "ONLINE = ON"]
     note = "Needs room for a second table until it ends. ONLINE takes the Enterprise edition, or Azure SQL."
-    if number(table.version) >= _RESUMABLE:
+    if major_version(table.version) >= _RESUMABLE:
         options.append("RESUMABLE = ON")
         note += " RESUMABLE can be paused, and goes on after a failure."
     if fill < 100:

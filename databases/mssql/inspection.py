@@ -20,7 +20,7 @@ from keybench.databases.contract.existing import (
     PagesHere,
     SampleHere,
     TableHere,
-    grouped,
+    first_row_and_columns,
     key_roles,
 )
 from keybench.databases.contract.roles import Address
@@ -32,9 +32,8 @@ from keybench.model.keys import Order
 
 _SAMPLED: Final = 200_000
 """Pages of an index of which SAMPLED reads one in a hundred; of a larger one the density is not asked for."""
-_KEYS: Final = 10_000
-_CLUSTERED: Final = 1
-"""In the column `type` of sys.indexes."""
+_KEYS: Final = 10_000  # keys of a sample, at most
+_CLUSTERED: Final = 1  # in the column `type` of sys.indexes
 _FORMS: Final[dict[str, Form]] = {
     "uniqueidentifier": "uuid", "binary": "bytes", "varbinary": "bytes", "char": "text", "varchar": "text",
     "nchar": "text", "nvarchar": "text", "tinyint": "int", "smallint": "int", "int": "int", "bigint": "int",
@@ -135,9 +134,11 @@ class MssqlInspector:
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """The primary key, unique indexes and those on foreign keys, from the server's catalogue."""
         rows_of_foreign = self._server.rows(FOREIGN, _quoted(table))
-        foreign = [columns for _, columns in grouped(rows_of_foreign, name=0, column=1).values()]
+        foreign = [columns for _, columns in first_row_and_columns(rows_of_foreign, name=0, column=1).values()]
         indexes = []
-        for name, (row, columns) in grouped(self._server.rows(INDEXES, _quoted(table)), name=1, column=7).items():
+        for name, (row, columns) in first_row_and_columns(
+            self._server.rows(INDEXES, _quoted(table)), name=1, column=7
+        ).items():
             number, _, primary, unique, kind, filtered, fill, _, sql_type, _ = row
             if roles := key_roles(columns, foreign, primary=bool(primary), unique=bool(unique)):
                 self._ids_and_fills[table.full_name, name] = int(number), int(fill)
@@ -165,7 +166,8 @@ class MssqlInspector:
         return SampleHere(values, pages_read=PAGES)
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
-        """The index's size and fill. SQL Server's fragmentation stands for the share of pages out of order."""
+        """The index's size and fill, with the reason if the server does not show the fill. SQL Server's fragmentation
+        stands for the share of pages that lie before the page before them."""
         number, fill = self._ids_and_fills[table.full_name, index.name]
         used = int(self._server.value(USED, _quoted(table), number) or 0)
         size = PagesHere(bytes=used * 8192, full=float(fill or 100))

@@ -47,8 +47,8 @@ def index_id(connection: MssqlConnection, table: Table) -> int:
 
 
 def levels(connection: MssqlConnection, table: Table) -> list[tuple[int, float, float]]:
-    """(pages, density in %, pages in % that do not follow the page before them in the file) of each level of the key's
-    index, the leaves first. ServerError where they cannot be read."""
+    """(pages, density in %, share in % of pages that do not follow the page before them in the file) of each level.
+    Levels are those of the key's index, the leaves first. ServerError if they cannot be read."""
     rows = connection.rows(LEVELS, ddl.name(table), index_id(connection, table))
     if not rows:
         raise ServerError(f"SQL Server: nothing is known of the pages of {ddl.name(table)}.")
@@ -137,7 +137,8 @@ SPLITS = (
 """Numbers of log records have a fixed number of digits, so they compare as texts."""
 
 _LEAF = {"LCX_CLUSTERED", "LCX_INDEX_LEAF"}
-_UNLOGGED = "the log cannot be read ({}): sys.fn_dblog needs the role sysadmin."
+"""The contexts of records about leaf pages, of a clustered index and of another."""
+_LOG_UNREADABLE = "the log cannot be read ({}): sys.fn_dblog needs the role sysadmin."
 
 
 class LogHolder:
@@ -198,7 +199,7 @@ class SplitsProbe(ServerProbe[MssqlConnection]):
             self._begin = str(self._server.value(LAST))
             self._log_holder.hold()
         except ServerError as error:
-            self._why_not = _UNLOGGED.format(error)
+            self._why_not = _LOG_UNREADABLE.format(error)
             self._log_holder.release()
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -209,7 +210,7 @@ class SplitsProbe(ServerProbe[MssqlConnection]):
             moved = leaf_splits(self._server, self._begin, table)
             leaves, _, _ = levels(self._server, table)[0]
         except ServerError as error:
-            return Reading.absent(self.supplies, _UNLOGGED.format(error))
+            return Reading.absent(self.supplies, _LOG_UNREADABLE.format(error))
         finally:
             self._log_holder.release()
         return [

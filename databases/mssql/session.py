@@ -21,8 +21,7 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 
-_LIST_KEYS = 2_000
-"""Longest list of keys in a statement, which takes at most 2,100 parameters."""
+_LIST_KEYS = 2_000  # longest list of keys in a statement, which takes at most 2,100 parameters
 
 _WITHOUT_COUNTS, _WITH_COUNTS = "SET NOCOUNT ON", "SET NOCOUNT OFF"
 """For arrays, the server would send a row count for each row, which the client has to fetch; deletions need theirs."""

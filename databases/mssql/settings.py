@@ -107,7 +107,7 @@ _SYSTEM_DATABASES = "master", "model", "msdb", "tempdb"
 def address_of(url: str, preferred: Mapping[str, str]) -> Address:
     """The address of a mssql:// URL, its password replaced by a reference, with the options of query and environment.
 
-    EngineOptions in `preferred` come before both.
+    Options in `preferred` come before both.
 
     UsageError, without the URL, where it cannot be understood, has an unknown option or names a system database.
     """

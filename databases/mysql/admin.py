@@ -29,8 +29,8 @@ from keybench.model.table import Table
 from keybench.pagemodels.innodb.records import require_fill_factor
 from keybench.pagemodels.innodb.state import InnodbPages
 
-_QUIET_SECONDS = 60.0
-_SLICE_ROWS = 50_000
+_MOST_PURGE_SECONDS = 60.0  # the longest wait for purge
+_SLICE_ROWS = 50_000  # keys that the server joins to one value
 
 
 class MySqlAdmin(Queries, Admin):
@@ -48,7 +48,9 @@ class MySqlAdmin(Queries, Admin):
             "substring_index(current_user(), '@', 1)), @@max_connections, @@max_user_connections"
         )[0]
         left = int(limit) - self.status("Threads_connected")
-        return max(0, min(left, int(user_limit) - int(connections)) if user_limit else left)
+        if user_limit:  # 0: this user has no limit of its own
+            left = min(left, int(user_limit) - int(connections))
+        return max(0, left)
 
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""
@@ -94,17 +96,19 @@ class MySqlAdmin(Queries, Admin):
 
         A row for each key would cost the client a call a row.
         """
-        after, place = "", "row_id" if table.key == "fk" else "`key`"
-        columns = "`key`" if place == "`key`" else f"`key`, {place}"
+        unique = "row_id" if table.key == "fk" else "`key`"
+        columns = "`key`" if unique == "`key`" else f"`key`, {unique}"
+        after = ""  # the condition that leaves out the ranges read so far
         while True:
             ((count, joined, greatest),) = self.rows(
-                f"SELECT count(*), group_concat({_joinable(table.column)} SEPARATOR ''), max({place}) FROM "  # noqa: S608  # our own names
-                f"(SELECT {columns} FROM {ddl.name(table)} {after} ORDER BY {place} LIMIT {_SLICE_ROWS}) part"
+                f"SELECT count(*), group_concat({_joinable(table.column)} SEPARATOR ''), "  # noqa: S608  # our own names
+                f"max({unique}) FROM "
+                f"(SELECT {columns} FROM {ddl.name(table)} {after} ORDER BY {unique} LIMIT {_SLICE_ROWS}) part"
             )
             if not count:
                 return
             yield _keys(table.column, joined, count)
-            after = f"WHERE {place} > " + self.raw.escape(greatest)  # bytes, text or a number
+            after = f"WHERE {unique} > " + self.raw.escape(greatest)  # bytes, text or a number
 
     def ordered_keys(self, table: Table) -> EncodedKeys:
         """All keys, sorted by the server."""
@@ -121,12 +125,13 @@ class MySqlAdmin(Queries, Admin):
         return self._sorted_by(table, ddl.row_order(table))
 
     def _sorted_by(self, table: Table, order: str) -> EncodedKeys:
+        """All keys, sorted by the server by these columns."""
         rows = self.rows(f"SELECT {_joinable(table.column)} FROM {ddl.name(table)} ORDER BY {order}")  # noqa: S608
         values = [key if isinstance(key, bytes) else key.encode("ascii") for (key,) in rows]
         return _keys(table.column, b"".join(values), len(values))
 
     def checkpoint(self) -> bool:
-        """Waits for purge and writes all changed pages to the files; False where the server is somebody's own."""
+        """Waits for purge and writes all changed pages to the files; on somebody's own server only returns False."""
         if not self.private:
             return False
         self._purge()
@@ -135,7 +140,8 @@ class MySqlAdmin(Queries, Admin):
         return True
 
     def _purge(self) -> None:
-        """Waits until deleted rows are removed for good; not on somebody's own server, which others use too."""
+        """Waits until purge has removed deleted rows for good, at most `_MOST_PURGE_SECONDS` on some versions. Does
+        nothing on somebody's own server, which others use too."""
         if not self.private:
             return
         self._release()
@@ -143,7 +149,7 @@ class MySqlAdmin(Queries, Admin):
             self.rows("SET GLOBAL innodb_max_purge_lag_wait = 0")
             return
         left = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'"
-        deadline = time.monotonic() + _QUIET_SECONDS
+        deadline = time.monotonic() + _MOST_PURGE_SECONDS
         while int(self.value(left)) and time.monotonic() < deadline:
             time.sleep(0.05)
 
@@ -153,7 +159,7 @@ class MySqlAdmin(Queries, Admin):
         return (*counters_and_pages, SizesProbe(self._sizes), HeapOrderProbe(self))
 
     def _sizes(self, table: Table) -> tuple[int, int]:
-        """Bytes of the key's index, and of the table with all of its indexes."""
+        """(bytes of the key's index, bytes of the table with all of its indexes)."""
         return probes.index_bytes(self, table), sum(probes.index_sizes(self, table))
 
     def page_order(self, table: Table) -> PageOrder | None:
@@ -174,7 +180,7 @@ class MySqlAdmin(Queries, Admin):
             return None
 
     def arrival_recorder(self) -> ArrivalRecorder:
-        """From the log, and the transaction ids in the rows."""
+        """A recorder that reads the order of arrival from the log, and from the transaction ids in the rows."""
         return InsertionRecorder(self, self.keys_by_row)
 
     def index_bytes(self, table: Table) -> int:
@@ -189,13 +195,15 @@ class MySqlAdmin(Queries, Admin):
         self._purge()
 
     def hold_cleaning(self) -> None:
-        """Opens a transaction that could still read the rows: purge keeps them for it."""
+        """Keeps deleted rows in their pages until `settle` or `rebuild`, on private servers only. It opens a
+        transaction that could still read them, so purge leaves them."""
         if self.private and self._holding is None:
             self._holding = connect(self.address)
             with server_errors(self.flavour.title):
                 self._holding.run("START TRANSACTION WITH CONSISTENT SNAPSHOT")
 
     def _release(self) -> None:
+        """Ends the transaction of `hold_cleaning`, if there is one."""
         if self._holding and self._holding.open:
             with server_errors(self.flavour.title):
                 self._holding.run("COMMIT")
@@ -234,14 +242,14 @@ class MySqlAdmin(Queries, Admin):
 
 
 def _joinable(column: Column) -> str:
-    """An expression for the key whose values have one width, so that they can be joined."""
+    """The SQL expression of a key as a value that all keys have in one width, so that the server can join them."""
     if column.form == "int":
         return "LPAD(HEX(`key`), 16, '0')"
     return "UNHEX(REPLACE(`key`, '-', ''))" if is_uuid(column) else "`key`"
 
 
 def _keys(column: Column, joined: str | bytes, count: int) -> EncodedKeys:
-    """`count` joined values of `_joinable`, as `Column.encode` gives them."""
+    """The `count` keys whose values, made by `_joinable`, are joined in `joined`, as `Column.encode` gives them."""
     text = joined.encode("ascii") if isinstance(joined, str) else joined
     if column.form == "int":
         return np.frombuffer(bytes.fromhex(text.decode("ascii")), ">i8").astype(np.int64)
@@ -258,7 +266,7 @@ _BOARD = f"`{SCHEMA}`.`{TABLE}`"
 _CREATE_BOARD = f"CREATE TABLE IF NOT EXISTS {_BOARD} {definitions()} ENGINE = MEMORY COMMENT = '{COMMENT}'"
 """The coordination table is in memory: InnoDB does not log its changes."""
 
-_IDLE_SECONDS = 31_536_000
+_IDLE_SECONDS = 31_536_000  # a year: the longest wait_timeout
 _TABLES = (
     "SELECT table_name, coalesce(data_length + index_length, 0) FROM information_schema.tables "
     "WHERE table_schema = %s AND table_type = 'BASE TABLE' AND table_comment = %s ORDER BY table_name"

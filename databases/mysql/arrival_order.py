@@ -30,9 +30,8 @@ from keybench.pagemodels.innodb.records import primary_bytes
 
 ReadKeys = Callable[[Table], EncodedKeys]
 
-_TRX_ID_BYTES = 6
-_FLUSH_SECONDS = 10.0
-"""With the profile `fast` the server writes the log to its file once a second."""
+_TRX_ID_BYTES = 6  # bytes of a record's DB_TRX_ID
+_FLUSH_SECONDS = 10.0  # with the profile `fast` the server writes the log to its file once a second
 
 NEAR = "By the order of transactions, which is near that of their rows"
 BY_DATE = "By the order in which rows came into the table, which is near that in which keys came into their index."
@@ -68,7 +67,8 @@ class InsertionRecorder:
         return Arrivals(keys, numbers, numbers[order], near=BY_DATE if table.by_date else "")
 
     def _read_file(self, table: Table) -> tuple[NDArray[np.int64], tuple[int, NDArray[np.int64]]]:
-        """(The transaction of each row by primary key; tablespace and page numbers of the key's index)."""
+        """(the transaction of each row by primary key, (tablespace, page numbers) of the key's index). UnreadableError
+        if the file cannot be read."""
         with flushed(self._server, table) as pages:
             if pages is None:
                 raise ServerError("the order of arrival is in files that keybench reads on its own servers alone.")
@@ -78,10 +78,8 @@ class InsertionRecorder:
             return numbers, (space(pages), np.concatenate(index.levels))
 
     def _insertions(self, table: Table, index_pages: tuple[int, NDArray[np.int64]], rows: int) -> NDArray[np.int64]:
-        """The place of each row in the order of the primary key; row i is the i-th that the log shows: int64 (rows,).
-
-        UnreadableError where the log cannot be used.
-        """
+        """For each insertion, in order of arrival, the inserted row's index in order of the primary key: int64 (rows,).
+        `index_pages` is (tablespace, page numbers) of the key's index. UnreadableError if the log cannot be used."""
         server = self._server
         end = flushed_log(server)
         log = mysql_log if server.flavour is MYSQL else redo_log
@@ -93,7 +91,7 @@ class InsertionRecorder:
                 widths = (primary_bytes(table) - width, width) if table.by_date else (width,)
                 # The log's records hold the primary key itself.
                 return rank(Keys(inserted(windows, table_id(server, table), widths, rows), "bytes"), "rfc")
-            # Else they hold `row_id`, which counts rows: its rank is the place.
+            # Else they hold `row_id`, the primary key. The argsort of an argsort gives the rank of each value.
             last = int(server.value(f"SELECT max(row_id) FROM {ddl.name(table)}"))  # noqa: S608  # our own names
             return np.argsort(np.argsort(entered(windows, index_pages, last, rows)))
 
@@ -121,6 +119,6 @@ def transactions(pages: NDArray[np.uint8], key_bytes: int) -> NDArray[np.int64]:
     """
     page, _, at = records_of(pages, key_bytes + _TRX_ID_BYTES)
     numbers = np.zeros(len(page), np.int64)
-    for i in range(_TRX_ID_BYTES):
+    for i in range(_TRX_ID_BYTES):  # most significant byte first
         numbers = numbers << 8 | pages[page, at + key_bytes + i]
     return numbers

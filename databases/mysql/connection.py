@@ -63,9 +63,9 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         super().write_packet(payload)
 
     def statement(self, text: bytes) -> bytes:
-        """Prepares a statement for `run_arrays` or `run_prepared`; its number, as the protocol writes it."""
+        """Prepares a statement for `run_arrays` or `run_prepared`. Returns its number in the protocol's four bytes."""
         self._execute_command(COM_STMT_PREPARE, text)
-        answer = self._read_packet().get_all_data()
+        answer = self._read_packet().get_all_data()  # a status byte, the number, then two counts
         columns, parameters = struct.unpack_from("<HH", answer, 5)
         for count in (parameters, columns):
             for _ in range(count + 1 if count else 0):  # their definitions, then an end packet
@@ -73,12 +73,12 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         return bytes(answer[1:5])
 
     def run_arrays(self, statement: bytes, packet: bytes) -> int:
-        """Runs a prepared statement once for each row of values; the rows stored."""
+        """Runs a prepared statement once for each row of values in the packet. Returns the number of rows stored."""
         self._execute_command(COM_STMT_BULK_EXECUTE, statement + packet)
         return int(OKPacketWrapper(self._read_packet()).affected_rows)
 
     def run_prepared(self, statement: bytes, values: bytes) -> int:
-        """Runs a prepared statement once; the rows stored."""
+        """Runs a prepared statement once with these values. Returns the number of rows stored."""
         self._execute_command(COM_STMT_EXECUTE, statement + values)
         return int(OKPacketWrapper(self._read_packet()).affected_rows)
 
@@ -87,12 +87,12 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         return None if isinstance(self._sock, ssl.SSLSocket) else int(self._sock.fileno())
 
     def lost(self) -> pymysql.err.OperationalError:
-        """Closes a connection that has ended, as the driver does; its error."""
+        """Closes a connection that the server has ended, as the driver does. Returns the driver's error for that."""
         self._force_close()
         return pymysql.err.OperationalError(2013, "Lost connection to MySQL server during query")
 
     def run(self, statement: bytes | str) -> int:
-        """Runs a statement; the rows that it read or changed."""
+        """Runs a statement. Returns the number of rows that it read or changed."""
         return int(self.query(statement))
 
 
@@ -103,7 +103,7 @@ def with_array_support(handshake: bytes) -> bytes:
     client clears the lowest bit, which stands for MySQL.
     """
     (flags,) = struct.unpack_from("<I", handshake)
-    arrays = 1 << 2
+    arrays = 1 << 2  # MARIADB_CLIENT_STMT_BULK_OPERATIONS
     return struct.pack("<I", flags & ~1) + handshake[4:28] + struct.pack("<I", arrays) + handshake[32:]
 
 
@@ -122,7 +122,7 @@ class Queries(DbApiConnection):
         return self.address.server != "url"
 
     def execute(self, cursor: Any, statement: str, values: tuple[object, ...]) -> None:
-        """Without values, the driver leaves `%` in a statement alone."""
+        """Executes a statement with the values of its parameters; without values, `%` in it stands for itself."""
         cursor.execute(statement, values or None)
 
     def failure(self, error: Any) -> ServerError:
@@ -203,7 +203,7 @@ def connect(address: Address) -> Connection:
             connection.close()
             raise
         return connection
-    raise problem
+    raise problem  # outside the handler, so that no error in the chain shows the password
 
 
 _PORT = "3306"

@@ -24,7 +24,7 @@ from keybench.databases.mysql.flavour import (
     UUID_FUNCTIONS,
     UUID_TYPE,
     Flavour,
-    number,
+    version_number,
 )
 from keybench.errors import ServerError, UsageError
 from keybench.generators.core.layout import layout
@@ -44,7 +44,7 @@ CLUSTERED_INDEX = "PRIMARY"
 
 def check(table: Table, version: str) -> None:
     """ServerError where a MariaDB of that version has no type `uuid`, or one that sorts otherwise than today's."""
-    of_server = number(version)
+    of_server = version_number(version)
     if table.column.sql_type != "uuid":
         return
     problem = "has no type uuid" if of_server < UUID_TYPE else ""
@@ -100,15 +100,17 @@ def sent_columns(table: Table) -> str:
     return "payload" if table.server_keys else columns(table)
 
 
-_RANDOM_BYTES = 101_000
-"""MariaDB's first version with RANDOM_BYTES() is 10.10."""
+_RANDOM_BYTES = 101_000  # MariaDB's first version with RANDOM_BYTES() is 10.10
 _NEWEST = {"mysql": "9.7", "mariadb": "11.8"}
 _OLDEST = {"mysql": "8.0.13", "mariadb": "10.6"}
+"""The newest and the oldest version of each flavour for which statements are written."""
 _MILLISECONDS = (
     "RIGHT(LPAD(HEX(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000), 16, '0'), "
     "12)"
 )
+"""SQL for 12 hexadecimal digits: the Unix milliseconds of the call."""
 _VARIANT = "HEX(ORD(RANDOM_BYTES(1)) & 63 | 128)"
+"""SQL for two hexadecimal digits: the variant bits 10, then six random bits."""
 _A_MOMENT = "For a moment: no row is read."
 _ONLINE = (
     "Reads and writes go on; at its beginning and end it waits for all transactions on the table, and new ones wait "
@@ -117,7 +119,7 @@ _ONLINE = (
 
 
 def _digits(version: int, *, leads: bool, trails: bool = False) -> str:
-    """The 32 hexadecimal digits of a GUID of that version; milliseconds come first or last, or nowhere."""
+    """SQL for the 32 hexadecimal digits of a new GUID of that version; milliseconds come first, last or nowhere."""
     first = _MILLISECONDS if leads else "HEX(RANDOM_BYTES(6))"
     of_version = f"HEX(ORD(RANDOM_BYTES(1)) & 15 | {16 * version})"
     rest = f"HEX(RANDOM_BYTES(1)), {_MILLISECONDS}" if trails else "HEX(RANDOM_BYTES(7))"
@@ -131,11 +133,12 @@ class Advised:
     flavour: Flavour
 
     def version(self, name: str) -> int:
-        """A version as one number; UsageError for what is none, or too old."""
+        """A version that a user names, as one number; the newest for an empty name. UsageError for one that is too old
+        or no version."""
         flavour = self.flavour
         text = name or _NEWEST[flavour.name]
-        version = number(f"{text}.99" if text.count(".") == 1 else text)  # of a series, its newest
-        if not re.match(r"\d+\.\d+(\.|-|$)", text) or version < number(_OLDEST[flavour.name]):
+        version = version_number(f"{text}.99" if text.count(".") == 1 else text)  # of a series, its newest
+        if not re.match(r"\d+\.\d+(\.|-|$)", text) or version < version_number(_OLDEST[flavour.name]):
             raise UsageError(
                 f"{flavour.title} {name!r} is unknown: name a version from {_OLDEST[flavour.name]} on, for example "
                 f"{_NEWEST[flavour.name]}."
@@ -147,16 +150,19 @@ class Advised:
         return self.flavour is MYSQL or version < UUID_FUNCTIONS
 
     def _page(self, mysql: str, mariadb: str) -> str:
+        """The address of this flavour's page of documentation, of the two."""
         of_mysql, of_mariadb = "https://dev.mysql.com/doc/refman/8.4/en/", "https://mariadb.com/kb/en/"
         return of_mysql + mysql if self.flavour is MYSQL else of_mariadb + mariadb
 
     def _altering(self, table: KeyedTable, change: str, note: str, locks: str) -> Statement:
+        """The statement ALTER TABLE with this change; `locks` says what it locks."""
         page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
         sql = f"ALTER TABLE {identifier(table.name, BACKQUOTES)} {change}"
         return Statement(sql, note, self._confirmed(self.version(table.version)), page, locks)
 
     def _default(self, table: KeyedTable) -> tuple[str, str]:
-        """(the declaration after the column's type, what to know of it)."""
+        """(the declaration after the column's type by which the server makes keys, a note for the user). The
+        declaration is empty if the server makes no such keys. UsageError if this version lacks the column's type."""
         version, column = self.version(table.version), table.column
         if column.sql_type == "uuid" and version < UUID_TYPE:
             raise UsageError("MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version.")
@@ -177,12 +183,11 @@ class Advised:
             return "", NO_FUNCTION
         caveat = "All rows of one statement share one time." if _MILLISECONDS in digits else ""
         declaration = f"DEFAULT ({digits})" if column.sql_type == "uuid" else f"DEFAULT (UNHEX({digits}))"
-        return declaration, f"{SERVER_MAKES} {caveat} Log rows, not statements (binlog_format = ROW).".replace(
-            "  ", " "
-        )
+        sentences = (SERVER_MAKES, caveat, "Log rows, not statements (binlog_format = ROW).")
+        return declaration, " ".join(filter(None, sentences))
 
     def _expression(self, table: KeyedTable) -> str:
-        """The SQL that makes the hexadecimal digits of such a key; empty if keybench knows none."""
+        """SQL for the hexadecimal digits of a new key of the table's layout; empty if keybench knows none."""
         name, column = table.layout, table.column.name
         if column not in ("binary16", "uuid"):
             return ""
@@ -192,7 +197,9 @@ class Advised:
             return _digits(7, leads=True)
         if name in ("rt-comb-postgresql", "marten") and column == "binary16":
             return _digits(4, leads=True)
-        return _digits(4, leads=False, trails=True) if name == "rt-comb-sql" and column == "uuid" else ""
+        if name == "rt-comb-sql" and column == "uuid":
+            return _digits(4, leads=False, trails=True)
+        return ""
 
     def creating(self, table: KeyedTable) -> Sequence[Statement]:
         """The table, clustered by its key."""

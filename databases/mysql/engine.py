@@ -13,7 +13,7 @@ from keybench.databases.contract.statements import WritesStatements
 from keybench.databases.core import questions as ask
 from keybench.databases.core.server_engine import Part, ServerEngine
 from keybench.databases.mysql import servers, settings
-from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour, number
+from keybench.databases.mysql.flavour import MARIADB, MYSQL, Flavour, OtherFlavour, version_number
 from keybench.databases.mysql.settings import configured, model_parameters
 from keybench.databases.registry import scripts
 from keybench.model.column import Column
@@ -75,7 +75,7 @@ class MySqlEngine(ServerEngine):
             url_schemes=flavour.url_schemes,
             drivers=("pymysql",),
             server_keys=flavour.server_keys,
-            versions={text: number(f"{text}.99") for text in flavour.versions},  # the newest of each
+            versions={text: version_number(f"{text}.99") for text in flavour.versions},  # the newest of each
             secondary_holds_key=True,
             isolations=("read-committed", "repeatable-read", "serializable"),
             rebuilds=True,
@@ -90,7 +90,7 @@ class MySqlEngine(ServerEngine):
         return settings.for_profile(self.flavour, profile, cache)
 
     def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
-        """The server's own settings with those that the user chose."""
+        """The server's own settings (`Settings.values`) with those that the user chose."""
         return configured(settings, chosen)
 
     def missing(self, server: str) -> str:
@@ -117,7 +117,8 @@ class MySqlEngine(ServerEngine):
         return self._either_flavour(lambda flavour: Database(address_of(flavour, url, {})))
 
     def _either_flavour(self, connect: Callable[[Flavour], Connected]) -> Connected:
-        """Connects to a server of this flavour, or of the other: both have mysql:// URLs."""
+        """What `connect` returns for this flavour or, if the server is of the other one, for that. Servers of both have
+        mysql:// URLs."""
         try:
             return connect(self.flavour)
         except OtherFlavour as other:

@@ -92,7 +92,7 @@ _MYSQL_KEYS = (
 
 @dataclass(frozen=True)
 class Flavour:
-    """One of them, by the engine's name."""
+    """MySQL or MariaDB: what differs between them."""
 
     name: str
     title: str
@@ -225,8 +225,8 @@ def option(name: str, value: str) -> str:
     return f"--{'loose-' if name in _NOT_IN_ALL else ''}{name.replace('_', '-')}={value}"
 
 
-def number(version: str) -> int:
-    """A version as one number: 10.11.6-MariaDB is 101106; 0 where there is none."""
+def version_number(version: str) -> int:
+    """A version as one number: 10.11.6-MariaDB is 101106; 0 if the text does not begin with one."""
     match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
     if match is None:
         return 0
@@ -250,8 +250,8 @@ def check_keys(flavour: Flavour, table: Table, version: str) -> None:
             f"{flavour.title} makes {keys.name} keys only where the key is the table's primary key, because a table "
             'has only one AUTO_INCREMENT: choose a scenario whose table has key = "clustered".'
         )
-    if number(version) < keys.min_version:
+    if version_number(version) < keys.min_version:
         raise ServerError(
             f"{keys.name} keys are made by {flavour.title} {shown(keys.min_version)} and newer, and this server is "
-            f"{shown(number(version))}: choose a newer --server, or the client's layout of the same kind."
+            f"{shown(version_number(version))}: choose a newer --server, or the client's layout of the same kind."
         )

@@ -24,8 +24,8 @@ from keybench.pagemodels.innodb.state import Extents, Heaps, InnodbPages
 from keybench.pagemodels.innodb.tablespace import extent_pages
 from keybench.pagemodels.page_stats import LeafOrder
 
-_INDEX_PAGE = 17_855
-_NONE = 0xFFFF_FFFF
+_INDEX_PAGE = 17_855  # the type of a page of an index
+_NONE = 0xFFFF_FFFF  # in place of a page number: there is no page
 _RECORDS = 120
 _FIELDS = {
     "number": (">u4", 4),
@@ -75,8 +75,8 @@ def summarise(pages: NDArray[np.uint8], index: int) -> IndexPages:
     """The index of that id among all pages of a file; UnreadableError where a level is not one chain."""
     heads, levels = _levels(pages, index)
     leaves = levels[0]
-    data = heads["top"][leaves].astype(np.int64) - _RECORDS - heads["garbage"][leaves]
-    room = pages.shape[1] - 16_384 + LEAF_BYTES
+    data = heads["top"][leaves].astype(np.int64) - _RECORDS - heads["garbage"][leaves]  # bytes of records in use
+    room = pages.shape[1] - 16_384 + LEAF_BYTES  # LEAF_BYTES is that of pages of 16 KiB
     order = LeafOrder.from_chain(leaves)
     return IndexPages(
         leaf=len(leaves),
@@ -102,7 +102,8 @@ def space(pages: NDArray[np.uint8]) -> int:
 
 
 def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], list[NDArray[np.int64]]]:
-    """(headers of all pages, the numbers of each level's pages in key order, leaves first)."""
+    """(headers of all pages, the page numbers of each level of the index in key order, leaves first). UnreadableError
+    if the file has no page of the index, or a level is not one chain."""
     kind = np.dtype(
         {
             "names": list(_FIELDS),
@@ -117,7 +118,7 @@ def _levels(pages: NDArray[np.uint8], index: int) -> tuple[NDArray[np.void], lis
     if not used.any():
         raise UnreadableError(f"the file holds no page of index {index}.")
     height = int(heads["level"][used].max())
-    levels, expected = [], 1
+    levels, expected = [], 1  # the root's level has one page; each record above the leaves points to a page
     for level in range(height, -1, -1):
         levels.append(_chain(heads, numbers[used & (heads["level"] == level)], level, expected))
         expected = int(heads["records"][levels[-1]].sum())
@@ -128,7 +129,8 @@ def _allocated(pages: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """(n,): whether each page is in use. A page that was given back keeps its contents until it is used again."""
     page_bytes = pages.shape[1]
     extent = extent_pages(page_bytes)
-    length = _BITMAP + extent // 4
+    length = _BITMAP + extent // 4  # bytes of a descriptor
+    # A descriptor page is followed by as many pages as it has bytes; with them, it describes their extents.
     extents = pages[::page_bytes, _DESCRIPTORS : _DESCRIPTORS + page_bytes // extent * length]
     bitmaps = extents.reshape(-1, length)[:, _BITMAP:]
     free = np.unpackbits(np.ascontiguousarray(bitmaps), bitorder="little")[::2]
@@ -136,7 +138,7 @@ def _allocated(pages: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def _chain(heads: NDArray[np.void], pages: NDArray[np.int64], level: int, expected: int) -> NDArray[np.int64]:
-    """The numbers of a level's pages in key order: as many as the level above has records."""
+    """The numbers of a level's pages in key order. UnreadableError unless they are one chain of `expected` pages."""
     members = set(pages.tolist())
     for first in pages[heads["prev"][pages] == _NONE].tolist():
         chain = list(_following(heads, members, first))
@@ -159,22 +161,19 @@ def _following(heads: NDArray[np.void], members: Set[int], page: int) -> Iterato
 Pages = NDArray[np.uint8]
 Integers = NDArray[np.int64]
 
-_INFIMUM, _SUPREMUM = 99, 112
-"""Offsets of the two system records in a page of row format DYNAMIC."""
-_SEGMENTS = {1: 84, 2: 74}
-"""Where the root names the segment of branch pages, and that of leaves."""
-_FREE, _FRAGMENTS = 62, 78
-"""Where the first page has the lists of free and of shared extents."""
-_OF_SEGMENT = {0: 12, 1: 28}
-"""Where a segment has the lists of its empty and of its partly used extents."""
+_INFIMUM, _SUPREMUM = 99, 112  # offsets of the two system records in a page of row format DYNAMIC
+_SEGMENTS = {1: 84, 2: 74}  # where the root names the segment of branch pages, and that of leaves
+_FREE, _FRAGMENTS = 62, 78  # where the first page has the lists of free and of shared extents
+_OF_SEGMENT = {0: 12, 1: 28}  # where a segment has the lists of its empty and of its partly used extents
 _FULL, _SINGLE = 44, 64
-_STATE, _NODE = 20, 8
+"""Where a segment has the number of its full extents, and the numbers of its single pages in shared extents."""
+_STATE, _NODE = 20, 8  # where a descriptor has the extent's state, and its node in a list of extents
 _NOT_FREE = {2: spaces.SHARED, 3: spaces.SHARED}
 """States of an extent with the owner that they mean; of the others but 1 (free), a segment is the owner."""
 
 
 def index_pages(pages: Pages, index: IndexPages, column: Column) -> InnodbPages:
-    """The index and its file; `pages` are all of the file."""
+    """All that the page model needs to go on from a clustered index; `pages` are all of its file."""
     heaps, entries, firsts = [], [], []
     for numbers in index.levels:
         level_pages = pages[numbers]
@@ -192,18 +191,20 @@ def index_pages(pages: Pages, index: IndexPages, column: Column) -> InnodbPages:
 
 
 def _read(page: Pages, at: int, width: int) -> int:
+    """The number of `width` bytes at an offset of a page."""
     return int.from_bytes(page[at : at + width].tobytes(), "big")
 
 
 def _words(pages: Pages, page: Integers, at: Integers) -> Integers:
+    """The number of two bytes at each offset `at` of each page `page` (an index in `pages`)."""
     return pages[page, at].astype(np.int64) << 8 | pages[page, at + 1]
 
 
 def records_of(pages: Pages, most_bytes: int) -> tuple[Integers, Integers, Integers]:
-    """Of each record in the order of pages and keys: its page, its place in the order of keys there, where it begins.
+    """(page, position in key order in it, offset in it) of each record, in the order of pages and keys.
 
-    Two bytes before a record are the offset of the next one, relative to it. UnreadableError where a page has no
-    chain of records that leaves room for `most_bytes` in each.
+    UnreadableError if a page has no chain of records that leaves room for `most_bytes` in each. Two bytes before a
+    record are the offset of the next one, relative to it. All chains are followed at the same time, step by step.
     """
     page, at, steps = np.arange(len(pages)), np.full(len(pages), _INFIMUM), 0
     records = []
@@ -224,20 +225,23 @@ def _heaps(pages: Pages) -> tuple[Heaps, Integers, Integers]:
     n = len(pages)
     owner, step, where = records_of(pages, 1)
     every = np.arange(n)
+    # The position in key order of the record inserted last; -1 if the page does not know it.
     newest, last = _words(pages, every, np.full(n, 48)), np.full(n, -1)
     is_last = where == newest[owner]
     last[owner[is_last]] = step[is_last]
+    # Places are counted without the two system records; the top bit of their number tells the row format.
     tops = (_words(pages, every, np.full(n, 42)) & 0x7FFF) - 2
     heaps = Heaps(_place(pages, owner, where), [list(_freed(one)) for one in pages], tops, last)
     return heaps, np.bincount(owner, minlength=n), where
 
 
 def _place(pages: Pages, page: Integers, at: Integers) -> Integers:
+    """The place in its page's heap of each record, without the two system records."""
     return (_words(pages, page, at - 4) >> 3) - 2
 
 
 def _freed(page: Pages) -> Iterator[int]:
-    """The free places of a page, the one that is used next first."""
+    """The free places in a page's heap, without the two system records, the one that is used next first."""
     at = _read(page, 44, 2)
     while at:
         yield (_read(page, at - 4, 2) >> 3) - 2
@@ -246,7 +250,8 @@ def _freed(page: Pages) -> Iterator[int]:
 
 
 def _keys(pages: Pages, counts: Integers, at: Integers, column: Column) -> NDArray[np.uint8] | Integers:
-    """The keys of all node pointers but the first, as `Column.encode` gives them."""
+    """The keys of all node pointers of a level but the first, as `Column.encode` gives them. `counts` are the records
+    of each of its pages, `at` is where each record begins in its page."""
     owner = np.repeat(np.arange(len(counts)), counts)
     keys = np.ascontiguousarray(pages[owner[:, None], at[:, None] + np.arange(column.width)])[1:]
     if column.form != "int":
@@ -256,18 +261,19 @@ def _keys(pages: Pages, counts: Integers, at: Integers, column: Column) -> NDArr
 
 
 def _extents(pages: Pages, root: int) -> Extents:
-    """Who owns each extent of the file, which of its pages are in use, and the lists of extents."""
+    """The file's space: who owns each extent, which pages are in use, the lists of extents; `root` is the index's."""
     page_bytes, extent = pages.shape[1], extent_pages(pages.shape[1])
     length, head = _BITMAP + extent // 4, pages[0]
     size, limit = _read(head, 46, 4), _read(head, 50, 4)
 
     def descriptor(of: int) -> Pages:
+        """The descriptor of extent `of`, which is in the descriptor page before the extent."""
         first = of * extent // page_bytes * page_bytes
         begin = _DESCRIPTORS + (of * extent - first) // extent * length
         return pages[first, begin : begin + length]
 
     def members(page: Pages, at: int) -> list[int]:
-        """The extents in the list whose base is at that place."""
+        """The extents in the list whose base is at that offset of the page; a link is (page number, offset)."""
         listed, where = [], (_read(page, at + 4, 4), _read(page, at + 8, 2))
         while where[0] != _NONE:
             number, offset = where
@@ -275,7 +281,9 @@ def _extents(pages: Pages, root: int) -> Extents:
             where = _read(pages[number], offset + 6, 4), _read(pages[number], offset + 10, 2)
         return listed
 
-    segments, lists, counts = {}, {spaces.FREE: members(head, _FREE), spaces.FRAGMENTS: members(head, _FRAGMENTS)}, []
+    # The index's two segments: their ids, lists and (full extents, pages used of partly used ones, single pages).
+    segments, counts = {}, []
+    lists = {spaces.FREE: members(head, _FREE), spaces.FRAGMENTS: members(head, _FRAGMENTS)}
     for segment, at in _SEGMENTS.items():
         page, begin = pages[_read(pages[root], at + 4, 4)], _read(pages[root], at + 8, 2)
         segments[_read(page, begin, 8)] = segment
@@ -283,6 +291,7 @@ def _extents(pages: Pages, root: int) -> Extents:
         single = [_read(page, begin + _SINGLE + 4 * i, 4) for i in range(extent // 2)]
         used = _read(page, begin + 8, 4)
         counts.append((_read(page, begin + _FULL, 4), used, sum(one != _NONE for one in single)))
+    # Owner of each extent, and which of its pages are in use.
     owners, bits = [], []
     for one in range(limit // extent):
         extent_bytes = descriptor(one)

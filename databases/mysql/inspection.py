@@ -20,7 +20,7 @@ from keybench.databases.contract.existing import (
     PagesHere,
     SampleHere,
     TableHere,
-    grouped,
+    first_row_and_columns,
     key_roles,
 )
 from keybench.databases.contract.roles import Address
@@ -31,10 +31,8 @@ from keybench.errors import ServerError
 from keybench.model.keys import Order
 from keybench.pagemodels.innodb.records import PAGE_HEADER
 
-_COUNTED: Final = 4_000
-"""Pages of a table whose rows are counted."""
-_FULL: Final = 92.0
-"""Density that ascending keys leave in %: InnoDB keeps a sixteenth of a page free."""
+_COUNTED: Final = 4_000  # pages of a table whose rows are counted
+_FULL: Final = 92.0  # density that ascending keys leave in %: InnoDB keeps a sixteenth of a page free
 
 
 class MySqlInspector:
@@ -68,13 +66,14 @@ class MySqlInspector:
         self._samples: dict[tuple[str, str], tuple[SampleHere, float]] = {}
 
     def _may(self, query: str) -> bool:
-        """Whether a query is permitted and gives anything."""
+        """Whether this user may run the query, and it has a row."""
         try:
             return bool(self._server.rows(query))
         except ServerError:
             return False
 
     def _started(self) -> str:
+        """When the server started, as ISO 8601; empty if it does not say."""
         seconds = self._server.rows("SHOW GLOBAL STATUS LIKE 'Uptime'")
         if not seconds:
             return ""
@@ -108,6 +107,7 @@ class MySqlInspector:
         """All tables and views of the URL's database, or of all, the largest first, with their partitions."""
         condition = "table_schema = %s" if self._database else f"table_schema NOT IN {_SYSTEM}"
         values = [self._database] if self._database else []
+        # Partitions first, by table.
         listed = []
         parts: dict[tuple[str, str], list[tuple[str, float, int, int]]] = {}
         for schema, name, part, rows, data, index in self._server.rows(
@@ -146,7 +146,7 @@ class MySqlInspector:
         return listed
 
     def details(self, table: TableHere) -> TableHere:
-        """The rows, counted where the table is small, else InnoDB's estimate; and how many were inserted."""
+        """The table with its rows (counted if it is small, else InnoDB's estimate), those inserted, and their bytes."""
         at = self._facts[table.full_name]
         known = self._columns[table.full_name] = columns(self._server, at)
         rows, origin = table.rows, "InnoDB's estimate"
@@ -170,9 +170,9 @@ class MySqlInspector:
         )  # fmt: skip
 
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
-        """By the information schema; a foreign key always has an index in InnoDB."""
+        """Its primary key, unique indexes and foreign keys (which always have an index in InnoDB)."""
         at, known = self._facts[table.full_name], self._columns[table.full_name]
-        foreign = grouped(
+        foreign = first_row_and_columns(
             self._server.rows(
                 "SELECT constraint_name, column_name FROM information_schema.key_column_usage WHERE table_schema = %s "
                 "AND table_name = %s AND referenced_table_name IS NOT NULL ORDER BY constraint_name, ordinal_position",
@@ -181,7 +181,7 @@ class MySqlInspector:
             name=0,
             column=1,
         )
-        listed = grouped(
+        listed = first_row_and_columns(
             self._server.rows(
                 "SELECT index_name, non_unique, column_name, index_type FROM information_schema.statistics "
                 "WHERE table_schema = %s AND table_name = %s "
@@ -205,11 +205,11 @@ class MySqlInspector:
         return result
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
-        """Keys of rows that are met by the primary key."""
+        """Keys of the index, of rows that are looked up by the primary key."""
         return self._sampled(table, index)[0]
 
     def _sampled(self, table: TableHere, index: IndexHere) -> tuple[SampleHere, float]:
-        """The sample, and the mean bytes of a record in the index."""
+        """(the sample, the mean bytes of a record in the index); read once for each index."""
         key = (table.full_name, index.name)
         if key not in self._samples:
             at, known = self._facts[table.full_name], self._columns[table.full_name]
@@ -219,7 +219,8 @@ class MySqlInspector:
         return self._samples[key]
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
-        """By InnoDB's statistics, which it renews by itself when a tenth of the rows have changed."""
+        """The index's size by InnoDB's statistics, which it renews when a tenth of the rows have changed; and its fill,
+        by the number of rows and the mean bytes of a record."""
         at = self._facts[table.full_name]
         leaves = size = None
         if self._statistics:
@@ -270,9 +271,9 @@ _WIDTHS: Final = {
     "tinyint": 1, "smallint": 2, "mediumint": 3, "int": 4, "bigint": 8, "float": 4, "double": 8, "date": 3, "year": 1,
     "time": 3, "datetime": 5, "timestamp": 4, "uuid": 16, "inet6": 16, "inet4": 4, "enum": 1, "bit": 8,
 }  # fmt: skip
-_DIGITS: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)
-"""Bytes of up to nine decimal digits (strings/decimal.c, dig2bytes)."""
-_SHORT: Final = 255
+"""Bytes of a value of each type."""
+_DIGITS: Final = (0, 1, 1, 2, 2, 3, 3, 4, 4, 4)  # bytes of up to nine decimal digits (strings/decimal.c, dig2bytes)
+_SHORT: Final = 255  # the most bytes of a column whose values have one byte of length
 
 
 def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
@@ -298,12 +299,12 @@ def columns(server: Queries, at: Facts) -> dict[str, ColumnFacts]:
 def _width(
     kind: str, most: int | None, charset: str | None, precision: int | None, scale: int | None, fraction: int
 ) -> int | None:
-    """Bytes of a value; None if they vary."""
-    if kind == "decimal":
+    """Bytes of a value of a column with these properties in the information schema; None if they vary."""
+    if kind == "decimal":  # four bytes for nine digits, on each side of the point
         whole, part = int(precision or 10) - int(scale or 0), int(scale or 0)
         return whole // 9 * 4 + _DIGITS[whole % 9] + part // 9 * 4 + _DIGITS[part % 9]
     if kind in _WIDTHS:
-        return _WIDTHS[kind] + (fraction + 1) // 2
+        return _WIDTHS[kind] + (fraction + 1) // 2  # two decimals of a second take a byte
     if kind == "binary" or (kind == "char" and charset in {"ascii", "latin1"}):
         return int(most or 0)
     return None

@@ -27,8 +27,8 @@ from keybench.databases.mysql.redo_log import (
     UNDO,
     Bytes,
     Numbers,
-    number,
     number_bytes,
+    read_number,
     wide_bytes,
 )
 
@@ -36,36 +36,32 @@ Blocks = NDArray[np.void]
 Files = dict[int, Blocks]
 """Blocks of each file by the number of its first block, counted from 0."""
 
-PLACE = "#innodb_redo"
+PLACE = "#innodb_redo"  # the log's folder in the data directory
 
 _FORMAT = 6
 _FORMAT_AT, _FIRST_LSN = slice(0, 4), slice(8, 16)
 _HEADER_BYTES = 2048
 _BLOCK = np.dtype([("number", ">u4"), ("length", ">u2"), ("group", ">u2"), ("epoch", ">u4"), ("body", "u1", 500)])
-_EPOCH = 1 << 30
-"""Blocks are numbered from 1 in each epoch, which has that many."""
-_ENCRYPTED = 0x8000
-"""Set in the length of an encrypted block."""
-_WINDOW = 1 << 16
-"""Blocks that are read at once."""
+_EPOCH = 1 << 30  # blocks are numbered from 1 in each epoch, which has that many
+_ENCRYPTED = 0x8000  # set in the length of an encrypted block
+_WINDOW = 1 << 16  # blocks that are read at once
 _OTHER = "it is not in the format of MySQL 8.0.30 to 9.7."
-_ATTEMPTS, _PAUSE = 5, 0.1
-"""The server may rename files while they are looked for."""
+_ATTEMPTS, _PAUSE = 5, 0.1  # the server may rename files while they are looked for
 
 
 def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers]]:
-    """`redo_log.Windows` of the log between two positions; UnreadableError where it cannot be read.
-
-    Both positions are between mini-transactions.
-    """
+    """Pieces of the log between two positions, each with its records that insert (`redo_log.Windows`). Both positions
+    are between mini-transactions. UnreadableError if the log cannot be read."""
     files = _files_between(folder, begin, end)
     at, last, fresh = _offset(begin), _offset(end), True
     while at < last:
+        # 1. The blocks of this window, and the stream in them from `at` on.
         first = at // BODY
         stop = min(-(-last // BODY), first + _WINDOW)
         blocks = _blocks(files, first, stop, last)
         body = blocks["body"][:, :BODY].ravel()[at - first * BODY : last - first * BODY]
         data = np.concatenate([body, np.zeros(LONGEST, np.uint8)])
+        # 2. Its records, but for the last ones, which may go on in the next window.
         records = np.empty((len(data) // SMALLEST, FIELDS), np.int64)
         groups = np.zeros(len(blocks) + 1, np.int64)
         ahead = LONGEST if stop * BODY < last else 0
@@ -73,6 +69,7 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
         if unknown != WHOLE:
             what = "is damaged" if unknown == DAMAGED else f"is of type {unknown}, which keybench does not know"
             raise UnreadableError(f"its record at {_position(at + read):,} {what}.")
+        # 3. Check: each block says where the first mini-transaction in it begins.
         at += read
         whole = slice(1, at // BODY - first)  # the first block may begin before the window, the last end behind it
         if (groups[whole] != blocks["group"][whole]).any():
@@ -81,16 +78,17 @@ def windows(folder: Path, begin: int, end: int) -> Iterator[tuple[Bytes, Numbers
 
 
 def _offset(position: int) -> int:
-    """The offset in the stream of a position in the log, which also counts headers and checksums of blocks."""
+    """The offset in the stream of records of a position in the log, which also counts blocks' headers and checksums."""
     return position // _BLOCK.itemsize * BODY + position % _BLOCK.itemsize - HEAD
 
 
 def _position(offset: int) -> int:
+    """The position in the log of an offset in the stream: the reverse of `_offset`."""
     return offset // BODY * _BLOCK.itemsize + offset % BODY + HEAD
 
 
 def _files(folder: Path) -> Files:
-    """All files that have been used, in order."""
+    """The blocks of all files that have been used, in order of the log; UnreadableError for another format."""
     files: Files = {}
     for path in folder.glob("#ib_redo*"):
         try:
@@ -109,13 +107,13 @@ def _files(folder: Path) -> Files:
 
 
 def _files_between(folder: Path, begin: int, end: int) -> Files:
-    """The files that hold the log between two positions, in order."""
+    """The files that hold the log between two positions, in order. UnreadableError if they do not reach back so far."""
     if not folder.is_dir():
         raise UnreadableError(_OTHER)
     for attempt in range(_ATTEMPTS):
         time.sleep(_PAUSE * (attempt > 0))
         files = _files(folder)
-        first = -(-end // _BLOCK.itemsize)
+        first = -(-end // _BLOCK.itemsize)  # from the end back: the first block of files that join without a gap
         for start, blocks in reversed(files.items()):
             if start < first <= start + len(blocks):
                 first = start
@@ -128,7 +126,8 @@ def _files_between(folder: Path, begin: int, end: int) -> Files:
 
 
 def _blocks(files: Files, first: int, stop: int, last: int) -> Blocks:
-    """Blocks from `first` to before `stop`, checked; `last` is the offset in the stream that is to be read at most."""
+    """Blocks from `first` to before `stop`, of which the stream is read up to offset `last`. UnreadableError if they
+    are others by now, encrypted, or not yet written."""
     blocks = np.concatenate([part[max(0, first - start) : max(0, stop - start)] for start, part in files.items()])
     numbers = np.arange(first, stop)
     same = len(blocks) == len(numbers) and (blocks["number"] == numbers % _EPOCH + 1).all()
@@ -148,8 +147,7 @@ SMALLEST, LONGEST = 8, 1 << 18
 WHOLE, DAMAGED = -1, -2
 """Instead of the type of an unknown record: there is none; a record does not end, or contradicts itself."""
 
-_ALONE = 0x80
-"""Set in the type of a record that is a mini-transaction of its own."""
+_ALONE = 0x80  # set in the type of a record that is a mini-transaction of its own
 _END, _PADDING = 31, 32
 _TABLE_METADATA = 62
 _EIGHT_BYTES, _STRING = 8, 30
@@ -157,12 +155,10 @@ _UNDO_INSERT, _UNDO_INIT, _UNDO_REUSE, _UNDO_CREATE = 20, 22, 24, 25
 _DELETE_MARK_ENTRY, _MIN_MARK, _COMPACT_MIN_MARK = 11, 26, 36
 _FILE_CREATE, _FILE_RENAME, _FILE_DELETE, _FILE_EXTEND = 33, 34, 35, 65
 _INDEX_LOAD = 61
-_EMPTY = 19, 21, 27, 29, 37, 57, 58, 59, 63, 64
-"""Pages that are created, initialised or erased."""
+_EMPTY = 19, 21, 27, 29, 37, 57, 58, 59, 63, 64  # pages that are created, initialised or erased
 _INSERT, _DELETE_MARK, _DELETE, _UPDATE, _COPY, _REORGANISE, _DELETE_END, _DELETE_START = 67, 68, 69, 70, 71, 72, 75, 76
 
-_COMPACT, _VERSIONED, _INSTANT = 1, 2, 4
-"""Flags of an index's description."""
+_COMPACT, _VERSIONED, _INSTANT = 1, 2, 4  # flags of an index's description
 _ADDED, _DROPPED = 0x80, 0x40
 _NULL = 0xFFFF_FFFF
 _ROLL_POINTER = 7
@@ -170,12 +166,13 @@ _ROLL_POINTER = 7
 
 @kernel
 def _two(data: Bytes, at: int) -> int:
+    """The number of two bytes at `at`."""
     return int64(data[at]) << 8 | int64(data[at + 1])
 
 
 @kernel
 def _index_end(data: Bytes, at: int) -> int:
-    """The end of an index's description (mlog_open_and_write_index); 0 where it is of another version."""
+    """The end of an index's description that begins at `at` (mlog_open_and_write_index); 0 if of another version."""
     if data[at] != 1:
         return 0
     flags = data[at + 1]
@@ -198,22 +195,23 @@ def _index_end(data: Bytes, at: int) -> int:
 
 @kernel
 def _updated_end(data: Bytes, at: int) -> int:
-    """The end of the new values of a record that is updated in place (row_upd_index_parse); 0 where it has none."""
+    """The end of the new values, from `at`, of a record that is updated in place (row_upd_index_parse). 0 if there is
+    none within `data`."""
     at += 1
-    fields = number(data, at)
+    fields = read_number(data, at)
     at += number_bytes(data[at])
     for _ in range(fields):
         if at >= len(data) - 10:
             return 0
         at += number_bytes(data[at])
-        length = number(data, at)
+        length = read_number(data, at)
         at += number_bytes(data[at]) + (0 if length == _NULL else length)
     return at
 
 
 @kernel
 def _metadata_end(data: Bytes, at: int) -> int:
-    """The end of a table's changed counters (dict0dd.cc); 0 where they are of another kind."""
+    """The end of a table's changed counters that begin at `at` (dict0dd.cc); 0 if they are of another kind."""
     at += wide_bytes(data, at)
     at += wide_bytes(data, at)
     kind = data[at]
@@ -225,7 +223,7 @@ def _metadata_end(data: Bytes, at: int) -> int:
 
 @kernel
 def _of_index_end(data: Bytes, at: int, kind: int) -> int:
-    """The end of a record that begins with an index's description; 0 where it cannot be told."""
+    """The end of a record of type `kind` that begins, at `at`, with an index's description; 0 if it cannot be told."""
     at = _index_end(data, at)
     if at == 0 or at >= len(data) - 64:
         return 0
@@ -278,9 +276,10 @@ def records_of(
 ) -> tuple[int, int, int, bool]:
     """(Bytes read, records noted, type of an unknown record or WHOLE or DAMAGED, whether a mini-transaction has ended).
 
-    Reads records while more than `ahead` bytes follow, notes those that insert (`redo_log.Windows`), and for
-    each block the place in it at which the first mini-transaction begins. `data` is a part of the stream, `shift` bytes
-    after the first block's beginning, and LONGEST bytes that do not count. `fresh`: whether one ended before it.
+    Reads records while more than `ahead` bytes follow. Fills `records` with those that insert (`redo_log.Windows`), and
+    `groups` with the position in each block at which its first mini-transaction begins. `data` is a part of the stream,
+    which begins `shift` bytes behind the first block's beginning, then LONGEST bytes that do not count. `fresh`:
+    whether a mini-transaction ended right before it.
     """
     n, at, count = len(data) - LONGEST, 0, 0
     while at < n - ahead:
@@ -301,16 +300,16 @@ def records_of(
         if kind == _TABLE_METADATA:
             at = _metadata_end(data, at)
         else:
-            space = number(data, at)
+            space = read_number(data, at)
             at += number_bytes(data[at])
-            page = number(data, at)
+            page = read_number(data, at)
             at += number_bytes(data[at])
             if kind == _INSERT:
                 first = 0
                 at = _index_end(data, at)
                 if at != 0 and at < n:
-                    at += 2  # the place of the record before it
-                    length = number(data, at)
+                    at += 2  # the offset of the record before it
+                    length = read_number(data, at)
                     at += number_bytes(data[at])
                     if length & 1:  # what else differs from the record before it
                         at += 1

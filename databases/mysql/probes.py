@@ -79,17 +79,18 @@ class StatusProbe(CounterProbe[Queries]):
         return [self._log_bytes(), *map(self._server.status, names), *([self._latches()] if is_mysql else [])]
 
     def _log_bytes(self) -> int:
-        """MariaDB 10.11 counts the bytes by which the log's position moved; older ones count whole blocks.
+        """The position of the log's end in bytes, or a counter of the bytes written that takes its place.
 
-        MySQL's counter lacks what is still in memory: up to a second's log with the profile `fast`. So users who may
-        (PROCESS) read the position itself.
-        """
+        MariaDB 10.11 counts the bytes by which the log's position moved; older ones count whole blocks. MySQL's counter
+        lacks what is still in memory: up to a second's log with the profile `fast`. So users who may (PROCESS) read the
+        position itself."""
         if self._server.flavour is MYSQL:
             with suppress(ServerError):
                 return log_positions(self._server)[0]
         return self._server.status("Innodb_os_log_written")
 
     def _latches(self) -> int | str:
+        """The number of waits for latches, or why it cannot be read."""
         try:
             return int(self._server.value(_LATCHES))
         except ServerError:
@@ -121,7 +122,7 @@ class SplitsProbe(CounterProbe[Queries]):
         return [int(counts[0][0])]
 
     def note(self, table: Table) -> str:
-        """The parent's table is of the same server."""
+        """A caveat if the table has a parent: the counter is the whole server's."""
         return "With the splits of the parent's table, which has the key as its primary key." if table.parent else ""
 
 
@@ -147,10 +148,12 @@ class PagesProbe(ServerProbe[Queries]):
 
     def _counted(self, table: Table) -> Iterable[Reading]:
         """What somebody's server itself counts: leaves. Their density follows from InnoDB's sizes of the rows."""
+        why = "."
         try:
-            leaves, why = leaf_pages(self._server, table), "."
+            leaves = leaf_pages(self._server, table)
         except ServerError as error:
-            leaves, why = None, f" ({error})."
+            leaves = None
+            why = f" ({error})."
         if leaves is None:
             return Reading.absent(self.supplies, _NO_COUNT + why)
         room = leaves * (int(self._server.value("SELECT @@innodb_page_size")) - records.PAGE_HEADER)
@@ -179,7 +182,7 @@ class WaitSampler:
         self._samples = WaitSamples()
 
     def sample(self) -> None:
-        """Counts the connections by stage, but those that were there before it."""
+        """Counts the connections by stage, without those that were there before the sampler."""
         counts = self._server.rows(
             "SELECT CASE WHEN command = 'Sleep' THEN 'client' WHEN coalesce(state, '') = '' THEN 'running' "  # noqa: S608
             "ELSE lower(state) END, count(*) FROM information_schema.processlist "
@@ -197,10 +200,8 @@ class WaitSampler:
 
 
 def log_positions(server: Queries) -> tuple[int, int]:
-    """(The position of the log's end, the position up to which it is in its files).
-
-    Not from status variables: those of MySQL lag behind.
-    """
+    """(the position of the log's end, the position up to which the log is in its files), in bytes. Not from status
+    variables: those of MySQL lag behind."""
     ((*_, status),) = server.rows("SHOW ENGINE INNODB STATUS")
     end, written = (re.search(rf"^{name}\s+(\d+)$", status, re.MULTILINE) for name in _LOG_POSITIONS)
     if not end or not written:
@@ -278,7 +279,7 @@ def table_id(server: Queries, table: Table) -> int:
 
 
 def _ids(server: Queries, table: Table, name: str) -> tuple[int, int]:
-    """InnoDB's ids of an index and of its table."""
+    """InnoDB's (id of the index of that name, id of its table); ServerError if there is none."""
     for index, index_name, number in server.rows(server.flavour.indexes, innodb_name(table)):
         if index_name == name:
             return int(index), int(number)
@@ -304,7 +305,8 @@ def index_sizes(server: Queries, table: Table) -> tuple[int, int]:
 
 def index_bytes(server: Queries, table: Table) -> int:
     """Size of the key's index: of the table itself where it is clustered."""
-    return index_sizes(server, table)[ddl.index_name(table) != ddl.CLUSTERED_INDEX]
+    clustered, others = index_sizes(server, table)
+    return clustered if ddl.index_name(table) == ddl.CLUSTERED_INDEX else others
 
 
 def leaf_pages(server: Queries, table: Table) -> int | None:
@@ -333,6 +335,8 @@ def leaf_bytes(server: Queries, table: Table) -> int:
     ((rows, payload),) = server.rows(f"SELECT count(*), coalesce({text}, 0) FROM {ddl.name(table)}")  # noqa: S608
     if ddl.index_name(table) != ddl.CLUSTERED_INDEX:
         return int(rows) * records.leaf_record(key, 0, table.key)
-    beside = table.key != "clustered"
-    record = records.row_records(key, 0, table.key)[0] if beside else records.leaf_record(key, 0, table.key)
+    if table.key == "clustered":
+        record = records.leaf_record(key, 0, table.key)
+    else:  # the rows lie by date
+        record, *_ = records.row_records(key, 0, table.key)
     return int(rows) * record + int(payload)

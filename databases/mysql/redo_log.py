@@ -27,19 +27,17 @@ Windows = Iterable[tuple[Bytes, Numbers]]
 UNDO or ENTRY; begin and end of the undo record or of the entry's last bytes, in the piece; tablespace; page.
 """
 
-UNDO, ENTRY = 0, 1
+UNDO, ENTRY = 0, 1  # records that note an insertion: an undo record of a clustered index, an entry of a secondary index
 FIELDS = 5
-_INSERTED = 11
-"""The type of an undo record of an insertion."""
-_SIGN = np.uint64(1 << 63)
-"""InnoDB stores signed numbers with this bit inverted."""
+_INSERTED = 11  # the type of an undo record of an insertion
+_SIGN = np.uint64(1 << 63)  # InnoDB stores signed numbers with this bit inverted
 
 
 def inserted(windows: Windows, table: int, widths: tuple[int, ...], rows: int) -> Bytes:
     """Primary keys of the rows inserted into a table, in order: uint8 (rows, sum of the widths).
 
     `table` is InnoDB's id of it, `widths` the bytes of each column of its primary key; keys are as InnoDB stores them.
-    UnreadableError where the number of rows is another.
+    UnreadableError unless there are `rows` of them.
     """
     keys, count = np.empty((rows, sum(widths)), np.uint8), 0
     for data, records in windows:
@@ -52,10 +50,10 @@ def entered(windows: Windows, pages: tuple[int, Numbers], last: int, rows: int) 
     """Row numbers in the order in which their entries came into a secondary index: int64 (rows,).
 
     `pages` are the index's tablespace and page numbers, `last` the largest row number. An entry ends with the row's
-    number; later entries with the same number are copies, made by page splits. UnreadableError as of `inserted`.
+    number; later entries with the same number are copies, made by page splits. UnreadableError unless there are `rows`.
     """
     space, numbers = pages
-    of_index = np.zeros(int(numbers.max()) + 1, np.bool_)
+    of_index = np.zeros(int(numbers.max()) + 1, np.bool_)  # by page number
     of_index[numbers] = True
     order, seen, count = np.empty(rows, np.int64), np.zeros(last + 1, np.bool_), 0
     for data, records in windows:
@@ -65,6 +63,7 @@ def entered(windows: Windows, pages: tuple[int, Numbers], last: int, rows: int) 
 
 
 def _require(count: int, rows: int) -> None:
+    """UnreadableError if the log shows another number of insertions than the table has rows."""
     if count != rows:
         raise UnreadableError(f"it shows {count} insertions of {rows} rows.")
 
@@ -84,7 +83,7 @@ def number_bytes(first: int) -> int:
 
 
 @kernel
-def number(data: Bytes, at: int) -> int:
+def read_number(data: Bytes, at: int) -> int:
     """The compressed number of 32 bits at a place. Its first byte begins with a one bit for each byte that follows."""
     first = int64(data[at])
     length = number_bytes(first)
@@ -108,7 +107,7 @@ def wide_bytes(data: Bytes, at: int) -> int:
 
 @kernel
 def _inserted_keys(data: Bytes, records: Numbers, table: int, widths: Numbers, keys: Bytes, count: int) -> int:
-    """Adds the keys of undo records of insertions into a table to the `count` already in `keys`; the new count."""
+    """Adds the keys in undo records of insertions into a table to the `count` in `keys`. Returns the new count."""
     longest = keys.shape[1] + len(widths)
     for i in range(len(records)):
         at, end = records[i, 1], records[i, 2]
@@ -116,7 +115,7 @@ def _inserted_keys(data: Bytes, records: Numbers, table: int, widths: Numbers, k
             continue
         at += 1
         at += wide_bytes(data, at)  # the number of the row in its transaction
-        if data[at] == 0xFF or number(data, at) != table:
+        if data[at] == 0xFF or read_number(data, at) != table:  # 0xFF: a number of more than 32 bits
             continue
         at += number_bytes(data[at])
         if at + longest > end:
@@ -131,7 +130,7 @@ def _inserted_keys(data: Bytes, records: Numbers, table: int, widths: Numbers, k
                     keys[count, done] = data[at]
                 at += 1
                 done += 1
-        count += done == keys.shape[1]
+        count += done == keys.shape[1]  # 1 if all columns had their widths
     return count
 
 
@@ -139,7 +138,8 @@ def _inserted_keys(data: Bytes, records: Numbers, table: int, widths: Numbers, k
 def _entered_rows(
     data: Bytes, records: Numbers, space: int, of_index: Flags, seen: Flags, order: Numbers, count: int
 ) -> int:
-    """Adds the row numbers of new entries in pages of the index to the `count` already in `order`; the new count."""
+    """Adds the row numbers of new entries in the index's pages to the `count` in `order`. Returns the new count.
+    `of_index` says by page number which pages are the index's, `seen` by row number which rows have come."""
     for i in range(len(records)):
         end, page = records[i, 2], records[i, 4]
         if records[i, 0] != ENTRY or records[i, 3] != space or page >= len(of_index) or not of_index[page]:
@@ -156,14 +156,13 @@ def _entered_rows(
     return count
 
 
-PLACE = "ib_logfile0"
+PLACE = "ib_logfile0"  # the log's file in the data directory
 
 _FORMAT = b"Phys"
 _FIRST_LSN, _ENCRYPTED = slice(8, 16), slice(48, 508)
 _HEADER_BYTES = 0x3000
-_LARGEST = 1 << 20
-"""Most bytes of a mini-transaction."""
-_WINDOW = 1 << 26
+_LARGEST = 1 << 20  # most bytes of a mini-transaction
+_WINDOW = 1 << 26  # bytes that are read at once
 
 _SMALLEST, _LONGEST, _CHECKSUM_BYTES = 4, 16, 4
 """Fewest bytes of a record of interest; most bytes of the numbers in front of one."""
@@ -173,7 +172,8 @@ _DAMAGED = -1
 
 
 def windows(path: Path, begin: int, end: int) -> Iterator[tuple[NDArray[np.uint8], Numbers]]:
-    """`Windows` of the log between two positions; UnreadableError where it cannot be read."""
+    """Pieces of the log between two positions, each with its records that insert (`Windows`). UnreadableError if the
+    log cannot be read."""
     log = np.memmap(path, np.uint8, mode="r")
     head = log[:_HEADER_BYTES].tobytes()
     if not head.startswith(_FORMAT):
@@ -187,7 +187,7 @@ def windows(path: Path, begin: int, end: int) -> Iterator[tuple[NDArray[np.uint8
         )
     while begin < end:
         stop = min(end, begin + _WINDOW)
-        at = (begin - first) % capacity + _HEADER_BYTES
+        at = (begin - first) % capacity + _HEADER_BYTES  # the file is circular: a piece may go on at its beginning
         piece = log[at : at + stop - begin]
         rest = log[_HEADER_BYTES : _HEADER_BYTES + stop - begin - len(piece)]
         data = np.concatenate([piece, rest, np.zeros(_LONGEST, np.uint8)])
@@ -209,7 +209,7 @@ def _number_bytes(first: int) -> int:
 
 
 @kernel
-def _number(data: NDArray[np.uint8], at: int) -> int:
+def _read_number(data: NDArray[np.uint8], at: int) -> int:
     """A number of the log. Those of n + 1 bytes begin after the largest one of n bytes."""
     length = _number_bytes(data[at])
     value = int(data[at]) & ((0xFF >> length) if length < 5 else 0)
@@ -230,20 +230,20 @@ def _records(data: NDArray[np.uint8], ahead: int, records: Numbers) -> tuple[int
     n, at, count = len(data) - _LONGEST, 0, 0
     while at < n - ahead:
         space = page = -1
-        while at < n and data[at] > 1:
+        while at < n and data[at] > 1:  # the records of a mini-transaction, until the byte that ends it
             kind = data[at]
             begin = at + 1
             length = int(kind) & 0x0F
-            if length == 0:
-                length = _number(data, begin) + 15 - _number_bytes(data[begin])
+            if length == 0:  # 16 bytes or more
+                length = _read_number(data, begin) + 15 - _number_bytes(data[begin])
                 begin += _number_bytes(data[begin])
             at = begin + length
             if at >= n:
                 return _DAMAGED, count
             if kind & 0x80 == 0:  # another page than that of the record before
-                space = _number(data, begin)
+                space = _read_number(data, begin)
                 begin += _number_bytes(data[begin])
-                page = _number(data, begin)
+                page = _read_number(data, begin)
                 begin += _number_bytes(data[begin])
             elif space < 0:  # a record about a file
                 continue

@@ -28,14 +28,11 @@ DIVES: Final = 2_000
 """Rows of a larger one that are looked up at most, unless the server numbers them."""
 RANGES: Final = 400
 """Ranges into which its keys are divided at most."""
-_FEW: Final = 500
-"""Rows of a range that is not divided: they lie on so few pages that the optimizer counts them."""
-_NEIGHBOURS: Final = 25
-"""Rows after a place in the key's order, of which one or all are taken."""
+_FEW: Final = 500  # rows of a range that is not divided: they lie on so few pages that the optimizer counts them
+_NEIGHBOURS: Final = 25  # rows behind a key, in order of the key, of which one or all are taken
 _HEADER, _HIDDEN = 5, 13
 """Bytes of each record's header, and of the transaction and the undo pointer in a record of the table."""
-_VERSION, _VARIANT = 6, 8
-"""Bytes of a UUID whose first bits are its version and its variant."""
+_VERSION, _VARIANT = 6, 8  # bytes of a UUID whose first bits are its version and its variant
 _GUID: Final = re.compile(r"(?i)[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Row = tuple[Any, ...]
@@ -112,7 +109,7 @@ class RowSampler:
     primary: Sequence[ColumnFacts]
 
     def look_up(self, table: TableHere, index: IndexHere) -> tuple[SampleHere, float]:
-        """Keys of an index, and the mean bytes of a record in it."""
+        """(keys of the index, the mean bytes of a record in it)."""
         numbered = len(self.primary) == 1 and self.primary[0].numbered
         column = self.known[index.columns[0]]
         first = quoted(self.primary[0].name) if self.primary else "0"
@@ -124,6 +121,7 @@ class RowSampler:
         with_key = [row for row in rows if row[1] is not None]
         if numbered:
             with_key.sort(key=lambda row: int(row[0]))
+        # If the server numbers the rows, the numbers show the order of arrival, but not of the numbers themselves.
         numbers = np.array([int(row[0]) for row in with_key], np.int64) if numbered else None
         is_beside = numbers is not None and index.columns[0] != self.primary[0].name
         sample = SampleHere(
@@ -143,12 +141,12 @@ class RowSampler:
         )
         if not index.is_table:
             columns += [column for column in primary if column.name not in index.columns]
-        nulls = -(-sum(column.nullable for column in columns) // 8)
+        nulls = -(-sum(column.nullable for column in columns) // 8)  # a bit for each nullable column, rounded up
         fixed = _HEADER + nulls + (_HIDDEN if index.is_table else 0)
         return " + ".join([str(fixed), *(column.bytes_sql for column in columns)])
 
     def _at_even_steps(self, query: str, first: str) -> list[Row]:
-        """Runs of neighbouring rows, from numbers that are evenly spread."""
+        """Runs of `_NEIGHBOURS` rows, from row numbers that are evenly spread; `first` is the primary key's column."""
         low, high = self._ends(first)
         rows: dict[int, Row] = {}
         for start in np.linspace(int(low), max(int(low), int(high) - _NEIGHBOURS), DIVES // _NEIGHBOURS * 4):
@@ -164,7 +162,7 @@ class RowSampler:
         return low, high
 
     def _by_key_space(self, query: str, first: str) -> list[Row]:
-        """Rows from everywhere in the table.
+        """Up to `DIVES` rows from everywhere in the table; `first` is the primary key's first column, in quotes.
 
         Neighbours have the same leading bits, so each look-up takes one row: not the first one, which is the least of
         those that were made at one instant, but one of the next rows. Where none comes before the end of the part, the
@@ -207,14 +205,14 @@ class RowSampler:
 
 
 def _values(values: list[Any], index: IndexHere, column: ColumnFacts) -> Any:
-    """The keys in the form of the index."""
+    """A column's values in the form of the index (`IndexHere.form`)."""
     if index.form == "int":
         return np.array([int(value) for value in values], np.int64)
     return [UUID(str(value)).bytes for value in values] if column.kind == "uuid" else values
 
 
 def key_numbers(kind: str, low: object, high: object) -> KeyNumbers | None:
-    """For a column of that type with these least and greatest values; None for keys that keybench does not know."""
+    """The keys of a column as numbers, by its type and its least and greatest value; None for unknown forms of keys."""
     if kind == "uuid":
         return KeyNumbers(_number_of_uuid, _uuid)
     if isinstance(low, bytes) and isinstance(high, bytes):
@@ -265,9 +263,10 @@ class KeyRange:
 
 
 def ranges(low: int, high: int, estimate: Callable[[int, int], float]) -> list[KeyRange]:
-    """Up to `RANGES` ranges from `low` to `high`, of which none has many rows; `estimate` gives the rows of a range."""
+    """Up to `RANGES` ranges of keys from `low` to `high`; `estimate(begin, end)` gives the rows of a range. Again and
+    again the range with most rows is halved; ranges without rows are left out."""
     whole = KeyRange(low, high + 1, max(1.0, estimate(low, high + 1)))
-    heap = [(-whole.rows, 0, whole)]
+    heap = [(-whole.rows, 0, whole)]  # the second number keeps ranges of as many rows in order
     narrow: list[KeyRange] = []
     pushed = 0
     while heap and len(heap) + len(narrow) < RANGES:

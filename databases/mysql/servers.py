@@ -47,24 +47,26 @@ _WITHOUT_KEYS = (
 
 
 def _paths(names: Iterable[str], folders: Sequence[str | None]) -> Iterator[Path]:
-    """Where programs of these names are; the folder None stands for those of PATH."""
+    """Where programs of these names are in the folders; None stands for all folders of PATH."""
     paths = (shutil.which(name, path=folder) for name in names for folder in folders)
     return (Path(path) for path in paths if path)
 
 
 def program(flavour: Flavour) -> Path | None:
-    """The server program of that flavour, by the version that it reports: a `mysqld` may be MariaDB's."""
-    chosen = private_server.chosen(flavour.name)
-    paths = _paths(flavour.programs, (str(chosen),) if chosen else (None, *_FOLDERS))
-    return next(
-        (path for path in paths if (text := private_server.version_text(path)) and flavour_of(text) is flavour), None
-    )
+    """The server program of that flavour; None if it is not here. The version tells: a `mysqld` may be MariaDB's."""
+    folder = private_server.folder_from_environment(flavour.name)
+    for path in _paths(flavour.programs, (str(folder),) if folder else (None, *_FOLDERS)):
+        text = private_server.version_text(path)
+        if text and flavour_of(text) is flavour:
+            return path
+    return None
 
 
 def installer() -> Path | None:
-    """MariaDB's program that makes a data directory; MySQL's server does that itself."""
-    chosen = private_server.chosen("mariadb")
-    folders = (f"{chosen}:{chosen.parent}/bin",) if chosen else (None, "/usr/bin:/usr/local/bin")
+    """MariaDB's program that makes a data directory; None if it is not here. MySQL's server does that itself."""
+    folder = private_server.folder_from_environment("mariadb")
+    # In the folder that the user named, or in `bin` beside it, where tarballs have it.
+    folders = (str(folder), str(folder.parent / "bin")) if folder else (None, "/usr/bin", "/usr/local/bin")
     return next(_paths(("mariadb-install-db", "mysql_install_db"), folders), None)
 
 
@@ -85,6 +87,7 @@ def missing(flavour: Flavour, server: str) -> str:
 
 
 def _alternative(flavour: Flavour) -> str:
+    """What a user without a container can do, for messages."""
     url = f"give the URL of a server of yours, --server {flavour.url_schemes[0]}://user@host."
     return url if _local_missing(flavour) else f"choose --server {flavour.name}=local, which needs none, or {url}"
 
@@ -97,7 +100,7 @@ def _local_missing(flavour: Flavour) -> str:
             f"--server {flavour.url_schemes[0]}://user@host."
         )
     if program(flavour) is None or (flavour.name == "mariadb" and installer() is None):
-        if private_server.chosen(flavour.name):
+        if private_server.folder_from_environment(flavour.name):
             names = ", ".join([flavour.programs[0], *(["mariadb-install-db"] if flavour.name == "mariadb" else [])])
             return private_server.not_there(flavour.name, flavour.title, names)
         return f"no {flavour.title} server is installed: {flavour.install}."
@@ -105,17 +108,19 @@ def _local_missing(flavour: Flavour) -> str:
 
 
 def _options(values: Mapping[str, str]) -> list[str]:
+    """Settings as options of the server's command line."""
     return [option(name, value) for name, value in values.items()]
 
 
 def _copyable(flavour: Flavour, server: Path) -> Path | None:
     """The folder of an unpacked server, which works wherever it is copied; None for a server of the system's."""
-    homes = [_UNPACKED, *(folder.parent for folder in private_server.unpacked(flavour.name))]
+    homes = [_UNPACKED, *(folder.parent for folder in private_server.unpacked_folders(flavour.name))]
     return next((home for home in homes if server.is_relative_to(home)), None)
 
 
 def _setup(flavour: Flavour, server: str, installation: Path | None, values: Mapping[str, str]) -> list[str]:
-    """The command that makes the data directory of a server with these settings."""
+    """The command that makes the data directory of a server with these settings. `server` is its program;
+    `installation` is where that can be copied from, if it can."""
     page_size = values["innodb_page_size"]
     if flavour.name == "mariadb":
         maker = installer()

@@ -54,6 +54,7 @@ class MySqlSession(Session):
     def _batches(
         self, keys: Keys | None, payloads: Bytes | Varying, moments: Moments, rows_per_tx: int
     ) -> Sequence[object]:
+        """Batches of the rows of a table without a parent; `keys` are None if the server makes them."""
         if rows_per_tx == 1 and len(payloads):
             with connection.server_errors(self._title):
                 return wire.requests(self._number(self._table, 1), self._table, keys, payloads, moments)
@@ -62,7 +63,7 @@ class MySqlSession(Session):
     def _pack(
         self, table: Table, keys: Keys | None, payloads: Bytes | Varying, moments: Moments, rows_per_tx: int
     ) -> Sequence[Packets]:
-        """Rows of one table. Statements are prepared here, outside the timed window."""
+        """Batches of the rows of one table. Their statements are prepared here, outside the timed window."""
         batches = wire.pack(self._way, table, keys, payloads, moments, rows_per_tx)
         with connection.server_errors(self._title):
             for rows in {rows for batch in batches for rows, _ in batch.packets}:
@@ -75,6 +76,7 @@ class MySqlSession(Session):
         return None if socket is None else Exchange(socket, wire.STORED, self._read)
 
     def _read(self, answer: UnusualAnswer) -> int:
+        """The number of rows stored, by an answer that the loop does not know. ServerError if the row is refused."""
         with connection.server_errors(self._title):
             try:
                 return wire.read(answer)
@@ -82,7 +84,7 @@ class MySqlSession(Session):
                 raise self._connection.lost() from None
 
     def send(self, batch: object) -> int:
-        """One transaction; the rows that the server says it stored, without children."""
+        """Sends one transaction. Returns the number of rows that the server says it stored, without children."""
         with connection.server_errors(self._title):
             if isinstance(batch, memoryview):
                 return self._connection.run_prepared(self._number(self._table, 1), wire.values_of(batch))
@@ -114,6 +116,7 @@ class MySqlSession(Session):
         return parents
 
     def _insert(self, table: Table, batch: Packets) -> int:
+        """Sends one table's packets. Returns the number of rows stored."""
         run = self._connection.run_arrays if self._way == "arrays" else self._connection.run_prepared
         return sum(run(self._number(table, rows), packet) for rows, packet in batch.packets)
 
@@ -144,6 +147,7 @@ class MySqlSession(Session):
         self._statement("ROLLBACK")
 
     def _statement(self, text: str) -> None:
+        """Runs a statement; ServerError with the server's message if it refuses."""
         with connection.server_errors(self._title):
             self._connection.run(text)
 
@@ -178,6 +182,7 @@ class MySqlSession(Session):
             self._connection.close()
 
     def _select(self, statement: bytes, *values: object) -> int:
+        """Runs a query whose first two `%s` are the columns and the table. Returns the number of rows."""
         names = ddl.columns(self._table).encode(), ddl.name(self._table).encode()
         with connection.server_errors(self._title):
             return self._connection.run(statement % (*names, *values))

@@ -100,8 +100,8 @@ _MODELLED = {
     "innodb_limit_optimistic_insert_debug": (("0",), "it limits the records of a page"),
 }
 """Server settings with the values that the page model knows, and why it does not know others."""
-_BULK = ("unique_checks", "foreign_key_checks")
-_BUFFERED = {"inserts", "changes", "all"}
+_BULK = ("unique_checks", "foreign_key_checks")  # settings that let MariaDB insert in bulk if both are OFF
+_BUFFERED = {"inserts", "changes", "all"}  # values of innodb_change_buffering by which insertions are buffered
 
 READ = ("innodb_page_size", "innodb_change_buffering", *_BULK, *_MODELLED)
 """Server settings on which pages depend; a server has some of them."""
@@ -122,11 +122,11 @@ def configured(settings: Settings, chosen: Mapping[str, str]) -> dict[str, str]:
 
 
 def page_settings(variables: Mapping[str, str], character_bytes: int) -> dict[str, str]:
-    """`Admin.page_settings` from the server's variables."""
+    """What `Admin.page_settings` returns, from the server's variables and the most bytes of a character."""
     others = {name: variables[name] for name in READ if name in variables}
     page_bytes = int(others.pop("innodb_page_size"))
     of_log = [int(variables[name]) for name in _LOG_CAPACITY if int(variables.get(name, "0"))]
-    log = {CHECKPOINT: in_megabytes(of_log[-1])} if of_log else {}
+    log = {CHECKPOINT: in_megabytes(of_log[-1])} if of_log else {}  # the last one that the server has decides
     return {"page_size": spelled(page_bytes), CHARACTER_BYTES: str(character_bytes), **log, **others}
 
 

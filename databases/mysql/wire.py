@@ -33,21 +33,20 @@ Moments = NDArray[np.int64]
 
 PACKET_BYTES = 8 << 20
 """Longest packet: half of the servers' default of max_allowed_packet."""
-_MOST_PARAMETERS = 65_535
+_MOST_PARAMETERS = 65_535  # of a prepared statement
 
 _BIGINT, _BLOB, _TEXT = 0x08, 0xFC, 0xFE
 """Types of the protocol. A BLOB's bytes are stored unchanged; a text's are first decoded in the connection's character
 set, which takes a fifth of the whole time."""
-_SHORT = 250
-"""The longest value whose length takes one byte."""
-_NOT_NULL = b"\0"
-"""Comes before each value of an array."""
+_SHORT = 250  # the longest value whose length takes one byte
+_NOT_NULL = b"\0"  # comes before each value of an array
 
 STORED = struct.pack("<I", 7 | 1 << 24) + struct.pack("<BBBHH", 0, 1, 0, 2, 0)
 """The answer to a row that is stored: an OK packet with one row, no number made by the server, autocommit, no warning.
 Where the server's flags differ, the loop learns its answer from the first row."""
 _HEADER, _COMMAND = 4, 1 + 4
-_ERROR = 0xFF
+"""Bytes of a packet's header (length and number), and of a command with a statement's number."""
+_ERROR = 0xFF  # the first byte of an error packet
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,8 @@ def insert(table: Table, rows: int) -> bytes:
 def pack(
     way: Way, table: Table, keys: Keys | None, payload: Bytes | Varying, moments: Moments, rows_per_tx: int
 ) -> list[Packets]:
-    """Batches of rows. `keys` are None where the server makes them; `payload` is (n, characters), `moments` (n,)."""
+    """Batches of `rows_per_tx` rows, each in packets of at most PACKET_BYTES. `keys` are None if the server makes them;
+    `payload` is (n, characters), `moments` (n,)."""
     is_array = way == "arrays"
     kinds, columns = _values(table, keys, payload, moments, _NOT_NULL if is_array else b"")
     rows = lines(*columns)
@@ -98,6 +98,7 @@ def pack(
         head = struct.pack("<H", 128) + _types(kinds)  # 128: the types follow
         most = (PACKET_BYTES - len(head)) // max(1, rows.width)
     else:
+        # Two bytes more for the type of each value.
         most = min(PACKET_BYTES // (max(1, rows.width) + 2 * len(kinds)), _MOST_PARAMETERS // len(kinds))
     batches = []
     for first in range(0, len(rows), rows_per_tx):
@@ -125,12 +126,13 @@ def requests(statement: bytes, table: Table, keys: Keys | None, payload: Bytes |
 
 
 def values_of(request: memoryview) -> bytes:
-    """What `Connection.run_prepared` takes, of a request."""
+    """The values in a request, as `Connection.run_prepared` takes them."""
     return bytes(request[_HEADER + _COMMAND :])
 
 
 def read(answer: UnusualAnswer) -> int:
-    """Rows stored. The driver's error where the server refuses the row; OSError if the connection ends before."""
+    """The number of rows stored, by a server's answer. The driver's error if the server refuses the row; OSError if the
+    connection ends before."""
     (length,) = struct.unpack("<I", answer.take(_HEADER))
     body = answer.take(length & 0xFFFFFF)
     if body[0] == _ERROR:
@@ -139,6 +141,7 @@ def read(answer: UnusualAnswer) -> int:
 
 
 def _types(kinds: list[int]) -> bytes:
+    """The types of parameters as the protocol writes them, all signed."""
     return b"".join(bytes([kind, 0]) for kind in kinds)
 
 
@@ -169,19 +172,20 @@ def _values(
 
 
 def _numbers(values: NDArray[np.generic], before: bytes) -> Bytes:
+    """Integers of eight bytes, each after `before`."""
     n = len(values)
     return beside(repeated(before, n), np.ascontiguousarray(values, "<i8").view(np.uint8).reshape(-1, 8))
 
 
 def _sized(text: Bytes, before: bytes) -> Bytes:
-    """Values of one length, each after that length."""
+    """Values of one length, each after `before` and that length."""
     n, length = text.shape
     size = bytes([length]) if length <= _SHORT else b"\xfc" + struct.pack("<H", length)  # a VARCHAR has 65,535 at most
     return beside(repeated(before + size, n), text)
 
 
 def _text(payload: Bytes | Varying, before: bytes) -> tuple[Bytes | Varying, ...]:
-    """Texts, each after its length."""
+    """Texts, each after `before` and its length, as columns to be joined."""
     if not isinstance(payload, Varying):
         return (_sized(payload, before),)
     lengths, n = payload.kept.sum(axis=1), len(payload)
@@ -189,5 +193,5 @@ def _text(payload: Bytes | Varying, before: bytes) -> tuple[Bytes | Varying, ...
     size = np.zeros((n, 3), np.uint8)
     size[:, 0] = np.where(long, 0xFC, lengths)
     size[:, 1:] = lengths.astype("<u2").view(np.uint8).reshape(-1, 2)
-    sent = np.column_stack([np.ones(n, np.bool_), long, long])
+    sent = np.column_stack([np.ones(n, np.bool_), long, long])  # a short length takes the first byte alone
     return repeated(before, n), Varying(size, sent), payload

@@ -152,7 +152,7 @@ _TABLES = (
     "AND t.table_name LIKE 'keybench%' ORDER BY t.table_name"
 )
 """Trials' tables by name and shape: only keybench has names in lower case."""
-_BUSY = "ORA-00054"
+_BUSY = "ORA-00054"  # the error if another session holds the lock
 
 
 class TrialTables(OwnedTables[OracleConnection]):

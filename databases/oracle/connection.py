@@ -19,7 +19,7 @@ LOGIN_SECONDS = 5.0
 
 
 class OracleConnection(DbApiConnection):
-    """Only `commit` commits."""
+    """A connection on which only `commit` commits."""
 
     title = "Oracle"
     ping = "SELECT 1 FROM dual"
@@ -110,6 +110,7 @@ def _answer_in_time(connect: Callable[..., Any], **parameters: Any) -> Any:
     answer: Future[Any] = Future()
 
     def log_in() -> None:
+        """Connects, in a thread of its own, and hands the connection or the error over."""
         try:
             answer.set_result(connect(**parameters))
         except BaseException as error:

@@ -25,8 +25,7 @@ LOGIN = (
 )
 """A login over TCP. sqlplus ends with 0 also where it was refused, so its output decides."""
 
-_SWITCHES = 8
-"""The most switches of the redo log that are tried until the small logs are idle."""
+_SWITCHES = 8  # the most switches of the redo log that are tried until the small logs are idle
 _GROUPS = (11, 12, 13)
 REDO_LOGS = tuple(f"ALTER DATABASE ADD LOGFILE GROUP {group} SIZE 1024M" for group in _GROUPS)
 """In the container database's root."""

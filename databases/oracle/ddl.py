@@ -47,10 +47,8 @@ STATISTICS = '"keybench_statistics"'
 WIDEST_TEXT = 4000
 """Bytes of the longest text that is stored in its row."""
 _BLOCK_BYTES = 8192
-_LOCATOR_BYTES = 40
-"""What a row holds of a longer text, a CLOB: where it is."""
-_MOMENT_BYTES = 9
-"""A NUMBER of sixteen digits."""
+_LOCATOR_BYTES = 40  # what a row holds of a longer text, a CLOB: where it is
+_MOMENT_BYTES = 9  # a NUMBER of sixteen digits
 _REDO_BYTES, _REDO_AND_UNDO, _HEAP_ROOM = 700, 2, 1.25
 """Estimates: bytes of redo of a row; factor for the undo of as many; factor for the free room in a heap's blocks."""
 
@@ -150,12 +148,13 @@ SERVER_KEYS = (
 """SYS_GUID was seen to ascend in a session on Linux; that is not documented: `engine.QUESTIONS` tests it."""
 
 _DOCS = "https://docs.oracle.com/en/database/oracle/oracle-database/26/sqlrf/"
-_UUID = 26
+_UUID = 26  # the first release with UUID()
 _OLDEST, _NEWEST = 12, 26
 
 
-def number(version: str) -> int:
-    """The release number of a version as people write it: 19 for `19c` and `19.3`. UsageError if there is none such."""
+def release_number(version: str) -> int:
+    """The release number of a version as people write it: 19 for `19c` and `19.3`; the newest for an empty text.
+    UsageError for an unknown version."""
     if not version:
         return _NEWEST
     match = re.fullmatch(r"(\d+)(c|ai|(?:\.\d+)+)?", version)
@@ -172,9 +171,9 @@ def _quoted(name: str) -> str:
 
 
 def _default(table: KeyedTable) -> tuple[str, str]:
-    """The key column's clause by which the server makes keys (DEFAULT … or GENERATED …; empty if it makes none such),
-    and a note for the user."""
-    version = number(table.version)
+    """(the key column's clause by which the server makes keys: DEFAULT … or GENERATED …, a note for the user). The
+    clause is empty if the server makes no such keys."""
+    version = release_number(table.version)
     server_keys = None if table.by_clients else server_made(SERVER_KEYS, table.layout, table.column, version)
     if server_keys:
         if "IDENTITY" in server_keys.declaration:

@@ -24,11 +24,8 @@ class OracleSession(ArraySession):
         self._connection = connection.connect(address)
         super().__init__(table, self._connection, [ddl.insert(each) for each in table.family])
         self._cursor: Any = self._connection.raw.cursor()
-        driver, width = (
-            self._connection.module,
-            table.column.width,
-        )  # of a text, the driver takes the width for its type
-        types = {"int": driver.DB_TYPE_NUMBER, "text": width}
+        driver = self._connection.module
+        types = {"int": driver.DB_TYPE_NUMBER, "text": table.column.width}  # the driver takes a width as a text's type
         self._key_type: object = types.get(table.column.form, driver.DB_TYPE_RAW)
         payload_type = table.payload if table.payload <= ddl.WIDEST_TEXT else driver.DB_TYPE_CLOB
         of_columns = {"created": driver.DB_TYPE_NUMBER, "key": self._key_type, "payload": payload_type}

@@ -30,7 +30,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.postgresql.records import key_bytes
 
-_SLICE_PAGES = 2048
+_SLICE_PAGES = 2048  # heap pages of which the server joins the keys to one value
 _COLLATION = (
     "SELECT concat_ws(':', d->>'datlocprovider', coalesce(d->>'datlocale', d->>'daticulocale', d->>'datcollate')) "
     "FROM (SELECT to_jsonb(pg_database) AS d FROM pg_database WHERE datname = current_database()) AS listed"
@@ -42,7 +42,7 @@ class PostgresAdmin(AdminConnection, Admin):
     """One administrative connection, in autocommit."""
 
     def sessions_left(self) -> int:
-        """The connections that the limits of the server, this database and this user still permit."""
+        """The connections that the limits of server, database and user still permit: the fewest of the three."""
         reserved = "superuser_reserved_connections", "reserved_connections"  # the second since 16
         server, database, user = self.rows(
             "SELECT current_setting('max_connections')::int - count(*) FILTER (WHERE backend_type = 'client backend')"
@@ -103,7 +103,7 @@ class PostgresAdmin(AdminConnection, Admin):
         return CountersProbe(self), SplitsProbe(self), PagesProbe(self), SizesProbe(self._sizes), HeapOrderProbe(self)
 
     def _sizes(self, table: Table) -> tuple[int, int]:
-        """Bytes of the key's index, and of the table with everything that belongs to it."""
+        """(bytes of the key's index, bytes of the table with everything that belongs to it)."""
         total = self.value("SELECT pg_total_relation_size(%s::regclass)", ddl.name(table))
         return self.index_bytes(table), int(total)
 
@@ -140,6 +140,7 @@ class PostgresAdmin(AdminConnection, Admin):
         return WalRecorder(self, self.stored_transactions)
 
     def _sent_key(self, table: Table) -> str:
+        """The SQL expression of a key in its binary form."""
         return f"{ddl.sender(table.column)}(key)"
 
     def _joined(self, table: Table, expression: str, width: int) -> Iterator[NDArray[np.uint8]]:

@@ -47,6 +47,7 @@ def place(address: Address) -> str:
 
 
 def _unreachable(address: Address, message: str) -> KeybenchError:
+    """The error for a failed connection, by libpq's message."""
     reason = " ".join(message.split())
     return unreachable(address, "PostgreSQL", place(address), reason, "host, port, user, password and database")
 
@@ -61,6 +62,7 @@ def server_errors() -> Iterator[None]:
 
 
 def _server_error(error: psycopg.Error) -> ServerError:
+    """The driver's error as keybench's: the server's message, detail and hint, else the driver's text."""
     parts = [error.diag.message_primary, error.diag.message_detail, error.diag.message_hint]
     message = ". ".join(part for part in parts if part) or " ".join(str(error).split()) or type(error).__name__
     return ServerError(f"PostgreSQL: {with_next_step(message)}")
@@ -76,7 +78,7 @@ def connect(address: Address) -> psycopg.Connection:
         return psycopg.connect(info, autocommit=True)
     except (psycopg.Error, ValueError) as error:  # ValueError: a host that is no name of a host
         problem = _unreachable(address, str(error))
-    raise problem
+    raise problem  # outside the handler, so that no error in the chain shows the connection string
 
 
 def connect_raw(address: Address) -> pq.abc.PGconn:
@@ -136,7 +138,7 @@ class AdminConnection(DbApiConnection):
         return Path(data) if data else None
 
     def execute(self, cursor: Any, statement: str, values: tuple[object, ...]) -> None:
-        """Without values, the driver leaves `%` in a statement alone."""
+        """Executes a statement with the values of its parameters; without values, `%` in it stands for itself."""
         cursor.execute(statement, values or None)
 
     def failure(self, error: Any) -> ServerError:
@@ -179,8 +181,7 @@ class AdminConnection(DbApiConnection):
         return str(schemas[0][0]) if schemas else ""
 
 
-_KEYS: Final = frozenset({"scram_client_key", "scram_server_key"})
-"""Secrets that libpq does not mark as such."""
+_KEYS: Final = frozenset({"scram_client_key", "scram_server_key"})  # secrets that libpq does not mark as such
 _ALIASES: Final = frozenset({"ssl"})
 """libpq takes `ssl=true` for `sslmode=require` (its fe-connect.c, conninfo_uri_parse_params)."""
 _OTHERS: Final = {"cockroachdb": "CockroachDB", "-yb-": "YugabyteDB"}
@@ -219,6 +220,7 @@ def address_of(text: str, _chosen: Mapping[str, str]) -> Address:
 
 def _check_options(parts: url.Url) -> None:
     """UsageError for an option that libpq does not know, and for one that it marks as a secret."""
+    # Whether libpq marks each option as a secret.
     known = {option.keyword.decode(): option.dispchar == b"*" for option in Conninfo.get_defaults()}
     after_password = False
     for name, _ in parts.options:

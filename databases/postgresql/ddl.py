@@ -53,10 +53,6 @@ _SENDER = {
 }
 
 
-def _type(column: Column) -> str:
-    return column.sql_type.partition(" ")[0]
-
-
 def name(table: Table) -> str:
     """The table's qualified, quoted name."""
     return f'{SCHEMA}."{table.name}"'
@@ -98,7 +94,7 @@ def columns(table: Table) -> str:
 
 def sender(column: Column) -> str:
     """The server's function that returns a key in its binary form."""
-    return _SENDER[_type(column)]
+    return _SENDER[column.sql_type.partition(" ")[0]]  # without its collation
 
 
 OLDEST = 13
@@ -158,8 +154,9 @@ _NEWEST = SERVER_UUID_V7
 _BRIEF = "ACCESS EXCLUSIVE on the table, for a moment: no row is read. Set lock_timeout, so that it never queues long."
 
 
-def number(version: str) -> int:
-    """A version as libpq numbers it: 18 and 18.4 are 180000 and 180004. UsageError for anything else, or too old."""
+def version_number(version: str) -> int:
+    """A version as libpq numbers it: 18 and 18.4 are 180000 and 180004; the newest for an empty text. UsageError for
+    one that is too old or no version."""
     if not version:
         return _NEWEST
     match = re.fullmatch(r"(\d{1,3})(?:\.(\d{1,2}))?(?:\.\d+)?", version)
@@ -169,14 +166,16 @@ def number(version: str) -> int:
 
 
 def _function(name: str, note: str) -> Statement:
+    """The statement that creates one of keybench's SQL functions for users."""
     script = scripts("keybench.databases.postgresql")[name]
     body = "\n".join(line for line in script.splitlines() if not line.startswith("--")).strip().removesuffix(";")
     return Statement(body, note, True, f"{_DOCS}sql-createfunction.html")
 
 
 def _maker(table: KeyedTable) -> tuple[list[Statement], str, str]:
-    """(what has to be created first, the declaration after the column's type, what to know of it)."""
-    version = number(table.version)
+    """(statements for what has to be created first, the declaration after the column's type by which the server makes
+    keys, a note for the user). The declaration is empty if the server makes no such keys."""
+    version = version_number(table.version)
     if table.by_clients:
         return [], "", BY_CLIENTS
     if server_keys := server_made(SERVER_KEYS, table.layout, table.column, version):

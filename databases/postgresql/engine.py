@@ -31,7 +31,7 @@ class PostgreSQL(ServerEngine):
         return settings.settings_for(profile, cache)
 
     def values_with(self, settings: Settings, chosen: Mapping[str, str]) -> Mapping[str, str]:
-        """The server's own settings with those that the user chose."""
+        """The server's own settings (`Settings.values`) with those that the user chose."""
         return configured(settings, chosen)
 
     def missing(self, server: str) -> str:

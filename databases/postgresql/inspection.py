@@ -30,12 +30,11 @@ from keybench.databases.core.ddl import quoted
 from keybench.databases.postgresql.connection import AdminConnection, require_postgresql
 from keybench.errors import ServerError
 
-_LAST: Final = 8
-"""Pages at the end of a table that are always read."""
-_POINTERS: Final = 291
-"""Rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)."""
-_KEYS: Final = 10_000
+_LAST: Final = 8  # pages at the end of a table that are always read
+_POINTERS: Final = 291  # rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)
+_KEYS: Final = 10_000  # keys of a sample, at most
 _HEADER, _SPECIAL, _POINTER, _ENTRY = 24, 16, 4, 8
+"""Bytes of a page's header, of nbtree's data at its end, of a line pointer, and of an entry's header."""
 
 _KINDS: Final = {"r": "table", "v": "view", "m": "view", "p": "partitioned table", "f": "other"}
 _FORMS: Final[dict[str, Form]] = {
@@ -176,7 +175,8 @@ class PostgresInspector:
         return tables
 
     def details(self, table: TableHere) -> TableHere:
-        """The rows by the planner's rule: rows a page at the last ANALYZE times today's pages; else by a sample."""
+        """The table with its rows, and the mean bytes of a row by the server's statistics. Rows by the planner's rule:
+        rows a page at the last ANALYZE times today's pages; else by a sample."""
         heap = self._heaps[table.full_name]
         if heap.tuples >= 0 and heap.analysed_blocks:
             rows, origin = heap.tuples / heap.analysed_blocks * heap.blocks, "estimated from the statistics"
@@ -223,7 +223,7 @@ class PostgresInspector:
         return indexes + [_index("", key, ("foreign key",), columns, "") for key in foreign if key not in covered]
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
-        """Keys from pages of the table."""
+        """Keys from up to `PAGES` pages of the table and its last ones, in order of the rows' places."""
         total = self._heaps[table.full_name].blocks
         blocks = _spread(total, PAGES)
         column = quoted(index.columns[0])
@@ -238,18 +238,18 @@ class PostgresInspector:
         step = max(1, -(-len(rows) // _KEYS))
         rows = [row for i, row in enumerate(rows) if i // 50 % step == 0]  # runs of 50, which show who came after whom
         places = np.array([ctid.strip("()").split(",") for ctid, _ in rows], np.int64).reshape(-1, 2)
-        at = places[:, 0] * 1000 + places[:, 1]
+        at = places[:, 0] * 1000 + places[:, 1]  # page and row as one number: a page has fewer than 1,000 rows
         values = [value for _, value in rows]
         return SampleHere(
             np.array(values, np.int64) if index.form == "int" else [getattr(each, "bytes", each) for each in values],  # type: ignore[arg-type]
             arrival=at.astype(np.float64),
             arrival_from="position in the table",
-            after_the_one_before=np.diff(at, prepend=at[:1] - 2) == 1,
+            after_the_one_before=np.diff(at, prepend=at[:1] - 2) == 1,  # - 2: the first follows none
             pages_read=len(blocks),
         )
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
-        """By pageinspect, or sizes."""
+        """The size and fill of the index: by pageinspect if that can be used, else estimated from sizes."""
         if not index.name:
             return PagesHere(missing="no index begins with this foreign key.")
         if "no b-tree" in index.note:
@@ -269,9 +269,9 @@ class PostgresInspector:
         return self._by_sizes(known, table, index, width, total)
 
     def _by_pageinspect(self, known: PagesHere, relation: str, total: int) -> PagesHere:
-        """The fill of all leaves, or of a sample of them."""
-        whole = total - 1 <= INDEX_PAGES
-        blocks = range(1, total) if whole else _spread(total - 1, INDEX_PAGES - _LAST)
+        """`known` with the fill of all leaves of the index `relation`, or of a sample; it has `total` pages."""
+        whole = total - 1 <= INDEX_PAGES  # without the first page, which is the metapage
+        blocks = range(1, total) if whole else _spread(total - 1, INDEX_PAGES - _LAST)  # the latter count from 0
         level = "btpo_level" if self._server.version >= 140_000 else "btpo"
         rows = self._server.rows(
             f"SELECT s.free_size, s.btpo_next, s.blkno FROM unnest(%s::int4[]) b, "  # noqa: S608
@@ -296,18 +296,19 @@ class PostgresInspector:
     def _by_sizes(
         self, known: PagesHere, table: TableHere, index: IndexHere, width: int | None, total: int
     ) -> PagesHere:
-        """Entries of known width on the leaves that the size leaves room for."""
+        """`known` with a density that follows from the entries' `width` in bytes, their number, and `total` pages.
+        Without it, with the reason, if the width is not known or equal keys may be merged."""
         has_every_row = "partial" not in index.note
         if width is None or not (table.rows and has_every_row and total > 1):
             return replace(known, missing=known.missing or "the width of its entries is not known.")
         if index.roles == ("foreign key",):
             reason = "entries of equal keys are stored together, so sizes do not tell."
             return replace(known, missing=known.missing or reason)
-        entry = -(-(_ENTRY + width) // 8) * 8 + _POINTER
+        entry = -(-(_ENTRY + width) // 8) * 8 + _POINTER  # aligned to 8 bytes
         room = self._server.page_bytes - _HEADER - _SPECIAL
-        fanout = max(2.0, 0.7 * room / entry)
+        fanout = max(2.0, 0.7 * room / entry)  # of branch pages
         leaves = (total - 1) * (1 - 1 / fanout)
-        used = (table.rows / leaves + 1) * entry + _POINTER
+        used = (table.rows / leaves + 1) * entry + _POINTER  # + 1: the high key
         return replace(
             known, leaf_pages=leaves, density=min(100.0, 100 * used / room), origin="estimated",
             missing=known.missing or "estimated from its size, the number of rows and the width of an entry.",
@@ -337,7 +338,7 @@ def _aligned(widths: Sequence[int]) -> int:
 
 
 def _spread(blocks: int, most: int) -> list[int]:
-    """Up to `most` of that number of blocks, evenly spread, and the last ones."""
+    """The numbers, from 0, of up to `most` of `blocks` blocks, evenly spread, and of the last ones."""
     if blocks <= most + _LAST:
         return list(range(blocks))
     spread = {int(place) for place in np.linspace(0, blocks - 1, most)}
@@ -345,9 +346,10 @@ def _spread(blocks: int, most: int) -> list[int]:
 
 
 def _places(blocks: Sequence[int]) -> list[str]:
-    """All places (`ctid`) of these blocks."""
+    """The places (`ctid`) of all rows that these blocks can hold."""
     return [f"({block},{place})" for block in blocks for place in range(1, _POINTERS + 1)]
 
 
 def _quoted(table: TableHere) -> str:
+    """The table's full name in SQL, without tables that inherit from it."""
     return f"ONLY {quoted(table.schema)}.{quoted(table.name)}"

@@ -35,10 +35,9 @@ from keybench.model.reading import Reading
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import leaf_capacity
 
-_CHUNK = 1 << 20
-_PAGE_BYTES = 8192
-"""The page size of the log in every build that anybody distributes."""
-_TOTAL = re.compile(rb"^Total\s+\d+\s+\d+ \[[^]]*\]\s+(\d+)", re.MULTILINE)
+_CHUNK = 1 << 20  # bytes of pg_waldump's text that are read at once
+_PAGE_BYTES = 8192  # the page size of the log in every build that anybody distributes
+_IMAGE_BYTES = re.compile(rb"^Total\s+\d+\s+\d+ \[[^]]*\]\s+(\d+)", re.MULTILINE)
 
 
 def position(server: AdminConnection) -> str:
@@ -70,8 +69,9 @@ def _slot(purpose: str, table: Table) -> str:
     return re.sub("[^a-z0-9]", "_", f"{purpose}_{table.name}".lower())[:63]
 
 
-def relation(server: AdminConnection, table: Table) -> str:
+def name_in_log(server: AdminConnection, table: Table) -> str:
     """The key's index as the log names it: tablespace/database/file."""
+    # A reltablespace of 0 means the tablespace of the database.
     return str(
         server.value(
             "SELECT concat_ws('/', coalesce(nullif(reltablespace, 0), dattablespace), d.oid, "
@@ -83,7 +83,7 @@ def relation(server: AdminConnection, table: Table) -> str:
 
 
 def split_records(server: AdminConnection, begin: str, end: str) -> Iterable[bytes]:
-    """Text that holds all Btree split records between two log positions, one per line."""
+    """Text with all Btree split records (perhaps others too) between two log positions, one per line, in pieces."""
     if server.data_folder:
         return insertion_records(server, begin, end)
     rows = _inspected(
@@ -97,7 +97,8 @@ def split_records(server: AdminConnection, begin: str, end: str) -> Iterable[byt
 
 
 def insertion_records(server: AdminConnection, begin: str, end: str) -> Iterable[bytes]:
-    """Text of all Btree records between two positions of a private server's log, one per line."""
+    """Text of all Btree records between two positions of a private server's log, one per line, in pieces.
+    UnreadableError on other servers."""
     private = _private_log(server)
     if private is None:
         raise UnreadableError("every insertion is in the log, which keybench reads only on its own local servers.")
@@ -131,6 +132,7 @@ def _inspected(server: AdminConnection, query: str, begin: str, end: str) -> lis
 
 
 def _private_log(server: AdminConnection) -> PrivateLog | None:
+    """The log's files; None if keybench cannot read them."""
     return PrivateLog(server, server.data_folder / "pg_wal") if server.data_folder else None
 
 
@@ -145,7 +147,7 @@ class PrivateLog:
 
     def page_image_bytes(self, begin: str, end: str) -> int:
         """Bytes of full-page images between two positions."""
-        total = _TOTAL.search(b"".join(self.dump(begin, end, "--stats")))
+        total = _IMAGE_BYTES.search(b"".join(self.dump(begin, end, "--stats")))
         if not total:
             raise UnreadableError("pg_waldump --stats gave no total")
         return int(total[1])
@@ -161,12 +163,12 @@ class PrivateLog:
         The server reports the place of its next record past the header. If pg_waldump (15 and 18) gets that place as
         its end, it takes what an earlier page left in its buffer for one more record, and fails.
         """
-        header = 40 if place % self.segment_bytes < _PAGE_BYTES else 24
+        header = 40 if place % self.segment_bytes < _PAGE_BYTES else 24  # a segment's first page has a longer one
         return place - header if place % _PAGE_BYTES == header else place
 
     def dump(self, begin: str, end: str, *options: str) -> Iterator[bytes]:
-        """What pg_waldump says with these options of the log between two positions, in chunks of its text."""
-        first, last = _number(begin), self._before_header(_number(end))
+        """What pg_waldump prints, with these options, of the log between two positions, in chunks."""
+        first, last = _bytes_before(begin), self._before_header(_bytes_before(end))
         if first >= last:
             return
         program = self.programs / "pg_waldump"
@@ -187,8 +189,8 @@ class PrivateLog:
                 raise UnreadableError(f"pg_waldump failed: {' '.join(message.split())}")
 
 
-def _number(position: str) -> int:
-    """A log position as the number of bytes before it."""
+def _bytes_before(position: str) -> int:
+    """The number of bytes of the log before a position, such as `1/6B374D48`."""
     high, low = position.split("/")
     return int(high, 16) << 32 | int(low, 16)
 
@@ -220,7 +222,7 @@ class WalRecorder:
         tables = [table, replace(table, name=table.child, key="fk", child="")] if table.child else [table]
         try:
             records = insertion_records(self._server, self._begin, position(self._server))
-            sequence, *of_children = transactions(records, [relation(self._server, each) for each in tables])
+            sequence, *of_children = transactions(records, [name_in_log(self._server, each) for each in tables])
         except UnreadableError as error:
             raise ServerError(f"the order of arrival cannot be read: {error}") from error
         finally:
@@ -247,7 +249,7 @@ def transactions(chunks: Iterable[bytes], relations: Sequence[str]) -> list[NDAr
 def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The text of the chunks in new chunks, each of which ends where a line ends."""
     rest = b""
-    for chunk in itertools.chain(chunks, [b"\n"]):
+    for chunk in itertools.chain(chunks, [b"\n"]):  # so that the last line ends too
         lines, newline, rest = (rest + chunk).rpartition(b"\n")
         yield lines + newline
 
@@ -272,7 +274,7 @@ class Splits:
         return self.appends + self.edge + self.interior
 
 
-def count(chunks: Iterable[bytes], relation: str, capacity: int) -> Splits:
+def count_splits(chunks: Iterable[bytes], relation: str, capacity: int) -> Splits:
     """Counts the splits in the text of log records, one record per line.
 
     `relation` is tablespace/database/file as in the log; `capacity` is the number of entries of a full rightmost leaf.
@@ -285,7 +287,7 @@ def count(chunks: Iterable[bytes], relation: str, capacity: int) -> Splits:
             if not parts:
                 raise UnreadableError(f"a split record of unknown form: {record[:120].decode('ascii', 'replace')}")
             level, place, index = parts.groups()
-            if index == wanted:
+            if index == wanted:  # the module's docstring has the rule
                 on_rightmost_leaf = "appends" if int(place) > capacity else "edge"
                 on_leaf = "interior" if b"blkref #2" in record else on_rightmost_leaf
                 kinds["branch" if int(level) else on_leaf] += 1
@@ -323,7 +325,7 @@ class SplitsProbe(ServerProbe[AdminConnection]):
             end = position(self._server)
             capacity = leaf_capacity(table.column, self._server.page_bytes)
             records = split_records(self._server, self._begin, end)
-            splits = count(records, relation(self._server, table), capacity)
+            splits = count_splits(records, name_in_log(self._server, table), capacity)
             leaf = pages.read_index(self._server, table).leaf
         except UnreadableError as error:
             return Reading.absent(self.supplies, str(error))

@@ -28,12 +28,11 @@ from keybench.pagemodels.contract import Level, ServerPages
 from keybench.pagemodels.page_stats import LeafOrder
 from keybench.pagemodels.postgresql.records import entry_key
 
-_SLICE_PAGES = 8192
+_SLICE_PAGES = 8192  # pages that are read at once through the server
 _HEADER_BYTES, _LINE_POINTER = 24, 4
 _POINTER = np.dtype([("bits", "<u4")])
-_OFFSET = (1 << 15) - 1
-"""The bits of a line pointer that say where on the page the entry is."""
-_LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16
+_OFFSET = (1 << 15) - 1  # the bits of a line pointer that say where on the page the entry is
+_LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16  # flags in nbtree's data at the end of a page (`_SPECIAL`)
 _SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
 _HEADER = np.dtype(
     [("lsn", "<u8"), ("checksum", "<u2"), ("flags", "<u2"), ("lower", "<u2"), ("upper", "<u2"), ("special", "<u2")]
@@ -52,6 +51,7 @@ class IndexSummary:
 
 
 def _fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArray[np.void]:
+    """The fields of `kind` at byte `at` of each page: (n,)."""
     return np.ascontiguousarray(pages[:, at : at + kind.itemsize]).view(kind).ravel()
 
 
@@ -92,6 +92,7 @@ def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
     highs: list[NDArray[np.uint8]] = []
 
     def with_high_keys(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The pages unchanged; the key in the first entry of each, which is the high key, is added to `highs`."""
         first = _fields(pages, _POINTER, _HEADER_BYTES)["bits"].astype(np.int64) & _OFFSET
         at = np.minimum(first + key.start, pages.shape[1] - (key.stop - key.start))  # not every page has entries
         highs.append(np.take_along_axis(pages, at[:, None] + np.arange(key.stop - key.start), axis=1))
@@ -105,8 +106,7 @@ def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
 
 
 def _level(head: NDArray[np.void], tail: NDArray[np.void], on_level: NDArray[np.bool_]) -> Level:
-    """The pages of a level in key order; one of a page's line pointers belongs to its high key, and the rightmost page
-    has none. Raises ValueError if they form no chain."""
+    """The pages of a level in key order, with their entries. Raises ValueError if they form no chain."""
     following = tail["next"].astype(np.int64).tolist()
     chain = np.flatnonzero(on_level & (tail["prev"] == 0))[:1].tolist()
     while chain and following[chain[-1]] and len(chain) <= len(following):
@@ -114,6 +114,7 @@ def _level(head: NDArray[np.void], tail: NDArray[np.void], on_level: NDArray[np.
     if len(chain) != int(on_level.sum()):
         raise ValueError(f"no nbtree index: {len(chain)} of {int(on_level.sum())} pages of a level are in the chain")
     numbers = np.array(chain, np.int64)
+    # One line pointer belongs to the high key, which all pages but the rightmost have.
     pointers = (head["lower"][numbers].astype(np.int64) - _HEADER_BYTES) // _LINE_POINTER
     return Level(numbers, pointers - (tail["next"][numbers] != 0))
 
@@ -128,7 +129,8 @@ def _headers(slices: Iterable[NDArray[np.uint8]]) -> tuple[NDArray[np.void], NDA
     if not tails or not tails[0]["flags"][0] & _META:
         raise ValueError("no nbtree index: the first page is not its metapage")
     head, tail = np.concatenate(heads), np.concatenate(tails)
-    return head, tail, (head["upper"] > 0) & (tail["flags"] & (_META | _DELETED | _HALF_DEAD) == 0), page_bytes
+    used = (head["upper"] > 0) & (tail["flags"] & (_META | _DELETED | _HALF_DEAD) == 0)  # 0: never written
+    return head, tail, used, page_bytes
 
 
 def pages_of_files(path: Path, page_bytes: int) -> Iterator[NDArray[np.uint8]]:
@@ -179,6 +181,7 @@ def read(server: AdminConnection, table: Table, of_pages: Callable[[Iterable[NDA
 
 
 def _path(server: AdminConnection, index: int) -> str:
+    """The index's first file, relative to the data directory."""
     return str(server.value("SELECT pg_relation_filepath(%s::oid)", index))
 
 

@@ -17,7 +17,7 @@ from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
 
-_QUIET_SECONDS = 2.0
+_MOST_QUIET_SECONDS = 2.0
 _SINCE = {
     Metric.PAGES_WRITTEN: "PostgreSQL distinguishes pages written from pages added to a file from version 16 on.",
     Metric.LOG_PAGE_IMAGES: "PostgreSQL counts page images from version 14 on.",
@@ -54,14 +54,14 @@ class CountersProbe(ServerProbe[AdminConnection]):
     def before(self, _table: Table) -> None:
         """Notes the counters and the log's position."""
         self._standing = connected(self._server)
-        self._counters = _read(self._server)
+        self._counters = _counters(self._server)
         self._position = log.position(self._server)
 
     def after(self, _table: Table) -> Iterable[Reading]:
         """The differences, once the writers' connections have ended and their counters are included."""
         server = self._server
         wait_for_quiet(server, self._standing)
-        after, end = _read(server), log.position(server)
+        after, end = _counters(server), log.position(server)
         grown = {metric: count - self._counters[metric] for metric, count in after.items()}
         grown[Metric.LOG_BYTES] = server.value("SELECT %s::pg_lsn - %s::pg_lsn", end, self._position)
         why = dict(_SINCE)
@@ -80,14 +80,14 @@ class CountersProbe(ServerProbe[AdminConnection]):
                 yield Reading(metric, float(grown[metric]), "measured")
 
 
-def _read(server: AdminConnection) -> dict[Metric, int]:
-    """The counters that this version has."""
+def _counters(server: AdminConnection) -> dict[Metric, int]:
+    """The counters, at this moment, that this version has; pages read without those by which files have grown."""
     if server.version >= ddl.STATISTICS_ON_DEMAND:
         server.rows("SELECT pg_stat_force_next_flush()")
     read = int(server.value("SELECT blks_read FROM pg_stat_database WHERE datname = current_database()"))
     counters = {Metric.PAGES_READ: read}
     if server.version >= ddl.PAGES_WRITTEN:
-        # Version 18 counts bytes, older ones pages. Both statements take the size of a page.
+        # Version 18 counts bytes, older ones pages. Both statements take the size of a page, hence the `0 * %s`.
         pages = "sum(write_bytes) / %s" if server.version >= ddl.BYTES_WRITTEN else "sum(writes) + 0 * %s"
         statement = f"SELECT {pages} FROM pg_stat_io WHERE object = 'relation'"  # noqa: S608
         counters[Metric.PAGES_WRITTEN] = int(server.value(statement, server.page_bytes) or 0)
@@ -114,17 +114,17 @@ def connected(server: AdminConnection) -> frozenset[int]:
 
 
 def wait_for_quiet(server: AdminConnection, standing: frozenset[int]) -> None:
-    """Waits until the writers' connections end: only then do the server's counters include theirs.
+    """Waits, at most `_MOST_QUIET_SECONDS`, until the writers' connections end: only then are their counters included.
 
     It does not wait for connections that were open before the trial (`standing`), which do none of its work. On a
     user's own server one connection stays open for the whole run.
     """
-    deadline = time.monotonic() + _QUIET_SECONDS
+    deadline = time.monotonic() + _MOST_QUIET_SECONDS
     while connected(server) - standing and time.monotonic() < deadline:
         time.sleep(0.01)
 
 
-_LOCKS_EACH: Final = 10
+_LOCKS_EACH: Final = 10  # predicate locks are counted in one sample of this many
 
 _WAITS: Final = """
 SELECT CASE WHEN state <> 'active' OR wait_event_type = 'Client' THEN 'client'

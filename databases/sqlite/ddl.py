@@ -71,29 +71,29 @@ class Statements:
 
     @property
     def insert(self) -> str:
-        """Inserts one row: created (only by date), key (unless SQLite makes it), payload (if there is one)."""
+        """The INSERT of one row: created (only by date), key (unless SQLite makes it), payload (if there is one)."""
         if self.table.server_keys:
             return f'INSERT INTO "{self.table.name}" (payload) VALUES (?)'  # noqa: S608
         marks = ["?"] * (self.table.by_date + 1 + bool(self.table.payload))
         return f'INSERT INTO "{self.table.name}" VALUES ({", ".join(marks)})'  # noqa: S608
 
     def where(self, verb: Literal["SELECT *", "DELETE"], condition: str) -> str:
-        """Reads or deletes the rows of some keys."""
+        """The statement that reads or deletes the rows whose keys meet a condition, such as `= ?`."""
         return f'{verb} FROM "{self.table.name}" WHERE key {condition}'
 
     @property
     def keys(self) -> str:
-        """All keys, in any order."""
+        """The query for all keys, in any order."""
         return f'SELECT key FROM "{self.table.name}"'  # noqa: S608
 
     @property
     def arrived_keys(self) -> str:
-        """All keys of a table that is not the key's b-tree, in the table's order: of arrival or by date."""
+        """The query for all keys of a table that is not the key's b-tree, in its order: of arrival or by date."""
         return f"{self.keys} ORDER BY {'created, key' if self.table.by_date else 'rowid'}"
 
     @property
     def rowids(self) -> str:
-        """The places of all rows in the table, in order of key: rowids, or row numbers in a table by date."""
+        """The query, in order of key, for each row's position in the table: its rowid, or by date its row number."""
         place = "row_number() OVER (ORDER BY created, key)" if self.table.by_date else "rowid"
         return f'SELECT {place} FROM "{self.table.name}" ORDER BY key'  # noqa: S608
 
@@ -104,7 +104,7 @@ SERVER_KEYS = (
 
 
 def check(table: Table) -> None:
-    """Raises UsageError if the table's key would not be the rowid: SQLite makes no other keys."""
+    """Raises UsageError if SQLite is to make the table's keys, and they would not be rowids: it makes no others."""
     if table.server_keys and table.key != "clustered":
         raise UsageError(
             f"SQLite makes {table.server_keys.name} keys only where the key is the table's rowid: "

@@ -54,7 +54,7 @@ class Sqlite(Engine):
         return ""
 
     def provision(self, server: str, settings: Settings) -> Provision:
-        """A private folder for the database files."""
+        """A private folder for the database files. UsageError for another server kind."""
         if server not in self.servers:
             raise UsageError(self.missing(server))
         from keybench.databases.sqlite.connection import EmbeddedServer

@@ -25,26 +25,23 @@ from keybench.databases.contract.existing import (
     PagesHere,
     SampleHere,
     TableHere,
-    grouped,
+    first_row_and_columns,
     key_roles,
 )
 from keybench.databases.sqlite.pages import LEAF_HEADER, Page, SampledTree, SqliteFile, Value, sampled_tree
 from keybench.errors import EnvironmentMissing, ServerError
 from keybench.pagemodels.sqlite import records
 
-_NOT_STORED: Final = 2
-"""In the column `hidden` of table_xinfo: a generated column that is not stored."""
-_FEW: Final = 30
-"""Leaves of a table that are read to know about how large it is."""
+_NOT_STORED: Final = 2  # in the column `hidden` of table_xinfo: a generated column that is not stored
+_FEW: Final = 30  # leaves of a table that are read to know about how large it is
 _KEYS, _PER_LEAF = 8_000, 100
 """Keys that are taken at most: of all leaves of a table without rowids, and of one leaf of a table with them."""
-_WAL: Final = 2
-"""Byte 18 of a file in WAL mode."""
+_WAL: Final = 2  # byte 18 of a file in WAL mode
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How a table is stored."""
+    """How a table is stored: the page of its root, and whether it has rowids."""
 
     root: int
     rowids: bool
@@ -57,7 +54,7 @@ class Shape:
 def read_only(path: Path) -> apsw.Connection:
     """A connection that cannot write to the file or beside it."""
     with path.open("rb") as file:
-        in_wal = file.read(20)[18:19] == bytes([_WAL])
+        in_wal = file.read(20)[18:19] == bytes([_WAL])  # a slice: the file may be shorter
     log = path.with_name(path.name + "-wal")
     nobody_writes = in_wal and not (log.exists() and log.stat().st_size)
     uri = f"file:{quote(str(path.absolute()))}?mode=ro" + ("&immutable=1" if nobody_writes else "")
@@ -142,7 +139,7 @@ class SqliteInspector:
             str(column): str(declared or "")
             for _, column, declared, *_ in self._rows("SELECT * FROM pragma_table_info(?)", name)
         }
-        foreign = grouped(self._rows("SELECT * FROM pragma_foreign_key_list(?)", name), name=0, column=3)
+        foreign = first_row_and_columns(self._rows("SELECT * FROM pragma_foreign_key_list(?)", name), name=0, column=3)
         keys = [columns for _, columns in foreign.values()]
         indexes: list[IndexHere] = []
         if shape.alias:
@@ -172,7 +169,8 @@ class SqliteInspector:
         return indexes
 
     def _form(self, shape: Shape, column: str) -> Form | None:
-        """The form of the first keys that are there: SQLite's declared types bind nobody."""
+        """The form of the first keys in the table, by their types: what SQLite's columns declare binds nobody. None if
+        there are none, or of several types."""
         values = [value for _, value in self._values(self._tree(shape.root).leaves[:5], shape, column, 50)]
         kinds = {type(value) for value in values}
         if len(kinds) != 1:
@@ -278,6 +276,7 @@ class SqliteInspector:
         return Shape(root, rowids=True, columns=tuple(column for column, _, _ in columns), alias=alias)
 
     def _rows(self, statement: str, *values: str) -> list[tuple[object, ...]]:
+        """The rows of a query; ServerError if SQLite refuses it."""
         try:
             return list(self._connection.execute(statement, values))
         except apsw.Error as error:

@@ -25,11 +25,10 @@ _FREE_BLOCK, _CELL_COUNT, _CONTENT, _FRAGMENTS, _LAST_CHILD = 1, 3, 5, 7, 8
 """Offsets in a page's header: the first free block, the number of cells, where their content begins,
 the bytes in gaps too small for a free block, and on branch pages the last child."""
 _WAL_MAGIC: Final = (0x377F0682, 0x377F0683)
-_WAL_HEADER, FRAME_HEADER = 32, 24
+_WAL_HEADER, FRAME_HEADER = 32, 24  # bytes of the log's header, and of the header before each page in it
 _NULL, _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 0, 7, 8, 9, 12
 """Serial types, which say what a value is; from 12 on even ones are blobs and odd ones texts. 1 to 6 are integers."""
-_WIDTHS: Final = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0)
-"""Bytes of a value by its serial type below 12."""
+_WIDTHS: Final = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0)  # bytes of a value by its serial type below 12
 
 Value = bytes | str | int | None
 
@@ -69,7 +68,7 @@ class Page:
 
     @property
     def children(self) -> list[int]:
-        """The pages below a branch page, in the order of the keys."""
+        """The numbers of the pages below a branch page, in the order of the keys."""
         last = _number(self.data, self._header + _LAST_CHILD, 4)
         return [*(_number(self.data, cell, 4) for cell in self.cells), last]
 
@@ -87,12 +86,12 @@ class Page:
     def rows(self, usable: int) -> Iterator[tuple[int, int, list[Value]]]:
         """(rowid, bytes of the record, its first values) of each cell of a leaf; the rowid is 0 in indexes."""
         for cell in self.cells:
-            length, begin = varint(self.data, cell)
+            length, begin = read_varint(self.data, cell)
             rowid = 0
             if self.of_rowids:
-                rowid, begin = varint(self.data, begin)
-            end = begin + on_page(length, usable, of_rowids=self.of_rowids)
-            yield rowid, length, list(record(self.data, begin, end))
+                rowid, begin = read_varint(self.data, begin)
+            end = begin + bytes_on_page(length, usable, of_rowids=self.of_rowids)
+            yield rowid, length, list(record_values(self.data, begin, end))
 
 
 def _number(data: bytes, at: int, width: int) -> int:
@@ -100,8 +99,9 @@ def _number(data: bytes, at: int, width: int) -> int:
     return int.from_bytes(data[at : at + width], "big")
 
 
-def on_page(length: int, usable: int, *, of_rowids: bool) -> int:
+def bytes_on_page(length: int, usable: int, *, of_rowids: bool) -> int:
     """How many bytes of a record lie on its page of `usable` bytes ("B-tree Cell Format"); the rest overflows."""
+    # The constants, and the rule for what overflows, are those of the file format.
     most = usable - 35 if of_rowids else (usable - 12) * 64 // 255 - 23
     if length <= most:
         return length
@@ -110,7 +110,7 @@ def on_page(length: int, usable: int, *, of_rowids: bool) -> int:
     return here if here <= most else least
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
     """(the signed 64-bit number at that place, where it ends). A number takes 1 to 9 bytes.
 
     Each of the first eight holds seven bits, and its highest bit says that another byte follows. The ninth holds eight.
@@ -124,16 +124,16 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
     return value - (1 << 64) * (value >> 63), at + 9  # all 64 bits are used: the highest is the sign
 
 
-def record(data: bytes, begin: int, end: int) -> Iterator[Value]:
+def record_values(data: bytes, begin: int, end: int) -> Iterator[Value]:
     """The values of the record in data[begin:end], which may lack its last ones; None for NULL and floats.
 
     A record begins with the length of its header and the type of each value; the values follow the header.
     """
-    header_length, place = varint(data, begin)
+    header_length, place = read_varint(data, begin)
     value_end = header_end = begin + header_length
     types = []
     while place < min(header_end, end):
-        kind, place = varint(data, place)
+        kind, place = read_varint(data, place)
         types.append(kind)
     for kind in types:
         width = _WIDTHS[kind] if kind < _FIRST_BLOB else (kind - _FIRST_BLOB) // 2
@@ -241,7 +241,8 @@ def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generato
 
 def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Generator) -> SampledTree:
     """A sample of leaves, each found by choosing a child at random on every level below `level`."""
-    leaves, weights, backward_pairs, pairs = [], [], 0, 0
+    leaves, weights = [], []
+    backward_pairs = pairs = 0  # of neighbouring leaves under one parent
     branches = {page.number: page for page in level}
     for start in np.linspace(0, len(level), most, endpoint=False):
         page, weight = level[int(start)], float(len(level))
@@ -266,8 +267,7 @@ def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Gene
     return SampledTree(tuple(leaves), tuple(weights), total=total, backward=backward, whole=False)
 
 
-_FIRST_TRUNK = 32
-"""Where the file's header has the first trunk page of the list of free pages."""
+_FIRST_TRUNK = 32  # where the file's header has the first trunk page of the list of free pages
 
 
 def index_pages(connection: apsw.Connection, database: Path, name: str, *, rowid: bool) -> ServerPages:
@@ -281,6 +281,7 @@ def index_pages(connection: apsw.Connection, database: Path, name: str, *, rowid
     ).fetchall()
     depths = np.array([str(path).count("/") for path, _, _ in rows])
     numbers, cells = np.array([row[1:] for row in rows], np.int64).T
+    # A page has a child more than cells, but for leaves.
     levels = [
         Level(numbers[depths == depth], cells[depths == depth] + (depth < depths.max()))
         for depth in range(int(depths.max()), 0, -1)
@@ -298,7 +299,9 @@ def _borders(file: SqliteFile, levels: Sequence[Level]) -> NDArray[np.int64]:
         ends = np.cumsum(level.entries)
         for number, begin, end in zip(level.numbers.tolist(), ends - level.entries, ends - 1, strict=True):
             branch = file.page(number)
-            dividers = (varint(branch.data, cell + 4)[0] for cell in branch.cells)  # behind the child page's number
+            dividers = (
+                read_varint(branch.data, cell + 4)[0] for cell in branch.cells
+            )  # behind the child page's number
             borders[last_leaves[begin:end]] = [rowid + 1 for rowid in dividers]
         last_leaves = last_leaves[ends - 1]
     return borders

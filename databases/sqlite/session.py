@@ -49,7 +49,7 @@ class SqliteSession(Session):
         return _batches([payload.row_texts(start, rows)], rows, rows_per_tx)
 
     def send(self, batch: object) -> int:
-        """Inserts one batch, and then the children of its rows, in one transaction; returns the number of parents."""
+        """Inserts one batch, and then its rows' children, in one transaction. Returns the number of rows (parents)."""
         rows = zip(*cast("tuple[Sequence[Any], ...]", batch), strict=True)
         if not self._table.parent:
             return self._transaction((self._sql.insert, rows))
@@ -60,7 +60,7 @@ class SqliteSession(Session):
 
     def prepare_keys(self, keys: Keys) -> Sequence[Any]:
         """The keys as SQLite takes them: bytes, str or int."""
-        return native(self._table, keys)
+        return native_keys(self._table, keys)
 
     def find(self, key: object) -> int:
         """Reads the row of that key. Returns the number of rows found."""
@@ -116,13 +116,13 @@ def _batches(columns: Sequence[Sequence[Any]], rows: int, rows_per_tx: int) -> S
     return [tuple(column[begin : begin + rows_per_tx] for column in columns) for begin in begins]
 
 
-def native(table: Table, keys: Keys) -> list[Any]:
-    """Keys as Python objects, made in bulk: bytes (through `void`, which keeps trailing zero bytes), str or int."""
+def native_keys(table: Table, keys: Keys) -> list[Any]:
+    """Keys as Python objects, by the column's form: bytes, str or int."""
     encoded = np.ascontiguousarray(table.column.encode(keys))
     if table.column.form == "int":
         values: list[Any] = encoded.tolist()
     elif table.column.form == "text":
         values = encoded.view(f"S{encoded.shape[1]}").ravel().astype(np.str_).tolist()
-    else:
+    else:  # as numpy's `void`, which keeps trailing zero bytes
         values = encoded.view(f"V{encoded.shape[1]}").ravel().tolist()
     return values

@@ -47,7 +47,7 @@ _AUTO_VACUUM = "auto_vacuum"
 
 
 def page_settings(pragmas: Mapping[str, str]) -> dict[str, str]:
-    """`Admin.page_settings` from the pragmas of a new database."""
+    """What `Admin.page_settings` returns, from the pragmas of a new database."""
     return {"page_size": spelled(int(pragmas["page_size"])), _AUTO_VACUUM: pragmas[_AUTO_VACUUM]}
 
 

@@ -34,7 +34,8 @@ BY_NAME: Final[Mapping[str, Order]] = {
 """The order of a column by the name that people use."""
 
 Within = Literal["strictly", "by time", "no", "refused"]
-"""Each key above the one before; each time quantum; neither; the column refuses some of the keys."""
+"""`strictly`: each key is above the one before; `by time`: the keys of each time quantum are above those of the one
+before; `no`: neither; `refused`: the column refuses some of the keys."""
 
 _WITHIN: Final[Mapping[Ascent, Within]] = {
     "always": "strictly",
@@ -73,7 +74,7 @@ def _ascends(layout: Layout, order: Order) -> Ascends:
 
 
 def _alike(layout: Layout, order: Order, steady: str) -> bool:
-    """Whether keys in which the parts with letters in `steady` are the same ascend there as in the layout's order."""
+    """Whether keys whose parts with letters in `steady` are equal ascend in `order` as in the layout's own order."""
     if layout.kind != "uuid":
         return True
     description = layout.description

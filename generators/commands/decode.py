@@ -53,11 +53,11 @@ def readings(keys: Keys, now: int) -> list[KeyReading]:
     """The readings of one key as each layout that it can be a key of, the best first; `now` is the current tick."""
     distinct = {known.name: known for known in layouts().values()}
     fits = [fit(known, keys, now) for known in distinct.values() if known.kind == keys.kind and _has_width(known, keys)]
-    return [_read(one, keys, "likely" if likely else "possible") for one, likely in rank(fits)]
+    return [_read_fitting(one, keys, "likely" if likely else "possible") for one, likely in rank(fits)]
 
 
 def groups(ranked: Sequence[KeyReading]) -> list[list[KeyReading]]:
-    """The readings in their order; those that no bits tell apart are together."""
+    """The readings in groups, both in their order; a group has the layouts that no bits tell apart."""
     together: list[list[KeyReading]] = []
     for one in ranked:
         for group in together:
@@ -76,7 +76,7 @@ def _has_width(layout: Layout, keys: Keys) -> bool:
     return keys.kind == "int" or keys.data.shape[1] == layout.key_bytes
 
 
-def _read(one: Fit, keys: Keys, verdict: Verdict) -> KeyReading:
+def _read_fitting(one: Fit, keys: Keys, verdict: Verdict) -> KeyReading:
     """One layout's reading of one key that fits it."""
     try:
         decoded = one.layout.decode(keys)
@@ -109,12 +109,11 @@ def _what_fits(layout: Layout) -> str:
 
 
 _GUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}")
-_SHOWN: Final = 80
-"""Characters of a text that a message repeats."""
+_SHOWN: Final = 80  # characters of a text that a message repeats
 
 _TITLES: Final[Mapping[Verdict, str]] = {"likely": "Likely", "possible": "Possible", "unlikely": "Unlikely"}
 _RANDOM: Final = "Random, no structure"
-_WEAK: Final = f"No layout fits {STRONG:,} times better than a random value would: none of these is likely."
+_NONE_LIKELY: Final = f"No layout fits {STRONG:,} times better than a random value would: none of these is likely."
 _NONE: Final = "No layout has such keys."
 _ALIKE: Final = "No bits tell these apart."
 
@@ -161,7 +160,8 @@ def print_readings(key: str, as_layout: str, stored: str, *, as_json: bool = Fal
         raise unknown_name("order", stored, PERMUTATIONS)
     now = SystemClock().now()
     answers = [
-        (keys, [_as(layout(as_layout), keys, now)] if as_layout else readings(keys, now)) for keys in parse(key, order)
+        (keys, [_read_as(layout(as_layout), keys, now)] if as_layout else readings(keys, now))
+        for keys in parse(key, order)
     ]
     if as_json:
         print_json([_record(key_text(keys), ranked) for keys, ranked in answers])
@@ -174,8 +174,8 @@ def print_readings(key: str, as_layout: str, stored: str, *, as_json: bool = Fal
             out.print(line)
 
 
-def _as(known: Layout, keys: Keys, now: int) -> KeyReading:
-    """What the layout's reader reads, whether the key fits or not; UsageError where it refuses the key."""
+def _read_as(known: Layout, keys: Keys, now: int) -> KeyReading:
+    """The key's reading as one layout, `unlikely` if the key does not fit; UsageError where its reader refuses it."""
     decoded = known.decode(keys)
     unlikely = KeyReading(known, "unlikely", "its fixed bits, or its time or number, do not fit").with_fields(decoded)
     return next((one for one in readings(keys, now) if one.layout == known), unlikely)
@@ -205,12 +205,12 @@ def lines(key: str, ranked: Sequence[KeyReading], width: int, *, compared: bool)
     together = groups(ranked)
     if not together:
         yield from (Text(line) for line in ("", _NONE))
-    elif compared and together[0][0].verdict == "possible":
+    elif compared and together[0][0].verdict == "possible":  # the best first: no layout is likely
         if together[0][0].layout.description.structureless:
             yield from _titled(_RANDOM, together[:1], width)
             together = together[1:]
         else:
-            yield from (Text(line) for line in ("", *textwrap.wrap(_WEAK, width)))
+            yield from (Text(line) for line in ("", *textwrap.wrap(_NONE_LIKELY, width)))
     for verdict, title in _TITLES.items():
         yield from _titled(title, [group for group in together if group[0].verdict == verdict], width)
 
@@ -240,12 +240,12 @@ def _reading(reading: KeyReading, width: int) -> Iterator[Text]:
 
 
 def odds(chance: float) -> str:
-    """How often a random value can be read as well, in round numbers."""
-    once = 1 / chance
-    return "any value fits" if once < 1.5 else f"by chance 1 in {_round(once)}"
+    """In how many random values one fits as well, in round numbers: `by chance 1 in 4,300`."""
+    values = 1 / chance
+    return "any value fits" if values < 1.5 else f"by chance 1 in {_two_digits(values)}"
 
 
-def _round(number: float) -> str:
-    """The number with its first two digits."""
+def _two_digits(number: float) -> str:
+    """The number with two significant digits."""
     digits = max(0, len(f"{number:.0f}") - 2)
     return f"{round(number / 10**digits) * 10**digits:,}"

@@ -17,7 +17,7 @@ from keybench.generators.core.layout import Layout, layout, layouts
 from keybench.generators.core.process import Process
 from keybench.model.keys import Kind
 
-_CELL: Final = 7
+_CELL: Final = 7  # characters of a column of the list that shows one byte order
 _SYMBOLS: Final[Mapping[Within, str]] = {"strictly": "●", "by time": "◐", "no": "·", "refused": "✗"}
 
 _LEGEND: Final = (
@@ -36,7 +36,7 @@ _LEGEND: Final = (
 
 def print_list(on: str, *, as_json: bool = False) -> None:
     """Prints the layouts that ascend in the column `on`, all if it is empty; UsageError for an unknown column."""
-    chosen = sorted(select(on), key=lambda each: each.name)
+    chosen = sorted(matching(on), key=lambda each: each.name)
     if as_json:
         print_json([layout_record(each) for each in chosen])
         return
@@ -50,8 +50,8 @@ def print_list(on: str, *, as_json: bool = False) -> None:
     out.print("\n`keybench list layouts NAME` shows one layout in full.")
 
 
-def select(on: str) -> list[Layout]:
-    """The layouts to list, without duplicates for their aliases."""
+def matching(on: str) -> list[Layout]:
+    """The layouts that ascend in the column `on`, each once; all if it is empty. UsageError for an unknown column."""
     known = list({each.name: each for each in layouts().values()}.values())
     if not on:
         return known
@@ -102,9 +102,9 @@ def entry(heading: str, text: str, width: int, indent: int) -> Iterator[Text]:
 def table(listed: Sequence[Layout], width: int) -> Iterator[Text]:
     """One line a layout with its facts and summary; in a narrow terminal the summary follows on lines of its own."""
     name = max([len(each.name) for each in listed], default=0) + 1
-    facts = name + 9 + _CELL * len(ORDERS)
+    facts = name + 9 + _CELL * len(ORDERS)  # characters before the summary
     wide = width >= facts + 45
-    for row in (0, 1):
+    for row in (0, 1):  # the headings have two lines
         headings = "".join(ORDERS[order][row].ljust(_CELL) for order in ORDERS)
         yield Text(" " * name + ("kind" if row else "").ljust(9) + headings, style="bold")
     for each in listed:

@@ -10,8 +10,7 @@ from keybench.generators.core.process import Process
 from keybench.generators.core.single import Key, objects
 from keybench.model.keys import Keys
 
-_CHUNK: Final = 16_384
-"""Keys that are made before they are printed."""
+_CHUNK: Final = 16_384  # keys that are made before they are printed
 
 
 def print_keys(name: str, number: int) -> None:

@@ -40,9 +40,8 @@ ALIKE: Final = 10
 """Layouts with the same fixed bits whose chances differ by less are not told apart."""
 
 _YEAR: Final = 365 * TICKS_PER_DAY
-_SIGNS: Final = 64
-_COUNTER_SPAN: Final = 1 << 64
-"""The values of a 64-bit counter that started at the clock's ticks."""
+_TEXT_CHARACTERS: Final = 64
+_COUNTER_SPAN: Final = 1 << 64  # the values of a 64-bit counter that started at the clock's ticks
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +97,12 @@ def fixed_share(layout: Layout) -> float:
     """The share of random values that have the layout's fixed bits, or only characters of its alphabet."""
     description = layout.description
     if layout.kind != "text":
-        return 0.5 ** int(description.fixed()[0].sum())
+        which, _ = description.fixed()
+        return 0.5 ** int(which.sum())
     if not description.alphabets:
         return 1.0
     sizes = [(len(description.alphabets[part.letter]), part.width) for part in description.parts]
-    share = float(np.prod([(size / _SIGNS) ** width for size, width in sizes]))
+    share = float(np.prod([(size / _TEXT_CHARACTERS) ** width for size, width in sizes]))
     return 2 * share if description.any_case else share
 
 
@@ -161,8 +161,9 @@ def _wrong(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
 
 
 def _decode(layout: Layout, keys: Keys, fits: NDArray[np.bool_]) -> Decoded:
-    """Decodes the keys that `fits` marks, and unmarks those that the reader refuses; other keys get any values."""
-    while fits.any():
+    """What the layout's reader reads from the keys that `fits` marks; other keys get 0. Unmarks those that it refuses.
+    Nothing if no key is left, or the layout's keys hold nothing that can be read."""
+    while fits.any():  # until it refuses none of those that are left
         rows = np.flatnonzero(fits)
         try:
             decoded = layout.decode(keys[rows])
@@ -171,7 +172,7 @@ def _decode(layout: Layout, keys: Keys, fits: NDArray[np.bool_]) -> Decoded:
         except KeysRefused as refusal:
             fits[rows[refusal.refused]] = False
             continue
-        except UsageError:
+        except UsageError:  # it does not say which keys it refuses
             if len(rows) > 1:
                 raise
             fits[:] = False
@@ -183,7 +184,7 @@ def _decode(layout: Layout, keys: Keys, fits: NDArray[np.bool_]) -> Decoded:
 
 
 def _spread(values: NDArray[Any], rows: NDArray[np.intp], n: int) -> NDArray[Any]:
-    """n values, 0 but at `rows`."""
+    """n values: these at the indices `rows`, 0 elsewhere."""
     every = np.zeros(n, np.int64)
     every[rows] = values
     return every

@@ -30,7 +30,7 @@ _WORD: Final = 64
 
 
 def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes) -> Bytes:
-    """The last `count` digits, of `bits` bits each, of the numbers: uint8 (n, count)."""
+    """The last `count` digits of each number, of `bits` bits each, as letters of the alphabet: uint8 (n, count)."""
     text = np.empty((count, len(low)), np.uint8)
     mask = np.uint64((1 << bits) - 1)
     letters = np.frombuffer(alphabet, np.uint8)
@@ -40,7 +40,7 @@ def text_of_bits(high: Words, low: Words, bits: int, count: int, alphabet: bytes
             digit = high >> np.uint64(shift - _WORD)
         else:
             digit = low >> np.uint64(shift)
-            if shift + bits > _WORD:
+            if shift + bits > _WORD:  # the digit lies across both words
                 digit |= high << np.uint64(_WORD - shift)
         digit &= mask
         np.take(letters, digit.view(np.int64), out=text[place])
@@ -64,9 +64,9 @@ def bits_of_text(layout: str, keys: Keys, bits: int, alphabet: bytes) -> Bytes:
 
 def digits_of_text(layout: str, keys: Keys, alphabet: bytes) -> Bytes:
     """Each character's position in the alphabet; KeysRefused for texts with another character."""
-    places = np.full(256, 255, np.uint8)
-    places[np.frombuffer(alphabet, np.uint8)] = np.arange(len(alphabet))
-    digits = places[keys.data]
+    positions = np.full(256, 255, np.uint8)  # of each possible byte; 255: it is not in the alphabet
+    positions[np.frombuffer(alphabet, np.uint8)] = np.arange(len(alphabet))
+    digits = positions[keys.data]
     refused = (digits == 255).any(axis=1)
     if refused.any():
         text = keys.data[int(refused.argmax())].tobytes().decode("latin-1")
@@ -84,5 +84,5 @@ def upper_case(keys: Keys) -> Keys:
     lower = np.isin(data, np.frombuffer(ascii_lowercase.encode(), np.uint8))
     upper = np.isin(data, np.frombuffer(ascii_uppercase.encode(), np.uint8))
     lower &= ~upper.any(axis=1, keepdims=True)
-    folded = data - lower.astype(np.uint8) * np.uint8(32)
+    folded = data - lower.astype(np.uint8) * np.uint8(32)  # ASCII has lower case 32 above upper case
     return Keys(folded, keys.kind)

@@ -2,7 +2,8 @@
 that a layout refuses to read.
 
 `data` is always uint8 (n, 16), contiguous. Most of it is read and written as two 64-bit words a row, because single
-bytes would cost several times as much.
+bytes would cost several times as much. *Words* have their bytes in the order of memory; *numbers* have the most
+significant byte first.
 """
 
 import sys
@@ -70,7 +71,7 @@ def put_word(data: Bytes, half: Literal[0, 1], values: Words | NDArray[np.int64]
 def draw_bytes(data: Bytes, at: int, entropy: Entropy, width: int) -> None:
     """Puts `width` bytes of entropy into each row, from byte `at` on. The row's other bytes are overwritten too."""
     n = len(data)
-    drawn = np.empty(n * width + 16, np.uint8)
+    drawn = np.empty(n * width + 16, np.uint8)  # 16 more: for the windows of the last rows
     entropy.fill(drawn[at : at + n * width].reshape(n, width))
     # Each row is a window of 16 bytes over the drawn bytes: numpy moves 16 bytes six times as fast as ten.
     data.view(ROW)[:, 0] = np.ndarray((n,), ROW, drawn, strides=(width,))
@@ -79,20 +80,22 @@ def draw_bytes(data: Bytes, at: int, entropy: Entropy, width: int) -> None:
 def put_u48(data: Bytes, at: Literal[0, 10], values: Words | NDArray[np.int64]) -> None:
     """Overwrites r0–r5 or r10–r15 with the low 48 bits of `values`, most significant byte first."""
     values = values.view(np.uint64)
-    # Overwriting four bytes and two costs less than masking eight.
+    # Overwriting four bytes and then two costs less than masking eight. A value is two units of four bytes and four
+    # units of two.
     big = big_endian(values << np.uint64(16) if at == 0 else values)
-    quarters, eighths = big.view(np.uint32), big.view(np.uint16)
-    if at == 0:
-        data.view(np.uint32)[:, 0] = quarters[::2]
-        data.view(np.uint16)[:, 2] = eighths[2::4]
-    else:
-        data.view(np.uint16)[:, 5] = eighths[1::4]
-        data.view(np.uint32)[:, 3] = quarters[1::2]
+    fours, twos = big.view(np.uint32), big.view(np.uint16)
+    if at == 0:  # r0–r3, r4 r5: the value's bytes 0 … 5
+        data.view(np.uint32)[:, 0] = fours[::2]
+        data.view(np.uint16)[:, 2] = twos[2::4]
+    else:  # r10 r11, r12–r15: the value's bytes 2 … 7
+        data.view(np.uint16)[:, 5] = twos[1::4]
+        data.view(np.uint32)[:, 3] = fours[1::2]
 
 
 def put_u48_net(data: Bytes, values: Words | NDArray[np.int64]) -> None:
     """`put_u48` into the .NET bytes n0–n5: Data1 and Data2, each least significant byte first."""
     little = values.view(np.uint64).astype("<u8", copy=False)
+    # Data1 has the high 32 of the 48 bits, Data2 the low 16.
     data.view(np.uint32)[:, 0] = (little >> np.uint64(16)).astype("<u8", copy=False).view(np.uint32)[::2]
     data.view(np.uint16)[:, 2] = little.view(np.uint16)[::4]
 
@@ -173,23 +176,21 @@ RAND_B: Final = np.uint64((1 << 62) - 1)
 VARIANT: Final = np.uint64(1 << 63)
 """The variant bits 10 at the top of r8 … r15."""
 
-_KEEP: Final = big_endian(np.array([RAND_B]))[0]
-_PUT: Final = big_endian(np.array([VARIANT]))[0]
+_RANDOM_BITS: Final = big_endian(np.array([RAND_B]))[0]
+_VARIANT_BITS: Final = big_endian(np.array([VARIANT]))[0]  # the same two as words: the bytes as they lie in memory
 
 
 def refuse_keys(layout: str, keys: Keys, refused: NDArray[np.bool_], reason: str) -> None:
-    """KeysRefused for the GUIDs that `refused` marks, with the reason."""
+    """KeysRefused for the GUIDs that `refused` marks; the message has the first of them and the reason."""
     if refused.any():
-        place = int(refused.argmax())
-        guid = uuid.UUID(bytes=keys.data[place].tobytes())
+        first = int(refused.argmax())
+        guid = uuid.UUID(bytes=keys.data[first].tobytes())
         raise KeysRefused(f"{guid} is no {layout} key: {reason}. Decode it as the layout that made it.", refused)
 
 
-def number_in(data: Bytes, parts: Sequence[Part], letters: str) -> Ints:
-    """The bits of the parts with these letters as one number a row, those of the first letter highest: int64 (n,).
-
-    `data` is uint8 (n, width) in the order of the parts, each of which lies within eight bytes.
-    """
+def numbers_of_parts(data: Bytes, parts: Sequence[Part], letters: str) -> Ints:
+    """For each key the bits of the parts with these letters as one number, the first letter's highest: int64 (n,).
+    `data` is uint8 (n, width) in the order of the parts, each of which lies within eight bytes."""
     number = np.zeros(len(data), np.uint64)
     for part in [part for letter in letters for part in parts if part.letter == letter]:
         end = part.start + part.width
@@ -197,14 +198,15 @@ def number_in(data: Bytes, parts: Sequence[Part], letters: str) -> Ints:
         bits = np.zeros(len(data), np.uint64)
         for byte in range(part.start // 8, last_byte + 1):
             bits = bits << np.uint64(8) | data[:, byte]
-        bits >>= np.uint64(8 * (last_byte + 1) - end)
+        bits >>= np.uint64(8 * (last_byte + 1) - end)  # the bits of the last byte behind the part
         number = number << np.uint64(part.width) | bits & np.uint64((1 << part.width) - 1)
     return number.view(np.int64)
 
 
 def random_half(entropy: Entropy, n: int) -> Words:
-    """r8 … r15 with the RFC variant and 62 random bits, as words of memory; takes 8 bytes of entropy a key."""
+    """r8 … r15 of n keys with the RFC variant and 62 random bits, as words (bytes in the order of memory): uint64 (n,).
+    Takes 8 bytes of entropy a key."""
     low = entropy.take(n, 8).view(np.uint64)[:, 0]
-    low &= _KEEP
-    low |= _PUT
+    low &= _RANDOM_BITS
+    low |= _VARIANT_BITS
     return low

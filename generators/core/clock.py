@@ -22,7 +22,7 @@ TICKS_PER_DAY = 86_400 * TICKS_PER_SECOND
 UNIX_EPOCH = 621_355_968_000_000_000
 """The tick of 1970-01-01."""
 
-Ticks = NDArray[np.int64]
+Ticks = NDArray[np.int64]  # Instants: units of 100 ns since 0001-01-01 UTC
 
 
 def ticks_of(moment: datetime) -> int:
@@ -119,7 +119,7 @@ SQL_DATETIME_SPAN: Final = (100_000 << 48) // 3
 EPOCH_1900: Final = 599_266_080_000_000_000
 """The tick of 1900-01-01, where SQL Server's datetime begins."""
 
-_UNITS_PER_MS: Final = 0.3
+_UNITS_PER_MS: Final = 0.3  # units of SQL Server's datetime, 1/300 s each
 
 
 def iso_text(ticks: int) -> str:

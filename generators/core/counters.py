@@ -17,13 +17,13 @@ from keybench.model.keys import Ints
 NEVER: Final = -1
 """The state before the first key: below every quantum, and one less than 0."""
 
-Starts = NDArray[np.intp]
+Starts = NDArray[np.intp]  # Indices, ascending, of the values at which runs begin
 
 
 def strictly_increasing(readings: Ints, last: int, step: int = 1) -> Ints:
     """The sequence s(i) = max(readings(i), s(i−1) + step), with s(−1) = last: int64 (n,)."""
     if len(readings) and readings[0] >= last + step and (readings[1:] - readings[:-1]).min(initial=step) >= step:
-        return readings
+        return readings  # the usual case: the readings themselves are far enough apart
     # s(i) − i·step never falls, so the recurrence is a running maximum.
     steps = np.arange(step, (len(readings) + 1) * step, step)
     lead = readings - steps
@@ -74,7 +74,8 @@ def new_maxima(quanta: Ints, last: int) -> NDArray[np.bool_]:
 
 
 def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
-    """v(i) = heads(j) + i − starts(j) in run j; before the first start, v(i) = last + 1 + i."""
+    """n values that go up by one in each run: v(i) = heads(j) + i − starts(j) in run j, which begins at starts(j).
+    Before the first start they continue an earlier call's: v(i) = last + 1 + i."""
     if len(starts) == n:
         return heads
     base = np.concatenate([[last + 1], heads - starts])
@@ -85,7 +86,7 @@ def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
 def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Ints]) -> tuple[Ints, Starts]:
     """v(i) = quantum(i) << bits | seed where quantum(i) > v(i−1) >> bits, else v(i−1) + 1; with v(−1) = last.
 
-    So a counter that overflows its `bits` moves the quantum ahead. Also returns the positions where seeds were used.
+    So a counter that overflows its `bits` moves the quantum ahead. Returns (v, the positions where seeds were used).
     `seeds(starts)` returns the seeds of the keys at these positions; it may be called again with fewer positions.
     """
     n = len(quanta)
@@ -95,14 +96,17 @@ def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Int
         heads |= seeds(starts)
         if len(starts) == n:
             return heads, starts
-        before, at = np.concatenate([[last], heads[:-1]]), np.concatenate([[-1], starts[:-1]])
+        # The value that the run before each run began with, and its position; before the first run: `last`, at -1.
+        before = np.concatenate([[last], heads[:-1]])
+        at = np.concatenate([[-1], starts[:-1]])
         # An overflow can carry a run into the quanta of the next runs; those then begin no run of their own.
         swallowed = (before[: len(starts)] + (starts - 1 - at[: len(starts)])) >> bits >= quanta[starts]
         if not swallowed.any():
             return run_values(heads, starts, last, n), starts
+        # Delete the first such run, and all behind it up to the first that is above what the carried run has reached.
         run = int(swallowed.argmax())
-        reached = (before[run] + (starts[run:] - 1 - at[run])) >> bits < quanta[starts[run:]]
-        kept = run + int(reached.argmax()) if reached.any() else len(starts)
+        above = (before[run] + (starts[run:] - 1 - at[run])) >> bits < quanta[starts[run:]]
+        kept = run + int(above.argmax()) if above.any() else len(starts)
         starts = np.delete(starts, slice(run, kept))
 
 
@@ -117,7 +121,8 @@ def require_room(layout: str, values: Ints, limit: int, last: int) -> Ints:
 
 
 def refuse_steps_back(layout: str, quanta: Ints, last: int, unit: str) -> int:
-    """The last reading; UsageError where one is below the one before, for which the original makes no key."""
+    """The last of the readings `quanta` (`last` if there are none), in units called `unit`. UsageError where one is
+    below the one before, the first below `last`: then the original makes no key."""
     steps = np.diff(quanta, prepend=last)
     if (back := steps[steps < 0]).size:
         raise UsageError(

@@ -60,12 +60,12 @@ class Part:
 class Timestamp:
     """The time in a key. From the tick `first` to `last`, the key holds the clock's reading.
 
-    `resolution`: the instant read back is at most so many ticks from the reading, and keys whose readings are twice as
-    far apart ascend. Outside of first … last a reading is `refused` (UsageError, naming the range), or the key holds
-    `another instant`, as the original's key does. `readable` is false if `decode` gives no instant. `period` is the
-    number of ticks after which the field starts again, if it does so within first … last. `span` is the number of ticks
-    that all values of the field cover, where these are more than first … last: `decode` refuses the other values, or
-    reads other instants from them. Where a unit of the field has values that are refused, they count as its others.
+    `resolution` is in ticks: the instant read back is at most that far from the reading, and keys whose readings are
+    twice as far apart ascend. Outside of first … last a reading is `refused` (UsageError, naming the range), or the key
+    holds `another instant`, as the original's key does. `readable` is false if `decode` gives no instant. `period` is
+    the number of ticks after which the field starts again, if it does so within first … last. `span` is the number of
+    ticks that all values of the field cover, where these are more than first … last: `decode` refuses the other values,
+    or reads other instants from them. Where a unit of the field has values that are refused, they count as its others.
     """
 
     unit: str
@@ -177,7 +177,7 @@ class Description:
         return np.repeat([part.letter in letters for part in self.parts], [part.width for part in self.parts])
 
     def fixed(self) -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
-        """Which bits are the same in every key, and their values, 0 for other bits: bool and uint8 (width,)."""
+        """(which bits are the same in every key: bool (width,), their values, 0 for other bits: uint8 (width,))."""
         mask, bits = np.zeros(self.width, np.bool_), np.zeros(self.width, np.uint8)
         for part in self.parts:
             if part.value is not None:
@@ -196,7 +196,7 @@ def _parts(diagram: str) -> tuple[Part, ...]:
         if match is None:
             raise ValueError(f"{text!r} in {diagram!r} is no letter and number of bits, such as T48 or V4:7")
         value = None if match[3] is None else int(match[3], 16)
-        if (value or 0) >> int(match[2]):
+        if (value or 0) >> int(match[2]):  # something is left beyond the part's bits
             raise ValueError(f"{text!r} in {diagram!r}: the value needs more than {match[2]} bits")
         parts.append(Part(match[1], int(match[2]), start, value))
         start += parts[-1].width

@@ -20,8 +20,7 @@ Bytes = NDArray[np.uint8]
 _PIECE: Final = 1 << 17
 """Bytes made by one call. A call costs half a microsecond beside the work; a piece stays in a near cache."""
 
-_ZEROS: Final = memoryview(bytes(_PIECE))
-"""The plain text: encrypting zeros gives the keystream."""
+_ZEROS: Final = memoryview(bytes(_PIECE))  # the plain text: encrypting zeros gives the keystream
 
 
 class Entropy(ABC):
@@ -48,7 +47,7 @@ class AesEntropy(Entropy):
 
     def __init__(self, key: bytes, position: int = 0) -> None:
         self._key, self._position = key, position
-        block, odd = divmod(position, 16)
+        block, odd = divmod(position, 16)  # the counter begins with that block; the odd bytes of it are used up
         self._cipher = Cipher(algorithms.AES(key), modes.CTR(block.to_bytes(16, "big"))).encryptor()
         self._cipher.update(bytes(odd))
 
@@ -114,7 +113,7 @@ class PlainEntropy(Entropy):
     def take(self, n: int, width: int) -> Bytes:
         """The next n × width bytes."""
         wanted = n * width
-        words = -(-max(0, wanted - len(self._rest)) // 8)
+        words = -(-max(0, wanted - len(self._rest)) // 8)  # of eight bytes, rounded up
         data = self._generator.random_raw(words).astype("<u8", copy=False).view(np.uint8)
         if len(self._rest):
             data = np.concatenate([self._rest, data])

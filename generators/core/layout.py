@@ -116,9 +116,12 @@ class Layout(ABC):
         if self.order == "none" or self.kind not in column.kinds:
             return False
         bits = self.shared_bits()
-        if self.kind != "uuid" or not column.accepts_all(bits):
-            return column.accepts_all(bits)
-        random, steady = (self.description.where(of) for of in (self.description.random, self.description.steady))
+        if not column.accepts_all(bits):
+            return False
+        if self.kind != "uuid":
+            return True
+        random = self.description.where(self.description.random)
+        steady = self.description.where(self.description.steady)
         return byteorder.ascend_alike(self.order, column.order, bits, random, steady)
 
     @abstractmethod

@@ -55,7 +55,7 @@ class Process:
 
 
 def worker_id(layout: str, process: Process, count: int) -> int:
-    """`Process.index` as the worker number in keys; UsageError where it is not below `count`."""
+    """The worker number for keys, which is `Process.index`; UsageError where it is not below `count`."""
     if not 0 <= process.index < count:
         raise UsageError(
             f"{layout} has room for worker ids 0 to {count - 1}, and this is writer {process.index} "

@@ -29,15 +29,15 @@ from keybench.generators.core.process import Process
 from keybench.model.keys import Bytes, Keys
 
 Key = uuid.UUID | int | str | bytes
-Source = Callable[[], Key]
+Source = Callable[[], Key]  # makes one new key a call
 
 AHEAD: Final = 256
 """Keys made ahead, where they do not hold the time of the call."""
 
-_sources: Final[dict[tuple[str, int | None], Source]] = {}
-_inherited: Final[set[tuple[str, int | None]]] = set()
+_sources: Final[dict[tuple[str, int | None], Source]] = {}  # by layout and worker number
+_inherited_workers: Final[set[tuple[str, int | None]]] = set()
 """Layouts with the worker numbers that the process which forked this one had used."""
-_starting = Lock()
+_start_lock = Lock()
 
 
 def new(name: str, *, worker: int | None = None, shard: int | None = None) -> Key:
@@ -49,7 +49,7 @@ def new(name: str, *, worker: int | None = None, shard: int | None = None) -> Ke
     Raises UsageError for an unknown name, for a worker number that is missing, too large, or another process's, and for
     a shard that does not fit or that keys of the layout do not hold.
     """
-    key = (_sources.get((name, worker)) or _started(name, worker))()
+    key = (_sources.get((name, worker)) or _source_of(name, worker))()
     if shard is None:
         return key
     sharded = _sharded(name)
@@ -99,18 +99,22 @@ def _guid(key: uuid.UUID | str) -> uuid.UUID:
         raise UsageError(f"{str(key)[:80]!r} is no GUID: a GUID has 32 hexadecimal digits.") from None
 
 
-def _started(name: str, worker: int | None) -> Source:
-    """The source for a layout and a worker number, started unless another thread has done so."""
+def _source_of(name: str, worker: int | None) -> Source:
+    """The source for a layout and a worker number: a new one, unless another thread has started it meanwhile."""
     known = layout(name)
-    process = _process(known, worker)
-    with _starting:
+    process = _process_for(known, worker)
+    with _start_lock:
         if (name, worker) not in _sources:
             _sources[name, worker] = source(known, process, SystemClock(), AesEntropy.system())
         return _sources[name, worker]
 
 
-def _process(known: Layout, worker: int | None) -> Process:
-    """This process for the layout; UsageError if its keys could not be unique."""
+def _process_for(known: Layout, worker: int | None) -> Process:
+    """This process with its worker number in the field in which the layout's keys hold it.
+
+    UsageError if keys of this process would not be unique: without a number, with one that is too large or the parent
+    process's, and for layouts that need a plan.
+    """
     name, description, process = known.name, known.description, Process.current()
     if description.uniqueness == "plan":
         raise UsageError(
@@ -127,7 +131,7 @@ def _process(known: Layout, worker: int | None) -> Process:
     most = description.worker_ids or sys.maxsize
     if not 0 <= worker < most:
         raise UsageError(f"worker {worker} does not fit {name} keys: choose one from 0 to {most - 1}.")
-    if (name, worker) in _inherited:
+    if (name, worker) in _inherited_workers:
         raise UsageError(
             f"worker {worker} of {name} is the number of the process that forked this one: give this one another."
         )
@@ -142,7 +146,7 @@ def source(known: Layout, process: Process, clock: Clock, entropy: Entropy) -> S
         clock = MonotonicClock(clock)
     stream = known.stream(process, clock, entropy)
     size = 1 if known.reads_clock == "each key" else AHEAD
-    ready: list[Key] = []
+    ready: list[Key] = []  # the next key is the last
     lock = Lock()
 
     def key() -> Key:
@@ -161,11 +165,13 @@ def objects(keys: Keys) -> list[Key]:
     rows = [row.tobytes() for row in keys.data]
     if keys.kind == "uuid":
         return [uuid.UUID(bytes=row) for row in rows]
-    return [row.decode("ascii") for row in rows] if keys.kind == "text" else list(rows)
+    if keys.kind == "text":
+        return [row.decode("ascii") for row in rows]
+    return list(rows)
 
 
 def _keys(key: Key) -> Keys:
-    """One key as an array: the reverse of `objects`."""
+    """One key as an array: the reverse of `objects`. UsageError for an integer of more than 64 bits."""
     if isinstance(key, int):
         if not -(1 << 63) <= key < 1 << 63:
             raise UsageError(
@@ -174,7 +180,9 @@ def _keys(key: Key) -> Keys:
         return Keys(np.array([key], np.int64), "int")
     if isinstance(key, uuid.UUID):
         return Keys(_row(key.bytes), "uuid")
-    return Keys(_row(key.encode("ascii", "replace")), "text") if isinstance(key, str) else Keys(_row(key), "bytes")
+    if isinstance(key, str):  # a character that no layout has becomes `?`, which every layout refuses, too
+        return Keys(_row(key.encode("ascii", "replace")), "text")
+    return Keys(_row(key), "bytes")
 
 
 def _row(data: bytes) -> Bytes:
@@ -200,16 +208,16 @@ class MonotonicClock(Clock):
         return max(self._clock.now(), self._highest)
 
 
-def _forget() -> None:
+def _forget_sources() -> None:
     """In a forked child: forgets the parent's sources, which must not be used again."""
-    global _starting
-    _inherited.update(_sources)
+    global _start_lock
+    _inherited_workers.update(_sources)
     _sources.clear()
-    _starting = Lock()
+    _start_lock = Lock()
 
 
 if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_forget_sources)
 
 
 _JHTODD: Final = {

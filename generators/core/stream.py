@@ -14,7 +14,7 @@ import numpy as np
 
 from keybench.generators.core.bits import (
     from_sql_guid,
-    number_in,
+    numbers_of_parts,
     refuse_keys,
     require_guids,
     stamp_version,
@@ -51,7 +51,8 @@ class Writer:
         return milliseconds(self.readings(n) - UNIX_EPOCH).view(np.int64)
 
     def readings_fine(self, n: int) -> tuple[Ticks, Ints]:
-        """As `readings`, with the odd nanoseconds (0–99) beyond each."""
+        """(the clock's next n readings in ticks, the odd nanoseconds, 0–99, beyond each). UsageError for a reading that
+        keys of the layout cannot hold."""
         ticks, odd = self.clock.read_fine(n)
         return self.require(ticks), odd
 
@@ -111,7 +112,8 @@ class WriterLayout(Layout):
         return Decoded(None if time is None else description.ticks(time), numbers)
 
     def numbers(self, keys: Keys) -> dict[str, Ints]:
-        """The numbers that the description names; UsageError for keys that `decode` refuses."""
+        """The numbers that the description names (`Description.reads`), each int64 (n,). UsageError for keys of another
+        form, and for another version or variant where the description names one."""
         description = self.description
         if self.kind == "uuid":
             require_guids(keys)
@@ -119,10 +121,10 @@ class WriterLayout(Layout):
             require_form(self.name, keys, self.kind, self.key_bytes)
         data, parts = self.bits_read(keys), description.read_parts
         if description.read_version:
-            stamps = [part for part in parts if part.letter in "VX"]
-            others = np.any([number_in(data, parts, stamp.letter) != stamp.value for stamp in stamps], axis=0)
+            stamps = [part for part in parts if part.letter in "VX"]  # version and variant
+            others = np.any([numbers_of_parts(data, parts, stamp.letter) != stamp.value for stamp in stamps], axis=0)
             refuse_keys(self.name, keys, others, f"version and variant are not those of {description.read_version}")
-        return {name: number_in(data, parts, letters) for name, letters in description.reads.items()}
+        return {name: numbers_of_parts(data, parts, letters) for name, letters in description.reads.items()}
 
     def bits_read(self, keys: Keys) -> Bytes:
         """The keys as `Description.read_diagram` lists their bits: uint8 (n, width)."""
@@ -144,7 +146,7 @@ class WriterStream(Stream, Generic[AnyLayout]):
 
 @dataclass(frozen=True, kw_only=True)
 class StreamLayout(WriterLayout):
-    """A layout that is told by its description and the class of its streams."""
+    """A layout that needs no class of its own: it has a description and a class for its streams."""
 
     streams: type[WriterStream[Any]]
 
@@ -170,7 +172,7 @@ class ChunkStream(WriterStream[AnyLayout]):
 
 
 class GuidStream(ChunkStream[AnyLayout]):
-    """A stream of GUIDs, which are put into memory that is there."""
+    """A stream of GUIDs: a subclass puts them into an array that exists already."""
 
     def chunk(self, n: int) -> Bytes:
         """The next n GUIDs."""
@@ -195,7 +197,7 @@ class ChunkLayout(WriterLayout):
 
     @abstractmethod
     def chunk(self, n: int, writer: Writer) -> Bytes | Ints:
-        """The next n keys (`ChunkStream.chunk`)."""
+        """The next n keys, n at most CHUNK, from the writer's sources: fresh uint8 (n, width), or int64 (n,)."""
 
 
 class GuidLayout(ChunkLayout):
@@ -209,7 +211,7 @@ class GuidLayout(ChunkLayout):
 
     @abstractmethod
     def fill(self, data: Bytes, writer: Writer) -> None:
-        """Puts the next n GUIDs into `data` (`GuidStream.fill`)."""
+        """Puts the next n GUIDs from the writer's sources into `data`: uint8 (n, 16), contiguous, in RFC order."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from keybench.model.names import CONTROL
 from keybench.runners.planning.columns import layouts_of_servers
 from keybench.runners.planning.row_arrivals import Share, shares
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.scenarios.index_phases import PhasePart, expanded, last_rows
+from keybench.scenarios.index_phases import PhasePart, expanded, rows_by_phase
 from keybench.scenarios.schema import Scenario
 from keybench.scenarios.writers import ClockPart, WriterPart
 
@@ -369,7 +369,7 @@ def _of_phases(phases: tuple[PhasePart, ...], measured: str, share: Share) -> tu
         return ()
     processes: list[WriterProcess] = []
     first = 0
-    for phase, end in zip(expanded(phases), last_rows(phases, len(share.arrivals)), strict=True):
+    for phase, end in zip(expanded(phases), rows_by_phase(phases, len(share.arrivals)), strict=True):
         of_phase = layout(phase.layout or measured)
         timeless = of_phase.reads_clock == "never" or of_phase.one_counter
         ahead = 0 if timeless else round(phase.days_ahead * _TICKS_PER_DAY)

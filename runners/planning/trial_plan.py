@@ -24,7 +24,7 @@ from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
 from keybench.runners.planning.columns import columns_of, layouts_of_servers, made_by, pairing_of
 from keybench.runners.planning.server_choice import settings_of
-from keybench.scenarios.index_phases import spelled
+from keybench.scenarios.index_phases import fills_as_text
 from keybench.scenarios.schema import Scenario, scenario_of
 from keybench.scenarios.writers import too_long
 
@@ -236,7 +236,7 @@ def _check_phases(request: Request) -> None:
         wanted = [built.fill for phase in phases if (built := phase.build or phase.rebuild) and built.fill]
         if others := [fill for fill in wanted if fill not in on.fills]:
             raise UsageError(
-                f"{on.title} builds an index only at {spelled(on.fills)} %, and scenario {request.scenario.name} "
+                f"{on.title} builds an index only at {fills_as_text(on.fills)} %, and scenario {request.scenario.name} "
                 f"wants {others[0]} %: leave {name} out of --db, or fill out of the scenario."
             )
 

@@ -19,7 +19,7 @@ from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable
 from keybench.runners.trials.load_cost import cost_with_restart
-from keybench.scenarios.index_phases import DeletePart, What, expanded, last_rows
+from keybench.scenarios.index_phases import DeletePart, What, expanded, rows_by_phase
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def steps(request: Request, plan: TrialPlan) -> tuple[Step, ...]:
     random = np.random.Generator(np.random.PCG64((request.seed, plan.block, 2)))  # 2: numbers that nothing else uses
     phases = request.scenario.phase
     present, listed, sent = np.empty(0, np.int64), [], 0
-    for number, (part, end) in enumerate(zip(expanded(phases), last_rows(phases, plan.rows), strict=True), start=1):
+    for number, (part, end) in enumerate(zip(expanded(phases), rows_by_phase(phases, plan.rows), strict=True), start=1):
         rows = np.arange(sent, end, dtype=np.int64)
         present, sent = np.append(present, rows), end
         if part.delete:

@@ -118,31 +118,35 @@ def test_the_chosen_programs_are_taken_and_no_others(folder, monkeypatch) -> Non
         "mysqld": "mysqld  Ver 8.4.6 for Linux on x86_64 (MySQL Community Server - GPL)",
     }.items():
         program(folder, name, says)
-    assert servers.find("local") == folder.parent
+    assert servers.find_installation("local") == folder.parent
     assert mysql.program(MARIADB_FLAVOUR) == folder / "mariadbd"
     assert mysql.installer() == folder / "mariadb-install-db"
     assert mysql.program(MYSQL_FLAVOUR) == folder / "mysqld"
     assert [on.missing("local") for on, _, _ in MISSING] == ["", "", ""]
     monkeypatch.chdir(folder.parent)
     monkeypatch.setenv("KEYBENCH_POSTGRESQL_BIN", "bin")  # the keeper works in another directory
-    assert servers.find("local") == folder.parent
+    assert servers.find_installation("local") == folder.parent
 
 
 def test_unpacked_versions_are_found_in_their_order(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(private_server, "_UNPACKED", tmp_path)
+    monkeypatch.setattr(private_server, "_UNPACKED_VERSIONS", tmp_path)
     for name in ("mariadb-11.8", "mariadb-10.11", "mariadb-9.2", "postgresql-9", "mariadb-11.8.new"):
         (tmp_path / name / "bin").mkdir(parents=True)
-    assert private_server.unpacked("mariadb") == [
+    assert private_server.unpacked_folders("mariadb") == [
         tmp_path / f"mariadb-{version}" / "bin" for version in ("9.2", "10.11", "11.8")
     ]
-    assert private_server.unpacked("mysql") == []
+    assert private_server.unpacked_folders("mysql") == []
 
 
 def test_a_choice_for_a_while_is_undone(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("KEYBENCH_MYSQL_BIN", "mine")
     monkeypatch.delenv("KEYBENCH_MARIADB_BIN", raising=False)
-    with private_server.using("mysql", tmp_path), private_server.using("mariadb", tmp_path):
-        assert private_server.chosen("mysql") == private_server.chosen("mariadb") == tmp_path
-    with private_server.using("mysql", None):
+    with private_server.using_programs_in("mysql", tmp_path), private_server.using_programs_in("mariadb", tmp_path):
+        assert (
+            private_server.folder_from_environment("mysql")
+            == private_server.folder_from_environment("mariadb")
+            == tmp_path
+        )
+    with private_server.using_programs_in("mysql", None):
         assert os.environ["KEYBENCH_MYSQL_BIN"] == "mine"
     assert "KEYBENCH_MARIADB_BIN" not in os.environ

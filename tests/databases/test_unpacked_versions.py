@@ -11,7 +11,7 @@ from keybench.databases.hosting import private_server
 from keybench.databases.registry import engine
 
 ROWS = 10_000
-FOUND = [(name, folder) for name in ("postgresql", "mariadb") for folder in private_server.unpacked(name)]
+FOUND = [(name, folder) for name in ("postgresql", "mariadb") for folder in private_server.unpacked_folders(name)]
 
 pytestmark = pytest.mark.long
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.long
 @pytest.mark.parametrize(("name", "folder"), FOUND, ids=lambda part: part.parent.name if isinstance(part, Path) else "")
 def test_the_indexes_on_a_server_of_that_version_are_those_of_the_model(name: str, folder: Path) -> None:
     on = engine(name)
-    with private_server.using(name, folder):
+    with private_server.using_programs_in(name, folder):
         server = on.provision("local", on.settings("fast", "small"))
     try:
         address = server.start()

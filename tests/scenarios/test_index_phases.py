@@ -4,7 +4,7 @@ import pytest
 
 from keybench.errors import UsageError
 from keybench.scenarios.files import load_scenario, parse_scenario, scenario_names
-from keybench.scenarios.index_phases import expanded, last_rows
+from keybench.scenarios.index_phases import expanded, rows_by_phase
 
 MINIMAL = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
 
@@ -30,7 +30,7 @@ def test_scenarios_with_phases_that_keybench_brings() -> None:
 def test_rows_come_in_phases_to_the_nearest_row() -> None:
     text = phases("build = { share = 0.25 }", "clean = true", "insert = 0.1", "repeat = { phases = 1, times = 5 }")
     done = parse_scenario("mine", text + "[[phase]]\ninsert = 0.15\n", where="mine").phase
-    assert last_rows(done, 30) == [8, 8, 11, 14, 17, 20, 23, 26, 30]
+    assert rows_by_phase(done, 30) == [8, 8, 11, 14, 17, 20, 23, 26, 30]
 
 
 BOTH = phases("insert = 1.0", "clean = true\nrebuild = {}")

@@ -55,12 +55,16 @@ class Requests(Sequence[memoryview]):
 
 
 class Pace(NamedTuple):
-    """How far the writers of a load are, in memory that they share; `SharedMemoryBarrier` has the meaning."""
+    """How far the writers of a load are, in memory that they share (`SharedMemoryBarrier`)."""
 
     writer: int
+    """Number of the writer whose pace this is."""
     skew_rows: int
+    """It waits while its next row is more than this number above the least of `reached`."""
     sent: NDArray[np.int64]
+    """(writers,): the rows that each has sent."""
     reached: NDArray[np.int64]
+    """(writers,): the row, in planned order, that each has reached."""
 
 
 class UnusualAnswer:
@@ -104,28 +108,32 @@ class Exchange:
         self._loop = loop
         self._descriptor, self._read = descriptor, read
         self._usual = np.frombuffer(bytearray(usual), np.uint8)
+        # Sending nothing loads the loop, or compiles it.
         nothing, nobody = Requests(PackedRows(np.empty(0, np.uint8), 0)), np.zeros(1, np.int64)
         alone = Pace(writer=0, skew_rows=0, sent=nobody, reached=nobody)
-        self.send(nothing, nobody, alone, times=np.zeros((3, 0)))  # loads the loop, or compiles it
+        self.send(nothing, nobody, alone, times=np.zeros((3, 0)))
 
     def send(self, requests: Requests, planned: NDArray[np.int64], pace: Pace, times: NDArray[np.float64]) -> None:
-        """Sends all requests, each when the one before is answered. `planned` and `times` are those of the loop.
+        """Sends all requests, each when the one before is answered.
 
-        If this raises, `times[2]` says which rows were acknowledged.
+        `planned` is (n,): the row, in planned order, of each request. `times`, (3, n), is filled: when each request
+        began and when its answer was there, in seconds, and the rows that the server acknowledged (right up to where
+        this raises, if it does).
         """
         loop = self._loop
         state, received = np.zeros(4, np.int64), np.zeros_like(self._usual)
-        places = np.array(planned, np.int64)  # the loop is compiled for arrays that can be written
+        writable = np.array(planned, np.int64)  # the loop is compiled for arrays that can be written
         with self._wire() as wire:
             while True:
                 ended = loop.exchange(
                     wire.fileno(), requests.lines.data, requests.begins, self._usual, received, state,
-                    pace.writer, pace.skew_rows, places, pace.sent, pace.reached, times,
+                    pace.writer, pace.skew_rows, writable, pace.sent, pace.reached, times,
                 )  # fmt: skip
                 if ended == loop.ALL_SENT:
                     return
                 if ended == loop.PAUSED:
                     continue
+                # Something unusual: this method sends and reads the request at which the loop stopped to its end.
                 request = int(state[loop.NEXT])
                 rest = requests[request][int(state[loop.SENT]) :]
                 broken = _sent_rest(wire, rest) if ended == loop.NOT_SENT else None
@@ -140,16 +148,17 @@ class Exchange:
 
     @contextmanager
     def _wire(self) -> Iterator[socket.socket]:
-        """The socket, which blocks inside. The driver loses it where an answer may still come, to be taken for another.
+        """The socket, which blocks inside. The driver loses it if this ends while an answer may still come.
 
-        (Data that has arrived can be read even after `shutdown`, and libpq reads after a failed write.)
+        Else the driver would take that answer for another request's. (Data that has arrived can be read even after
+        `shutdown`, and libpq reads after a failed write.)
         """
         with socket.socket(fileno=os.dup(self._descriptor)) as wire:  # the driver may close its own meanwhile
             blocking = os.get_blocking(wire.fileno())
             os.set_blocking(wire.fileno(), True)
             try:
                 yield wire
-            except ServerError:
+            except ServerError:  # the answer was read to its end
                 raise
             except BaseException:
                 _disconnect(self._descriptor)
@@ -159,7 +168,7 @@ class Exchange:
 
 
 def _disconnect(descriptor: int) -> None:
-    """Puts a socket whose other end is closed in the place of that one."""
+    """Replaces the socket with this descriptor by one whose other end is closed."""
     ended, other_end = socket.socketpair()
     with ended:
         other_end.close()
@@ -168,7 +177,7 @@ def _disconnect(descriptor: int) -> None:
 
 
 def _sent_rest(wire: socket.socket, rest: memoryview) -> OSError | None:
-    """Sends the rest of a request. The system's error if the connection is broken."""
+    """Sends the rest of a request. Returns the system's error if the connection is broken, else None."""
     try:
         wire.sendall(rest)
     except OSError as error:

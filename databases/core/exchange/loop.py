@@ -20,15 +20,11 @@ NEXT, SENT, RECEIVED, SLOWEST = range(4)
 """What `state` holds: the request to send; how many of its bytes are sent, and of its answer received; a lower bound
 of the row that the slowest writer has reached."""
 
-_PAUSE_NS = 100_000_000
-"""The loop returns this often, so that Python's signal handlers run."""
-_POLL_NS = 200_000
-_MONOTONIC = 1
-"""The clock that `time.perf_counter` reads (time.h)."""
-_NO_SIGNAL = 0x4000
-"""MSG_NOSIGNAL: no SIGPIPE where the server is gone."""
-_READABLE = 1
-"""POLLIN."""
+_PAUSE_NS = 100_000_000  # the loop returns this often, so that Python's signal handlers run
+_POLL_NS = 200_000  # how long a writer that is too far ahead sleeps before it looks again
+_MONOTONIC = 1  # the clock that `time.perf_counter` reads (time.h)
+_NO_SIGNAL = 0x4000  # MSG_NOSIGNAL: no SIGPIPE where the server is gone
+_READABLE = 1  # POLLIN
 _FOR_EVER = -1
 
 _types: Any = numba.types
@@ -49,7 +45,7 @@ def _now(moment: NDArray[np.int64]) -> int:
 
 @inlined
 def _polled(descriptor: int) -> NDArray[np.int16]:
-    """A pollfd of one socket: its number in 32 bits, what to wait for, and a place for the answer."""
+    """poll's argument for one socket, a pollfd: its number in 32 bits, what to wait for, and room for the answer."""
     entry = np.zeros(4, np.int16)
     entry.view(np.int32)[0] = descriptor
     entry[2] = _READABLE
@@ -80,11 +76,11 @@ def exchange(
     reached: NDArray[np.int64],
     times: NDArray[np.float64],
 ) -> int:
-    """Sends the requests from `state[NEXT]` on. Returns how it ended; called again, it goes on where it ended.
+    """Sends the requests from `state[NEXT]` on. Returns how it ended (`ALL_SENT` …); called again, it goes on there.
 
     `data[begins[i] : begins[i + 1]]` is request i. Its answer must be `usual`: it means that one row is stored.
     `received`, as long as `usual`, keeps what has come of an answer. The socket must be a blocking one. `planned[i]` is
-    the place in planned order of request i; it waits while that is more than `skew_rows` above the least of `reached`.
+    the row, in planned order, of request i: it waits while that is more than `skew_rows` above the least of `reached`.
     Both that and `sent` are shared by all writers, and this one writes at `writer`. `times` is (3, n): when a request
     began and when its answer was there, in seconds, and the rows that the server acknowledged.
     """
@@ -93,6 +89,7 @@ def exchange(
     pause = _now(moment) + _PAUSE_NS
     while state[NEXT] < n:
         request = state[NEXT]
+        # 1. Wait for slower writers, unless the request is partly sent. (`SLOWEST` may be out of date, but only low.)
         if state[SENT] == 0:
             if several:
                 reached[writer] = planned[request]
@@ -104,6 +101,7 @@ def exchange(
                             return PAUSED
                         continue
             times[0, request] = _now(moment) * 1e-9
+        # 2. Send it.
         begin, end = begins[request], begins[request + 1]
         while begin + state[SENT] < end:
             place = begin + state[SENT]
@@ -111,6 +109,7 @@ def exchange(
             if count < 0:
                 return NOT_SENT
             state[SENT] += count
+        # 3. Receive the answer, and compare each piece.
         while state[RECEIVED] < length:
             # A recv that waits on a Unix socket wakes twice: also when the server reads the request, which tells the
             # socket that it can be written again (unix_write_space in Linux's net/unix/af_unix.c). poll does not. That
@@ -125,6 +124,7 @@ def exchange(
             for i in range(place, place + count):
                 if received[i] != usual[i]:
                     return UNUSUAL
+        # 4. It is acknowledged.
         now = _now(moment)
         times[1, request] = now * 1e-9
         times[2, request] = 1

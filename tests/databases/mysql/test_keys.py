@@ -7,7 +7,7 @@ from keybench.databases import mariadb
 from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
-from keybench.databases.mysql.flavour import number
+from keybench.databases.mysql.flavour import version_number
 from keybench.databases.mysql.session import MySqlSession
 from keybench.errors import ServerError, UsageError
 from keybench.model.byteorder import sort_words
@@ -78,7 +78,7 @@ def test_a_nonclustered_index_of_guids_is_made_too(engine, admin) -> None:
 def test_a_server_that_is_too_old_says_so(admin, name: str) -> None:
     (made,) = [made for made in mariadb.ENGINE.server_keys if made.name == name]
     version = str(admin.value("SELECT version()"))
-    if number(version) >= made.min_version:
+    if version_number(version) >= made.min_version:
         pytest.skip(f"this MariaDB is {version} and makes them")
     with pytest.raises(ServerError) as refused:
         admin.create(table(mariadb.ENGINE, made))
@@ -99,7 +99,7 @@ def test_a_second_auto_increment_is_refused(engine, admin) -> None:
 
 
 def test_versions_as_numbers() -> None:
-    assert number("10.11.6-MariaDB-0+deb12u1") == 101_106
-    assert number("11.8.2-MariaDB") == 110_802
-    assert number("9.1") == 90_100
-    assert number("unknown") == 0
+    assert version_number("10.11.6-MariaDB-0+deb12u1") == 101_106
+    assert version_number("11.8.2-MariaDB") == 110_802
+    assert version_number("9.1") == 90_100
+    assert version_number("unknown") == 0

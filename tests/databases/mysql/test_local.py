@@ -11,7 +11,7 @@ from keybench.databases.hosting import private_server
 from keybench.databases.mariadb import ENGINE
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql import servers, settings
-from keybench.databases.mysql.flavour import MARIADB, flavour_of, number, require
+from keybench.databases.mysql.flavour import MARIADB, flavour_of, require, version_number
 from keybench.databases.mysql.flavour import MYSQL as MYSQL_FLAVOUR
 from keybench.databases.mysql.servers import LocalServer
 from keybench.databases.registry import engines
@@ -51,7 +51,7 @@ def test_the_server_runs_with_the_settings_of_its_address(engine, admin) -> None
             name = "tx_isolation"
         if name == "innodb_log_buffer_size" and admin.address.parameters["data"].startswith("/dev/shm/"):
             continue  # a log in memory is mapped, and MariaDB reports the whole of it as its buffer
-        if name == "innodb_change_buffering" and number(reported_version(admin)) >= 110_000:
+        if name == "innodb_change_buffering" and version_number(reported_version(admin)) >= 110_000:
             continue  # that MariaDB has no such setting
         assert reported[name] == units.get(value, value), name
     assert reported["log_bin"] == "OFF"

@@ -31,8 +31,8 @@ def test_a_request_holds_the_parameters_of_its_row(rows) -> None:
     texts = np.zeros((len(rows), 40), np.uint8)
     for i, (_, text) in enumerate(rows):
         texts[i, : len(text)] = np.frombuffer(text, np.uint8)
-    packed = wire.packed(keys, Varying(texts, np.arange(40) < lengths[:, None]))
-    assert [tuple(wire.parameters(request)) for request in packed] == rows
+    packed = wire.pack_requests(keys, Varying(texts, np.arange(40) < lengths[:, None]))
+    assert [tuple(wire.parameters_of(request)) for request in packed] == rows
     assert packed.begins.tolist() == np.cumsum([0, *map(len, packed)]).tolist()
     assert int.from_bytes(packed[0][1:5], "big") + 1 == len(packed[0]) - len(wire._AFTER) + 2
 

@@ -139,13 +139,13 @@ def test_rows_sorted_by_groups_of_leaves_make_the_same_pages(stream: str, monkey
     calls = []
     regroup = levels.LevelMemory._regrouped
     monkeypatch.setattr(levels.LevelMemory, "_regrouped", lambda *given: calls.append(1) or regroup(*given))
-    grouped = levels.build_level(ranks, rule)
+    first_row_and_columns = levels.build_level(ranks, rule)
     if stream in {"random", "wrapping"}:
         assert len(calls) > 3
     if stream in {"increasing", "descending"}:
         assert not calls
     for name in ("births", "kinds", "rows"):
-        assert np.array_equal(getattr(straight, name), getattr(grouped, name)), name
+        assert np.array_equal(getattr(straight, name), getattr(first_row_and_columns, name)), name
 
 
 def test_random_keys_fill_ln_2_over_an_octave() -> None:

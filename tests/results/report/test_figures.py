@@ -26,7 +26,7 @@ from tests.results.report.page import Page
 FEW = ("bigint-identity", "uuid-v4", "uuid-v7")
 
 
-def grouped(
+def first_row_and_columns(
     layouts: Iterable[str] = FEW,
     databases: Iterable[str] = ("postgresql",),
     blocks: int = 2,
@@ -58,7 +58,7 @@ def test_a_new_figure_is_one_module(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
     known_figures.cache_clear()
     try:
-        mine = drawn(grouped())["mine"]
+        mine = drawn(first_row_and_columns())["mine"]
         assert (mine.title, mine.caption, mine.svg) == ("Mine", "Why not.", "")
     finally:
         known_figures.cache_clear()
@@ -71,13 +71,13 @@ def test_every_figure_has_a_unique_name_and_place() -> None:
 
 
 def test_a_complete_run_has_every_figure_of_an_index() -> None:
-    found = drawn(grouped(databases=("postgresql", "sqlite")))
+    found = drawn(first_row_and_columns(databases=("postgresql", "sqlite")))
     wanted = {one.name for one in known_figures()} - {"phases", "beyond-memory", "waits"}  # all pages stay in memory
     assert {name for name in wanted if found[name].svg} == wanted
 
 
 def test_the_page_order_shows_each_leaf_at_its_place() -> None:
-    found = drawn(grouped())["pages"]
+    found = drawn(first_row_and_columns())["pages"]
     rows = table(found)
     assert len(rows) == 400
     order = {name: [float(row[f"{name}, place in the file, %"]) for row in rows] for name in FEW}
@@ -93,21 +93,21 @@ def test_pages_that_no_server_gave_are_marked_as_the_models() -> None:
         own = tuple(b for b in trial.blobs if trial.layout != "uuid-v4" or b.kind != blobs.PAGES)
         return replace(trial, blobs=own)
 
-    found = drawn(grouped(change=change))
+    found = drawn(first_row_and_columns(change=change))
     assert found["pages"].origin == "Modelled: uuid-v4; measured: the others."
     values = [float(row["uuid-v4, place in the file, %"]) for row in table(found["pages"])]
     assert values == sorted(values), "the model's map, which is in order"
 
 
 def test_without_stored_blobs_the_figures_say_so() -> None:
-    found = drawn(grouped(change=lambda trial: replace(trial, blobs=())))
+    found = drawn(first_row_and_columns(change=lambda trial: replace(trial, blobs=())))
     assert found["pages"].caption == "No trial stored the order of its pages."
     assert found["growth"].caption == "No trial stored the model's prediction along the load."
     assert "skew" not in found
 
 
 def test_insert_positions_have_each_writers_rows_and_need_several_writers() -> None:
-    found = drawn(grouped())["skew"]
+    found = drawn(first_row_and_columns())["skew"]
     rows = table(found)
     assert len(rows) == 800
     assert {row["writer of bigint-identity"] for row in rows} == {"first", "second"}
@@ -119,7 +119,7 @@ def test_insert_positions_have_each_writers_rows_and_need_several_writers() -> N
         one = blobs.positions(["only"], np.zeros(9, np.int64), np.arange(9.0), np.zeros(9))
         return replace(trial, blobs=(one,) if trial.block == 1 else ())
 
-    assert "skew" not in drawn(grouped(change=alone))
+    assert "skew" not in drawn(first_row_and_columns(change=alone))
 
 
 @pytest.mark.parametrize(("arms", "most"), [(12, 12), (13, 12), (40, 12), (40, 24)])
@@ -127,7 +127,7 @@ def test_the_control_and_evenly_spaced_others_of_many_arms_are_drawn(arms: int, 
     names = [CONTROL, *(f"layout-{i:02}" for i in range(arms - 1))]
     LAYOUTS.update({name: (i / arms, False) for i, name in enumerate(names) if name != CONTROL})
     try:
-        (group,) = grouped(names, blocks=1)
+        (group,) = first_row_and_columns(names, blocks=1)
     finally:
         for name in names[1:]:
             del LAYOUTS[name]
@@ -156,8 +156,8 @@ def test_a_long_table_is_complete_in_the_file_and_cut_on_the_page() -> None:
 
 
 def test_modelled_markers_are_hollow() -> None:
-    real = drawn(grouped())["order"].svg
-    model = drawn(grouped(change=lambda trial: replace(trial, server="model")))["order"].svg
+    real = drawn(first_row_and_columns())["order"].svg
+    model = drawn(first_row_and_columns(change=lambda trial: replace(trial, server="model")))["order"].svg
     hollow = "fill: var(--paper"
     assert real.count(hollow) == 0
     assert model.count(hollow) >= len(FEW)
@@ -166,7 +166,7 @@ def test_modelled_markers_are_hollow() -> None:
 def test_layout_names_are_escaped_in_every_figure() -> None:
     evil = "<script>alert('&amp;')</script>"
     for one in drawn(
-        grouped(
+        first_row_and_columns(
             databases=("postgresql", "sqlite"), change=lambda t: replace(t, layout=evil) if t.layout == "uuid-v7" else t
         )
     ).values():

@@ -12,7 +12,7 @@ from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql import log, pages, probes
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.databases.postgresql.log import Splits, count
+from keybench.databases.postgresql.log import Splits, count_splits
 from keybench.databases.postgresql.pages import read_index
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
@@ -143,7 +143,7 @@ def test_without_extensions_a_superuser_reads_pages_but_no_splits(embedded) -> N
 
 
 def test_probes_wait_for_writers_connections_but_not_for_older_ones(admin, monkeypatch) -> None:
-    monkeypatch.setattr(probes, "_QUIET_SECONDS", 60)
+    monkeypatch.setattr(probes, "_MOST_QUIET_SECONDS", 60)
     standing = PostgresAdmin(admin.address)
     try:
         begin = time.monotonic()
@@ -165,12 +165,12 @@ def test_a_log_that_cannot_be_read_makes_readings_absent_with_a_reason(admin) ->
     with pytest.raises(
         UnreadableError, match=r'^pg_waldump failed: .*could not locate WAL file "0000000100000F0000000000"'
     ):
-        count(log.split_records(admin, "F00/0", "F00/1000000"), "1/2/3", 291)
+        count_splits(log.split_records(admin, "F00/0", "F00/1000000"), "1/2/3", 291)
 
 
 def test_an_empty_stretch_of_log_holds_no_splits(admin) -> None:
     here = log.position(admin)
-    assert count(log.split_records(admin, here, here), "1/2/3", 291) == Splits(0, 0, 0, 0)
+    assert count_splits(log.split_records(admin, here, here), "1/2/3", 291) == Splits(0, 0, 0, 0)
 
 
 def test_a_trial_may_begin_and_end_where_a_log_file_does(admin) -> None:

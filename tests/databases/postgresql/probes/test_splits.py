@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.databases.core.probes import UnreadableError
-from keybench.databases.postgresql.log import Splits, count
+from keybench.databases.postgresql.log import Splits, count_splits
 
 
 def record(kind: str, level: int, place: int, *, relation: str = "1663/5/9", right: bool, colon: bool) -> bytes:
@@ -34,7 +34,7 @@ other = st.just(b"rmgr: Btree len (rec/tot): 64/ 64, tx: 7, desc: INSERT_LEAF of
 def test_chunks_may_end_anywhere(lines, size) -> None:
     text = b"".join(lines)
     chunks = [text[at : at + size] for at in range(0, len(text), size)]
-    assert count(chunks, "1663/5/9", 291) == count([text], "1663/5/9", 291)
+    assert count_splits(chunks, "1663/5/9", 291) == count_splits([text], "1663/5/9", 291)
 
 
 def test_records_are_counted_by_kind_of_split() -> None:
@@ -48,11 +48,11 @@ def test_records_are_counted_by_kind_of_split() -> None:
         record("SPLIT_R", 1, 292, right=False, colon=True),  # a branch page
         record("SPLIT_R", 0, 292, relation="1663/5/91", right=False, colon=True),  # another index
     ]
-    splits = count(lines, "1663/5/9", 291)
+    splits = count_splits(lines, "1663/5/9", 291)
     assert splits == Splits(appends=2, edge=1, interior=3, branch=1)
     assert splits.leaf == 6
 
 
 def test_a_record_of_another_form_is_an_error() -> None:
     with pytest.raises(UnreadableError, match=r"^a split record of unknown form: SPLIT_R something new$"):
-        count([b"desc: SPLIT_R something new\n"], "1663/5/9", 291)
+        count_splits([b"desc: SPLIT_R something new\n"], "1663/5/9", 291)
