@@ -12,6 +12,7 @@ from keybench.advice.row_cost import KNEE
 from keybench.model.names import CONTROL
 from keybench.model.sizes import digits, spelled
 
+# By option: when its need arises, and what keys lack that do not meet it.
 _IF: Final[Mapping[str, str]] = {
     "--made-by client": "programs must make keys without asking the server",
     "--made-by server": "the server must make the keys",
@@ -195,7 +196,8 @@ def _alike(one: Choice, other: Choice) -> bool:
 
 
 def _costs(best: Choice, other: Choice | None = None) -> str:
-    """What a row costs beside its place: log and reads, where the other one's differ by more than alike."""
+    """What an insert of the best writes to the log and reads, as a clause behind a comma; empty if nobody knows. The
+    log only if it is less than the other one's."""
     parts = []
     ours, theirs = best.forecast, other.forecast if other else None
     if ours.log_bytes and theirs and theirs.log_bytes and ours.log_bytes.value * ALIKE < theirs.log_bytes.value:
@@ -208,7 +210,7 @@ def _costs(best: Choice, other: Choice | None = None) -> str:
 
 
 def _memory(answer: Answer, best: Choice, other: Choice) -> str:
-    """Which of the two fits into memory, where no model knows what an insert reads."""
+    """That the best fits into memory and the other does not, as a clause; only where no model knows what is read."""
     ours, theirs = best.forecast.index_bytes.value, other.forecast.index_bytes.value
     if best.forecast.reads is not None or not ours <= answer.needs.ram < theirs:
         return ""
@@ -221,7 +223,7 @@ def _pages(value: float) -> str:
 
 
 def _more(one: Choice, best: Choice, answer: Answer) -> str:
-    """How many more bytes a row takes, and which bytes are meant."""
+    """How many more or fewer bytes a row of `one` takes than one of the best, and which bytes are meant."""
     forecast = best.forecast
     parts = [
         answer.place.removeprefix("the "),

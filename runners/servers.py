@@ -63,8 +63,8 @@ class RunServers:
             time.sleep(0.1)
 
     def gone(self, database: str) -> str:
-        """Why the database's server went away, and the next step, as a sentence; empty if it is there or that is not
-        known."""
+        """Why the database's server went away, and the next step, as a sentence. Empty if the server is there, or if
+        the reason is not known within `_REPORTED` seconds."""
         if database not in self._running:
             return ""
         provision, target = self._running[database]
@@ -85,7 +85,7 @@ class RunServers:
         if server == KIND:
             self._say(f"starting {on.title} in a container; its image is pulled first if it is missing")
         address = provision.start()
-        self._running[database] = provision, Target(on, address.server, address)
+        self._running[database] = provision, Target(on, address.server, address)  # so that an error below stops it, too
         with closing(on.admin(address)) as admin:
             reported = dict(admin.page_settings())
             check_settings(on, chosen, reported)

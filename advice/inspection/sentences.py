@@ -15,6 +15,7 @@ from keybench.generators.core.clock import as_datetime
 from keybench.model.sizes import digits, spelled
 
 _MANY: Final = 3
+"""Layouts of a group that are named; the others are counted."""
 _ORDERS: Final = {
     "net": "in the byte order of .NET",
     "mysql-swap": "with their time swapped to the front, as UUID_TO_BIN(…, 1) does",
@@ -44,7 +45,7 @@ def names(group: KeyGroup) -> str:
 
 
 def percent(share: float) -> str:
-    """99.9 %, 50 %, below 0.1 %."""
+    """A share, 0 to 1, as text: 99.9 %, 50 %, below 0.1 %. Near 0 and near 100 it has a decimal."""
     if share < 0.0005:
         return "below 0.1 %"
     value = 100 * share
@@ -52,7 +53,7 @@ def percent(share: float) -> str:
 
 
 def odds(value: float) -> str:
-    """A probability."""
+    """A probability, 0 to 1, as text: over 99.9 %, 97.2 %."""
     return "over 99.9 %" if value > 0.999 else f"{digits(100 * value, 3)} %"
 
 
@@ -131,7 +132,7 @@ def _effect(key: IndexFinding) -> str:
 
 
 def gains(one: TableFinding) -> str:
-    """What could be gained, or why nothing is named."""
+    """What could be gained, in bytes and splits; empty if nothing."""
     if one.gain < 1:
         return ""
     text = f"As full as keys in order fill them, its indexes would be {spelled(one.gain)} smaller"
@@ -160,7 +161,7 @@ def details(one: IndexFinding) -> Iterator[str]:
 
 
 def growth(table: TableHere) -> str:
-    """Rows inserted since the statistics began."""
+    """How many rows were inserted since the server's statistics began, as a sentence; empty if it counts none."""
     if table.inserted is None:
         return ""
     a_day = inserted_a_day(table)
@@ -182,7 +183,7 @@ def advise(engine: str, one: TableFinding) -> str:
 
 
 def promises(about: About, seconds: float, width: int) -> Iterator[str]:
-    """What will be done, before it is done."""
+    """Lines that say, before it is done, what will be done to the database and what will not."""
     yield f"{about.title}: nothing is written, and looking ends after {seconds:.0f} s at most, or a statement later."
     for text in (*about.promises, *about.caveats):
         yield from _wrapped(text, width, "  ")
@@ -195,7 +196,7 @@ def _wrapped(text: str, width: int, indent: str = "", later: str | None = None) 
 
 
 def lines(findings: Findings, width: int) -> Iterator[str | Text | Table]:
-    """All of it, the table from which most could be gained first."""
+    """All findings as lines and tables, those of the tables with most to gain first; then commands to go on with."""
     if not findings.tables:
         yield "There are no tables here that keybench can look at."
     for one in findings.tables:
@@ -223,6 +224,7 @@ def lines(findings: Findings, width: int) -> Iterator[str | Text | Table]:
 
 
 def _table(indexes: tuple[IndexFinding, ...]) -> Table:
+    """The figures of each index, a row each; a dash for what is not known."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("  key", "keys seen", "size", "density", "in order", "leaves back"):
         table.add_column(heading, overflow="fold")
@@ -240,6 +242,7 @@ def _table(indexes: tuple[IndexFinding, ...]) -> Table:
 
 
 def _density(one: IndexFinding) -> str:
+    """How full the leaves are, with its error and origin unless it was measured; a dash if nobody knows."""
     pages = one.pages
     if pages.density is None:
         return "–"

@@ -9,7 +9,7 @@ from keybench.advice.ranking import Choice
 
 
 def content(answer: Answer) -> dict[str, Any]:
-    """Stable fields; figures have value, low, high and kind."""
+    """The answer as fields that stay the same over versions; figures have value, low, high and kind."""
     needs = answer.needs
     return {
         "database": needs.on.name,
@@ -38,6 +38,7 @@ def content(answer: Answer) -> dict[str, Any]:
 
 
 def _layout(one: Choice) -> dict[str, Any]:
+    """One layout's figures and properties; None for a figure that no model knows."""
     facts, of = one.candidate.properties, one.forecast
     figures = {
         "moved_bytes_per_row": one.moved,

@@ -70,7 +70,7 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def _texts(archive: zipfile.ZipFile) -> dict[str, str]:
-    """The checked files by name."""
+    """The text of each file that the manifest lists, by name. `_Wrong` if the schema, the list or a sum does not fit."""
     names = archive.namelist()
     if MANIFEST not in names:
         raise _Wrong(f"it has no {MANIFEST}", "name a file of `keybench export --bundle`")
@@ -193,7 +193,7 @@ def _trials(text: str, run: Run) -> tuple[Trial, ...]:
         raise _Wrong(f"{VALUES} does not have the columns of its schema")
     trials: dict[tuple[int, int], Trial] = {}
     readings: dict[tuple[int, int], list[Reading]] = {}
-    for line, cells in enumerate(table, start=2):
+    for line, cells in enumerate(table, start=2):  # as people count lines; the first has the columns
         try:
             row = dict(zip(COLUMNS, cells, strict=True))
             trial = _trial(row, run)

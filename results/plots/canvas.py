@@ -176,7 +176,7 @@ class Canvas:
         alpha: float = 1.0,
         hatch: Hatch = "",
     ) -> None:
-        """A path in SVG's words; `dashes` are in widths of the line."""
+        """Adds a path of SVG's commands; `dashes` are in widths of the line. A hatch is a second path over the first."""
         style = f"fill: {facecolor}; opacity: {alpha:.3g}"
         if edgecolor != "none":
             style += f"; stroke: {edgecolor}; stroke-width: {linewidth:g}"
@@ -206,7 +206,7 @@ class Canvas:
             self.bars(np.array([[low, y - 1.1, high, y + 1.1]]), facecolor=colour)
 
     def marker(self, x: float, y: float, style: Style, size: float = 6.5, *, hollow: bool = False) -> None:
-        """The marker of that style."""
+        """Draws the marker of that style, `size` pixels high, around the point."""
         points, codes = _shape(style.marker)
         look = {"facecolor": PAPER, "edgecolor": style.colour} if hollow else {"facecolor": style.colour}
         self.path(points * size + (x, y), codes, digits=2, linewidth=1.4, **look)
@@ -238,7 +238,8 @@ class Canvas:
 
 @cache
 def _shape(marker: str) -> tuple[NDArray[np.float64], Sequence[int]]:
-    """A marker's path of height 1 around the origin, y downwards."""
+    """(points, matplotlib's code of each) of a marker's path: height 1 around the origin, y downwards. There are no
+    codes if all points are joined by straight lines."""
     style = MarkerStyle(marker)
     path = style.get_path().transformed(style.get_transform() + Affine2D().scale(1, -1))
     return np.asarray(path.vertices), () if path.codes is None else np.asarray(path.codes).tolist()

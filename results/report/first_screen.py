@@ -30,7 +30,7 @@ def pictures(groups: Sequence[Group], styles: Styles) -> list[ReportFigure]:
 
 
 def splits_of(group: Group, arm: Arm) -> tuple[Summary | None, bool]:
-    """Edge and interior splits for each 1,000 rows, and whether only the page model knows them."""
+    """(edge and interior splits for each 1,000 rows, over blocks; whether only the page model knows them)."""
     counts, modelled = harmful_splits(group, arm)
     return summarise(counts.values()), modelled
 
@@ -113,6 +113,7 @@ class _Picture:
 
     def drawn(self, groups: Sequence[Group], styles: Styles) -> ReportFigure:
         """The picture of these groups; without any value, the reason in its place."""
+        # a panel for each group with values, all with the same rows
         rows = self._rows(groups)
         chosen, note = evenly_chosen(groups[0], list(rows.values()), _MOST_ROWS)
         panels = []
@@ -192,6 +193,7 @@ def _row(arm: Arm, groups: Sequence[Group]) -> str:
 
 
 MOST_ROWS: Final = 14
+"""Rows of the table; of more arms, some are chosen evenly."""
 
 
 @dataclass(frozen=True)
@@ -249,13 +251,13 @@ _LEGEND: Final = {
 
 
 def _metric(arm: Arm, metric: Metric, rows: int = 1) -> tuple[Summary | None, str]:
-    """The metric over blocks, for each of `rows` rows, and the marks of its origins."""
+    """(the metric over blocks, divided by `rows`; the marks of its origins)."""
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     return summarise([value / rows for value in arm.values(metric).values()]), marks
 
 
 def _known_splits(group: Group, arm: Arm) -> tuple[Summary | None, str]:
-    """Splits that move rows, per 1,000 rows, and the mark of their origin."""
+    """(edge and interior splits per 1,000 rows, over blocks; the mark of their origin)."""
     splits, modelled = splits_of(group, arm)
     _, marks = _metric(arm, Metric.INTERIOR_SPLITS)
     return splits, MARKS["modelled"] if modelled else marks
@@ -277,7 +279,7 @@ def _column(
 
 
 def _predicted(arm: Arm) -> TableCell:
-    """The model's leaf pages, and its largest difference from the server's in a block."""
+    """The model's leaf pages; in small print, how far they are from the server's in the block where that is most."""
     predicted, real = arm.values(Metric.LEAF_PAGES, MODEL), arm.values(Metric.LEAF_PAGES)
     middle = summarise(predicted.values())
     if middle is None:

@@ -37,10 +37,8 @@ _MOST_ANSWERS: Final = 6
 
 
 def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
-    """Writes one page about these runs (ids, prefixes or `latest`), atomically, and returns its path.
-
-    Raises UsageError if a run is unknown or the file cannot be written.
-    """
+    """Writes one page about these runs (ids, prefixes or `latest`), atomically, and returns its path. Raises UsageError
+    if a run is unknown or the file cannot be written."""
     page = render(store, run_ids)
     try:
         with atomic_file(path) as part:
@@ -119,7 +117,7 @@ def _code(text: str) -> Markup:
 
 
 def _coded(parts: Sequence[str]) -> Markup:
-    """Every second part as code."""
+    """The parts as one text, every second part as code: those that split a text by what is code."""
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 

@@ -37,7 +37,8 @@ class Failure:
 
 
 def failures(groups: Sequence[Group]) -> list[Failure]:
-    """Everything that failed. A successful trial with a stored traceback lacks its page model's prediction."""
+    """Each error with the arms and blocks that it ended. A successful trial with a stored traceback lacks its page
+    model's prediction: that is an error, too."""
     blocks_by_arm: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for group in groups:
         size = f" · {group.run.characters(group.payload)}" if group.payload != 100 else ""
@@ -176,7 +177,7 @@ class RunView:
 
 
 def run_view(source: PageSource, styles: Mapping[str, Style], anchor: str) -> RunView:
-    """All about one run."""
+    """All that the template shows of one run; `anchor` is its id on the page."""
     run, trials, environments = source.run, source.trials, source.environments
     groups = group_trials(run, trials, environments)
     ratios = groups if source.ratios is None else group_trials(run, source.ratios, environments)
@@ -205,7 +206,7 @@ def version(group: Group) -> str:
 
 
 def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
-    """All about one group; `ratios` is the group whose times may be shown as ratios, mostly the same."""
+    """All that the template shows of one group; `ratios`: the group whose times may be shown as ratios, mostly it."""
     judgement = judge(ratios)
     tables, notes = metric_tables(group, judgement if ratios is group else None)
     columns = column_table(group)

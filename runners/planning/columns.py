@@ -20,7 +20,8 @@ from keybench.scenarios.schema import Scenario
 
 
 def pairing_of(on: Engine, name: str) -> Pairing | None:
-    """The columns of the layout of that name; None for a server-generated layout that the engine does not make."""
+    """The default and the suited column of the layout of that name. None for a server-generated layout that the engine
+    does not make."""
     if name not in layouts_of_servers():
         return pairing(on, layout(name))
     server_keys = made_by(on, name)
@@ -41,7 +42,8 @@ def pairing(on: Engine, chosen: Layout) -> Pairing:
 
 
 def columns_of(on: Engine, name: str, asked: Sequence[str]) -> list[str]:
-    """As `columns_for`. A server-generated layout has one column, and none on engines that do not make it."""
+    """The engine's columns in which the layout of that name is measured, of those that were requested. A
+    server-generated layout has one column whatever was requested, and none on engines that do not make it."""
     if name not in layouts_of_servers():
         return columns_for(on, layout(name), asked)
     server_keys = made_by(on, name)
@@ -61,7 +63,8 @@ def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
 
 
 def _holds(column: Column, chosen: Layout) -> bool:
-    """Whether the column is made for the layout's keys. A type for GUIDs is, even if it refuses some of them."""
+    """Whether the column is for keys of the layout's kind; an integer column must also accept all of the keys. A type
+    for GUIDs is, even if it refuses some of them."""
     if chosen.kind not in column.kinds:
         return False
     return column.form != "int" or column.accepts_all(chosen.shared_bits())
@@ -69,9 +72,7 @@ def _holds(column: Column, chosen: Layout) -> bool:
 
 def check_scenario(scenario: Scenario, databases: Sequence[str]) -> None:
     """UsageError if the scenario names an unknown database, or a column that one of the run's databases has not.
-
-    Columns that it names for all databases have to exist in one of these.
-    """
+    Columns that it names for all databases have to exist in one of these."""
     if not isinstance(scenario.columns, Mapping):
         check_columns(databases, scenario.columns)
         return
@@ -122,6 +123,7 @@ def check_servers(names: Iterable[str], servers: Mapping[str, str]) -> None:
     models (`servers`: the server kind or URL by database)."""
     for name in names:
         makers = {database: one for database in servers if (one := made_by(engine(database), name))}
+        # a layout of clients has no makers; otherwise one real server is enough
         if not makers or any(servers[database] not in COMPUTED for database in makers):
             continue
         models = " and ".join(engine(database).title for database in makers)
@@ -136,10 +138,8 @@ def check_servers(names: Iterable[str], servers: Mapping[str, str]) -> None:
 
 
 def left_out_of_models(chosen: Sequence[str], servers: Mapping[str, str]) -> str:
-    """Which server-generated layouts of the run are not measured on databases that have only their page models.
-
-    A line for the user; empty if there are none.
-    """
+    """Which server-generated layouts of the run are not measured on databases that have only their page models. A line
+    for the user; empty if there are none."""
     missing = [
         f"{name} on {engine(database).title}"
         for name in chosen
@@ -150,10 +150,8 @@ def left_out_of_models(chosen: Sequence[str], servers: Mapping[str, str]) -> str
 
 
 def left_out_of_all(chosen: Sequence[str], databases: Collection[str], scenario: Scenario) -> str:
-    """Which keys of servers `--layout all` leaves out, as a line for the user; empty if it leaves none out.
-
-    `chosen` are the run's layouts.
-    """
+    """Which server-generated layouts of these databases `--layout all` leaves out, as a line for the user. Empty if it
+    leaves none out. `chosen` are the run's layouts."""
     missing = [
         name
         for name, makers in layouts_of_servers().items()

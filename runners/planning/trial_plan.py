@@ -29,6 +29,7 @@ from keybench.scenarios.schema import Scenario, scenario_of
 from keybench.scenarios.writers import too_long
 
 TABLE = "keybench_rows"
+"""The name of the table that rows go into."""
 MOST_TRIALS = 100_000
 """A plan is held in memory and printed."""
 _WHOLE_ROWS = 100_000
@@ -164,10 +165,9 @@ class TrialPlan:
 
 
 def plan(request: Request) -> tuple[TrialPlan, ...]:
-    """All trials: the blocks one after the other, each in an order shuffled from the seed.
-
-    Raises UsageError for fewer rows than writers.
-    """
+    """All trials: the blocks one after the other, each in an order shuffled from the seed. Raises UsageError for fewer
+    rows than writers."""
+    # what the request may not ask for
     cells = _cells(request)
     generation = request.scenario.generation
     count = max(generation.threads) if generation else request.scenario.most_writers
@@ -188,6 +188,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
             )
         if problem := too_long(request.scenario.phases(rows)):
             raise UsageError(f"scenario {request.scenario.name}: {problem}.")
+    # the blocks
     trials: list[TrialPlan] = []
     for block in range(1, request.blocks + 1):
         random.Random(f"{request.seed}/{block}").shuffle(cells)  # noqa: S311 (an order, not a secret)
@@ -280,7 +281,8 @@ def _columns_of(request: Request, database: str, chosen: str) -> list[str]:
 
 
 def rows_of(request: Request, on: Engine) -> int:
-    """Rows of one trial on that engine."""
+    """Rows of one trial on that engine: those that the user or the scenario asks for. If the scenario says how much
+    larger than the server's cache the index is to be, they follow from the cache."""
     if request.rows is not None:
         return request.rows
     scenario = request.scenario
@@ -299,7 +301,7 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
     If only keys are made, random GUIDs are always measured too, because other layouts' times are compared with theirs.
     """
     every = [known.name for known in layouts().values()]
-    named = list(asked) or list(scenario.layouts) or [ALL]
+    named = list(asked) or list(scenario.layouts) or [ALL]  # the user's layouts, else the scenario's, else all
     names = [name for one in named for name in (every if one == ALL else [one])]
     always = [CONTROL, RANDOM] if scenario.kind == "keys" else [CONTROL]
     of_servers = layouts_of_servers()

@@ -30,6 +30,7 @@ from keybench.runners.trials.trial import TrialRunner
 from keybench.scenarios.schema import Scenario
 
 _CHECKPOINTS = 100
+"""Moments of the load at which the model notes the state of the index."""
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
 """Metrics that must be equal before the numbers of splits by kind are taken from the model."""
@@ -85,7 +86,8 @@ def _with_checkpoints(on: Engine, arrived: Arrived) -> PageStats:
 
 
 def page_stats(model: PageModel | SizedByValue, arrived: Arrived, checkpoints: Sequence[int] = ()) -> PageStats:
-    """The index that the model makes of the table's rows. UsageError if it refuses them."""
+    """The pages of the index that the model makes of the table's rows, in their order of arrival. `checkpoints`:
+    numbers of rows after which the state is noted, too. UsageError if the model refuses the rows."""
     column, created = arrived.table.table.column, arrived.created()
     lengths, parents = arrived.lengths(), arrived.parents()
     return predict(model, column, arrived.keys(), checkpoints, created=created, parents=parents, lengths=lengths)
@@ -98,7 +100,8 @@ def _checkpoints(rows: int) -> list[int]:
 
 
 def _variants(on: Engine, arrived: Arrived) -> list[Reading]:
-    """The model's predictions with parameters that no live server has confirmed or refuted."""
+    """Predictions of the model's variants, whose parameters no live server has confirmed or refuted, each under its
+    own subject."""
     table, varied = arrived.table.table, []
     for name, parameters in on.model_variants.items():
         stats = page_stats(on.page_model(table, **parameters), arrived)
@@ -107,7 +110,7 @@ def _variants(on: Engine, arrived: Arrived) -> list[Reading]:
 
 
 def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
-    """The table's other indexes, as far as there are models of them."""
+    """The model's readings of the table's other indexes; absent, with the reason, where there is no model of one."""
     other = []
     for subject, table in arrived.table.table.other_indexes.items():
         try:
@@ -168,9 +171,7 @@ def _rows_per_leaf(known: Iterable[Reading], rows: int) -> float | None:
 
 def grid_readings(request: Request, trial: TrialPlan) -> list[Reading]:
     """The density of each cell of the scenario's grid, with rows in planned order; empty for blocks that are not drawn.
-
-    If there is no model of the layout or table, a single reading gives the reason.
-    """
+    If there is no model of the layout or table, a single reading gives the reason."""
     grid = request.scenario.grid
     if not grid or not trial.drawn:
         return []
