@@ -52,7 +52,7 @@ def gain(answer: Answer) -> str:
     return f"{answer.place.capitalize()} ends at {_size(answer, switch)} instead of {_size(answer, stay)}."
 
 
-def ends(answer: Answer) -> str:
+def why_keys_end(answer: Answer) -> str:
     """That the keys of today end before the table does; empty if they don't."""
     if not answer.ends or answer.needs.existing is None:
         return ""

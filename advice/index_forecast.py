@@ -215,6 +215,7 @@ class _Index:
         return once(("random", *self.name, self.growth, self.question.server), self._of_random_keys)
 
     def _of_random_keys(self) -> IndexForecast:
+        """Forecast from small indexes: their leaves by Yao's rule, their splits for each leaf, and their cost."""
         n, kind = self.growth.rows, self._kind()
         assert not isinstance(self.model, SizedByValue)
         mean, half, small = random_growth(self.model, n)

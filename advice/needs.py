@@ -25,6 +25,7 @@ MOST_ROWS: Final = 10**11
 _MOST_YEARS: Final = 1_000
 """Keys hold times, and the times of some layouts end."""
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+"""What the letter behind a number of rows multiplies it by."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +254,7 @@ _MISSING: Final = {
 """What the error asks where a field that has to be given is missing."""
 
 
-def filled(options: Mapping[str, Any]) -> Needs:
+def needs_from_options(options: Mapping[str, Any]) -> Needs:
     """The form, from keybench.toml and from the options of the command line, which come first (None: not named).
     UsageError for a field that is missing, and for what the fields cannot mean."""
     values = {**USUAL, **config.options("advise", USUAL)}

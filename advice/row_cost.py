@@ -230,7 +230,7 @@ def rows_from_which(reads: NDArray[np.float64], ends: NDArray[np.int64], least: 
 
 
 def _ends(n: int) -> NDArray[np.int64]:
-    """The numbers of rows after which the parts of a load of `n` rows end: small parts first, and n/8 … n/2 are ends."""
+    """The numbers of rows after which the parts of a load of `n` rows end. Early parts are smaller."""
     ends = np.geomspace(max(100, n // 1000), n, _PARTS).astype(np.int64)
     named = [n // 8, n // 4, n // 2, int(_AT_THE_END * n)]
     return np.unique(np.clip(np.append(ends, named), 1, n))
@@ -256,6 +256,7 @@ def _cost(
     rows_per_tx: int,
     pages: Sequence[float] | None = None,
 ) -> LoadCost:
+    """The model's cost of these rows in parts that end at `ends`; `pages`: leaves that the index has in each part."""
     stored = rows.words.astype(">u8").view(np.uint8)
     shared = [round(one, 2) for one in shared_bytes(stored, rows.ranks, ends)]
     writers = rows.writers if int(rows.writers.max()) else None

@@ -64,16 +64,16 @@ def reason(answer: Answer) -> str:
     return f"{at}{against}{_costs(best, other)}{_memory(answer, best, other)}."
 
 
-def rest(answer: Answer) -> list[str]:
+def other_sentences(answer: Answer) -> list[str]:
     """What else the first screen says, a sentence or two each."""
     texts = [
-        existing_sentences.ends(answer),
+        existing_sentences.why_keys_end(answer),
         existing_sentences.cost(answer),
         deletions(answer),
         spread(answer),
-        holds(answer),
+        what_the_key_is(answer),
     ]
-    texts += [price(answer), runner_up(answer), *to_avoid(answer), *named(answer)]
+    texts += [price_of_needs(answer), runner_up(answer), *to_avoid(answer), *layouts_asked_for(answer)]
     return [sentence for sentence in texts if sentence]
 
 
@@ -95,7 +95,7 @@ def spread(answer: Answer) -> str:
     )
 
 
-def holds(answer: Answer) -> str:
+def what_the_key_is(answer: Answer) -> str:
     """What a recommended key is."""
     best = answer.best
     what = "a 64-bit number that counts rows" if best.name == CONTROL else best.layout.summary
@@ -105,7 +105,7 @@ def holds(answer: Answer) -> str:
     return f"What `{best.name}` is: {what}. " + (f"A key tells {tells}." if tells else "A key tells nothing.")
 
 
-def price(answer: Answer) -> str:
+def price_of_needs(answer: Answer) -> str:
     """What the needs cost: keys that would move fewer bytes, and what they miss; empty if there are none."""
     other = answer.ranking.spared
     if other is None:
@@ -137,7 +137,7 @@ def to_avoid(answer: Answer) -> list[str]:
     return [_avoid(one, answer.ranking.best, answer) for one in answer.ranking.avoid]
 
 
-def named(answer: Answer) -> list[str]:
+def layouts_asked_for(answer: Answer) -> list[str]:
     """A sentence for each layout of `--layout` that no other sentence speaks of."""
     order = answer.ranking
     said = {one.candidate.label for one in (order.best, order.runner_up, order.spared, *order.avoid) if one}
@@ -276,4 +276,4 @@ def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
 
 def first_screen(answer: Answer) -> list[str]:
     """What to do, why, what else, and what that rests on: a paragraph each."""
-    return [headline(answer), reason(answer), *rest(answer), basis(answer)]
+    return [headline(answer), reason(answer), *other_sentences(answer), basis(answer)]

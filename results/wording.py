@@ -62,13 +62,13 @@ def size(count: float) -> str:
 
 
 def heading(metric: Metric) -> tuple[str, str]:
-    """A metric's title, and its unit with an arrow in the better direction."""
+    """(a metric's title, its unit with an arrow in the better direction)."""
     about = metric.definition
     return about.title, f"{about.unit} {ARROWS[about.better]}".strip()
 
 
 def rows_unit(rows: int) -> tuple[float, str]:
-    """A divisor for numbers of rows up to this one, and the name of the unit that it gives."""
+    """(a divisor for numbers of rows up to this one, the name of the unit that it gives)."""
     for divisor, word in ((1e6, "million rows"), (1e3, "thousand rows")):
         if rows >= 2 * divisor:
             return divisor, word

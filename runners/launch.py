@@ -53,7 +53,7 @@ _OF_DATABASES: Final = ("db", "server", "column", "set", "writers", "payload", "
 
 
 def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Request, dict[str, str]]:
-    """The request, and the server of each database: its kind, or its URL with the password.
+    """(the request, the server of each database: its kind, or its URL with the password).
 
     `named`: names of the options that are on the command line, not in the environment or the configuration. Raises
     UsageError for an unknown name and for options that exclude one another, and EnvironmentMissing if a server cannot
@@ -91,7 +91,7 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
             "run. Choose --server container, or start a server by hand and give its URL."
         )
     check_executor(options.executor, servers)
-    ram, checkpoint = load_cost.chosen(options.ram, options.checkpoint, servers)
+    ram, checkpoint = load_cost.ram_and_checkpoint(options.ram, options.checkpoint, servers)
     request = Request(
         databases=databases,
         servers={name: without_password(server) for name, server in servers.items()},
@@ -160,7 +160,7 @@ def refuse_beside_resume(named: Collection[str]) -> None:
         raise UsageError(f"--resume goes on with the run as it was planned: leave out {_spelled(unfit)}.")
 
 
-def recorded(store: Store, options: RunOptions) -> tuple[str, Request, dict[str, str]]:
+def recorded_run(store: Store, options: RunOptions) -> tuple[str, Request, dict[str, str]]:
     """(id, request, servers by database) of the run that --resume names. --server may give its URLs again, with their
     passwords, which are not recorded. UsageError for any other server."""
     run = store.run(options.resume)

@@ -123,9 +123,7 @@ def _by_width(values: Sequence[bytes] | Sequence[str]) -> dict[int, Rows]:
 def unstored(data: Bytes, order: Order) -> Bytes:
     """GUIDs in RFC order, from the bytes that a column stores in that order: uint8 (n, 16)."""
     rfc = np.empty_like(data)
-    rfc[:, list(PERMUTATIONS[order])] = (
-        data  # the inverse of what storing does: byte i came from PERMUTATIONS[order][i]
-    )
+    rfc[:, list(PERMUTATIONS[order])] = data  # stored byte i is RFC byte PERMUTATIONS[order][i]
     return rfc
 
 

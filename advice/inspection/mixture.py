@@ -97,13 +97,14 @@ def _owners(families: Sequence[Family], shares: Floats) -> NDArray[np.intp]:
 
 
 def _needed(families: list[Family], weights: Floats) -> tuple[list[Family], Floats]:
-    """The families without which the values are less probable, and their shares; the last is of random values."""
+    """(the families without which the values are less probable, their shares; the last share is of random values)."""
     families = [family for family in families if np.isfinite(family.bits).any()]
     if not families:
         return [], np.ones(1)
     bits, repeats = _distinct_values(families, weights)
 
     def fitted(rows: list[int]) -> tuple[Floats, float]:
+        """(shares, log-likelihood) with these families alone."""
         return _shares(bits[[*rows, -1]], repeats)  # the last row is random values
 
     rows = list(range(len(families)))

@@ -100,7 +100,7 @@ def _group(component: Component, sample: SampleHere) -> KeyGroup:
     # the bits that all members read their time from, found with one key
     first = reading.keys[_rows(reading.rows, where[:1])]
     timed = np.logical_and.reduce([
-        parts.timed(member.layout, first) for member in family.members if member.layout.kind != "text"
+        parts.time_bits(member.layout, first) for member in family.members if member.layout.kind != "text"
     ])  # fmt: skip
     # the members by score; those about as good as the best are not told apart
     scores = sorted(
@@ -160,6 +160,7 @@ def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Ite
     layout with a time is taken to have followed one without a time."""
 
     def middle(kind: tuple[str, Component]) -> float:
+        """When a layout's keys came, as median of their arrival or their time; -∞ if nobody knows."""
         mask, times = kind[1].mask, kind[1].family.times
         if sample.arrival is not None:
             return float(np.median(sample.arrival[mask]))

@@ -54,7 +54,7 @@ def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], orde
         if letter in description.random or not len(places):
             continue
         counter = letter in description.counter
-        saved = counted(every[:, places], made) if counter else shorter_by(every[:, places], made)
+        saved = counter_shorter_by(every[:, places], made) if counter else shorter_by(every[:, places], made)
         gained += saved
         if not saved:
             shows = (counter and len(places) >= _LONG_COUNTER) or (not counter and description.where(letter)[0])
@@ -68,7 +68,7 @@ def bits_of(keys: Keys) -> Bytes:
     return np.unpackbits(np.ascontiguousarray(data), axis=1)
 
 
-def timed(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
+def time_bits(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
     """Which bits the time (or the counter that started at it) depends on, found by changing each: bool (width,)."""
     width = layout.description.width
     first = np.repeat(bits_of(keys[:1]), width + 1, axis=0)
@@ -119,7 +119,7 @@ def shorter_by(bits: Bytes, order: NDArray[np.intp] | None) -> float:
     return float(max(0.0, n * width - min(costs) - _CHOICE))
 
 
-def counted(bits: Bytes, order: NDArray[np.intp] | None) -> float:
+def counter_shorter_by(bits: Bytes, order: NDArray[np.intp] | None) -> float:
     """Bits by which a counter's values (n, width), which go up by one a key, can be written shorter than random ones:
     as steps in the `order` in which they were made. 0 if they cannot, or the order is not known."""
     n, width = bits.shape

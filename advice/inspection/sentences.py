@@ -57,7 +57,7 @@ def odds(value: float) -> str:
     return "over 99.9 %" if value > 0.999 else f"{digits(100 * value, 3)} %"
 
 
-def what(content: Content) -> str:
+def layouts_in_words(content: Content) -> str:
     """The layouts of a column: one, or a mixture with its shares and moments."""
     if not content.sampled:
         return "no keys yet"
@@ -71,7 +71,7 @@ def what(content: Content) -> str:
     return ", ".join(parts)
 
 
-def since(switches: Sequence[Switch]) -> Iterator[str]:
+def takeovers(switches: Sequence[Switch]) -> Iterator[str]:
     """When one layout took over from another."""
     for one in switches:
         when = f" {day(one.tick)}" if one.tick is not None else " a moment that the keys do not show"
@@ -83,7 +83,7 @@ def since(switches: Sequence[Switch]) -> Iterator[str]:
             yield f"{one.before} and {one.after} are written side by side."
 
 
-def stored(group: KeyGroup) -> str:
+def storage_in_words(group: KeyGroup) -> str:
     """How the bytes lie, if not as the layout says."""
     return ", ".join(part for part in (group.spelled, _ORDERS.get(group.order, "")) if part)
 
@@ -115,7 +115,8 @@ def headline(one: TableFinding) -> str:
         reasons = [each.problem or each.index.note for each in one.indexes if each.problem or each.index.note]
         why = reasons[0].rstrip(".") if reasons else "it has no primary key, unique index or foreign key"
         return f"{table.full_name} has {rows(table)}{size}, and keybench can say nothing of its keys: {why}."
-    return f"{table.full_name} has {rows(table)}{size}; its {_key(key)} is {what(key.content)}{_effect(key)}."
+    keys = f"{_key(key)} is {layouts_in_words(key.content)}"
+    return f"{table.full_name} has {rows(table)}{size}; its {keys}{_effect(key)}."
 
 
 def _effect(key: IndexFinding) -> str:
@@ -149,11 +150,11 @@ def details(one: IndexFinding) -> Iterator[str]:
         for group in content.groups:
             seen = "" if len(content.groups) == 1 else f" ({percent(group.share)} of the keys)"
             yield f"{names(group)}{seen}, odds {odds(group.odds)}, by {group.keys:,} keys."
-            if text := stored(group):
+            if text := storage_in_words(group):
                 yield f"{group.layouts[0]} keys are stored {'as ' if group.spelled else ''}{text}."
             if group.first is not None and group.last is not None:
                 yield f"{group.layouts[0]} keys hold times from {day(group.first)} to {day(group.last)}."
-        yield from since(content.switches)
+        yield from takeovers(content.switches)
     if one.pages.missing and one.index.name:
         yield f"Density: {one.pages.missing}"
     if one.index.note:

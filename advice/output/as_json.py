@@ -21,7 +21,7 @@ def content(answer: Answer) -> dict[str, Any]:
         "column": answer.best.column.name,
         "answer": sentences.headline(answer),
         "why": sentences.reason(answer),
-        "also": sentences.rest(answer),
+        "also": sentences.other_sentences(answer),
         "rests_on": sentences.basis(answer),
         "runner_up": answer.ranking.runner_up.candidate.name if answer.ranking.runner_up else None,
         "runner_up_when": sentences.runner_up(answer),

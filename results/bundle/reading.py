@@ -70,7 +70,7 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def _texts(archive: zipfile.ZipFile) -> dict[str, str]:
-    """The text of each file that the manifest lists, by name. `_Wrong` if the schema, the list or a sum does not fit."""
+    """The text of each file that the manifest lists, by name; `_Wrong` if the schema, the list or a sum is wrong."""
     names = archive.namelist()
     if MANIFEST not in names:
         raise _Wrong(f"it has no {MANIFEST}", "name a file of `keybench export --bundle`")

@@ -123,6 +123,7 @@ def _limits(of_baseline: Mapping[Metric, float], options: Sequence[str]) -> dict
 
 
 def _percent(option: str, value: str) -> float:
+    """The per cent that `value`, of the whole `option`, means. UsageError unless it is a number above 0."""
     try:
         percent = float(value.removesuffix("%"))
     except ValueError:

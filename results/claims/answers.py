@@ -189,7 +189,7 @@ def _rank(question: ClaimQuestion, group: Group, answer: ClaimAnswer) -> tuple[b
 
 
 def _judge_group(question: ClaimQuestion, group: Group, answer: ClaimAnswer) -> tuple[Verdict, str]:
-    """The verdict on the group's answer; `undecided` if a variant of its page model would turn the verdict."""
+    """(the verdict on the group's answer, the reason); `undecided` if a variant of its page model would turn it."""
     verdict, reason = judge(question, answer)
     arms = [arm for side in question.sides if (arm := arm_of(group, side))]
     variants = {model for arm in arms for model in arm.predicted if model.name}
@@ -248,7 +248,7 @@ Span = tuple[float, float]
 def _effect(published: Span, ours: Span, nothing: float, negligible: Span) -> tuple[Verdict, str]:
     """The verdict on an increase: the `published` range, our interval, and the values that are no effect (`nothing`
     exactly, `negligible` for practical purposes)."""
-    (low, high), (least, most) = published, ours  # `nothing` lies below `low`
+    (low, high), (least, most) = published, ours  # the published effect is an increase: `low` is not below `nothing`
     if most < negligible[0]:
         return "contradicted", "The effect goes the other way."
     if least > high:
@@ -273,13 +273,13 @@ _UNTESTED = ("not measured", "not testable")
 def as_text(rows: Sequence[ClaimRow], *, everything: bool) -> str:
     """The rows as text with a final newline; without `everything`, only rows that have an answer."""
     left = [row for row in rows if row.verdict in _UNTESTED]
-    parts = [_listing(rows if everything else answered(rows)), _counts(rows)]
+    parts = [_listing(rows if everything else with_answer(rows)), _counts(rows)]
     if left and not everything:
         parts.append(f"--all lists the other {len(left)} too, with the reasons and the commands that measure them.\n")
     return "\n".join(part for part in parts if part)
 
 
-def answered(rows: Sequence[ClaimRow]) -> list[ClaimRow]:
+def with_answer(rows: Sequence[ClaimRow]) -> list[ClaimRow]:
     """The rows that have an answer."""
     return [row for row in rows if row.verdict not in _UNTESTED]
 
@@ -328,6 +328,7 @@ def _where(row: ClaimRow) -> str:
 
 
 def _counts(rows: Sequence[ClaimRow]) -> str:
+    """How many rows have each verdict, as a line."""
     counts = Counter(row.verdict for row in rows)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{plural(len(rows), 'answer')} to {plural(len({row.claim for row in rows}), 'claim')}: {verdicts}.\n"

@@ -148,7 +148,7 @@ class ClaimQuestion(_Part):
 
     @property
     def negligible(self) -> tuple[float, float]:
-        """The range of negligible effects: a single value, unless only a direction was published."""
+        """(lowest, highest) negligible effect: both are "no effect", unless only a direction was published."""
         centre = self.no_effect
         assert centre is not None
         margin = self.within if self.direction else 0.0
@@ -173,7 +173,7 @@ class ClaimQuestion(_Part):
     def _consistent(self) -> Self:
         """The question itself; ValueError if its fields contradict one another or leave the comparison open."""
         bounded = self.low is not None or self.high is not None
-        if (self.value is not None) + bounded + bool(self.direction) + self.same != 1:
+        if [self.value is not None, bounded, bool(self.direction), self.same].count(True) != 1:
             raise ValueError("give exactly one of: value; low or high; direction; same")
         if self.compare == "computed":
             if self.ours is None or self.of or self.databases:

@@ -92,7 +92,7 @@ def compare(
 
 def _claims(runs: Sequence[str], results: str, *, everything: bool, as_json: bool) -> str:
     """What these runs say about published claims; without a run, the list of claims."""
-    from keybench.results.claims.answers import answered, answers, as_text, rows
+    from keybench.results.claims.answers import answers, as_text, rows, with_answer
 
     if runs:
         with Store.open(results, write=False) as store:
@@ -100,7 +100,7 @@ def _claims(runs: Sequence[str], results: str, *, everything: bool, as_json: boo
     else:
         table, everything = answers([]), True
     if as_json:
-        return json_text([asdict(row) for row in (table if everything else answered(table))])
+        return json_text([asdict(row) for row in (table if everything else with_answer(table))])
     return as_text(table, everything=everything)
 
 
@@ -211,6 +211,7 @@ def document(comparison: Comparison, warnings: Sequence[str]) -> dict[str, Any]:
 
 
 def _failures(comparison: Comparison) -> list[dict[str, Any]]:
+    """The failed trials of both sides as plain values."""
     names = ("block", "database", "layout", "column", "error")
     return [
         {"side": side.name} | {name: getattr(trial, name) for name in names}

@@ -111,7 +111,7 @@ def part(
 
 
 def against_control(whole: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:
-    """The two sides if only one run is given: its control, and all its other layouts."""
+    """(before, after) if only one run is given: its control, and all its other layouts."""
     control = replace(
         whole,
         name=f"{whole.run.id}:layout={CONTROL}",

@@ -176,7 +176,7 @@ class Canvas:
         alpha: float = 1.0,
         hatch: Hatch = "",
     ) -> None:
-        """Adds a path of SVG's commands; `dashes` are in widths of the line. A hatch is a second path over the first."""
+        """Adds a path of SVG's commands; `dashes` are in widths of the line. A hatch is a second path over it."""
         style = f"fill: {facecolor}; opacity: {alpha:.3g}"
         if edgecolor != "none":
             style += f"; stroke: {edgecolor}; stroke-width: {linewidth:g}"

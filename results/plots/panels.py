@@ -82,7 +82,7 @@ class Scale:
 
 
 def ratio_limits(values: Sequence[float]) -> tuple[float, float]:
-    """Limits of a logarithmic scale that includes 1 and all the values, with a margin."""
+    """(low, high) of a logarithmic scale that includes 1 and all the values, with a margin."""
     low, high = min([1.0, *values]), max([1.0, *values])
     margin = max((high / low) ** 0.06, 1.01)
     return low / margin, high * margin

@@ -21,12 +21,13 @@ from keybench.results.wording import decimals, number, ratio
 MOST_GROUPS: Final = 4
 """Databases side by side; the others have their pictures further down."""
 _MOST_ROWS: Final = 12
+"""Rows of a picture."""
 
 
 def pictures(groups: Sequence[Group], styles: Styles) -> list[ReportFigure]:
     """Time, density and splits of these groups, the first `MOST_GROUPS` of them."""
     shown = [group for group in groups if not group.only_keys and any(arm.good for arm in group.arms)][:MOST_GROUPS]
-    return [_time(shown, styles), _density(shown, styles), _harm(shown, styles)] if shown else []
+    return [_time(shown, styles), _density(shown, styles), _harmful_splits(shown, styles)] if shown else []
 
 
 def splits_of(group: Group, arm: Arm) -> tuple[Summary | None, bool]:
@@ -61,6 +62,7 @@ def _time(groups: Sequence[Group], styles: Styles) -> ReportFigure:
 
 
 def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
+    """The density of the leaf pages, in %."""
     return _Picture(
         key="answer-density",
         title="How full the pages are",
@@ -81,7 +83,8 @@ def gave_back(group: Group) -> str:
     return "Below zero: neighbouring pages were merged, and more pages were given back than splits added."
 
 
-def _harm(groups: Sequence[Group], styles: Styles) -> ReportFigure:
+def _harmful_splits(groups: Sequence[Group], styles: Styles) -> ReportFigure:
+    """Edge and interior splits for each 1,000 rows, by the server or else by the page model."""
     return _Picture(
         key="answer-splits",
         title="How often a full page is split",

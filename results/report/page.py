@@ -28,7 +28,7 @@ from keybench.results.claims.estimate import answering_groups
 from keybench.results.plots.canvas import styles
 from keybench.results.report.first_screen import pictures
 from keybench.results.report.sentences import finding, leading
-from keybench.results.report.views import PageSource, RunView, run_view, stored
+from keybench.results.report.views import PageSource, RunView, page_source, run_view
 from keybench.results.store.database import Store
 from keybench.results.wording import ARROWS, BETTER
 
@@ -51,7 +51,7 @@ def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
 def render(store: Store, run_ids: Sequence[str]) -> str:
     """The page as text."""
     ids = dict.fromkeys(run.id for run in map(store.run, run_ids))
-    return render_sources([stored(store, run_id) for run_id in ids])
+    return render_sources([page_source(store, run_id) for run_id in ids])
 
 
 def render_sources(sources: Sequence[PageSource], home: str = "") -> str:

@@ -60,7 +60,7 @@ class Blob:
 
     @cached_property
     def _parts(self) -> tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]:
-        """The facts and the arrays, in the machine's byte order."""
+        """(the facts, the arrays in the machine's byte order)."""
         first_line, _, body = zlib.decompress(self.content).partition(b"\n")
         head, arrays, offset = parsers.from_json(first_line.decode()), {}, 0
         for name, form, count in head["arrays"]:

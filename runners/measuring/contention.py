@@ -18,7 +18,7 @@ from keybench.model.table import Table
 NOT_SAMPLED = "this engine's waits are not sampled"
 
 
-def rollbacks(counted: Rollbacks | None) -> list[Reading]:
+def rollback_readings(counted: Rollbacks | None) -> list[Reading]:
     """Aborts and deadlocks per 1,000 transactions, and retries until success; nothing if they are not counted."""
     if counted is None:
         return []

@@ -90,7 +90,7 @@ def _insert(
             group += group & -group  # adds the lowest bit: to the next range that includes the group
 
 
-def insertions(ranks: NDArray[np.int64], windows: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def positions_and_fronts(ranks: NDArray[np.int64], windows: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(keys present above each key at its insertion, number of fronts in each window).
 
     `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. The first window is left out: it has no older

@@ -69,7 +69,7 @@ class Positions:
 def positions(arrived: Arrived) -> Positions:
     """The positions at which the keys of a load are inserted. Raises UsageError if two keys are equal."""
     # Imported here because it loads numba, which commands that measure nothing do not need.
-    from keybench.runners.measuring.insertion_points import Windows, insertions
+    from keybench.runners.measuring.insertion_points import Windows, positions_and_fronts
 
     table, places = arrived.table, arrived.order.places
     owner, moment = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
@@ -81,7 +81,7 @@ def positions(arrived: Arrived) -> Positions:
     # all in order of arrival
     ranks = arrived.ranks()
     every = max(1, ceil(len(ranks) / (WINDOW_ROWS * _POINTS)))
-    above, fronts = insertions(ranks, Windows(rows=WINDOW_ROWS, every=every, near=FRONT_ROWS))
+    above, fronts = positions_and_fronts(ranks, Windows(rows=WINDOW_ROWS, every=every, near=FRONT_ROWS))
     displacement = float(np.abs(ranks - np.arange(len(ranks))).mean())
     return Positions(
         writer=owner[places],

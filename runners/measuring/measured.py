@@ -35,7 +35,7 @@ _OWN_ORDER: Final = "Each shard's table has an order of its own."
 NO_POSITION_IN_SHARDS: Final = "No position: each shard's index is one of its own."
 
 
-def drawn(of_tables: Sequence[T]) -> Sequence[T]:
+def for_pictures(of_tables: Sequence[T]) -> Sequence[T]:
     """What pictures show of a trial's tables: the only one, or nothing if there are several."""
     return of_tables if len(of_tables) == 1 else ()
 

@@ -24,7 +24,7 @@ def pairing_of(on: Engine, name: str) -> Pairing | None:
     does not make."""
     if name not in layouts_of_servers():
         return pairing(on, layout(name))
-    server_keys = made_by(on, name)
+    server_keys = server_keys_of(on, name)
     if server_keys is None:
         return None
     column = server_keys.column
@@ -46,7 +46,7 @@ def columns_of(on: Engine, name: str, asked: Sequence[str]) -> list[str]:
     server-generated layout has one column whatever was requested, and none on engines that do not make it."""
     if name not in layouts_of_servers():
         return columns_for(on, layout(name), asked)
-    server_keys = made_by(on, name)
+    server_keys = server_keys_of(on, name)
     return [server_keys.column] if server_keys else []
 
 
@@ -90,7 +90,7 @@ def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
             raise unknown_name("column", name, known)
 
 
-def made_by(on: Engine, name: str) -> ServerKeys | None:
+def server_keys_of(on: Engine, name: str) -> ServerKeys | None:
     """The engine's server-generated layout of that name; None if it has none."""
     return next((keys for keys in on.server_keys if keys.name == name), None)
 
@@ -98,7 +98,7 @@ def made_by(on: Engine, name: str) -> ServerKeys | None:
 def layouts_of_servers() -> Mapping[str, tuple[str, ...]]:
     """Every server-generated layout by name, with the engines that make it."""
     names = dict.fromkeys(keys.name for on in engines().values() for keys in on.server_keys)
-    return {name: tuple(on.name for on in engines().values() if made_by(on, name)) for name in names}
+    return {name: tuple(on.name for on in engines().values() if server_keys_of(on, name)) for name in names}
 
 
 def check_server_keys(names: Iterable[str], databases: Sequence[str], scenario: Scenario) -> None:
@@ -107,7 +107,7 @@ def check_server_keys(names: Iterable[str], databases: Sequence[str], scenario: 
     for name in names:
         if name not in layouts_of_servers():
             continue
-        if not any(made_by(engine(database), name) for database in databases):
+        if not any(server_keys_of(engine(database), name) for database in databases):
             raise UsageError(
                 f"{name} keys are made by {' and '.join(layouts_of_servers()[name])} only: choose one by --db."
             )
@@ -122,7 +122,7 @@ def check_servers(names: Iterable[str], servers: Mapping[str, str]) -> None:
     """UsageError if one of the names is a server-generated layout, and all databases that make it have only their page
     models (`servers`: the server kind or URL by database)."""
     for name in names:
-        makers = {database: one for database in servers if (one := made_by(engine(database), name))}
+        makers = {database: one for database in servers if (one := server_keys_of(engine(database), name))}
         # a layout of clients has no makers; otherwise one real server is enough
         if not makers or any(servers[database] not in COMPUTED for database in makers):
             continue
@@ -144,7 +144,7 @@ def left_out_of_models(chosen: Sequence[str], servers: Mapping[str, str]) -> str
         f"{name} on {engine(database).title}"
         for name in chosen
         for database, server in servers.items()
-        if server in COMPUTED and made_by(engine(database), name)
+        if server in COMPUTED and server_keys_of(engine(database), name)
     ]
     return f"not measured, because a page model cannot make these keys: {', '.join(missing)}" if missing else ""
 

@@ -130,8 +130,7 @@ class ConsecutiveStreams(Stream):
         return Keys.concat(parts) if parts else self._streams[0].take(0)
 
 
-_TICKS_PER_MICROSECOND = 10
-_TICKS_PER_DAY = 86_400 * TICKS_PER_SECOND
+_TICKS_PER_MICROSECOND, _TICKS_PER_DAY = 10, 86_400 * TICKS_PER_SECOND
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from keybench.scenarios.writers import Phase, WriterPart
 
 Ticks = NDArray[np.int64]
 _Spell = tuple[float, float]
+"""Begin and end of a time in which a writer is busy, in seconds since the scenario's start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,7 @@ def _even_arrivals(rows: int, place: float, spells: Sequence[_Spell], rate: floa
 
 def _counts(ticks: Ticks, starts: Sequence[int]) -> tuple[int, ...]:
     """How many of the ascending `ticks` lie in each part; `starts` are the parts' first ticks."""
-    # the first part also has what lies before its start, because of rounding
+    # the first part begins with tick 0, whatever its start
     return tuple(np.diff([*np.searchsorted(ticks, [0, *starts[1:]]), len(ticks)]).tolist())
 
 

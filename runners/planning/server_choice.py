@@ -19,6 +19,7 @@ AUTO = "auto"
 _RESTARTED = ("local", "embedded", MODEL_SERVER)
 """Servers that keybench can restart in the middle of a trial."""
 _KIND = re.compile(r"(?:[\w-]+=)?[\w-]*")
+"""The form of a kind of server, or of `database=kind`; any other text may be a malformed URL."""
 
 
 def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str]:

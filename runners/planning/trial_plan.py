@@ -22,7 +22,7 @@ from keybench.model.names import COMPUTED, CONTROL, MOST_BLOCKS, NO_DATABASE, RA
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
-from keybench.runners.planning.columns import columns_of, layouts_of_servers, made_by, pairing_of
+from keybench.runners.planning.columns import columns_of, layouts_of_servers, pairing_of, server_keys_of
 from keybench.runners.planning.server_choice import settings_of
 from keybench.scenarios.index_phases import spelled
 from keybench.scenarios.schema import Scenario, scenario_of
@@ -155,7 +155,7 @@ class TrialPlan:
         """The table that its rows go into."""
         on = engine(self.database)
         settings = settings_of(scenario, on)
-        if server_keys := made_by(on, self.layout):
+        if server_keys := server_keys_of(on, self.layout):
             made_table = Table(TABLE, on.column(self.column), self.payload, scenario.table.key, server_keys)
             return replace(made_table, lengths=self.lengths, settings=settings)
         column = on.column(self.column).sized(layout(self.layout).key_bytes)

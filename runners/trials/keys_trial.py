@@ -93,6 +93,7 @@ def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
     barrier = threading.Barrier(len(streams) + 1)
 
     def work(i: int) -> None:
+        """What thread i does: it waits for the others and makes its keys."""
         barrier.wait()
         try:
             for first in range(0, counts[i], _BATCH):

@@ -91,7 +91,7 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
     return Measurements(readings, blobs=[blobs.load_cost(ends, course, server.cache_bytes, note)])
 
 
-def chosen(ram: str, checkpoint: str, servers: Mapping[str, str]) -> tuple[int, int]:
+def ram_and_checkpoint(ram: str, checkpoint: str, servers: Mapping[str, str]) -> tuple[int, int]:
     """(bytes of --ram, bytes of --checkpoint); 0 for an option that was not given. UsageError for text that is no size,
     and for databases on real servers."""
     option = "--ram" if ram else "--checkpoint"

@@ -63,7 +63,7 @@ def steps(request: Request, plan: TrialPlan) -> tuple[Step, ...]:
     return tuple(listed)
 
 
-def left(done: tuple[Step, ...]) -> NDArray[np.int64]:
+def rows_left(done: tuple[Step, ...]) -> NDArray[np.int64]:
     """The rows that are there after these steps, in planned order."""
     inserted = [step.rows for step in done if step.inserts]
     deleted = [step.rows for step in done if step.what == "delete"]
@@ -141,12 +141,12 @@ _SUMS: Final = (Theme.SPLITS, Theme.STORAGE)
 """Themes whose metrics are added up over the phases."""
 
 
-def measured(step: Step) -> Subject:
+def phase_subject(step: Step) -> Subject:
     """The index on the server, or in a model alone, after a phase."""
     return Subject(SubjectKind.PHASE, step.name)
 
 
-def modelled(step: Step) -> Subject:
+def model_phase_subject(step: Step) -> Subject:
     """The index in the model beside a server after a phase."""
     return Subject(SubjectKind.MODEL_PHASE, step.name)
 
@@ -167,7 +167,7 @@ def predicted(
     """(the index in the model after the last step, the model's figures of each phase). UsageError if the engine's model
     knows no past."""
     after = _predicted(on, one, steps, request.scenario.load.rows_per_tx)
-    subject = modelled if beside_server else measured
+    subject = model_phase_subject if beside_server else phase_subject
     listed = [*_of_phases(steps, after, subject), *_reads_after_restart(on, request, one, steps, subject)]
     return after[-1].stats, listed
 
@@ -195,7 +195,7 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
         elif step.what == "rebuild":
             state.rebuild(step.fill)
         reach.take(step)
-        # the same keys in an index that is built at once: so many pages does a rebuild need
+        # the same keys in an index that is built at once: it has as many pages as a rebuild leaves
         stats, fresh = state.stats(), empty()
         fresh.build(reach.present, on.default_fill)
         pages, needed = (one.leaf_pages + one.branch_pages for one in (stats, fresh.stats()))
@@ -215,7 +215,7 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callab
                 replace(by_metric[metric], value=(by_metric[metric].value or 0) - before[metric]) for metric in SPLITS
             ]
         before = {metric: by_metric[metric].value or 0.0 for metric in SPLITS}
-        listed += _rows(step, "modelled") if subject_of is measured else []
+        listed += _rows(step, "modelled") if subject_of is phase_subject else []
         listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", subject=subject))
         if one.stranded is not None:
             listed.append(Reading(Metric.STRANDED, one.stranded, "modelled", subject=subject))
@@ -240,7 +240,7 @@ def _reads_after_restart(
 def _rows(step: Step, origin: Origin) -> list[Reading]:
     """How many rows a phase inserts or deletes, as a reading; empty if it does neither."""
     rows = float(len(step.rows))
-    return [Reading(Metric.PHASE_ROWS, rows, origin, subject=measured(step))] if rows else []
+    return [Reading(Metric.PHASE_ROWS, rows, origin, subject=phase_subject(step))] if rows else []
 
 
 def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
@@ -269,8 +269,8 @@ def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: floa
     """The server's figures of one phase, from the readings `part` after it. `stranded` is `Reach.stranded`."""
     wanted = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.what == "insert" else ())]
     by_metric = {reading.metric: reading for reading in part if reading.subject == KEY}
-    listed = [replace(by_metric[metric], subject=measured(step)) for metric in wanted if metric in by_metric]
+    listed = [replace(by_metric[metric], subject=phase_subject(step)) for metric in wanted if metric in by_metric]
     listed += _rows(step, "measured")
     if stranded is not None:
-        listed.append(Reading(Metric.STRANDED, stranded, "derived", subject=measured(step)))
-    return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", subject=measured(step))]
+        listed.append(Reading(Metric.STRANDED, stranded, "derived", subject=phase_subject(step)))
+    return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", subject=phase_subject(step))]

@@ -21,7 +21,7 @@ from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.servers import Target
 from keybench.runners.trials import phase_figures as figures
 from keybench.runners.trials.after_load import check_table
-from keybench.runners.trials.phase_figures import Reach, Step, left, steps
+from keybench.runners.trials.phase_figures import Reach, Step, rows_left, steps
 from keybench.runners.trials.prediction import NOT_MODELLED, WHY_NOT, measured_whatever_a_model_does
 from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
@@ -63,7 +63,7 @@ class PhasesTrial(ServerTrial):
                 stranded = _stranded(self.admin, one.table, reach, of_table)
                 of_phases += figures.of_phase(step, part, seconds, stranded)
             of_machine = interference.after()
-            check_table(self.admin, one.table, one.keys[left(self.steps)])
+            check_table(self.admin, one.table, one.keys[rows_left(self.steps)])
             pictures = self.page_maps(self.admin)
         predicted = self.predict(target.engine, [figures.of_whole(parts)], ())
         return self.together(target.engine, joined(loads), [*of_machine, *of_phases], pictures, predicted)

@@ -22,7 +22,7 @@ from keybench.results.store import blobs
 from keybench.results.store.records import Environment
 from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.measured import NO_POSITION_IN_SHARDS, Measurements, drawn, of_all_shards
+from keybench.runners.measuring.measured import NO_POSITION_IN_SHARDS, Measurements, for_pictures, of_all_shards
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.trials.load_cost import load_cost
@@ -36,14 +36,14 @@ _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION
 """Metrics that must be equal before the numbers of splits by kind are taken from the model."""
 
 
-def alone(on: Engine, arrived: Arrived) -> Measurements:
+def predicted_alone(on: Engine, arrived: Arrived) -> Measurements:
     """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
     stats = _with_checkpoints(on, arrived)
     other = _other_indexes(on, arrived)
     return Measurements([*readings(stats), *other, *_variants(on, arrived)], _series(stats), _blobs(stats, ""))
 
 
-def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
+def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
     """The measurements of the table, and the page model's prediction.
 
     If the model reproduces exactly the index that was measured, it provides the kinds of splits that the server does
@@ -121,6 +121,7 @@ def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
 
 
 def _series(stats: PageStats) -> list[Series]:
+    """Leaf pages, density and interior splits at each checkpoint of the load."""
     along = stats.checkpoints
     rows = np.array([point.rows for point in along], np.int64)
     return [
@@ -204,6 +205,7 @@ def _density(request: Request, trial: TrialPlan) -> float:
 
 
 NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)
+"""Metrics that a trial without a server cannot have, and why."""
 WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and no files."
 
 
@@ -220,12 +222,12 @@ class ModelTrial(TrialRunner):
         """Makes the keys and predicts. There is nothing to verify."""
         on = engine(self.plan.database)
         arrived = [Arrived.as_planned(one) for one in trial_tables(self.request, self.plan)]
-        predicted = [alone(on, one) for one in arrived]
+        predicted = [predicted_alone(on, one) for one in arrived]
         readings = of_all_shards([one.readings for one in predicted])
         placed, costs = placement(self.request, self.plan, arrived, readings), load_cost(on, self.request, arrived[0])
         modelled = {reading.metric for reading in costs.readings}
         absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in modelled], WHY_NOT)
-        pictured = (*drawn(predicted), placed, costs)
+        pictured = (*for_pictures(predicted), placed, costs)
         return Measurements(
             [*readings, *costs.readings, *absent, *placed.readings],
             [line for one in pictured for line in one.series],

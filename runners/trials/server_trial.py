@@ -24,14 +24,14 @@ from keybench.results.store.records import Trial
 from keybench.runners.measuring import contention, key_positions
 from keybench.runners.measuring.arrival_order import Arrived, Recorder
 from keybench.runners.measuring.machine import Interference
-from keybench.runners.measuring.measured import Measurements, Probes, drawn, of_all_shards
+from keybench.runners.measuring.measured import Measurements, Probes, for_pictures, of_all_shards
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable, divide, table_of_each_writer
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import after_load, check_distinct, check_table
 from keybench.runners.trials.load_cost import load_cost
-from keybench.runners.trials.prediction import beside, page_stats, placement
+from keybench.runners.trials.prediction import page_stats, placement, predicted_beside
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.runners.writers.processes import LOCAL, WriterPool
@@ -121,7 +121,7 @@ class ServerTrial(TrialRunner):
             arrived = [recorder.arrived(loaded) for recorder in recorders]
             self.verify(admin)
             readings, pictures = self.read(target, admin)
-        of_writers = [*contention.rollbacks(loaded.rollbacks), *watch.readings()]
+        of_writers = [*contention.rollback_readings(loaded.rollbacks), *watch.readings()]
         predicted = self.predict(target.engine, of_tables, arrived)
         return self.together(
             target.engine, loaded, [*of_machine, *of_server, *of_writers, *readings], pictures, predicted
@@ -195,7 +195,7 @@ class ServerTrial(TrialRunner):
         """The page map of the index on the server, if it can be read and will be drawn."""
         if not self.plan.drawn:
             return []
-        orders = [admin.page_order(one.table) for one in drawn(self.tables)]
+        orders = [admin.page_order(one.table) for one in for_pictures(self.tables)]
         return [blobs.page_map(order.numbers, order.rows, "measured") for order in orders if order]
 
     def predict(self, on: Engine, of_tables: Sequence[Sequence[Reading]], arrived: Sequence[Arrived]) -> Measurements:
@@ -203,14 +203,14 @@ class ServerTrial(TrialRunner):
         each table in order of arrival; empty if that order is not known."""
         if not arrived:
             return without_order(of_all_shards(of_tables), self.path.no_prediction, self.path.no_position)
-        predicted = [beside(on, one, read) for one, read in zip(arrived, of_tables, strict=True)]
+        predicted = [predicted_beside(on, one, read) for one, read in zip(arrived, of_tables, strict=True)]
         readings = of_all_shards([one.readings for one in predicted])
         placed = placement(self.request, self.plan, arrived, readings)
         costs = load_cost(on, self.request, arrived[0])
         return Measurements(
             [*readings, *costs.readings, *placed.readings],
             placed.series,
-            [blob for one in (*drawn(predicted), placed, costs) for blob in one.blobs],
+            [blob for one in (*for_pictures(predicted), placed, costs) for blob in one.blobs],
             next((one.traceback for one in predicted if one.traceback), ""),
         )
 
@@ -246,7 +246,7 @@ class ServerKeysTrial(ServerTrial):
             check_distinct(self.plan.rows, admin.stored_keys(one.table))
 
     def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:  # noqa: ARG002 (no look-ups)
-        """The page map, and the reason why there are no look-ups if the scenario asks for some."""
+        """(the reason why there are no look-ups, if the scenario asks for some; the page map)."""
         asked = self.request.scenario.after.reads
         return list(Reading.absent(_READS, _NO_READS)) if asked else [], self.page_maps(admin)
 

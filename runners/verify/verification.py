@@ -212,6 +212,7 @@ def _public_evidence(one: QuestionVerdict) -> str:
 
 
 def _as_json(on: Engine, answers: Sequence[QuestionVerdict]) -> dict[str, Any]:
+    """The content of `verdicts.json`."""
     return {
         "database": on.name,
         "keybench": keybench.__version__,

@@ -94,9 +94,9 @@ class SharedMemoryBarrier:
                 time.sleep(_POLL_SECONDS)
 
     def add_sent(self, rows: int) -> None:
-        """As `Barrier`."""
+        """Counts rows that this writer has sent."""
         self.sent[self.writer] += rows
 
     def finish(self) -> None:
-        """As `Barrier`."""
+        """Tells the others that this writer has no more rows in this slice."""
         self.reached[self.writer] = FINISHED

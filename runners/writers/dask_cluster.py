@@ -70,7 +70,7 @@ class DaskCluster:
         return [self._submitter(worker) for worker in self._chosen]
 
     def lost(self) -> frozenset[int]:
-        """As `ExecutorSlots`: workers that have left the cluster."""
+        """Which of the workers chosen last have left the cluster, by their index."""
         present = set(self._workers())
         return frozenset(i for i, worker in enumerate(self._chosen) if worker not in present)
 
@@ -91,6 +91,7 @@ class DaskCluster:
         """What submits a call to that worker and to no other."""
 
         def submit(call: bytes) -> Future[Outcome]:
+            """Makes the call on that worker; if it is lost, nobody makes the call again."""
             bound = {"workers": [worker], "allow_other_workers": False}
             executor = self._client.get_executor(pure=False, retries=0, **bound)
             # Dask warns about large arguments, such as the arrival times of a day. Scattered data causes no warning.
@@ -118,6 +119,7 @@ def check(address: str) -> None:
 
 
 def _package() -> Any:
+    """The module `distributed`, which is optional; EnvironmentMissing without it."""
     try:
         return importlib.import_module("distributed")
     except ImportError:

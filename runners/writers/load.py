@@ -55,7 +55,7 @@ class LoadResult:
         return float(self.elapsed[-1])
 
     def readings(self) -> list[Reading]:
-        """Times of the whole load, of both halves of its rows and of transactions; the writers' share of a processor."""
+        """Times of the load, of both halves of its rows and of transactions; the writers' share of a processor."""
         half = float(self.elapsed[np.searchsorted(self.rows, self.rows[-1] / 2)])
         p50, p95, p99 = np.percentile(self.latencies * 1000, (50, 95, 99))
         values = {

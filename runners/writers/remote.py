@@ -89,9 +89,7 @@ class _TableBarrier:
     def __init__(self, table: CoordinationTable, handle: TableBarrierHandle) -> None:
         self._table, self._handle = table, handle
         self._stage, self._row, self._sent = 0, 0, 0  # barriers reached, row reached, rows sent: by this writer
-        self._stored_row = self._slowest_row = (
-            0  # in the table: this writer's row, and the slowest one's when last read
-        )
+        self._stored_row = self._slowest_row = 0  # in the table: this writer's row; the slowest one's, when last read
         self._heartbeats, self._heartbeat_seen = -1, time.monotonic()  # the runner's number of them, and when it grew
         self._last_read = 0.0
         self._deadline = self._heartbeat_seen + handle.timeout + SILENCE_SECONDS  # the runner should stop it earlier
@@ -134,11 +132,11 @@ class _TableBarrier:
                 time.sleep(RELEASE_POLL_SECONDS)
 
     def add_sent(self, rows: int) -> None:
-        """As `Barrier`; the next update stores the number."""
+        """Counts rows that this writer has sent; the next update stores the number."""
         self._sent += rows
 
     def finish(self) -> None:
-        """As `Barrier`."""
+        """Tells the others that this writer has no more rows in this slice."""
         self._row = FINISHED
         self._update()
 
@@ -182,6 +180,7 @@ class Call:
 
 
 def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
+    """Makes the call when its bytes are unpickled; an exception becomes an outcome, too."""
     try:
         return "result", function(*arguments)
     except Exception as error:

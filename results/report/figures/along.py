@@ -251,7 +251,7 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
         name: np.interp(places, blob.arrays["rows"], blob.arrays[_READS] / blob.arrays["rows"])
         for name, blob in costs.items()
     }
-    measured = {arm.name: _measured(arm, group.rows) for arm in arms}
+    measured = {arm.name: _counted_reads(arm, group.rows) for arm in arms}
     seen = any(value is not None for value in measured.values())
     curves = _single_curves(group, styles, means)
     return _draw(
@@ -272,7 +272,7 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
     )
 
 
-def _measured(arm: Arm, rows: int) -> float | None:
+def _counted_reads(arm: Arm, rows: int) -> float | None:
     """Pages read a row over the whole load, by the server's counter; None if no server counted."""
     counted = arm.summary(Metric.PAGES_READ)
     return counted.median / rows if counted and arm.origins(Metric.PAGES_READ) == {"measured"} else None

@@ -194,7 +194,7 @@ def named_rows(group: Group, arms: Sequence[Arm], styles: Styles) -> list[PlotRo
 
 
 def evenly_chosen(group: Group, arms: Sequence[Arm], most: int) -> tuple[list[Arm], str]:
-    """At most `most` arms, the control and others evenly spaced, with a note if some are left out."""
+    """(at most `most` arms: the control and others evenly spaced; a note if some are left out, else empty)."""
     if len(arms) <= most:
         return list(arms), ""
     first = [arm for arm in arms[:1] if arm is group.control]
