@@ -129,7 +129,7 @@ def index_of_all_rows(question: Question) -> PageStats:
 
 
 def reach_back(ranks: Ranks) -> float:
-    """How many rows back 99 of 100 rows reach at most."""
+    """How many rows back 99 of 100 rows reach at most: to the first row before them whose key is above their own."""
     # the first row whose key is at or above: the highest key so far ascends, so a binary search finds it
     first_above = np.searchsorted(np.maximum.accumulate(ranks), ranks)
     return float(np.percentile(np.arange(len(ranks)) - first_above, 99))
@@ -311,7 +311,7 @@ def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Ki
     slopes = np.diff(counts) / np.diff(rows)
     slope = (counts[-1] - counts[0]) / (rows[-1] - rows[0])
     chance = student(len(slopes)) * float(slopes.std(ddof=1)) / sqrt(len(slopes))
-    half = (chance + _NARROWEST * slope) * rest + (rest > 0)  # and one page, if any rows are not simulated
+    half = (chance + _NARROWEST * slope) * rest + (1 if rest > 0 else 0)  # one page if any rows are not simulated
     return Figure.around(counts[-1] + slope * rest, half, kind)
 
 

@@ -82,7 +82,8 @@ def _around_mean(model: PageModel, rows: int) -> tuple[float, float, list[PageSt
     doubling = [rows * 2 ** (i / _POINTS - 0.5) for i in range(_POINTS)]
     wave = _wave([one.page_rows for one in small], [*doubling, rows])
     leaves = rows * np.array(means) * (wave[-1] if explained > 0 else 1.0)
-    half = student(count) * float(leaves.std(ddof=1)) * sqrt(1 / count + (explained > 0))
+    # with the wave, an index lies anywhere among the small ones; without it, near their mean and within the wave
+    half = student(count) * float(leaves.std(ddof=1)) * sqrt(1 / count + (1 if explained > 0 else 0))
     if explained <= 0:
         half += float(leaves.mean()) * float(wave[:-1].max() - wave[:-1].min()) / 2
     return float(leaves.mean()), half, small

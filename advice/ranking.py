@@ -76,7 +76,8 @@ def _choice(
 ) -> Choice:
     """Adds up the bytes that a row of one candidate moves; log or reads that are not known count as the most."""
     log, reads = forecast.log_bytes or most_log, forecast.reads or most_reads
-    entries = needs.secondary * needs.on.secondary_holds_key + 2 * needs.children  # a child has the key and its index
+    in_indexes = needs.secondary if needs.on.secondary_holds_key else 0
+    entries = in_indexes + 2 * needs.children  # a child has the key and its index
     elsewhere = float(entries * candidate.column.width)
     # bytes of the index, of the log, and of pages read, a row each
     parts = [forecast.index_bytes.times(1 / needs.rows)]

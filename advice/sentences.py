@@ -106,7 +106,7 @@ def what_the_key_is(answer: Answer) -> str:
 
 
 def price_of_needs(answer: Answer) -> str:
-    """What the needs cost: keys that would move fewer bytes, and what they miss; empty if there are none."""
+    """What the needs cost, as a sentence: keys that would move fewer bytes, and what they miss; empty without any."""
     other = answer.ranking.spared
     if other is None:
         return ""

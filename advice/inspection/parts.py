@@ -48,13 +48,13 @@ def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], orde
     every = bits_of(keys)
     # parts that are neither fixed, nor time, nor drawn: what they save, and what the worst of the others loses
     free = ~timed & ~description.fixed()[0]
-    made = None if order is None else np.argsort(order, kind="stable")
+    in_order = None if order is None else np.argsort(order, kind="stable")
     for letter in dict.fromkeys(part.letter for part in description.parts if part.value is None):
         places = np.flatnonzero(description.where(letter) & free)
         if letter in description.random or not len(places):
             continue
         counter = letter in description.counter
-        saved = counter_shorter_by(every[:, places], made) if counter else shorter_by(every[:, places], made)
+        saved = counter_shorter_by(every[:, places], in_order) if counter else shorter_by(every[:, places], in_order)
         gained += saved
         if not saved:
             shows = (counter and len(places) >= _LONG_COUNTER) or (not counter and description.where(letter)[0])

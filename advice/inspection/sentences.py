@@ -58,7 +58,7 @@ def odds(value: float) -> str:
 
 
 def layouts_in_words(content: Content) -> str:
-    """The layouts of a column: one, or a mixture with its shares and moments."""
+    """The layouts of a column's keys in words: one, or several with the share of each."""
     if not content.sampled:
         return "no keys yet"
     if not content.groups:

@@ -76,7 +76,7 @@ def judge(group: Group) -> Judgement | None:
 
 
 def _judged(arm: Arm, ratio: Summary, p: float) -> ComparedArm:
-    """The arm with its verdict; `unclear` without an interval, which takes enough blocks."""
+    """The arm with its verdict, from its ratio to the control and p of the joint test; `unclear` in few blocks."""
     if not ratio.interval:
         return ComparedArm(arm, ratio, p=nan, verdict="unclear")
     known = RatioEstimate(ratio=ratio.median, low=ratio.low, high=ratio.high, blocks=ratio.blocks)

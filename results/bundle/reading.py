@@ -103,6 +103,7 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _text(data: bytes, name: str) -> str:
+    """The text of the file of this name; `_Wrong` if it is not UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -253,6 +254,7 @@ def _licence(database: str) -> str:
 
 
 def _number(text: str) -> float:
+    """The number that a cell holds; ValueError if it is none, or not finite."""
     value = float(text)
     if not isfinite(value):
         raise _Wrong(f"{text} is no number")

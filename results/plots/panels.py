@@ -72,7 +72,7 @@ class Scale:
         return Scale(low, high, ticks, log=True)
 
     def __call__(self, values: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Places of the values."""
+        """Where the values lie on the scale: 0 at its low end, 1 at its high end."""
         numbers = np.asarray(values, np.float64)
         if self.log:
             place: NDArray[np.float64] = np.log(numbers / self.low) / np.log(self.high / self.low)
@@ -229,6 +229,7 @@ class NamedRows:
     """A canvas with a named row for each `PlotRow`, `top` pixels above them and `bottom` below."""
 
     def __init__(self, rows: Sequence[PlotRow], top: float, bottom: float) -> None:
+        # a row is as high as its lines of text need; its centre is where dots and bars are drawn
         labels = [(label_lines(row.name), label_lines(row.detail)) for row in rows]
         heights = [max(21.0, 8.0 + LINE * (len(name) + len(detail))) for name, detail in labels]
         edges = top + np.concatenate([[0.0], np.cumsum(heights)])

@@ -167,7 +167,8 @@ class GroupAnswer:
 
 
 def finding(answers: Sequence[GroupAnswer]) -> str:
-    """One sentence: the only answer, or what the answers on several databases have in common."""
+    """The page's finding in one sentence: the only answer, or what the answers on several databases have in common.
+    Times that are decided come before page counts."""
     if not answers:
         return "No trial is recorded yet."
     indexed = [one for one in answers if not one.group.only_keys and any(arm.good for arm in one.group.arms)]

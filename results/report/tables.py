@@ -87,8 +87,8 @@ def _column(group: Group, metric: Metric, notes: list[str]) -> TableColumn:
 
 
 def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes: list[str]) -> TableCell:
-    """The median with `places` decimals, more if it would be rounded to 0; without one, a dash with the number of the
-    footnote that says why, which is added to `notes`."""
+    """The median with `places` decimals, more if it would be rounded to 0. Without a median, a dash and the number of a
+    footnote, added to `notes`, that says why."""
     if summary is None:
         return _absent(arm, metric, notes)
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))

@@ -140,6 +140,7 @@ def _rows_of(connection: Connection, table: Table, run_id: str) -> Sequence[Any]
 
 def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[int, tuple[Reading, ...]]:
     """Readings by trial number; in the order of Metric, the key's before a model's."""
+    # names are looked up once, though they are on every row
     known: dict[tuple[str, str, str], tuple[_Place, Metric, Subject]] = {}
     placed: dict[int, list[tuple[_Place, Reading]]] = defaultdict(list)
     for number, metric_name, kind, subject_name, amount, origin, reason in _rows_of(connection, tables.value, run_id):
@@ -150,6 +151,7 @@ def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[in
             metric, subject = _metric(metric_name, where), _subject(kind, subject_name, where)
             known[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject
         place, metric, subject = known[key]
+        # a value is there unless it is absent; SQLite would store any type
         fits = amount is None if origin == "absent" else type(amount) is float and math.isfinite(amount)
         if not fits or origin not in _ORIGINS or type(reason) is not str:
             raise ValueError(f"its {metric} is {shortened(amount)}, {shortened(origin)}")

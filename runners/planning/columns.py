@@ -63,8 +63,8 @@ def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
 
 
 def _holds(column: Column, chosen: Layout) -> bool:
-    """Whether the column is for keys of the layout's kind; an integer column must also accept all of the keys. A type
-    for GUIDs is, even if it refuses some of them."""
+    """Whether the column is for keys of the layout's kind. An integer column must also accept all of the keys; a type
+    for GUIDs may refuse some."""
     if chosen.kind not in column.kinds:
         return False
     return column.form != "int" or column.accepts_all(chosen.shared_bits())

@@ -165,9 +165,9 @@ class TrialPlan:
 
 
 def plan(request: Request) -> tuple[TrialPlan, ...]:
-    """All trials: the blocks one after the other, each in an order shuffled from the seed. Raises UsageError for fewer
-    rows than writers."""
-    # what the request may not ask for
+    """All trials: the blocks one after the other, each in an order shuffled from the seed. Raises UsageError for what
+    cannot be measured, such as fewer rows than writers."""
+    # refuse what cannot be measured
     cells = _cells(request)
     generation = request.scenario.generation
     count = max(generation.threads) if generation else request.scenario.most_writers

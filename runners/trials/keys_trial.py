@@ -38,7 +38,7 @@ class KeysTrial(TrialRunner):
 
     @property
     def way(self) -> Way:
-        """How the keys are made."""
+        """How the keys of this trial are made: threads and entropy; a plan without a database has it as its column."""
         generation = self.request.scenario.generation
         assert generation
         return next(way for way in generation.ways if way.title == self.plan.column)

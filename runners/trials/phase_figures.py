@@ -225,7 +225,8 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callab
 def _reads_after_restart(
     on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], subject_of: Callable[[Step], Subject]
 ) -> list[Reading]:
-    """Pages that the model expects to be read where a server starts again between two insertions; else nothing."""
+    """Pages that the model expects to be read in each of two insertions between which a server starts again; nothing
+    for other phases."""
     if [step.what for step in steps] != ["insert", "restart", "insert"]:
         return []
     cost = cost_with_restart(on, request, one, len(steps[0].rows))

@@ -47,7 +47,7 @@ class PhasesTrial(ServerTrial):
             loads, parts, of_phases = [], [], []
             reach = Reach(one.ranks)
             for step in self.steps:
-                if step.what == "restart":
+                if step.what == "restart":  # nothing is read around it: it has seconds alone
                     begin = time.monotonic()
                     self._restart(target)
                     of_phases += figures.of_phase(step, [], time.monotonic() - begin, None)

@@ -103,11 +103,11 @@ class _TableBarrier:
         """Waits until all writers have arrived, and then until all know it. The end of the second wait is the release.
         It lies between the begin of the last read but one (which did not yet see it) and the end of the last read."""
         self._row = FINISHED if first_row is None else first_row
-        self._arrive()
+        self._arrive()  # the first stage: here; `stage` in the table is that of the last writer
         while self._read().stage < self._stage:
             time.sleep(ARRIVAL_POLL_SECONDS)
         earliest = time.perf_counter()
-        self._arrive()
+        self._arrive()  # the second stage: knows that all are here
         while True:
             asked = time.perf_counter()
             state = self._read()
@@ -218,7 +218,7 @@ def ready(name: str, address: Address, layouts: Sequence[str]) -> WorkerIdentity
     """Checks that a writer can work here: layouts, engine, password, server. KeybenchError with the reason if not."""
     for chosen in layouts:
         if chosen not in layouts_of_servers():
-            layout(chosen)
+            layout(chosen)  # UsageError if this machine does not have it
     on = engine(name)
     assert isinstance(on, HasCoordinationTable)
     on.coordination_table(_with_own_password(address)).close()

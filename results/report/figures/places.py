@@ -139,6 +139,7 @@ def _draw_positions(
 ) -> str:
     """A panel of points for each arm, with one colour for each writer, as SVG."""
     colours = ramp(len(writers))
+    # legend, and the unit of time that gives the axis numbers of a readable size
     entries: list[Entry] = [(colour, "", writer) for colour, writer in zip(colours, writers, strict=True)]
     last = max(float(blob.arrays["second"].max()) for blob in blobs.values())
     units = ((3600, "hours"), (60, "minutes"))
