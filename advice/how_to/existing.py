@@ -193,6 +193,7 @@ class _Scale:
         """Which share of the swing is left in the large table; 1 for keys that come in order."""
         if not self.random:
             return 1.0
+        # a share of the swing is left after each doubling, and the large table is log2(factor) doublings larger
         entries_on_full_leaf = 100 * life.grown.rows / (life.grown.leaf_pages * life.grown.density)  # density is in %
         return exp(-_SHRINKS / entries_on_full_leaf * log2(self.factor))
 
@@ -219,6 +220,7 @@ class _Scale:
                 corrections.append((1 - self._rest_of_swing(life)) * (value - steady))
                 value -= corrections[-1]
             values.append(value)
+        # 1.96 standard deviations of a counted number, which is its root
         mean, count = float(np.mean(values)), sum(life.splits for life in draws)
         noise = 1.96 * 1000 * sqrt(max(1, count)) / (come * len(draws))
         doubt = _DOUBT * abs(float(np.mean(corrections or [0.0])))

@@ -156,8 +156,8 @@ def _score(
 
 
 def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Iterator[Switch]:
-    """From which layout to which, and when: `kinds` are the layouts and their keys. Without an order of arrival, a
-    layout with a time is taken to have followed one without a time."""
+    """The moments at which one layout took over from another. `kinds`: (layout, its component) of each in the column.
+    Without an order of arrival, a layout with a time is taken to have followed one without a time."""
 
     def middle(kind: tuple[str, Component]) -> float:
         """When a layout's keys came, as median of their arrival or their time; -∞ if nobody knows."""
@@ -168,19 +168,20 @@ def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Ite
 
     for (before, old), (after, new) in pairwise(sorted(kinds, key=middle)):
         old_times, new_times = old.family.times, new.family.times
-        place = float("-inf")
+        place = float("-inf")  # in the order of arrival
         if sample.arrival is not None:
             wrong, place = _best_cut(sample.arrival[old.mask], sample.arrival[new.mask])
             clean = wrong <= _CLEAR
             if wrong > _SIDE_BY_SIDE:
                 yield Switch(before, after, tick=None, clean=False)
                 continue
-        else:
+        else:  # by the times in the keys: nearly all old ones lie before nearly all new ones
             clean = (
                 old_times is not None
                 and new_times is not None
                 and (float(np.quantile(old_times[old.mask], 0.99)) <= float(np.quantile(new_times[new.mask], 0.01)))
             )
+        # when: the earliest new key, of a clean switch behind the cut; else the latest old key
         if new_times is not None:
             since = new.mask
             if clean and sample.arrival is not None and (new.mask & (sample.arrival >= place)).any():

@@ -137,6 +137,7 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
         for name in {*old_values, *new_values}
         if one_run or old_values.get(name, new_values.get(name)) != new_values.get(name, old_values.get(name))
     }
+    # fields in which a pair need not agree, and those in which it must
     loose = {*named, "server"} | ({"column"} if "layout" in named else set())
     kept = tuple(name for name in FIELDS if name not in loose)
     # (arms of `before`, arms of `after`) that agree in the kept fields

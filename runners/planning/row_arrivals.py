@@ -68,7 +68,7 @@ def _by_own_rates(
 ) -> tuple[Share, ...]:
     """Each writer's rows arrive at even intervals while it is busy; writers with the same rate take turns."""
     # how many rows each writer has in the load and in the refill
-    last = phases[-1]
+    last = phases[-1]  # the writers that are busy in it do the refill, too
     spent = [sum(phase.end - phase.begin for phase in phases if i in phase.busy) for i in range(len(writers))]
     loads = apportion(rows, [writer.rate * seconds for writer, seconds in zip(writers, spent, strict=True)])
     refills = apportion(refill, [writer.rate if i in last.busy else 0 for i, writer in enumerate(writers)])
