@@ -16,7 +16,8 @@ from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.names import CONTROL, RANDOM
 
-_CORES = 2  # threads that forecast layouts side by side
+_CORES = 2
+"""Threads that forecast layouts side by side."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Answer:
 
 def answer(needs: Needs) -> Answer:
     """Forecasts every layout that people can get, and chooses. UsageError if no layout meets the needs."""
+    # forecast all candidates, and put those that have one in order
     choices = candidates(needs, lambda name: bool(calls_for(name)))
     if all(one.misses for one in choices):
         raise UsageError(_contradiction(needs, choices))
@@ -92,6 +94,7 @@ def answer(needs: Needs) -> Answer:
     )
     if order is None:
         raise UsageError(f"no layout that meets the needs can be forecast. {refused[0][0]}: {refused[0][1]}")
+    # how to get the best, and what to do about the keys that the table has
     best = order.best.candidate
     existing = next((one for one in (*order.meeting, *order.missing) if one.candidate is today), None)
     calls: dict[str, LibraryCall] = {}
@@ -112,7 +115,7 @@ def answer(needs: Needs) -> Answer:
 
 
 def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option]:
-    """What can be done about the keys that the table has."""
+    """What can be done about the keys `today` that the table has, if `best` is recommended."""
     assert needs.existing
     return options(
         needs.on,
@@ -128,16 +131,16 @@ def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option
 
 
 def _today(choices: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:
-    """The keys that the table has: in the named column, else in the one that people give them on that version."""
+    """The candidate that the table has today, in the column that the user named, else in the usual one; else None."""
     same = [one for one in choices if existing and one.name == existing.layout]
     if existing and existing.column:
         same = [one for one in same if one.column.name == existing.column]
-    usual = [one for one in same if one.label == one.name]
+    usual = [one for one in same if one.label == one.name]  # a label has the column only if it is unusual
     return next(iter([*usual, *same]), None)
 
 
 def _forecasts(needs: Needs, choices: Sequence[Candidate]) -> list[IndexForecast | str]:
-    """One for each candidate, or why there is none: its keys may end before the table does."""
+    """The forecast of each candidate, or why there is none: its keys may end before the table does."""
 
     def forecast_or_reason(candidate: Candidate) -> IndexForecast | str:
         table = candidate.table(needs.payload)
@@ -155,7 +158,7 @@ def _contradiction(needs: Needs, choices: Sequence[Candidate]) -> str:
     asked = " ".join(needs.conditions)
     lines = []
     for option in needs.conditions:
-        without = [one.name for one in choices if set(one.missed_options) <= {option}]
+        without = [one.name for one in choices if set(one.missed_options) <= {option}]  # those that miss nothing else
         if without:
             lines.append(f"without {option}, {', '.join(f'`{name}`' for name in list(dict.fromkeys(without))[:3])}")
     advice = f"drop one: {'; '.join(lines)}." if lines else "drop two of them or more."

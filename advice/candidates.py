@@ -79,7 +79,7 @@ class Properties:
 
 
 def properties(on: Engine, version: str, key_layout: Layout, column: Column, rows_per_second: float) -> Properties:
-    """Of one layout in one column of an engine of that version."""
+    """The properties of a layout's keys in one column of an engine of that version."""
     facts = key_layout.description
     ascends = key_layout.suits(column)
     server = server_made(on.server_keys, key_layout.name, column, on.versions.get(version, 0))
@@ -97,7 +97,7 @@ def properties(on: Engine, version: str, key_layout: Layout, column: Column, row
 
 
 def random_bits(key_layout: Layout) -> float:
-    """Bits that are drawn for each key, and are parts of their own."""
+    """Random bits of each key: those that are drawn for it, as parts of their own; a letter of text may have 5.2."""
     facts = key_layout.description
     if key_layout.kind != "text":
         return float(facts.random_width)
@@ -133,10 +133,9 @@ def _contention(key_layout: Layout, column: Column, rows_per_second: float) -> C
 @cache
 def _hottest_share(name: str, column: Column, rows_per_second: float) -> float:
     """The share of one writer's next keys that goes to the hottest of 64 ranges, which hold equally many older keys.
-
-    1/64 and a little where keys spread over all ranges, 1 where each key goes to the last range.
-    """
+    1/64 and a little where keys spread over all ranges, 1 where each key goes to the last range."""
     older, newer = 4096, 1024  # keys: the first give the borders of the ranges, the others are counted in them
+    # the first word of each key's bytes decides its place among so few keys
     words = first_rows(name, column, Growth(older + newer, rows_per_second), older + newer, 1).words[:, 0]
     borders = np.sort(words[:older])[:: older // _RANGES][1:]
     counts = np.bincount(np.searchsorted(borders, words[older:], side="right"), minlength=_RANGES)
@@ -179,9 +178,10 @@ class Candidate:
 
 
 def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate]:
-    """All layouts that people can get: by a library (`well_kept`), from this server, or because the needs name them.
+    """All layouts that people can get, in each column that fits, with the needs that they miss.
 
-    Keys that the table has are among them, whoever makes them: counters of 32 bits, hi/lo, names.
+    People get a layout by a library (`well_kept`), from this server, or because the needs name it. Keys that the table
+    has are among them, whoever makes them: counters of 32 bits, hi/lo, names.
     """
     on = needs.on
     by_server = {one.replica for one in on.server_keys}
@@ -221,7 +221,7 @@ def _columns(on: Engine, key_layout: Layout, needs: Needs) -> Sequence[Column]:
 
 
 def _misses(needs: Needs, key_layout: Layout, column: Column, facts: Properties) -> Mapping[str, str]:
-    """By option, why the keys do not do what it asks."""
+    """The needs that the keys miss: by option that asks for it, why they do not do it."""
     version = f"{needs.on.title} {needs.version} does not make them"
     secrets = f"a key tells {' and '.join(facts.tells)}"
     reasons = {
@@ -250,6 +250,7 @@ _A: Final = {"uuid": "a UUID", "text": "text", "integer": "an integer", "bytes":
 
 
 def _type(column: Column) -> str:
+    """The kind of value in the column, in the words of `--type`; `bytes` for what that option does not know."""
     if column.form == "int":
         return "integer"
     if column.form == "text":

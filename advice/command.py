@@ -11,6 +11,7 @@ from keybench import cli
 app = cli.application()
 Format = Literal["text", "html", "json"]
 _TABLE, _KEYS, _OUTPUT = "The table", "What keys must be", "Output"
+"""Headings of the options in `--help`."""
 COMPILING = "keybench compiles its page models first, up to two minutes. It keeps them, so the next answer is fast."
 
 
@@ -76,7 +77,7 @@ def advise(
     from rich.console import Console
 
     from keybench.advice.answer import answer
-    from keybench.advice.needs import filled
+    from keybench.advice.needs import needs_from_options
     from keybench.advice.output import terminal
     from keybench.compiling import when_compiling
 
@@ -87,7 +88,7 @@ def advise(
         "made_by": made_by, "sortable": sortable, "unguessable": unguessable, "hides_time": hides_time,
         "hides_machine": hides_machine, "merge": merge, "spread": spread, "layout": layout,
     }  # fmt: skip
-    needs = filled(options)
+    needs = needs_from_options(options)
     chosen: Format = "json" if as_json else format_
     console = Console(stderr=True)
     with (
@@ -126,6 +127,7 @@ def _text(reply: Any, chosen: Format) -> str:
 
 
 def _write(output: Path, text: str) -> None:
+    """Writes the file, atomically; UsageError if it cannot be written."""
     from keybench.errors import UsageError
     from keybench.results.atomic_file import atomic_file
 

@@ -18,12 +18,12 @@ def keeps_column(answer: Answer) -> bool:
 
 
 def pays_at_once(answer: Answer) -> bool:
-    """Whether new keys among old ones take fewer bytes a row than the keys of today, before any rebuild."""
-    return _bytes(answer, answer.ways["switch"]) <= _bytes(answer, answer.ways["stay"])
+    """Whether new keys among old ones take no more bytes a row than the keys of today, before any rebuild."""
+    return _bytes_a_row(answer, answer.ways["switch"]) <= _bytes_a_row(answer, answer.ways["stay"])
 
 
-def _bytes(answer: Answer, one: Option) -> float:
-    """Bytes that each row to come adds to the index and the log, and that are read for it."""
+def _bytes_a_row(answer: Answer, one: Option) -> float:
+    """Bytes that each row to come adds to the index and the log and that are read for it, by one way to go."""
     side = answer.existing if one.name == "stay" and answer.existing else answer.ranking.best
     reads = side.forecast.reads.value if side.forecast.reads else 0.0
     grown = (one.leaf_pages.value - one.before.value) / coming(answer.needs.rows, answer.needs.existing)
@@ -52,7 +52,7 @@ def gain(answer: Answer) -> str:
     return f"{answer.place.capitalize()} ends at {_size(answer, switch)} instead of {_size(answer, stay)}."
 
 
-def ends(answer: Answer) -> str:
+def why_keys_end(answer: Answer) -> str:
     """That the keys of today end before the table does; empty if they don't."""
     if not answer.ends or answer.needs.existing is None:
         return ""
@@ -67,6 +67,7 @@ def cost(answer: Answer) -> str:
     ways = answer.ways
     stay, switch = ways["stay"], ways["switch"]
     parts = []
+    # what new keys among old ones cost
     if pays_at_once(answer):
         if switch.splits.value > ALIKE * stay.splits.value and switch.splits.value >= _ONE_SPLIT:
             parts.append(f"{switch.splits.value:.1f} pages are split for 1,000 rows instead of {stay.splits.value:.1f}")
@@ -77,6 +78,7 @@ def cost(answer: Answer) -> str:
         )
     else:
         text = "These figures are bytes: inserts that go to few pages at a time can save time, too, so measure it."
+    # what a rebuild changes, and new keys for old rows
     rebuilds = [one for name, one in ways.items() if "rebuild" in name]
     rebuilt = min(rebuilds, key=lambda one: one.leaf_pages.value, default=None)
     if pays_at_once(answer) and rebuilt and rebuilt.leaf_pages.value * ALIKE < switch.leaf_pages.value:
@@ -88,7 +90,7 @@ def cost(answer: Answer) -> str:
 
 
 def _converted(answer: Answer, convert: Option, rebuilt: Option, switch: Option) -> str:
-    """Whether old rows should get new keys, too."""
+    """A sentence, behind a space, that says what new keys for old rows would gain over the rebuilt index."""
     parts = []
     if convert.splits.value < _ONE_SPLIT <= switch.splits.value:
         parts.append("end the splits")
@@ -102,7 +104,7 @@ def _converted(answer: Answer, convert: Option, rebuilt: Option, switch: Option)
 
 
 def _moved(answer: Answer, rows: int) -> str:
-    """What each way to go comes to after `rows` more rows, where the recommended keys need another column."""
+    """The index's size after `rows` more rows by each way to go, where the recommended keys need another column."""
     assert answer.existing
     ways, old, best = answer.ways, answer.existing.candidate, answer.best
     parts = [f"{_size(answer, ways['stay'])} if nothing changes"]
@@ -121,7 +123,7 @@ def _moved(answer: Answer, rows: int) -> str:
 
 
 def _work(answer: Answer, ours: Figure | None, theirs: Figure | None) -> list[str]:
-    """The log that an insert writes, and the pages that it reads, where they are fewer than with the keys of today."""
+    """Clauses on what an insert writes to the log (`ours`) and reads, where that is less than with today's keys."""
     best, old = answer.ranking.best.forecast, answer.existing.forecast if answer.existing else None
     parts = []
     if ours and theirs and ours.value * ALIKE < theirs.value:
@@ -133,7 +135,7 @@ def _work(answer: Answer, ours: Figure | None, theirs: Figure | None) -> list[st
 
 
 def _worse(answer: Answer, switch: Option, stay: Option) -> str:
-    """What new keys among old ones cost before a rebuild."""
+    """What new keys among old ones cost before a rebuild, as clauses; empty if nothing."""
     parts = []
     if switch.leaf_pages.value > ALIKE * stay.leaf_pages.value:
         parts.append(f"it grows to {_size(answer, switch)}")

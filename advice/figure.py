@@ -12,7 +12,7 @@ the number of rows; either of these for an engine whose model no server has conf
 
 
 def kind_of(on: Engine, *, exact: bool) -> Kind:
-    """Of a figure from the engine's page model; `exact`: all rows were simulated."""
+    """What a figure from the engine's page model rests on; `exact`: all rows were simulated."""
     if on.caveat:
         return "unconfirmed model"
     return "exact model" if exact else "scaled"

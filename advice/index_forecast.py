@@ -36,13 +36,13 @@ from keybench.pagemodels.page_stats import Checkpoint, PageStats
 Ranks = NDArray[np.int64]
 
 ALL_ROWS = 400_000
-"""A load of so few rows is simulated whole."""
+"""A load of at most this many rows is simulated whole."""
 _FIRST = 1 << 16
 """Rows of a first look; if they ascend, and so does the load at large, no more keys are made."""
 _SPREAD = 1 << 13
 """Rows of a look at a load from the first to the last."""
 _LEAST, _MOST = 1_000_000, 4_000_000
-"""Of the first rows of a load, by how many stand for it."""
+"""How many of its first rows stand for a load, at least and at most."""
 _LENGTHS, _FEWEST_LENGTHS = 8, 3
 """Times as many rows as a row reaches back stand for a load; where these are more than `_MOST`, fewer will do."""
 _BATCHES = 8
@@ -52,7 +52,7 @@ _NARROWEST = 0.002
 _LINE, _UNSETTLED = 0.05, 0.5
 """Half of the narrowest interval of a straight line; of one through rows before which the slowest writer has come."""
 _CELLS, _SURE = 8, 6.0
-"""Keys are random if a χ² test with so many cells squared is within so many standard deviations."""
+"""Keys are random if a χ² test over this number of cells squared lies within this many standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,8 @@ class IndexForecast:
 
 
 def forecast(question: Question) -> IndexForecast:
-    """The key's index after the last row.
-
-    UsageError for a table or keys that the engine's page model does not know, and for layouts whose keys do not reach
-    so far.
-    """
+    """The key's index after the last row. UsageError for a table or keys that the engine's page model does not know,
+    and for layouts whose keys do not reach so far."""
     growth, index = question.growth, _Index(question)
     if growth.rows <= ALL_ROWS:
         return index.of_all_rows()
@@ -128,14 +125,14 @@ def forecast(question: Question) -> IndexForecast:
 def index_of_all_rows(question: Question) -> PageStats:
     """The index itself: all rows through the page model, however many."""
     index = _Index(question)
-    return index.stats(index.rows(question.growth.rows))
+    return index.simulated(index.rows(question.growth.rows))
 
 
 def reach_back(ranks: Ranks) -> float:
-    """How many rows back 99 of 100 rows reach at most."""
-    place = np.arange(len(ranks))
+    """How many rows back 99 of 100 rows reach at most: to the first row before them whose key is above their own."""
+    # the first row whose key is at or above: the highest key so far ascends, so a binary search finds it
     first_above = np.searchsorted(np.maximum.accumulate(ranks), ranks)
-    return float(np.percentile(place - first_above, 99))
+    return float(np.percentile(np.arange(len(ranks)) - first_above, 99))
 
 
 def is_random(ranks: Ranks) -> bool:
@@ -146,7 +143,8 @@ def is_random(ranks: Ranks) -> bool:
         position = bisect_left(earlier, rank)
         places[i] = (position + 0.5) / (i + 1)  # from 0, below all earlier rows, to 1, above them
         earlier.insert(position, rank)
-    settled = places[len(places) // 64 :]
+    settled = places[len(places) // 64 :]  # without the first rows, which have few earlier ones
+    # a square of cells: a row's place across, the next row's place up; random keys fill all cells evenly
     cells = np.minimum((np.stack([settled[:-1], settled[1:]]) * _CELLS).astype(np.int64), _CELLS - 1)
     counts = np.bincount(cells[0] * _CELLS + cells[1], minlength=_CELLS**2)
     expected = counts.sum() / _CELLS**2
@@ -155,7 +153,7 @@ def is_random(ranks: Ranks) -> bool:
 
 
 class _Index:
-    """The index that a question is about."""
+    """The index that a question is about, simulated or forecast from fewer rows in several ways."""
 
     def __init__(self, question: Question) -> None:
         self.question, self.growth = question, question.growth
@@ -173,16 +171,16 @@ class _Index:
         return kind_of(self.question.on, exact=exact)
 
     def of_all_rows(self) -> IndexForecast:
-        """From all rows, simulated."""
+        """The index of a small load: all rows are simulated, and the figures are exact."""
         rows = self.rows(self.growth.rows)
-        stats, kind = self.stats(rows), self._kind(exact=True)
+        stats, kind = self.simulated(rows), self._kind(exact=True)
         pages = Figure.around(stats.leaf_pages, 0.0, kind)
         splits = Figure.around(stats.edge_splits + stats.interior_splits, 0.0, kind)
         cost = row_cost.of_all(self.model, rows, self.question.server, self.growth.rows_per_tx, kind)
         return self._forecast(pages, splits, [stats], cost)
 
     def of_ascending_keys(self, first: Rows) -> IndexForecast:
-        """Where each key is above all before it: any keys that ascend stand for these."""
+        """The index where each key is above all before it: any keys that ascend stand for these."""
         rows, model = min(_LEAST, self.growth.rows), self.model
         if isinstance(model, SizedByValue):
             return self.of_first_rows(self.rows(rows), 0.0)
@@ -191,14 +189,14 @@ class _Index:
         return self._of_stretch(stats, first, 0.0)
 
     def of_first_rows(self, first: Rows, reach: float) -> IndexForecast:
-        """Where rows reach a little back: from the first rows, at least eight times as many."""
+        """The index where rows reach back by `reach` rows: forecast from at least eight times as many first rows."""
         rows = len(first.words)
-        settled = max(rows // 4, min(int(1.5 * reach), rows // 2))
-        stats = self.stats(first, _batches(settled, rows))
+        settled = max(rows // 4, min(int(1.5 * reach), rows // 2))  # before it, growth has not become even
+        stats = self.simulated(first, _batches(settled, rows))
         return self._of_stretch(stats, first, reach)
 
     def _of_stretch(self, stats: PageStats, first: Rows, reach: float) -> IndexForecast:
-        """From the index of the first rows; `first` has all of them, or enough where keys ascend."""
+        """Forecast from `stats`, the index of the first rows; `first` has all of these, or enough where keys ascend."""
         rows, *counts = _along(stats)
         kind = self._kind(exact=stats.rows >= self.growth.rows)
         rest = (self.growth.rows - stats.rows) * self._growth_of_entries(first)
@@ -213,10 +211,11 @@ class _Index:
         return self._forecast(pages, splits, [stats], cost, stats.rows + rest)
 
     def of_random_keys(self) -> IndexForecast:
-        """Where keys are in no order, which is the same for all layouts in a table."""
+        """The index where keys are in no order; computed once, since it is the same for all such layouts in a table."""
         return once(("random", *self.name, self.growth, self.question.server), self._of_random_keys)
 
     def _of_random_keys(self) -> IndexForecast:
+        """Forecast from small indexes: their leaves by Yao's rule, their splits for each leaf, and their cost."""
         n, kind = self.growth.rows, self._kind()
         assert not isinstance(self.model, SizedByValue)
         mean, half, small = random_growth(self.model, n)
@@ -226,7 +225,7 @@ class _Index:
         return self._forecast(pages, pages.times(share), small, cost)
 
     def on_a_line(self, reach: float) -> IndexForecast:
-        """From the index of an eighth and of a quarter of the rows, or halves of these until they are few enough.
+        """Forecast from the index of an eighth and of a quarter of the rows, or halves of these until few enough.
 
         Leaves that begin alike fill and split together, so that the density swings with each doubling: powers of two
         keep the place in that swing.
@@ -237,14 +236,15 @@ class _Index:
         while n // parts > most:
             parts *= 2
         rows = n // parts
-        stats = self.stats(self.rows(rows), _batches(rows // 2, rows))
+        stats = self.simulated(self.rows(rows), _batches(rows // 2, rows))
         at_rows, *counts = _along(stats)
         least = _UNSETTLED if rows < 2 * reach < n / _LENGTHS else _LINE
         pages, splits = (_on_line(at_rows, each, n, least, kind) for each in counts)
         return self._forecast(pages, splits, [stats], row_cost.UNKNOWN)
 
     def _growth_of_entries(self, first: Rows) -> float:
-        """The leaves that a row behind the first ones takes, over those of these: SQLite's large integers take more."""
+        """How many times as many leaves a later row takes as one of the first rows: SQLite's large integers are longer.
+        1 where a row's bytes do not depend on its key."""
         model, rows = self.model, len(first.words)
         if not isinstance(model, SizedByValue) or rows >= self.growth.rows:
             return 1.0
@@ -256,8 +256,9 @@ class _Index:
             leaves[size] = model.insert(ascending, sizes=np.full(_SPREAD, size, np.uint16)).leaf_pages
         return float(leaves[behind].mean() / leaves[before].mean())
 
-    def stats(self, rows: Rows, checkpoints: Sequence[int] = ()) -> PageStats:
-        """The index of these rows; once for all layouts whose keys come in the same order."""
+    def simulated(self, rows: Rows, checkpoints: Sequence[int] = ()) -> PageStats:
+        """The index of these rows, by the page model. Layouts whose keys come in the same order share the result,
+        unless the size of entries depends on the keys themselves."""
         model, ranks = self.model, rows.ranks
         if isinstance(model, SizedByValue):
             return model.insert(ranks, checkpoints, sizes=model.sizes(rows.keys))
@@ -293,31 +294,30 @@ class _Index:
 
 
 def _batches(begin: int, end: int) -> list[int]:
-    """The numbers of rows at which `_BATCHES` parts of these begin."""
+    """The numbers of rows at which `_BATCHES` equal parts of the rows from `begin` to `end` begin."""
     return [int(place) for place in np.linspace(begin, end, _BATCHES + 1)[:-1]]
 
 
 def _along(stats: PageStats) -> tuple[list[int], list[int], list[int]]:
-    """(numbers of rows, leaves and edge and interior splits after each of them), the last ones at the end."""
+    """(numbers of rows, leaves after each, edge and interior splits after each), for all checkpoints and the end."""
     points: list[Checkpoint | PageStats] = [*stats.checkpoints, stats]
     splits = [one.edge_splits + one.interior_splits for one in points]
     return [one.rows for one in points], [one.leaf_pages for one in points], splits
 
 
 def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Kind) -> Figure:
-    """A count after `rest` more rows, which add as many as those behind the first of these numbers of rows."""
+    """A count (of leaves, of splits) after `rest` more rows, which add as many a row as the known ones did. `counts`:
+    after these numbers of `rows`. The spread of the parts between them gives the interval."""
     slopes = np.diff(counts) / np.diff(rows)
     slope = (counts[-1] - counts[0]) / (rows[-1] - rows[0])
     chance = student(len(slopes)) * float(slopes.std(ddof=1)) / sqrt(len(slopes))
-    half = (chance + _NARROWEST * slope) * rest + (rest > 0)  # and one page, if any rows are not simulated
+    half = (chance + _NARROWEST * slope) * rest + (1 if rest > 0 else 0)  # one page if any rows are not simulated
     return Figure.around(counts[-1] + slope * rest, half, kind)
 
 
 def _on_line(rows: Sequence[int], counts: Sequence[int], n: int, least: float, kind: Kind) -> Figure:
     """A count at n rows, on the line through the first and the last of these numbers of rows, one twice the other.
-
-    `least`: half of the narrowest interval, as a share of the count.
-    """
+    `least`: half of the narrowest interval, as a share of the count."""
     per_row = np.array(counts) / np.array(rows)
     value = counts[-1] + (counts[-1] - counts[0]) / (rows[-1] - rows[0]) * (n - rows[-1])
     swing = float(per_row.max() - per_row.min()) / 2 if n > 8 * rows[-1] else 0.0  # its place is not known for long

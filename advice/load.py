@@ -39,7 +39,7 @@ class Growth:
     rows_per_tx: int = 1
 
     def scenario(self) -> LoadScenario:
-        """The same as a scenario."""
+        """The growth as a scenario: equal writers, whose clocks are evenly spread from 0 to `behind_seconds` behind."""
         rate, seconds = self.rows_per_second / self.writers, self.rows / self.rows_per_second
         writers = tuple(
             WriterPart(
@@ -77,7 +77,7 @@ class Rows:
         return np.arange(len(self.words)) if _ascend(self.words) else ranked(self.words)
 
     def first(self, rows: int) -> Rows:
-        """The first of them."""
+        """The first `rows` of these rows; all of them if there are not more."""
         return self if rows >= len(self.words) else Rows(self.keys[:rows], self.words[:rows], self.writers[:rows])
 
 
@@ -96,10 +96,8 @@ def first_rows(name: str, column: Column, growth: Growth, rows: int, seed: int) 
 
 
 def spread_rows(name: str, column: Column, growth: Growth, rows: int, seed: int) -> Rows:
-    """Some rows from the first to the last, as of a load that takes as long and has fewer rows.
-
-    Enough to see in which order keys go into the index over a long time; what a page does with them is another matter.
-    """
+    """`rows` rows, evenly from the first of the load to its last: a load that takes as long and has fewer rows. Enough
+    to see in which order keys go into the index over a long time; what a page does with them is another matter."""
     every = growth.rows / rows
     sample = _rows(name, column, replace(growth, rows=rows, rows_per_second=growth.rows_per_second / every), seed)
     if sample.keys.kind == "int" and layout(name).reads_clock == "never":  # a counter counts all rows

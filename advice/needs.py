@@ -25,6 +25,7 @@ MOST_ROWS: Final = 10**11
 _MOST_YEARS: Final = 1_000
 """Keys hold times, and the times of some layouts end."""
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
+"""What the letter behind a number of rows multiplies it by."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ def count_of(text: str, option: str) -> int:
 
 
 def database_of(text: str) -> tuple[Engine, str]:
-    """(the engine, the version) of `postgresql`, `postgresql:18`; the newest version if none is named."""
+    """(the engine, its version) that `postgresql` or `postgresql:18` means; the newest version if none is named.
+    UsageError for an unknown one."""
     name, _, version = text.strip().partition(":")
     on = engine(name)
     known = list(on.versions)
@@ -126,8 +128,9 @@ def database_of(text: str) -> tuple[Engine, str]:
 
 
 def existing_of(text: str, on: Engine, version: str) -> ExistingKeys:
-    """`uuid-v4:400M`, or `uuid-v4:400M:char36` with the column that holds them. UsageError, also for a column that this
-    version of the engine has not."""
+    """The keys that `uuid-v4:400M` means, or `uuid-v4:400M:char36` with the column that holds them.
+
+    UsageError for other text, and for a column that this version of the engine does not have."""
     name, colon, rest = text.strip().partition(":")
     if not colon:
         raise UsageError(f"--existing {shortened(text)} has no number of rows: write it as uuid-v4:400M.")
@@ -146,12 +149,12 @@ def existing_of(text: str, on: Engine, version: str) -> ExistingKeys:
 
 
 def coming(rows: int, existing: ExistingKeys | None) -> int:
-    """Rows that are to come; where nearly all exist, a tenth of them, for which what can be done is shown."""
+    """Rows that are to come; at least a tenth of those that exist, so that figures for rows to come mean something."""
     return max(rows - existing.rows, existing.rows // 10) if existing else rows
 
 
 def needs(values: Mapping[str, object]) -> Needs:
-    """From the values of the options, by name. UsageError for what they cannot mean, with the next step."""
+    """The needs that the options' values, by name, mean. UsageError, with the next step, for what makes no sense."""
     on, version = database_of(str(values["db"]))
     if not on.has_page_model:
         raise on.without_page_model()
@@ -162,7 +165,8 @@ def needs(values: Mapping[str, object]) -> Needs:
             f"--rows {values['rows']} is fewer than the {existing.rows:,} that exist: --rows counts all rows at the "
             "size that you plan for."
         )
-    rate = _number(values, "rows_per_second", 0.0) or coming(rows, existing) / YEAR
+    # how fast rows come, and how many of them stay
+    rate = _number(values, "rows_per_second", 0.0) or coming(rows, existing) / YEAR  # 0: all in a year
     if (years := rows / rate / YEAR) > _MOST_YEARS:
         raise UsageError(
             f"{rows:,} rows take {years:,.0f} years at {digits(rate, 2)} a second: give --rows-per-second "
@@ -250,11 +254,9 @@ _MISSING: Final = {
 """What the error asks where a field that has to be given is missing."""
 
 
-def filled(options: Mapping[str, Any]) -> Needs:
+def needs_from_options(options: Mapping[str, Any]) -> Needs:
     """The form, from keybench.toml and from the options of the command line, which come first (None: not named).
-
-    UsageError for a field that is missing, and for what the fields cannot mean.
-    """
+    UsageError for a field that is missing, and for what the fields cannot mean."""
     values = {**USUAL, **config.options("advise", USUAL)}
     values |= {name: value for name, value in options.items() if value is not None}
     for name, question in _MISSING.items():

@@ -33,18 +33,19 @@ _POINTS = 8
 
 
 def random_growth(model: PageModel, rows: int) -> tuple[float, float, list[PageStats]]:
-    """(expected leaves of so many random keys, half of the 95 % interval, the small indexes they are forecast from)."""
+    """(expected leaves of `rows` random keys, half of the 95 % interval, the small indexes they are forecast from)."""
     if isinstance(model, SplitModel) and model.leaf.keep_interior > 0:
         return _by_rule(model, rows)
     return _around_mean(model, rows)
 
 
 def student(count: int) -> float:
-    """Student's t of a 95 % interval for the mean of so many values, two at least."""
+    """Student's t of a 95 % interval for the mean of `count` values, two at least."""
     return float(stdtrit(max(1, count - 1), 0.975))  # scipy.stats takes a second to import
 
 
 def _by_rule(model: SplitModel, rows: int) -> tuple[float, float, list[PageStats]]:
+    """What `random_growth` gives, for leaves that split at a fixed place: Yao's rule goes on from small indexes."""
     count, each = _SPLIT_IN_HALF
     small = [model.insert(random_ranks(min(each, rows // 2), seed)) for seed in range(count)]
     leaves = expected_leaves([one.page_rows for one in small], model.leaf.room, model.leaf.keep_interior, [rows])[0]
@@ -58,7 +59,7 @@ def _by_rule(model: SplitModel, rows: int) -> tuple[float, float, list[PageStats
 
 
 def _around_mean(model: PageModel, rows: int) -> tuple[float, float, list[PageStats]]:
-    """(Leaf pages, half of their interval, the simulated indexes) of random keys, from a few small indexes.
+    """What `random_growth` gives, for other engines: the mean of a few small indexes stands for all sizes.
 
     While an index doubles, leaves a row go up and down in a wave, since leaves fill and split at about the same time.
     Where the small indexes show the wave that `_wave` computes for leaves that split in half, it is put around their
@@ -77,25 +78,25 @@ def _around_mean(model: PageModel, rows: int) -> tuple[float, float, list[PageSt
         explained += float(((shares / shares.mean() - 1) ** 2).sum() - ((shares / shares.mean() - wave) ** 2).sum())
         small.append(stats)
         means.append(float(shares.mean()))
+    # the wave over the last doubling before `rows`, and at `rows`
     doubling = [rows * 2 ** (i / _POINTS - 0.5) for i in range(_POINTS)]
     wave = _wave([one.page_rows for one in small], [*doubling, rows])
     leaves = rows * np.array(means) * (wave[-1] if explained > 0 else 1.0)
-    half = student(count) * float(leaves.std(ddof=1)) * sqrt(1 / count + (explained > 0))
+    # with the wave, an index lies anywhere among the small ones; without it, near their mean and within the wave
+    half = student(count) * float(leaves.std(ddof=1)) * sqrt(1 / count + (1 if explained > 0 else 0))
     if explained <= 0:
         half += float(leaves.mean()) * float(wave[:-1].max() - wave[:-1].min()) / 2
     return float(leaves.mean()), half, small
 
 
 def random_ranks(rows: int, seed: int) -> NDArray[np.int64]:
-    """Ranks of random keys."""
+    """The ranks of `rows` random keys in order of arrival, the same for each seed."""
     return np.random.default_rng((7, seed)).permutation(rows).astype(np.int64)
 
 
 def _wave(page_rows: Sequence[NDArray[np.int64]], at: Sequence[float]) -> Figures:
     """Expected leaves a row at these numbers of rows, in shares of the mean of the first `_POINTS`: (points, indexes).
-
-    For leaves that split in half. The numbers ascend, but for the last, which may lie anywhere among them.
-    """
+    For leaves that split in half. The numbers ascend, but for the last, which may lie anywhere among them."""
     room = max(int(one.max()) for one in page_rows)
     order = np.argsort(at)
     shares = np.empty((len(at), len(page_rows)))
@@ -112,6 +113,7 @@ def expected_leaves(page_rows: Sequence[NDArray[np.int64]], room: int, keep: int
     entries; one that gets another leaves `keep` of room + 1 entries on the left.
     """
     now = int(page_rows[0].sum())
+    # `state`: leaves with 1 … room entries, for each row of the index (a column for each index)
     state = np.stack([np.bincount(np.minimum(one, room), minlength=room + 1)[1:] for one in page_rows], axis=1) / now
     change = _change(room, keep)
     leaves, before = np.empty((len(at), len(page_rows))), float(now)
@@ -126,6 +128,7 @@ def expected_leaves(page_rows: Sequence[NDArray[np.int64]], room: int, keep: int
 def _change(room: int, keep: int) -> Figures:
     """M − 1, (room, room): how the number of leaves of each size, for each row, changes with ln n."""
     sizes = np.arange(1.0, room + 1)
+    # a leaf of j entries gets keys in proportion to j, and is then one of j + 1; − 1: there are more rows to share
     change = np.diag(-sizes - 1) + np.diag(sizes[:-1], -1)
     change[keep - 1, -1] += room  # a full leaf becomes two
     change[room - keep, -1] += room

@@ -16,6 +16,7 @@ ALIKE: Final = 1.03
 WORSE: Final = 1.2
 """From which ratio on a layout is one to avoid."""
 _MOST_TO_AVOID: Final = 3
+"""Layouts to avoid that an answer names, at most."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Ranking:
 
 
 def judge(candidates: Sequence[tuple[Candidate, IndexForecast]], needs: Needs) -> list[Choice]:
-    """What the rows of each candidate move.
+    """Each candidate with the bytes that its rows move.
 
     Log and reads that are unknown for some candidates and known for others count as the most of those that are known,
     so that nothing is recommended because little is known of it.
@@ -75,8 +76,10 @@ def _choice(
 ) -> Choice:
     """Adds up the bytes that a row of one candidate moves; log or reads that are not known count as the most."""
     log, reads = forecast.log_bytes or most_log, forecast.reads or most_reads
-    entries = needs.secondary * needs.on.secondary_holds_key + 2 * needs.children  # a child has the key and its index
+    in_indexes = needs.secondary if needs.on.secondary_holds_key else 0
+    entries = in_indexes + 2 * needs.children  # a child has the key and its index
     elsewhere = float(entries * candidate.column.width)
+    # bytes of the index, of the log, and of pages read, a row each
     parts = [forecast.index_bytes.times(1 / needs.rows)]
     parts += [log] if log else []
     parts += [reads.times(round(forecast.bytes_a_leaf))] if reads else []
@@ -92,11 +95,8 @@ def ranking(
     languages: Callable[[str], int],
     is_today: Callable[[Candidate], bool] = lambda _: False,
 ) -> Ranking | None:
-    """The order of the candidates; None if none of them meets the needs.
-
-    `languages`: in how many languages a well-kept library makes a layout. `is_today`: whether the table has these keys
-    today.
-    """
+    """The order of the candidates; None if none of them meets the needs. `languages`: in how many languages a well-kept
+    library makes a layout. `is_today`: whether the table has these keys today."""
     ordered = sorted(judged, key=lambda one: one.moved.value)
     meeting = [one for one in ordered if one.meets]
     if not meeting:
@@ -109,6 +109,7 @@ def ranking(
     staying = [one for one in alike if is_today(one.candidate)]  # keys that are as good as the best stay
     cheapest = staying or [one for one in alike if one in free]
     best = max(cheapest, key=lambda one: _ease(one, languages))  # the first of equals moves the fewest bytes
+    # second: what offers something that the best does not, or moves clearly fewer bytes
     others = [one for one in fitting if one.candidate.name != best.candidate.name]
     better_at_something = [
         one
@@ -128,7 +129,7 @@ def ranking(
 
 
 def _cheaper_but_missing(one: Choice, best: Choice) -> bool:
-    """Whether it moves fewer bytes than the best, and would be a choice but for what keys tell or where they go."""
+    """Whether `one` moves clearly fewer bytes than the best, and only other needs than type and maker rule it out."""
     cheaper = one.moved.high * ALIKE < best.moved.low
     return cheaper and one.fits and not (one.meets or one.assumed or _of_other_type_or_maker(one))
 
@@ -139,22 +140,23 @@ def _of_other_type_or_maker(one: Choice) -> bool:
 
 
 def _disturbs(one: Choice, best: Choice) -> bool:
-    """Whether its keys go into full pages: that it is merely wider is no reason to avoid it."""
+    """Whether `one` splits more pages than the best, or reads pages: that it is only wider is no reason to avoid it."""
     reads = one.forecast.reads.value if one.forecast.reads else 0.0
     more_splits = one.forecast.splits.value > best.forecast.splits.value + 0.5  # half a split for 1,000 rows
     return more_splits or reads >= KNEE
 
 
 def gains(one: Candidate, other: Candidate, made_by: MadeBy = "any") -> tuple[str, ...]:
-    """The options that ask for what one has and the other has not; who makes the keys counts where both may."""
+    """The options that ask for what `one` has and `other` lacks; who makes the keys counts only if anybody may."""
     ours, theirs = one.properties.offers, other.properties.offers
     more = [option for option in ours if ours[option] and not theirs[option] and option != "--hides-machine"]
     return tuple(option for option in more if made_by == "any" or not option.startswith("--made-by"))
 
 
 def _ease(one: Choice, languages: Callable[[str], int]) -> tuple[bool, bool, bool, int]:
-    """What decides between layouts that move as many bytes: whether few pages are in use at a time, and how easily
-    people get these keys: in the engine's own column, from the server or from a library in many languages."""
+    """What decides between layouts that move as many bytes; the greatest is the best. First the control; then whether
+    few pages are in use at a time; then how easily people get these keys: in the engine's own column, from the server
+    or from a library in many languages."""
     candidate = one.candidate
     return (
         candidate.name == CONTROL,

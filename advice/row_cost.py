@@ -26,7 +26,7 @@ from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, LoadCost, Pre
 
 KNEE = 0.05
 """Page reads a row from which on a table has outgrown memory."""
-_LENGTHS = 8  # how many times as far as a row reaches back the pages in use are looked at
+_LENGTHS = 8  # pages count as in use if one of the last rows touches them: 8 times as many as a row reaches back
 _PAGES_A_ROW = 3
 """An index page may come with two others: of the table, and of what the engine keeps beside it."""
 _ROOMY = 64 << 20
@@ -47,7 +47,7 @@ _AT_THE_END = 0.9
 
 @dataclass(frozen=True)
 class AtSize:
-    """What a row costs when the table has so many rows."""
+    """What a row costs when the table has this many rows."""
 
     rows: int
     reads: float
@@ -79,7 +79,7 @@ def page_bytes(model: PageModel | SizedByValue) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What rows cost in the parts of a load, which end after these numbers of rows."""
+    """What rows cost in the parts of a load: part i ends after `ends[i]` rows."""
 
     cost: LoadCost
     ends: NDArray[np.int64]
@@ -106,7 +106,7 @@ class _Parts:
         return rows_from_which(self.cost.read.all / self._rows, self.ends, KNEE)
 
     def by_size(self, factor: float) -> tuple[AtSize, ...]:
-        """What a row costs in the last part before some sizes of the table; it has `factor` rows for each of these."""
+        """What a row costs at four sizes of the table; the table has `factor` rows for each one of this load."""
         points = []
         for share in (1 / 8, 1 / 4, 1 / 2, 1.0):
             part = int(np.searchsorted(self.ends, int(share * self.ends[-1])))
@@ -117,7 +117,7 @@ class _Parts:
 
 
 def of_all(model: PageModel | SizedByValue, rows: Rows, server: Server, rows_per_tx: int, kind: Kind) -> RowCost:
-    """Of all rows of a load, simulated."""
+    """The cost of a row in a small load, all of whose rows are simulated; exact. UNKNOWN if the model has no cache."""
     size, n = page_bytes(model), len(rows.words)
     if not size or server.cache_bytes < FEWEST_PAGES * size:
         return UNKNOWN
@@ -139,8 +139,10 @@ def of_first_rows(
     growth: Growth,
     kind: Kind,
 ) -> RowCost:
-    """Of a load whose rows reach so far back, from its first rows."""
+    """The cost of a row in a load whose rows reach back by `reach` rows, from its first `rows`. UNKNOWN if the model
+    has no cache, or the pages in use do not fit into the server's."""
     size = page_bytes(model)
+    # bytes of the pages in use; the cache of the simulation holds them, and so does the server's
     touched = _LENGTHS * max(1.0, reach) * _PAGES_A_ROW * leaves_a_row * size
     if not size or touched > server.cache_bytes:
         return UNKNOWN
@@ -164,14 +166,16 @@ def of_first_rows(
 
 
 def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Server) -> RowCost:
-    """Of random keys, which make so many leaves: from small indexes with as small a cache."""
+    """The cost of a row with random keys, which make `leaves` leaves: from small indexes with caches as small. UNKNOWN
+    if the model has no cache, and where a small index would not show it."""
     size = page_bytes(model)
     if not size or not isinstance(model, PredictsCost):
         return UNKNOWN
     most = int(max(_RANDOM_ROWS, 2.2 * growth.rows * FEWEST_PAGES * size / server.cache_bytes))
     if most > _MOST_RANDOM_ROWS:
         return UNKNOWN
-    indexes, shares = [], []  # the last one has half of the rows
+    # the small indexes: each is `share` of the large one, and so is its cache; the last one has half of the rows
+    indexes, shares = [], []
     for seed, n in enumerate([most] * _INDEXES + [most // 2]):
         ranks = random_ranks(n, seed)
         share = model.insert(ranks).leaf_pages / leaves.value
@@ -183,12 +187,13 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
         load = Load(ranks, ends.tolist(), growth.rows_per_tx, shared=shared, index_pages=pages)
         scaled = replace(server, share=share)
         cost = _remembered(model, load, scaled)
-        if not seed and growth.writers > 1:
+        if not seed and growth.writers > 1:  # with several writers other pages may be read: then there is no figure
             writers = (np.arange(n) % growth.writers).astype(np.int16)
             if _read_more(cost, _remembered(model, replace(load, writers=writers), scaled)):
                 return UNKNOWN
         indexes.append(_Parts(cost, ends))
         shares.append(share)
+    # from them to the large one
     doublings = log2(growth.rows / most)
 
     def figure(values: Sequence[float | None]) -> Figure | None:
@@ -207,13 +212,13 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
 
 
 def shared_by_chance(rows: float) -> float:
-    """The bytes that a random key shares with the one before it among so many, on average: about log₂₅₆ of them."""
+    """The bytes that a random key among `rows` shares with its neighbour in key order on average: about log₂₅₆ rows."""
     return float(np.log2(max(1.0, rows)) / 8)
 
 
 def rows_from_which(reads: NDArray[np.float64], ends: NDArray[np.int64], least: float) -> float | None:
-    """The number of rows from which on a row costs so many reads, between the middles of two parts; None if it never
-    does. `reads`: of a row in each part of a load; the parts end after so many rows."""
+    """The number of rows from which on a row costs `least` reads, between the middles of two parts; None if it never
+    does. `reads`: of a row in each part of a load; part i ends after `ends[i]` rows."""
     middles = ends - np.diff(ends, prepend=0) / 2
     below = np.flatnonzero(reads < least)  # a part that falls below again does not count
     if not len(below):
@@ -225,14 +230,15 @@ def rows_from_which(reads: NDArray[np.float64], ends: NDArray[np.int64], least: 
 
 
 def _ends(n: int) -> NDArray[np.int64]:
-    """The parts of a load in which reads are looked at."""
+    """The numbers of rows after which the parts of a load of `n` rows end. Early parts are smaller."""
     ends = np.geomspace(max(100, n // 1000), n, _PARTS).astype(np.int64)
     named = [n // 8, n // 4, n // 2, int(_AT_THE_END * n)]
     return np.unique(np.clip(np.append(ends, named), 1, n))
 
 
 def _from_smaller(values: Sequence[float | None], doublings: float, kind: Kind) -> Figure | None:
-    """From indexes of one size, and one of half that size: each of so many doublings may add their difference."""
+    """A figure of the large table, from `values` of equally large small indexes and, last, of one of half their size.
+    Each of the `doublings` up to the large table may add their difference. None if a value is not known."""
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None
@@ -250,6 +256,7 @@ def _cost(
     rows_per_tx: int,
     pages: Sequence[float] | None = None,
 ) -> LoadCost:
+    """The model's cost of these rows in parts that end at `ends`; `pages`: leaves that the index has in each part."""
     stored = rows.words.astype(">u8").view(np.uint8)
     shared = [round(one, 2) for one in shared_bytes(stored, rows.ranks, ends)]
     writers = rows.writers if int(rows.writers.max()) else None
@@ -261,13 +268,13 @@ def _cost(
 
 
 def _read_more(one: LoadCost, several: LoadCost) -> bool:
-    """Whether several writers read other numbers of pages than one, as where each loses its cache to the others."""
+    """Whether `several` writers read clearly more or fewer pages than one: each may lose its cache to the others."""
     alone, together = int(one.read.all.sum()), int(several.read.all.sum())
     return abs(together - alone) > _FEW * max(1, alone)
 
 
 def _remembered(model: PredictsCost, load: Load, server: Server) -> LoadCost:
-    """What the model says, once for loads with the same order of keys."""
+    """The model's cost of the load; loads with the same order of keys, parts and server share the result."""
     writers = b"" if load.writers is None else load.writers.tobytes()
     order = hashlib.blake2b(load.ranks.tobytes() + writers).digest()
     parts = tuple(load.ends), tuple(load.shared or ()), tuple(load.index_pages or ())

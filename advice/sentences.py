@@ -12,6 +12,7 @@ from keybench.advice.row_cost import KNEE
 from keybench.model.names import CONTROL
 from keybench.model.sizes import digits, spelled
 
+# By option: when its need arises, and what keys lack that do not meet it.
 _IF: Final[Mapping[str, str]] = {
     "--made-by client": "programs must make keys without asking the server",
     "--made-by server": "the server must make the keys",
@@ -63,16 +64,16 @@ def reason(answer: Answer) -> str:
     return f"{at}{against}{_costs(best, other)}{_memory(answer, best, other)}."
 
 
-def rest(answer: Answer) -> list[str]:
+def other_sentences(answer: Answer) -> list[str]:
     """What else the first screen says, a sentence or two each."""
     texts = [
-        existing_sentences.ends(answer),
+        existing_sentences.why_keys_end(answer),
         existing_sentences.cost(answer),
         deletions(answer),
         spread(answer),
-        holds(answer),
+        what_the_key_is(answer),
     ]
-    texts += [price(answer), runner_up(answer), *to_avoid(answer), *named(answer)]
+    texts += [price_of_needs(answer), runner_up(answer), *to_avoid(answer), *layouts_asked_for(answer)]
     return [sentence for sentence in texts if sentence]
 
 
@@ -94,7 +95,7 @@ def spread(answer: Answer) -> str:
     )
 
 
-def holds(answer: Answer) -> str:
+def what_the_key_is(answer: Answer) -> str:
     """What a recommended key is."""
     best = answer.best
     what = "a 64-bit number that counts rows" if best.name == CONTROL else best.layout.summary
@@ -104,8 +105,8 @@ def holds(answer: Answer) -> str:
     return f"What `{best.name}` is: {what}. " + (f"A key tells {tells}." if tells else "A key tells nothing.")
 
 
-def price(answer: Answer) -> str:
-    """What the needs cost: keys that would move fewer bytes, and what they miss; empty if there are none."""
+def price_of_needs(answer: Answer) -> str:
+    """What the needs cost, as a sentence: keys that would move fewer bytes, and what they miss; empty without any."""
     other = answer.ranking.spared
     if other is None:
         return ""
@@ -136,7 +137,7 @@ def to_avoid(answer: Answer) -> list[str]:
     return [_avoid(one, answer.ranking.best, answer) for one in answer.ranking.avoid]
 
 
-def named(answer: Answer) -> list[str]:
+def layouts_asked_for(answer: Answer) -> list[str]:
     """A sentence for each layout of `--layout` that no other sentence speaks of."""
     order = answer.ranking
     said = {one.candidate.label for one in (order.best, order.runner_up, order.spared, *order.avoid) if one}
@@ -195,7 +196,8 @@ def _alike(one: Choice, other: Choice) -> bool:
 
 
 def _costs(best: Choice, other: Choice | None = None) -> str:
-    """What a row costs beside its place: log and reads, where the other one's differ by more than alike."""
+    """What an insert of the best writes to the log and reads, as a clause behind a comma; empty if nobody knows. The
+    log only if it is less than the other one's."""
     parts = []
     ours, theirs = best.forecast, other.forecast if other else None
     if ours.log_bytes and theirs and theirs.log_bytes and ours.log_bytes.value * ALIKE < theirs.log_bytes.value:
@@ -208,7 +210,7 @@ def _costs(best: Choice, other: Choice | None = None) -> str:
 
 
 def _memory(answer: Answer, best: Choice, other: Choice) -> str:
-    """Which of the two fits into memory, where no model knows what an insert reads."""
+    """That the best fits into memory and the other does not, as a clause; only where no model knows what is read."""
     ours, theirs = best.forecast.index_bytes.value, other.forecast.index_bytes.value
     if best.forecast.reads is not None or not ours <= answer.needs.ram < theirs:
         return ""
@@ -221,7 +223,7 @@ def _pages(value: float) -> str:
 
 
 def _more(one: Choice, best: Choice, answer: Answer) -> str:
-    """How many more bytes a row takes, and which bytes are meant."""
+    """How many more or fewer bytes a row of `one` takes than one of the best, and which bytes are meant."""
     forecast = best.forecast
     parts = [
         answer.place.removeprefix("the "),
@@ -274,4 +276,4 @@ def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
 
 def first_screen(answer: Answer) -> list[str]:
     """What to do, why, what else, and what that rests on: a paragraph each."""
-    return [headline(answer), reason(answer), *rest(answer), basis(answer)]
+    return [headline(answer), reason(answer), *other_sentences(answer), basis(answer)]

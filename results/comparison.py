@@ -23,6 +23,7 @@ Conditions = dict[str, str | int | float | dict[str, str]]
 
 _GIB = 1 << 30
 _WORK = ("rows", "writers", "rows_per_tx", "payload")
+"""Fields of a trial that both runs must have alike."""
 
 
 def work_of(group: Group) -> Conditions:
@@ -69,10 +70,8 @@ def machine_of(group: Group) -> Conditions:
 
 
 def described(run: Run, trials: Sequence[Trial], server: Environment | None, *, exact: bool) -> Conditions:
-    """What two runs must share so that values of an arm can be compared, under the names that a reader sees.
-
-    Exact counts depend on the rows and on the engine's version alone, times on everything.
-    """
+    """What two runs must share so that values of an arm can be compared, under the names that a reader sees. Exact
+    counts depend on the rows and on the engine's version alone, times on everything."""
     work: Conditions = {"scenario": run.scenario}
     for name in _WORK:
         values = sorted({getattr(trial, name) for trial in trials})
@@ -93,10 +92,8 @@ def described(run: Run, trials: Sequence[Trial], server: Environment | None, *, 
 def differences(
     first: Mapping[str, Any], second: Mapping[str, Any], joint: str
 ) -> Iterator[tuple[str, object, object]]:
-    """(name, first value, second value) of each condition that differs; None where it is unknown.
-
-    `joint` stands between the name of a table and a name in it.
-    """
+    """(name, first value, second value) of each condition that differs; None where it is unknown. `joint` stands
+    between the name of a table and a name in it."""
     for name in dict.fromkeys([*first, *second]):
         one, other = first.get(name), second.get(name)
         if isinstance(one, dict) and isinstance(other, dict):
@@ -175,7 +172,7 @@ def _changes(ratios: Sequence[RatioEstimate | None], p_values: Floats) -> list[C
 
 
 def logs(values: ByBlock) -> dict[int, float]:
-    """Logarithms; NaN for values that have none."""
+    """The logarithm of each block's value; NaN for values that have none."""
     return {block: log(value) if value > 0 else nan for block, value in values.items()}
 
 

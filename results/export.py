@@ -93,7 +93,7 @@ def _write_bundle(runs: Sequence[str], output: Path | None, results: str) -> Pat
 
 
 def _write_text(rows: list[dict[str, Any]], form: FileFormat, out: TextIO) -> None:
-    """Writes row by row: as one text, a million values take gigabytes. Absent ones are empty in CSV, null in JSON."""
+    """Writes CSV or JSON row by row: as one text, a million rows take gigabytes. Absent values are empty or null."""
     if form == FileFormat.JSON:
         json.dump(rows, out, indent=1)
         out.write("\n")

@@ -75,7 +75,7 @@ def series(run_id: str, trials: Sequence[Trial], load_path: str = "rows") -> Ite
 
 
 def _trial(run_id: str, trial: Trial, load_path: str) -> dict[str, Any]:
-    """The columns `TRIAL` of one row, in their order: attributes of the trial, but for three."""
+    """The cells of the columns `TRIAL` for one row, in their order: attributes of the trial, but for three."""
     others = {"run": run_id, "load_path": load_path, "started": trial.started.isoformat()}
     return {name: others[name] if name in others else getattr(trial, name) for name in TRIAL}
 

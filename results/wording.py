@@ -26,29 +26,29 @@ def decimals(values: Sequence[float], digits: int = 3) -> int:
 
 
 def number(value: float, places: int | None = None) -> str:
-    """With thousands separators; with three significant digits unless the decimals are given."""
+    """A number as text with thousands separators; three significant digits, unless `places` gives the decimals."""
     return f"{value:,.{decimals([value]) if places is None else places}f}".replace("-", "−")
 
 
 def ratio(value: float) -> str:
-    """As a multiple: 1.84×."""
+    """A ratio as text: 1.84×; the larger, the fewer decimals."""
     return f"{value:.2f}×" if value < 10 else f"{value:,.1f}×" if value < 100 else f"{value:,.0f}×"
 
 
 def listed(names: Sequence[str], most: int = 6, last: str = "and") -> str:
-    """`a, b and c`; names beyond `most` are counted."""
+    """The names as a list in a sentence: `a, b and c`; names beyond `most` are counted."""
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
 
 
 def plural(count: int, word: str) -> str:
-    """`1 block`, `3 blocks`."""
+    """A number with its word in the singular or plural: `1 block`, `3 blocks`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def count_word(count: int) -> str:
-    """`six`; digits above ten."""
+    """A number as a word, `six`; as digits above ten."""
     return _COUNT_WORDS[count] if count < len(_COUNT_WORDS) else f"{count:,}"
 
 
@@ -62,13 +62,13 @@ def size(count: float) -> str:
 
 
 def heading(metric: Metric) -> tuple[str, str]:
-    """A metric's title, and its unit with an arrow in the better direction."""
+    """(a metric's title, its unit with an arrow in the better direction)."""
     about = metric.definition
     return about.title, f"{about.unit} {ARROWS[about.better]}".strip()
 
 
 def rows_unit(rows: int) -> tuple[float, str]:
-    """A divisor for numbers of rows up to this one, and the name of the unit that it gives."""
+    """(a divisor for numbers of rows up to this one, the name of the unit that it gives)."""
     for divisor, word in ((1e6, "million rows"), (1e3, "thousand rows")):
         if rows >= 2 * divisor:
             return divisor, word

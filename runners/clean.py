@@ -60,10 +60,11 @@ def clean(
 
 def _clean_folders(bases: Sequence[Path], dry_run: bool, console: Console) -> None:
     """Removes the folders of private servers that no run uses, or shows them."""
-    leftovers = [locked_folder.stale(base) for base in bases]
+    leftovers = [locked_folder.stale(base) for base in bases]  # of each base: (folders to remove, folders in use)
     stale = [folder for free, _ in leftovers for folder in free]
     in_use = [folder for _, used in leftovers for folder in used]
     verb = "would remove" if dry_run else "removed"
+    # `sweep` looks again: a folder that a run has taken since then stays
     removed = stale if dry_run else [folder for base in bases for folder in locked_folder.sweep(base)]
     for folder in removed:
         say(console, f"{verb} {folder}")

@@ -57,7 +57,7 @@ def run(context: typer.Context, **values: Any) -> int:
                 say(console, note)
         with Store.open(options.results, write=True, create=not options.resume) as store:
             if options.resume:
-                run_id, request, servers = launch.recorded(store, options)
+                run_id, request, servers = launch.recorded_run(store, options)
             else:
                 run_id = launch.add_run(store, request, launch.command_line(sys.argv[1:]))
             code = execute(request, store, run_id, servers, console, debug=options.debug)

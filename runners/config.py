@@ -22,11 +22,11 @@ FILE: Final = "keybench.toml"
 def options(
     command: str, known: Iterable[str], path: Path = Path(FILE), repeated: Container[str] = ()
 ) -> dict[str, Any]:
-    """Options in the file's table `[command]` by name; empty if there is no file.
+    """The values that the file's table `[command]` sets, by name of option; empty if there is no file.
 
     `known` are the names of the command's options, with underscores. Lists become comma-separated text, but those of
-    the `repeated` options stay lists. Raises UsageError for any other name, for a value that is none, and for a file
-    that cannot be read.
+    the `repeated` options stay lists. Raises UsageError for any other name, for a value of another type, and for a
+    file that cannot be read.
     """
     try:
         content = parsers.toml(path.read_text(encoding="utf-8"))

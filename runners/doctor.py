@@ -27,9 +27,11 @@ from keybench.scenarios.files import load_scenario
 app = cli.application()
 
 _START_SECONDS = 20.0
+"""How long the test of private servers may take at most."""
 _OTHER_MEMORY = 500_000_000
 """Bytes that a run needs in addition to its servers' caches: Python, writers, send buffers."""
 _INDENT = 17
+"""Width of the first column, which has the names."""
 
 Problems = Mapping[str, str]
 """Why something cannot be used, by its name; empty text if it can."""
@@ -42,6 +44,7 @@ def doctor(as_json: cli.AsJson = False) -> int:
     Exit code 0 if the default run can start, 4 if it cannot.
     """
     console = Console(highlight=False, quiet=as_json)
+    # the machine
     here = machine.describe()
     say(console, f"keybench {here['keybench']}, Python {here['python']}, {here['system']}")
     memory = psutil.virtual_memory()
@@ -57,7 +60,8 @@ def doctor(as_json: cli.AsJson = False) -> int:
     _print("docker", docker, console)
     if common["memory"]:
         _print("memory", common["memory"], console)
-    problems: dict[tuple[str, str], str] = {}
+    # each database: its drivers, and its kinds of server
+    problems: dict[tuple[str, str], str] = {}  # by name of the database and kind of server
     databases = []
     for name, on in engines().items():
         console.print()
@@ -78,6 +82,7 @@ def doctor(as_json: cli.AsJson = False) -> int:
         servers = {kind: {"ready": not problems[name, kind], "problem": problems[name, kind]} for kind in on.servers}
         databases.append({"name": name, "title": on.title, "drivers": usable, "servers": servers})
     console.print()
+    # the default run
     default_run = {f"{name} ({config.SERVER})": problems.get((name, config.SERVER), "") for name in config.DATABASES}
     if as_json:
         cli.print_json(
@@ -102,8 +107,8 @@ def _conclude(problems: Problems, console: Console) -> None:
 
 
 def _private_servers() -> str:
-    """Why no private server can be started. Starts a process as one to find out."""
-    if sys.platform == "win32":
+    """Why no private server can be started; empty if one can. To find out, it starts a process as if it were one."""
+    if sys.platform == "win32":  # there are no private servers
         return ""
     try:
         with PrivateFolder("test", setup=[["true"]], server=["sleep", "60"]) as folder:
@@ -118,7 +123,7 @@ def _free() -> int:
 
 
 def _disk() -> str:
-    """Why the default run would be refused for lack of disk space."""
+    """Why the default run would be refused for lack of disk space; empty if it would not."""
     scenario = load_scenario(config.SCENARIO)
     request = Request(
         databases=config.DATABASES,
@@ -142,7 +147,7 @@ def _disk() -> str:
 
 
 def _memory(available: int) -> str:
-    """Why the available memory (bytes) is too small for the servers of the default run."""
+    """Why the available memory (bytes) is too small for the servers of the default run; empty if it is enough."""
     cache = load_scenario(config.SCENARIO).server.cache
     need = sum(engine(name).settings("durable", cache).cache_bytes for name in config.DATABASES) + _OTHER_MEMORY
     if available >= need:
@@ -151,7 +156,7 @@ def _memory(available: int) -> str:
 
 
 def _docker() -> str:
-    """Whether servers can run in containers. The default run needs none."""
+    """A sentence that says whether servers can run in containers. The default run needs none."""
     if reason := docker_daemon.unreachable():
         return f"no daemon answers at {docker_daemon.address()} ({reason}): no database in a container"
     return f"a daemon answers at {docker_daemon.address()}"
@@ -179,7 +184,7 @@ def _version(package: str) -> str:
 
 
 def _print(name: str, text: str, console: Console) -> None:
-    """Prints a name and its text, wrapped beside it."""
+    """Prints a name in the first column and its text, wrapped, in the second."""
     width = max(40, console.width - _INDENT - 2)
     lines = [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False) or [""]]
     say(console, f"  {name:<{_INDENT}}" + f"\n{' ' * (_INDENT + 2)}".join(lines))

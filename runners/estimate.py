@@ -21,9 +21,11 @@ from keybench.runners.trials.server_trial import Resources
 from keybench.runners.writers.processes import LOCAL, WriterPool
 
 PILOT_ROWS = (2_000, 20_000)
+"""Rows of the smaller and of the larger pilot; the larger one grows with the run."""
 _MOST_ROWS = 200_000
+"""Rows of a pilot, at most."""
 _WORTH = 4
-"""There are pilots where the trials insert more than so many times their rows."""
+"""A database has pilots only if its trials insert more than this many times the pilots' rows."""
 _MODEL_BYTES, _SERVER_BYTES = 160, 350
 """Bytes of memory a row: peaks of the runner at 1.3 to 2 million rows, rounded up.
 
@@ -38,7 +40,7 @@ Place = Literal["machine", "docker", "url"]
 
 
 def disk_bytes(request: Request, trials: Sequence[TrialPlan], place: Place = "machine") -> int:
-    """Bytes of disk that the largest trial needs there."""
+    """Bytes of disk that the largest of the trials with a server at that place needs; 0 if there is none."""
     needs = [0]
     for trial in trials:
         server = request.servers[trial.database]
@@ -52,7 +54,7 @@ def _place(server: str) -> Place:
 
 
 def _table_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
-    """Bytes of the trial's tables with this many rows."""
+    """Bytes on disk of the trial's tables with this many rows, and of the log that the inserts write."""
     on, table = engine(trial.database), trial.table(request.scenario)
     payload = trial.lengths.mean if trial.lengths else trial.payload
     row_bytes = 0.0
@@ -66,7 +68,8 @@ _MORE_ROOM = "set KEYBENCH_TMP to a folder with more room"
 
 
 def check_disk(need: int, folder: Path, otherwise: str = _MORE_ROOM) -> int:
-    """Bytes free in the folder of the servers; EnvironmentMissing if there are too few."""
+    """Bytes free in the folder of the servers; EnvironmentMissing if `need` bytes and `HEAD_ROOM` do not fit.
+    `otherwise` is what the error tells the user to do if fewer rows are no choice."""
     free = shutil.disk_usage(folder).free
     if need and need + HEAD_ROOM > free:
         raise EnvironmentMissing(
@@ -88,13 +91,14 @@ def memory_bytes(request: Request, trial: TrialPlan, rows: int) -> int:
 
 
 def check_memory(request: Request, trials: Sequence[TrialPlan]) -> tuple[int, int]:
-    """Bytes of memory that the trial with the greatest need takes, and bytes available; EnvironmentMissing if there are
-    too few."""
+    """(bytes of memory that the trial with the greatest need takes, bytes available). EnvironmentMissing if it needs
+    more than are available."""
     available = machine.available_memory()
     needs = [memory_bytes(request, trial, trial.rows) for trial in trials]
     need = max(needs)
     if need > available:
         trial = trials[needs.index(need)]
+        # the need grows with the rows, so a binary search finds how many rows fit
         fit = bisect_right(range(1, trial.rows), available, key=lambda rows: memory_bytes(request, trial, rows))
         raise EnvironmentMissing(
             f"the largest trial ({trial.rows:,} rows) needs about {gigabytes(need)} of memory, and "
@@ -163,6 +167,7 @@ def pilot(
     for name in dict.fromkeys(trial.database for trial in trials):
         on_it = [trial for trial in trials if trial.database == name]
         chosen, rounds = _pilots(on_it)
+        # too small a run for pilots: one trial warms the server, and no time is predicted
         if sum(trial.rows for trial in on_it) <= _WORTH * len(chosen) * sum(rounds):
             say(f"a first trial on {engine(name).title}, which is not counted")
             _seconds(request, replace(chosen[0], rows=rounds[0]), servers, pool)
@@ -176,17 +181,20 @@ def pilot(
 
 
 def _pilots(trials: Sequence[TrialPlan]) -> tuple[list[TrialPlan], tuple[int, ...]]:
-    """The trials of one database that are tried in rounds, and the rows of each round. The first is not timed."""
+    """(the trials of one database that are run as pilots, the rows of each round of pilots). Pilots are the control and
+    random GUIDs, or the first trial if the run has neither. The first round is not timed."""
     few, many = pilot_rows(max(trial.rows for trial in trials), sum(trial.rows for trial in trials))
-    wanted = [next((t for t in trials if t.layout == name), None) for name in (CONTROL, RANDOM)]
-    return [trial for trial in wanted if trial] or [trials[0]], (few, few, many) if many > few else (few, few)
+    wanted = [next((trial for trial in trials if trial.layout == name), None) for name in (CONTROL, RANDOM)]
+    pilots = [trial for trial in wanted if trial] or [trials[0]]
+    return pilots, (few, few, many) if many > few else (few, few)
 
 
 def _cost(
     request: Request, chosen: Sequence[TrialPlan], rounds: Sequence[int], servers: RunServers, pool: WriterPool
 ) -> tuple[float, float]:
-    """(seconds a trial, seconds a row) by a line through two numbers of rows, or through the only one."""
-    _, least, *more = [  # the first round loads code and warms caches: it is not counted
+    """(seconds that each trial takes whatever its rows, seconds that each row adds). They are those of the straight
+    line through the two timed rounds. With one timed round a row adds nothing."""
+    _, least, *more = [  # mean seconds a round; the first one loads code and warms caches: it is not counted
         fmean(_seconds(request, replace(trial, rows=rows), servers, pool) for trial in chosen) for rows in rounds
     ]
     few, many = rounds[1], rounds[-1]
@@ -195,8 +203,11 @@ def _cost(
 
 
 def pilot_rows(rows: int, total: int) -> tuple[int, int]:
-    """Rows of the two pilots for trials of `rows` that insert `total` rows together: at most `rows`, far enough apart
-    for a slope, and the larger one a small share of the whole run."""
+    """(rows of the smaller pilot, rows of the larger) for trials of `rows` rows that insert `total` rows together.
+
+    Neither has more than `rows`. They are far enough apart for a slope, and the larger one is a small share of the run.
+    If `rows` is too small for that, both are `rows`.
+    """
     few, many = PILOT_ROWS
     return (few, min(max(many, total // 200), _MOST_ROWS, rows)) if rows >= 2 * few else (rows, rows)
 

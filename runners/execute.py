@@ -27,10 +27,12 @@ from keybench.runners.writers.dask_cluster import writer_pool
 from keybench.runners.writers.processes import WriterPool
 
 REGRESSION_OR_FAILURE = 1
+"""The exit code of a run with a failed trial."""
 
 
 def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialPlan, ...], console: Console) -> None:
-    """Prints what will run, and the disk and memory that it needs; EnvironmentMissing if there is too little."""
+    """Prints what will run, and the disk and memory that it needs; EnvironmentMissing if there is too little. `trials`
+    are all trials of the run, `todo` those that are not recorded yet."""
     recorded = f", {len(trials) - len(todo)} of them recorded already" if len(todo) < len(trials) else ""
     servers = ", ".join(f"{name} ({server})" for name, server in request.servers.items())
     where = f" on {servers}, profile {request.profile}" if servers else ", without a database"
@@ -42,7 +44,7 @@ def announce(request: Request, trials: tuple[TrialPlan, ...], todo: tuple[TrialP
     say(
         console,
         f"{len(trials)} trials in {_blocks(request.blocks)}, {each} {noun} in each trial{recorded}; "
-        f"{rows:,} {total}; seed {request.seed}{_difference(request, sizes)}",
+        f"{rows:,} {total}; seed {request.seed}{_difference_from_scenario(request, sizes)}",
     )
     size = estimate.gigabytes
     if todo:
@@ -73,8 +75,9 @@ def _announce_disk(request: Request, todo: tuple[TrialPlan, ...], console: Conso
         say(console, f"{largest} {size(need)} of disk on your server, which keybench does not check")
 
 
-def _difference(request: Request, rows: Sequence[int]) -> str:
-    """Where the run differs from its scenario."""
+def _difference_from_scenario(request: Request, rows: Sequence[int]) -> str:
+    """The rows and blocks of the scenario where the run has others, in brackets; empty if it has the same. `rows` are
+    the numbers of rows that the run's trials have."""
     usual = request.scenario
     differs = [f"{usual.rows:,} rows"] if usual.rows and any(each != usual.rows for each in rows) else []
     differs += [_blocks(usual.blocks)] if request.blocks != usual.blocks else []
@@ -102,7 +105,7 @@ def execute(
         enter(_says_what_is_kept(store, run_id, len(trials), console))
         announce(request, trials, todo, console)
         enter(_terminated_as_interrupted())
-        if todo:
+        if todo:  # with nothing to do, no server is started and the loop below has no turn
             shown, pool = enter(Display(console, len(trials))), enter(writer_pool(request))
             note_environment = partial(store.add_environment, run_id)
             servers = enter(closing(RunServers(request, urls, note_environment, partial(say, console))))
@@ -149,10 +152,13 @@ def _prepare(
     shown: Display,
     console: Console,
 ) -> None:
-    """Starts each server and checks that all writers can work there. An error ends the run before its first trial."""
+    """Starts each server, checks that all writers can work there, and runs the pilots. Notes environments and warnings
+    in the store. An error ends the run before its first trial."""
+    # page models: they have settings, but no server
     for database in dict.fromkeys(trial.database for trial in todo if request.is_modelled(trial.database)):
         chosen = settings_of(request.scenario, engine(database))
         store.add_environment(run_id, model_environment(database, request.servers[database], chosen))
+    # servers
     trials = [trial for trial in todo if request.on_server(trial.database)]
     if trials and (warning := request.scenario.load_path.warning):
         store.warn(run_id, warning)
@@ -164,7 +170,7 @@ def _prepare(
         target = servers.reach(database)
         check_connections(request, target, pool)
         pool.check(database, target.address, request.scenario.connections, request.layouts)
-        if description := pool.description():
+        if description := pool.description():  # other machines write: the environment says which
             say(console, f"{database}: writers on {description['executor']}")
             for recorded in store.environments(run_id):
                 if recorded.database == database:
@@ -175,7 +181,7 @@ def _prepare(
 
 
 def check_connections(request: Request, target: Target, pool: WriterPool) -> None:
-    """UsageError if the writers need more connections than the server has left."""
+    """UsageError if the writers need more connections than the server has left (None: it does not tell)."""
     writers = request.scenario.most_writers
     needed = request.scenario.connections * pool.connections_per_writer
     with closing(target.engine.admin(target.address)) as admin:

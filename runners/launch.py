@@ -53,12 +53,13 @@ _OF_DATABASES: Final = ("db", "server", "column", "set", "writers", "payload", "
 
 
 def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Request, dict[str, str]]:
-    """The request, and the server of each database: its kind, or its URL with the password.
+    """(the request, the server of each database: its kind, or its URL with the password).
 
     `named`: names of the options that are on the command line, not in the environment or the configuration. Raises
     UsageError for an unknown name and for options that exclude one another, and EnvironmentMissing if a server cannot
     be started here.
     """
+    # the work: scenario and databases
     scenario = load_scenario(options.scenario)
     if scenario.kind == "keys" and (unfit := [name for name in _OF_DATABASES if name in named]):
         raise UsageError(f"scenario {scenario.name} only makes keys, without a database: leave out {_spelled(unfit)}.")
@@ -68,6 +69,7 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
     if options.payload:
         scenario = with_payload(scenario, options.payload)
     scenario = with_settings_chosen(scenario, databases, read_settings(options.set or ()))
+    # what is compared: columns and layouts
     columns = names(options.column)
     if columns:
         check_columns(databases, columns)
@@ -78,6 +80,7 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
     check_load_path(scenario, databases)
     if options.profile not in get_args(Profile):
         raise unknown_name("profile", options.profile, get_args(Profile))
+    # where: servers, and what they can do
     servers = resolve(databases, server_names(options.servers))
     check_path_on_servers(scenario, servers)
     check_restarts(scenario, servers)
@@ -88,7 +91,7 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
             "run. Choose --server container, or start a server by hand and give its URL."
         )
     check_executor(options.executor, servers)
-    ram, checkpoint = load_cost.chosen(options.ram, options.checkpoint, servers)
+    ram, checkpoint = load_cost.ram_and_checkpoint(options.ram, options.checkpoint, servers)
     request = Request(
         databases=databases,
         servers={name: without_password(server) for name, server in servers.items()},
@@ -152,13 +155,14 @@ def add_run(store: Store, request: Request, command: str) -> str:
 
 
 def refuse_beside_resume(named: Collection[str]) -> None:
-    """UsageError for options beside --resume whose values the run has."""
+    """UsageError if an option stands beside --resume that the run has recorded its own value of."""
     if unfit := sorted(set(named) - _BESIDE_RESUME):
         raise UsageError(f"--resume goes on with the run as it was planned: leave out {_spelled(unfit)}.")
 
 
-def recorded(store: Store, options: RunOptions) -> tuple[str, Request, dict[str, str]]:
-    """(id, request, servers) of the run that --resume names. --server may give its URLs again, with their passwords."""
+def recorded_run(store: Store, options: RunOptions) -> tuple[str, Request, dict[str, str]]:
+    """(id, request, servers by database) of the run that --resume names. --server may give its URLs again, with their
+    passwords, which are not recorded. UsageError for any other server."""
     run = store.run(options.resume)
     request = Request.from_json(run.definition)
     asked = server_names(options.server or ())
@@ -171,10 +175,8 @@ def recorded(store: Store, options: RunOptions) -> tuple[str, Request, dict[str,
 
 
 def command_line(arguments: Sequence[str], command: str = "run") -> str:
-    """The command line without passwords, so that it may be shown and stored.
-
-    `arguments` begin with `run` for `keybench run`, and with the first option for `python -m runners.run`.
-    """
+    """The command line without passwords, so that it may be shown and stored. `arguments` begin with `run` for
+    `keybench run`, and with the first option for `python -m runners.run`."""
     options = arguments[1:] if arguments[:1] == [command] else arguments
     return " ".join([f"keybench {command}", *map(argument_without_password, options)])
 
@@ -185,19 +187,21 @@ def results_option(results: str) -> str:
 
 
 def _databases(options: RunOptions, scenario: Scenario) -> tuple[str, ...]:
-    """The names of the databases that --db asks for; none for a scenario that only makes keys."""
+    """The names of the databases that --db asks for; none for a scenario that only makes keys. UsageError for a text
+    without a name. Without --db: the default ones."""
     if scenario.kind == "keys":
         return ()
     if options.db and not names(options.db):
         raise UsageError(f"--db {options.db!r} names no database: name one, such as sqlite, or leave the option out.")
     if options.db == "all":
         asked = server_names(options.servers)
-        return tuple(name for name, on in engines().items() if _has(on, asked))
+        return tuple(name for name, on in engines().items() if _has_server(on, asked))
     return tuple(engine(name).name for name in names(options.db)) or config.DATABASES
 
 
-def _has(on: Engine, asked: tuple[str, ...]) -> bool:
-    """Whether the servers asked for have one of the engine: one is named for it, or it has the kind that is for all."""
+def _has_server(on: Engine, asked: tuple[str, ...]) -> bool:
+    """Whether `--db all` includes the engine: a value of --server is for it alone, or it has a server of its own. With
+    `--server model` it needs a page model instead."""
     if any(server.partition("=")[0] == on.name or (is_url(server) and on.reached_by(server)) for server in asked):
         return True
     kinds = {server for server in asked if not is_url(server) and "=" not in server}
@@ -220,7 +224,7 @@ def server_names(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _images(text: str, databases: tuple[str, ...]) -> dict[str, str]:
-    """Container images by database, from `postgresql=postgres:17,mysql=mysql:9`."""
+    """Container images by database, from `postgresql=postgres:17,mysql=mysql:9`. UsageError for anything else."""
     images = {}
     for value in names(text):
         name, _, image = value.partition("=")

@@ -16,8 +16,8 @@ def say(console: Console, text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def outcome(result: Trial) -> str:
-    """One trial's result in a few words."""
+def result_in_words(result: Trial) -> str:
+    """One trial's result in a few words: its error, or the time that it took, or what was modelled."""
     if result.status == "error":
         return f"FAILED: {result.error}"
     values = {reading.metric: reading.value for reading in result.readings if reading.subject == KEY}
@@ -69,7 +69,8 @@ class Display:
 
     def end(self, number: int, trial: TrialPlan, result: Trial) -> None:
         """Prints the trial's line, above the bars."""
-        say(self._console, f"[{number:>{len(str(self._total))}}/{self._total}] {trial.label}: {outcome(result)}")
+        place = f"[{number:>{len(str(self._total))}}/{self._total}]"
+        say(self._console, f"{place} {trial.label}: {result_in_words(result)}")
         self._progress.update(self._all, completed=number)
 
     def __enter__(self) -> Self:

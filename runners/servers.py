@@ -63,8 +63,8 @@ class RunServers:
             time.sleep(0.1)
 
     def gone(self, database: str) -> str:
-        """Why the database's server went away, and the next step, as a sentence; empty if it is there or that is not
-        known."""
+        """Why the database's server went away, and the next step, as a sentence. Empty if the server is there, or if
+        the reason is not known within `_REPORTED` seconds."""
         if database not in self._running:
             return ""
         provision, target = self._running[database]
@@ -77,6 +77,7 @@ class RunServers:
 
     def _start(self, database: str, profile: Profile) -> Target:
         """Starts the database's server, checks its settings, and notes its versions and settings."""
+        # start it
         on, server = engine(database), self._request.servers[database]
         chosen = settings_of(self._request.scenario, on)
         settings = on.configured(on.settings(profile, self._request.scenario.server.cache), chosen)
@@ -85,7 +86,8 @@ class RunServers:
         if server == KIND:
             self._say(f"starting {on.title} in a container; its image is pulled first if it is missing")
         address = provision.start()
-        self._running[database] = provision, Target(on, address.server, address)
+        self._running[database] = provision, Target(on, address.server, address)  # so that an error below stops it, too
+        # ask it what it is
         with closing(on.admin(address)) as admin:
             reported = dict(admin.page_settings())
             check_settings(on, chosen, reported)

@@ -24,6 +24,7 @@ from keybench.pagemodels.costs.contract import Server
 from keybench.pagemodels.page_stats import PageStats
 
 Name = Literal["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "retype", "convert"]
+"""The ways to go; `TITLES` says what each is."""
 
 TITLES: dict[Name, str] = {
     "stay": "Stay as it is",
@@ -37,6 +38,7 @@ TITLES: dict[Name, str] = {
 MOST_ROWS = 1 << 18
 """Rows that are simulated at most, for each draw of keys."""
 FIRST_DRAW = 1
+"""Seed of the first draw of keys."""
 _SHRINKS: Final = 41.0
 """The swing of random keys shrinks by exp(−41/b) a doubling, b entries on a full leaf: the moments at which leaves
 split spread, because the share of the keys that goes to a leaf has a relative variance of 1/b more after each split.
@@ -100,7 +102,7 @@ def options(
     new_column: Column,
     server: Server,
 ) -> list[Option]:
-    """What each way does. Ways that cannot be gone are left out: integers cannot come into a column of GUIDs.
+    """The figures of each way to go. Ways that are not possible are left out: no integers in a column of GUIDs.
 
     `existing` and `new` are layouts, `table.column` is the column of today; `new_column` is for ways that give all rows
     new keys, or store the old keys in its type. UsageError for an empty table, no rows to come, and an engine whose
@@ -110,9 +112,11 @@ def options(
         raise UsageError("an existing table needs at least one row, and one that comes: give both numbers.")
     today = replace(table, column=table.column.sized(layout(existing).key_bytes))
     then = replace(table, column=new_column.sized(layout(new).key_bytes))
+    # the small table: all numbers of rows, divided by a power of two
     factor = 1 << max(0, ceil(log2((rows_there + rows_to_come) / MOST_ROWS)))
     there, come = max(1, round(rows_there / factor)), max(1, round(rows_to_come / factor))
     scale = _Scale(factor, on, random=not layout(existing).suits(today.column))
+    # each way's life in it, with several draws of keys, and the figures of the large table
     results = {}
     for way in _ways(today, existing, then, new):
         draws = []
@@ -143,7 +147,7 @@ def _ways(today: Table, existing: str, then: Table, new: str) -> Iterator[_Way]:
 
 @dataclass(frozen=True)
 class _Scale:
-    """From the small table to the large one."""
+    """Makes figures of the large table from lives of the small one."""
 
     factor: int
     """Rows of the large table for each of the small one."""
@@ -157,7 +161,9 @@ class _Scale:
         return kind_of(self.on, exact=self.factor == 1)
 
     def option(self, name: Name, draws: Sequence[Life], come: int) -> Option:
-        """The mean over the draws, and an interval that has their spread, the noise of so few pages, and doubts."""
+        """The figures of one way to go: means over the draws, with intervals for their spread, noise and doubts.
+        `come`: rows of the small table that are to come."""
+        # leaves that are missing in the small table because its swing is larger, before and after the rows to come
         before = [self._missing_leaves(life, life.before) for life in draws]
         if name == "stay":
             after = [self._missing_leaves(life, life.after) for life in draws]
@@ -187,6 +193,7 @@ class _Scale:
         """Which share of the swing is left in the large table; 1 for keys that come in order."""
         if not self.random:
             return 1.0
+        # a share of the swing is left after each doubling, and the large table is log2(factor) doublings larger
         entries_on_full_leaf = 100 * life.grown.rows / (life.grown.leaf_pages * life.grown.density)  # density is in %
         return exp(-_SHRINKS / entries_on_full_leaf * log2(self.factor))
 
@@ -198,6 +205,7 @@ class _Scale:
         return at.leaf_pages * above_mean / (at.density - above_mean)
 
     def _pages(self, pages: Sequence[int], missing: Sequence[float]) -> Figure:
+        """Pages of the large table, from those of the small one and its `missing` leaves, one a draw each."""
         values = [self.factor * (count + more) for count, more in zip(pages, missing, strict=True)]
         return self._figure(values, pages, missing)
 
@@ -212,6 +220,7 @@ class _Scale:
                 corrections.append((1 - self._rest_of_swing(life)) * (value - steady))
                 value -= corrections[-1]
             values.append(value)
+        # 1.96 standard deviations of a counted number, which is its root
         mean, count = float(np.mean(values)), sum(life.splits for life in draws)
         noise = 1.96 * 1000 * sqrt(max(1, count)) / (come * len(draws))
         doubt = _DOUBT * abs(float(np.mean(corrections or [0.0])))

@@ -61,9 +61,7 @@ class LibraryCall(BaseModel):
 
 def calls_for(name: str) -> list[LibraryCall]:
     """The calls for a layout, the first of each language the one to prefer; empty where no library makes such keys.
-
-    UsageError for a layout that is not known.
-    """
+    UsageError for a layout that is not known."""
     chosen = layout(name).name
     return [call for calls in languages().values() for call in calls if chosen in call.layouts]
 

@@ -25,7 +25,7 @@ Start = Literal["inserted", "rebuilt", "built"]
 DRAWS: Final = 6
 """Times that each life is simulated, with other keys. Where new keys go between old ones, SQLite's pages fall by chance
 into one of several patterns, which then lasts: the interval has to have seen them."""
-_OCTAVE: Final = 8
+_PARTS_OF_DOUBLING: Final = 8
 """Parts in which the second half of the old rows arrives; after each, the density is noted."""
 
 LEAST_LOG_ROWS, _MOST_LOG_ROWS = 1 << 15, 1 << 18
@@ -63,10 +63,8 @@ class Life:
 
 
 def lives(on: Engine, table: Table, keys: Keys, there: int, start: Start, *, rebuilt_after: bool = False) -> list[Life]:
-    """The life of an index whose first `there` keys are old; if asked, also that with a rebuild at its end.
-
-    UsageError if the engine's page model knows no index with a past.
-    """
+    """The life of an index whose first `there` keys are old; with `rebuilt_after`, also that with a rebuild at its end.
+    UsageError if the engine's page model knows no index with a past."""
     ranks = ranked(sort_words(keys, table.column.order))
     empty = empty_index(on.page_model(table), ranks, keys)
     if empty is None:
@@ -105,13 +103,13 @@ def lives(on: Engine, table: Table, keys: Keys, there: int, start: Start, *, reb
 def _insert_old(state: IndexState, ranks: Ranks) -> float:
     """Inserts row by row, and returns the mean density over the time in which the rows doubled."""
     n = len(ranks)
-    ends = np.unique(np.geomspace(max(1, n / 2), n, _OCTAVE + 1).astype(np.int64)).tolist()
+    ends = np.unique(np.geomspace(max(1, n / 2), n, _PARTS_OF_DOUBLING + 1).astype(np.int64)).tolist()
     densities, first = [], 0
     for end in ends:
         state.insert(ranks[first:end])
         densities.append(state.stats().density)
         first = end
-    return float(np.mean(densities[1:] or densities))
+    return float(np.mean(densities[1:] or densities))  # the first is that before the rows double
 
 
 def log_bytes(
@@ -131,6 +129,7 @@ def log_bytes(
     model = on.page_model(table)
     if not isinstance(model, PredictsCost) or isinstance(model, SizedByValue):
         return None
+    # `small`: the factor, a power of two, by which table and cache are smaller in the simulation
     least_cache, small = FEWEST_PAGES * model.page_bytes, 1
     while sum(rows) / small > LEAST_LOG_ROWS:
         small *= 2
@@ -143,7 +142,7 @@ def log_bytes(
     for draw in range(DRAWS):
         words = sort_words(mixed_keys(*layouts, there, come, rows_per_second, draw), table.column.order)
         ranks = ranked(words)
-        if start != "inserted":
+        if start != "inserted":  # a build: old rows in ascending order
             order = np.concatenate([np.argsort(ranks[:there]), np.arange(there, there + come)])
             words, ranks = words[order], ranks[order]
         ends = [there, there + come]

@@ -37,13 +37,13 @@ def create_table(
 def switch_keys(
     on: Engine, version: str, column: Column, layout: str, *, by_clients: bool = False
 ) -> Sequence[Statement]:
-    """New rows of an existing table get keys of that layout; as `create_table`."""
+    """Makes new rows of an existing table get keys of that layout. Empty, and UsageError, as for `create_table`."""
     writes = on.statements()
     return writes.switching(_keyed("orders", column, layout, version, by_clients)) if writes else []
 
 
 def rebuild_index(on: Engine, version: str, column: Column, layout: str) -> Sequence[Statement]:
-    """Builds the key's index again, online where that is possible; `layout` is that of the rows to come."""
+    """Rebuilds the key's index, online where that is possible; `layout` is that of the rows to come."""
     writes = on.statements()
     return writes.rebuilding(_keyed("orders", column, layout, version, by_clients=False)) if writes else []
 
@@ -51,7 +51,7 @@ def rebuild_index(on: Engine, version: str, column: Column, layout: str) -> Sequ
 def convert_keys(
     on: Engine, version: str, old: tuple[Column, str], new: tuple[Column, str], *, by_clients: bool = False
 ) -> Sequence[Statement]:
-    """Every row gets a new key. `old` and `new`: column and layout; `by_clients` as in `create_table`."""
+    """Gives every row a new key. `old`, `new`: (column, layout); `by_clients`: no default makes keys."""
     writes = on.statements()
     if not writes:
         return []
@@ -68,7 +68,7 @@ def steps(
     *,
     by_clients: bool = False,
 ) -> list[Statement]:
-    """What to do for one of the `existing.options`, in order; the rest as in `convert_keys`."""
+    """The statements for one way to go, in order; none for staying. `old`, `new`: (column, layout)."""
     if option in ("convert", "retype"):
         converted = convert_keys(on, version, old, new, by_clients=by_clients)
         if option == "convert" or converted == [UNTESTED]:
@@ -89,7 +89,7 @@ def can_hold(on: Engine, version: str, column: Column, layout: str) -> bool:
 
 
 def default_of(on: Engine, version: str, column: Column, layout: str) -> Default:
-    """How the statements have the server make keys of that layout, or like them; empty if the application has to."""
+    """What the column's default is if the server makes keys of that layout by it; empty if the application has to."""
     created = create_table(on, version, column, layout)
     without_default = create_table(on, version, column, layout, by_clients=True)
     if [one.sql for one in created] == [one.sql for one in without_default]:
@@ -98,6 +98,7 @@ def default_of(on: Engine, version: str, column: Column, layout: str) -> Default
 
 
 def _keyed(table: str, column: Column, name: str, version: str, by_clients: bool) -> KeyedTable:
+    """The table with keys of the layout `name`. UsageError if the column does not take them all."""
     key_layout = layout(name)
     if key_layout.kind not in column.kinds or not column.accepts_all(key_layout.shared_bits()):
         raise UsageError(f"the column {column.name} does not take all {name} keys: choose another column.")

@@ -32,6 +32,7 @@ from keybench.model.byteorder import PERMUTATIONS
 from keybench.model.keys import Bytes, Ints, Keys, Order
 
 Rows = NDArray[np.intp]
+"""Indexes of values in a sample."""
 
 _GUID: Final = re.compile(
     r"\{?[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}\}?|[0-9A-Fa-f]{32}"
@@ -73,9 +74,9 @@ def readings(sample: SampleHere, form: Form) -> list[Reading]:
 def _of_bytes(values: Sequence[bytes], form: Form) -> Iterator[Reading]:
     """The ways to read binary values, width by width: as GUIDs in each byte order, as text, or as plain bytes."""
     for width, rows in _by_width(values).items():
-        data = np.frombuffer(b"".join(values[row] for row in rows), np.uint8).reshape(-1, width) if width else None
-        if data is None:
+        if not width:
             continue
+        data = np.frombuffer(b"".join(values[row] for row in rows), np.uint8).reshape(-1, width)
         if width == 16:
             for place, order in enumerate(ORDERS if form == "bytes" else ORDERS[:1]):
                 yield Reading(Keys(unstored(data, order), "uuid"), rows, order, unlikelier=_UNUSUAL * place)
@@ -112,7 +113,7 @@ def _of_text(values: Sequence[str]) -> Iterator[Reading]:
 
 
 def _by_width(values: Sequence[bytes] | Sequence[str]) -> dict[int, Rows]:
-    """The places of the values, by their length in bytes or characters."""
+    """The indexes of the values of each length, by that length in bytes or characters."""
     rows: dict[int, list[int]] = defaultdict(list)
     for row, value in enumerate(values):
         rows[len(value)].append(row)
@@ -121,9 +122,9 @@ def _by_width(values: Sequence[bytes] | Sequence[str]) -> dict[int, Rows]:
 
 def unstored(data: Bytes, order: Order) -> Bytes:
     """GUIDs in RFC order, from the bytes that a column stores in that order: uint8 (n, 16)."""
-    out = np.empty_like(data)
-    out[:, list(PERMUTATIONS[order])] = data
-    return out
+    rfc = np.empty_like(data)
+    rfc[:, list(PERMUTATIONS[order])] = data  # stored byte i is RFC byte PERMUTATIONS[order][i]
+    return rfc
 
 
 Floats = NDArray[np.float64]
@@ -132,6 +133,7 @@ NARROWEST: Final = TICKS_PER_DAY // 24
 """Times of a column count as spread over at least this many ticks."""
 _COUNTER_SPAN: Final = 1 << 64  # values of a counter that began at the clock's ticks
 _FEWEST, _WIDER = 3, 2.4
+"""Keys from which on the window of their times is narrowed; how much wider it is than the times of half of them."""
 _STEPS: Final = 4
 """NHibernate's COMB is up to three steps above RT.Comb's, for it divides by 3.333333."""
 _ANY: Final = Timestamp("", 0, 0, 1)
@@ -174,17 +176,17 @@ class Family:
         return max((each.layout.description.time or _ANY).resolution for each in self.members)
 
     def narrowed(self, mask: NDArray[np.bool_]) -> Family:
-        """The family with the probabilities that follow from the times of its keys, `mask`: bool (n,).
-
-        Half of its keys are taken to be as before, the others in a window around the shortest one that holds half.
-        """
+        """The family with the probabilities that follow from the times of its keys, `mask`: bool (n,). Half of its keys
+        are taken to be as before, the others in a window around the shortest one that holds half."""
         if self.times is None or mask.sum() < _FEWEST:
             return self
+        # the shortest window that holds half of the times
         times = np.sort(self.times[mask])
         half = (len(times) + 1) // 2
         begin = int(np.argmin(times[half - 1 :] - times[: len(times) - half + 1]))
         span = max(_WIDER * float(times[begin + half - 1] - times[begin]), float(NARROWEST))
         middle = (float(times[begin]) + float(times[begin + half - 1])) / 2
+        # half of the keys in it, half as before: each costs one bit
         inside = self.fits & (np.abs(self.times - middle) <= span / 2)
         narrow = _fixed_bits(self.first) + np.log2(_covered(self.first.layout) / span) - 1
         return replace(self, bits=np.where(inside, np.maximum(narrow, self.bits - 1), self.bits - 1))
@@ -226,10 +228,8 @@ def _family(member: Member, n: int, now: int) -> Family | None:
 
 
 def _within(one: Family, other: Family) -> bool:
-    """Whether a family fits some of the keys of another alone, and reads the same from them.
-
-    A finer clock that leaves some of its values out explains by chance those keys that have none of these.
-    """
+    """Whether a family fits only some of the keys that another one fits, and reads the same times from them. A finer
+    clock that leaves some of its values out explains by chance those keys that have none of these."""
     if one.first.reading is not other.first.reading or one.times is None or other.times is None:
         return False
     fewer = one.fits.sum() < other.fits.sum() and not (one.fits & ~other.fits).any()
@@ -254,6 +254,7 @@ def _same(one: Family, other: Family) -> bool:
 
 
 def _has_width(layout: Layout, reading: Reading) -> bool:
+    """Whether the keys have the layout's width, which it declares in characters of text or in bits."""
     if layout.kind == "int":
         return True
     width: int = reading.keys.data.shape[1]
@@ -265,6 +266,7 @@ def _fixed_bits(member: Member) -> float:
 
 
 def _covered(layout: Layout) -> float:
+    """Ticks that all values of the layout's time field cover, or of its counter that began at the clock's ticks."""
     time = layout.description.time
     return float(time.covered if time and time.readable else _COUNTER_SPAN)
 

@@ -25,10 +25,8 @@ _SLACK: Final = 2.0
 
 
 def engine_of(target: str) -> Engine:
-    """The engine that looks at databases of that form, one with the scheme's own name first.
-
-    UsageError if there is none, EnvironmentMissing if its driver is missing.
-    """
+    """The engine that looks at databases of that form, one with the scheme's own name first. UsageError if there is
+    none, EnvironmentMissing if its driver is missing."""
     fitting = {name: on for name, on in engines().items() if on.inspects(target)}
     if not fitting:
         known = sorted(one for on in engines().values() for one in on.url_schemes if on.inspects(f"{one}://"))
@@ -93,10 +91,8 @@ class TableFinding:
 
     @property
     def moved_a_day(self) -> float | None:
-        """Splits in the middle of its indexes a day, from the rows inserted a day; None if nobody counts them.
-
-        In a b-tree that grows by keys in no order, a row makes as many splits as there are leaves a row.
-        """
+        """Splits in the middle of its indexes a day, from the rows inserted a day; None if nobody counts them. In a
+        b-tree that grows by keys in no order, a row makes as many splits as there are leaves a row."""
         a_day = inserted_a_day(self.table)
         if a_day is None or not self.table.rows:
             return None
@@ -126,10 +122,8 @@ def inserted_a_day(table: TableHere) -> float | None:
 
 
 def selected(tables: Sequence[TableHere], name: str) -> list[TableHere]:
-    """The tables to look at: all, or the one of that name with its partitions.
-
-    UsageError for an unknown name or a view, EnvironmentMissing for a table that this user may not read.
-    """
+    """The tables to look at: all, or the one of that name with its partitions. UsageError for an unknown name or a
+    view, EnvironmentMissing for a table that this user may not read."""
     if not name:
         return [one for one in tables if one.kind in {"table", "partitioned table"}]
     matches = [one for one in tables if name in {one.full_name, one.name}]
@@ -145,7 +139,7 @@ def selected(tables: Sequence[TableHere], name: str) -> list[TableHere]:
 
 
 def _below(table: TableHere, tables: Sequence[TableHere]) -> list[TableHere]:
-    """The partitions of a table, and theirs."""
+    """The partitions of a table, each followed by its own partitions."""
     parts = [one for one in tables if one.part_of == table.full_name]
     return [one for part in parts for one in (part, *_below(part, tables))]
 
@@ -153,7 +147,8 @@ def _below(table: TableHere, tables: Sequence[TableHere]) -> list[TableHere]:
 def look(
     inspector: Inspector, name: str, now: int, seconds: float, tell: Callable[[str], None] = lambda _: None
 ) -> Findings:
-    """Looks at all tables, or at one, for at most about so many seconds; `now` is the current tick."""
+    """Looks at all tables, or at the one called `name`, and begins no table after `seconds`; `now`: the current tick.
+    `tell` gets the name of each table before it is looked at."""
     began = time.monotonic()
     tables = inspector.tables()
     wanted = selected(tables, name)
@@ -175,6 +170,7 @@ def look(
 
 
 def _of_table(inspector: Inspector, table: TableHere, now: int) -> TableFinding:
+    """What one table shows; if the server refuses, a finding that says so."""
     try:
         known = inspector.details(table)
         indexes = inspector.indexes(known)
@@ -184,6 +180,7 @@ def _of_table(inspector: Inspector, table: TableHere, now: int) -> TableFinding:
 
 
 def _of_index(inspector: Inspector, table: TableHere, index: IndexHere, now: int) -> IndexFinding:
+    """What one key shows: its layouts and its index's pages; if the server refuses, what is known and the problem."""
     sample, keys, problem = SampleHere([]), None, ""
     try:
         if index.form is not None:

@@ -17,8 +17,11 @@ from keybench.advice.inspection.families import Family, Floats
 
 EVIDENCE: Final = 20.0
 FEWEST: Final = 3
+"""Bits that must speak for a family, and keys that it must have."""
 _ROUNDS, _SETTLED = 60, 1e-5
+"""Rounds of expectation maximisation at most, and the change of a share below which it ends."""
 _NARROWED: Final = 2
+"""How often the families' times are narrowed to those that their keys show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +38,14 @@ class Component:
 
 
 def components(families: Sequence[Family], n: int, weights: Floats | None = None) -> list[Component]:
-    """The families that are there, the most frequent first; empty if the values look like nothing known."""
+    """The families that are in the column, the most frequent first; empty if the values look like nothing known.
+    `weights`: how many rows each of the n values of the sample stands for; None if all for equally many."""
     weights = np.ones(n) if weights is None else weights * (n / weights.sum())
     candidates = list(families)
     for _ in range(_NARROWED if candidates else 0):
         owner = _owners(candidates, _shares(*_distinct_values(candidates, weights))[0])
         candidates = [family.narrowed(owner == place) for place, family in enumerate(candidates)]
+    # those that the values need, and the values that each of them owns
     candidates, shares = _needed(candidates, weights)
     owner = _owners(candidates, shares)
     mixture, left = [], np.ones(n, np.bool_)
@@ -74,7 +79,7 @@ def _alike(one: Family, other: Family) -> bool:
 
 
 def _margin(family: Family, mask: NDArray[np.bool_], others: Sequence[Family]) -> float:
-    """Bits over the best other family, or over random values, for the family's keys."""
+    """Bits by which the family explains its keys (`mask`) better than the best other family or random values do."""
 
     def total(one: Family) -> float:
         bits = one.bits[mask]
@@ -92,18 +97,20 @@ def _owners(families: Sequence[Family], shares: Floats) -> NDArray[np.intp]:
 
 
 def _needed(families: list[Family], weights: Floats) -> tuple[list[Family], Floats]:
-    """The families without which the values are less probable, and their shares; the last is of random values."""
+    """(the families without which the values are less probable, their shares; the last share is of random values)."""
     families = [family for family in families if np.isfinite(family.bits).any()]
     if not families:
         return [], np.ones(1)
     bits, repeats = _distinct_values(families, weights)
 
     def fitted(rows: list[int]) -> tuple[Floats, float]:
+        """(shares, log-likelihood) with these families alone."""
         return _shares(bits[[*rows, -1]], repeats)  # the last row is random values
 
     rows = list(range(len(families)))
     shares, likelihood = fitted(rows)
     while rows:
+        # out go all families with too few values; else the one that is missed least, if it is missed too little
         weak = {row for row, share in zip(rows, shares, strict=False) if share * len(weights) < FEWEST / 2}
         if len(weak) <= 1:
             losses = [likelihood - fitted([other for other in rows if other != row])[1] for row in rows]
@@ -117,16 +124,18 @@ def _needed(families: list[Family], weights: Floats) -> tuple[list[Family], Floa
 
 
 def _distinct_values(families: Sequence[Family], weights: Floats) -> tuple[Floats, Floats]:
-    """Bits by family and, in the last row, of random values, for values that differ; and how many there are of each."""
+    """Values for which all families have the same bits, as one: (bits by family and value, weight of each value). The
+    last row of bits is of random values."""
     bits = np.stack([*(family.bits for family in families), np.zeros(len(weights))], axis=1)
+    # each value's bits as one item of bytes, which `unique` can compare
     rows = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.itemsize * bits.shape[1])))[:, 0]
     _, first, which = np.unique(rows, return_index=True, return_inverse=True)
     return bits[first].T, np.bincount(which, weights, len(first)).astype(np.float64)
 
 
 def _shares(bits: Floats, weights: Floats) -> tuple[Floats, float]:
-    """Shares by expectation maximisation, and the log-likelihood in bits."""
-    top = bits.max(axis=0)
+    """(the share of each family among the weighted values, by expectation maximisation; the log-likelihood in bits)."""
+    top = bits.max(axis=0)  # taken out, so that no power of two overflows
     relative = np.exp2(bits - top)
     shares = np.full(len(bits), 1 / len(bits))
     for _ in range(_ROUNDS):

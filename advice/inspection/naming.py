@@ -81,7 +81,7 @@ def content(sample: SampleHere, form: Form, column: Order, now: int) -> Content:
     mixture = components(families(readings(sample, form), n, now), n, sample.weights)
     groups = tuple(_group(one, sample) for one in mixture)
     switches = tuple(_switches([(group.layouts[0], one) for group, one in zip(groups, mixture, strict=True)], sample))
-    latest = None
+    latest = None  # which values are keys of the layout that has taken over, if one has
     if switches and switches[-1].clean:
         latest = next(
             one.mask for group, one in zip(groups, mixture, strict=True) if group.layouts[0] == switches[-1].after
@@ -95,12 +95,14 @@ def content(sample: SampleHere, form: Form, column: Order, now: int) -> Content:
 def _group(component: Component, sample: SampleHere) -> KeyGroup:
     """Names the layouts of one component of the mixture, with the odds and the times of its keys."""
     family = component.family
-    where = np.flatnonzero(component.mask)
+    where = np.flatnonzero(component.mask)  # the component's keys: indexes in the sample
     reading = family.first.reading
+    # the bits that all members read their time from, found with one key
     first = reading.keys[_rows(reading.rows, where[:1])]
     timed = np.logical_and.reduce([
-        parts.timed(member.layout, first) for member in family.members if member.layout.kind != "text"
+        parts.time_bits(member.layout, first) for member in family.members if member.layout.kind != "text"
     ])  # fmt: skip
+    # the members by score; those about as good as the best are not told apart
     scores = sorted(
         ((_score(member, component, where, timed, sample), member) for member in family.members),
         key=lambda pair: (-round(pair[0]), _rank(pair[1].layout)),
@@ -124,25 +126,27 @@ def _group(component: Component, sample: SampleHere) -> KeyGroup:
 
 
 def _rank(layout: Layout) -> tuple[bool, bool, int, str]:
-    """Among equals, layouts without structure come first, then the control, then those with the shortest names, which
-    standards have."""
+    """The order among layouts of equal score, the first the best: without structure, then the control, then those with
+    the shortest names, which standards have."""
     return (not layout.description.structureless, layout.name != CONTROL, len(layout.name), layout.name)
 
 
 def _rows(known: NDArray[np.intp], where: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Rows of a reading, of values of the sample."""
+    """The indexes in a reading of the values at `where` in the sample; `known`: the values that the reading has."""
     return np.searchsorted(known, where).astype(np.intp)
 
 
 def _score(
     member: Member, component: Component, where: NDArray[np.intp], timed: NDArray[np.bool_], sample: SampleHere
 ) -> float:
-    """Bits by which a layout explains the component's keys, at the places `where` of the sample."""
+    """Bits by which a layout explains the component's keys, which have the indexes `where` in the sample. `timed`: the
+    bits that the time is read from."""
     family, rows = component.family, _rows(member.reading.rows, where)
     times = None if family.times is None else family.times[where]
     order = times if sample.arrival is None else sample.arrival[where]
     total = parts.score(member, rows, timed, None if order is None else order.astype(np.float64))
     if times is not None and sample.after_the_one_before is not None and sample.arrival is not None:
+        # neighbours by arrival that are neighbours in the sample, too, arrived one right after the other
         by_arrival = np.argsort(sample.arrival[where], kind="stable")
         next_to = np.concatenate([[False], np.diff(where[by_arrival]) == 1])
         follows = sample.after_the_one_before[where[by_arrival]] & next_to
@@ -152,12 +156,11 @@ def _score(
 
 
 def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Iterator[Switch]:
-    """From which layout to which, and when: `kinds` are the layouts and their keys.
-
-    Without an order of arrival, a layout with a time is taken to have followed one without a time.
-    """
+    """The moments at which one layout took over from another. `kinds`: (layout, its component) of each in the column.
+    Without an order of arrival, a layout with a time is taken to have followed one without a time."""
 
     def middle(kind: tuple[str, Component]) -> float:
+        """When a layout's keys came, as median of their arrival or their time; -∞ if nobody knows."""
         mask, times = kind[1].mask, kind[1].family.times
         if sample.arrival is not None:
             return float(np.median(sample.arrival[mask]))
@@ -165,19 +168,20 @@ def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Ite
 
     for (before, old), (after, new) in pairwise(sorted(kinds, key=middle)):
         old_times, new_times = old.family.times, new.family.times
-        place = float("-inf")
+        place = float("-inf")  # in the order of arrival
         if sample.arrival is not None:
             wrong, place = _best_cut(sample.arrival[old.mask], sample.arrival[new.mask])
             clean = wrong <= _CLEAR
             if wrong > _SIDE_BY_SIDE:
                 yield Switch(before, after, tick=None, clean=False)
                 continue
-        else:
+        else:  # by the times in the keys: nearly all old ones lie before nearly all new ones
             clean = (
                 old_times is not None
                 and new_times is not None
                 and (float(np.quantile(old_times[old.mask], 0.99)) <= float(np.quantile(new_times[new.mask], 0.01)))
             )
+        # when: the earliest new key, of a clean switch behind the cut; else the latest old key
         if new_times is not None:
             since = new.mask
             if clean and sample.arrival is not None and (new.mask & (sample.arrival >= place)).any():
@@ -189,12 +193,13 @@ def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Ite
 
 
 def _best_cut(old: Floats, new: Floats) -> tuple[float, float]:
-    """(the least share of the keys on the wrong side of any place in the order of arrival; that place)."""
+    """(the least share of the keys on the wrong side of any moment of arrival, that moment). `old`, `new`: arrivals."""
     at = np.concatenate([old, new])
     order = np.argsort(at, kind="stable")
     is_new = np.concatenate([np.zeros(len(old)), np.ones(len(new))])[order]
     new_before = np.concatenate([[0], np.cumsum(is_new)])
     old_after = len(old) - np.concatenate([[0], np.cumsum(1 - is_new)])
+    # for each cut: the new keys before it and the old ones after it, as shares that weigh alike
     wrong = new_before / max(1, len(new)) + old_after / max(1, len(old))
     best = int(np.argmin(wrong))
     return float(wrong[best] / 2), float(at[order][min(best, len(at) - 1)])
@@ -203,7 +208,8 @@ def _best_cut(old: Floats, new: Floats) -> tuple[float, float]:
 def _ascending(
     mixture: Sequence[Component], sample: SampleHere, column: Order, latest: NDArray[np.bool_] | None
 ) -> tuple[float | None, str]:
-    """How far the keys ascend in the column, measured by the order of arrival or, without it, by the keys' time."""
+    """(how far the keys ascend in the column, from -1 to 1; by what that was measured). (None, "") if nobody knows.
+    Measured by the order of arrival, else by the keys' time. `latest`: the only keys to look at, if not None."""
     if not mixture:
         return None, ""
     family = mixture[0].family
@@ -229,7 +235,7 @@ def _ascending(
 
 
 def _rank_correlation(words: NDArray[np.uint64], arrival: Floats) -> float:
-    """Spearman's, of the order by `words`, uint64 (n, words), with the order of arrival."""
+    """Spearman's rank correlation of the order by `words`, uint64 (n, words), with the order of arrival; 1 below 3."""
     n = len(arrival)
     if n < 3:
         return 1.0

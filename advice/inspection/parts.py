@@ -24,12 +24,14 @@ ALIKE: Final = 10.0
 """Layouts whose scores differ by fewer bits are not told apart."""
 
 _WIDEST, _PIECE = 48, 16
+"""Bits of the widest part that is taken as one number, and of the pieces of a wider one."""
 _CHOICE: Final = 4.0
 """Bits that say which way of writing was taken."""
 _UNSEEN, _HIDDEN, _SHOWS, _LONG_COUNTER = 0.75, 9.0, 16.0, 20
 """Bits that a layout loses for each bit of a part that it does not draw and that looks random, and the most that it
 loses: less than `ALIKE`, but for long counters and for parts that keys begin with, which a sample shows."""
 _ASCENDS: Final = 0.98
+"""Probability that a key ascends where its layout says that keys do."""
 
 
 def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], order: NDArray[np.float64] | None) -> float:
@@ -44,14 +46,15 @@ def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], orde
     description = layout.description
     gained = lost = 0.0
     every = bits_of(keys)
+    # parts that are neither fixed, nor time, nor drawn: what they save, and what the worst of the others loses
     free = ~timed & ~description.fixed()[0]
-    made = None if order is None else np.argsort(order, kind="stable")
+    in_order = None if order is None else np.argsort(order, kind="stable")
     for letter in dict.fromkeys(part.letter for part in description.parts if part.value is None):
         places = np.flatnonzero(description.where(letter) & free)
         if letter in description.random or not len(places):
             continue
         counter = letter in description.counter
-        saved = counted(every[:, places], made) if counter else shorter_by(every[:, places], made)
+        saved = counter_shorter_by(every[:, places], in_order) if counter else shorter_by(every[:, places], in_order)
         gained += saved
         if not saved:
             shows = (counter and len(places) >= _LONG_COUNTER) or (not counter and description.where(letter)[0])
@@ -65,11 +68,11 @@ def bits_of(keys: Keys) -> Bytes:
     return np.unpackbits(np.ascontiguousarray(data), axis=1)
 
 
-def timed(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
+def time_bits(layout: Layout, keys: Keys) -> NDArray[np.bool_]:
     """Which bits the time (or the counter that started at it) depends on, found by changing each: bool (width,)."""
     width = layout.description.width
     first = np.repeat(bits_of(keys[:1]), width + 1, axis=0)
-    first[np.arange(width), np.arange(width)] ^= 1  # the last row stays as it is
+    first[np.arange(width), np.arange(width)] ^= 1  # row i has bit i changed; the last row stays as it is
     changed = np.packbits(first, axis=1)
     flipped = Keys(changed.view(">i8")[:, 0].astype(np.int64) if keys.kind == "int" else changed, keys.kind)
     instants = _instants(layout, flipped)
@@ -106,22 +109,23 @@ def shorter_by(bits: Bytes, order: NDArray[np.intp] | None) -> float:
         return sum(shorter_by(bits[:, begin : begin + _PIECE], order) for begin in range(0, width, _PIECE))
     values = as_integers(bits)
     ones = bits.mean(axis=0)
-    costs = [float((n * _entropy(ones) + np.log2(n + 1)).sum())]
+    costs = [float((n * _entropy(ones) + np.log2(n + 1)).sum())]  # bit by bit
     distinct, counts = np.unique(values, return_counts=True)
     share = counts / n
-    costs.append(len(distinct) * width + n * float(-(share * np.log2(share)).sum()))
-    costs.append(n * float(np.log2(float(distinct[-1] - distinct[0]) + 1)) + 2 * width)
+    costs.append(len(distinct) * width + n * float(-(share * np.log2(share)).sum()))  # a list, and which of it
+    costs.append(n * float(np.log2(float(distinct[-1] - distinct[0]) + 1)) + 2 * width)  # a range, and where in it
     if order is not None and n > 1:
-        costs.append(_steps(np.diff(values[order]), width))
+        costs.append(_steps(np.diff(values[order]), width))  # steps
     return float(max(0.0, n * width - min(costs) - _CHOICE))
 
 
-def counted(bits: Bytes, order: NDArray[np.intp] | None) -> float:
-    """The same for a counter that goes up by one a key: only its steps can be written shorter."""
+def counter_shorter_by(bits: Bytes, order: NDArray[np.intp] | None) -> float:
+    """Bits by which a counter's values (n, width), which go up by one a key, can be written shorter than random ones:
+    as steps in the `order` in which they were made. 0 if they cannot, or the order is not known."""
     n, width = bits.shape
     if order is None or n < 2 or width > _WIDEST:
         return 0.0
-    steps = np.diff(as_integers(bits)[order]) & ((1 << width) - 1)
+    steps = np.diff(as_integers(bits)[order]) & ((1 << width) - 1)  # a counter that is full begins again with 0
     return float(max(0.0, n * width - _steps(steps - 1, width) - _CHOICE))
 
 
@@ -131,6 +135,7 @@ def _steps(steps: NDArray[np.int64], width: int) -> float:
 
 
 def _entropy(share: Floats) -> Floats:
+    """The entropy, in bits, of a bit that is 1 with this probability; 0 where it is certain."""
     with np.errstate(divide="ignore", invalid="ignore"):
         each = -(share * np.log2(share) + (1 - share) * np.log2(1 - share))
     return np.nan_to_num(each, nan=0.0)
@@ -155,7 +160,7 @@ def score_of_pairs(
     same = follows[1:] & (instants[1:] == instants[:-1])
     above = np.zeros(len(same), np.bool_)
     level = np.ones(len(same), np.bool_)
-    for word in words.T:
+    for word in words.T:  # the first word that differs decides
         above |= level & (word[1:] > word[:-1])
         level &= word[1:] == word[:-1]
     always = np.full(len(same), layout.description.within in {"always", "forward"})
@@ -163,5 +168,6 @@ def score_of_pairs(
     if fine is not None:
         resolution = layout.description.time.resolution if layout.description.time else 1
         always |= fine[1:] // resolution != fine[:-1] // resolution
+    # where keys come in no order, above and below are equally probable: one bit
     bits = np.where(always, np.where(above, np.log2(_ASCENDS), np.log2(1 - _ASCENDS)), -1.0)
     return float(bits[same].sum())

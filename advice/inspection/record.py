@@ -9,7 +9,7 @@ from keybench.generators.core.clock import iso_text
 
 
 def record(findings: Findings, *, by_document: bool) -> dict[str, Any]:
-    """All findings."""
+    """All findings; `by_document`: the engine's inspection was never run on a live server."""
     return {
         "database": findings.about.engine,
         "server": findings.about.title,

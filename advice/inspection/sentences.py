@@ -15,6 +15,7 @@ from keybench.generators.core.clock import as_datetime
 from keybench.model.sizes import digits, spelled
 
 _MANY: Final = 3
+"""Layouts of a group that are named; the others are counted."""
 _ORDERS: Final = {
     "net": "in the byte order of .NET",
     "mysql-swap": "with their time swapped to the front, as UUID_TO_BIN(…, 1) does",
@@ -44,7 +45,7 @@ def names(group: KeyGroup) -> str:
 
 
 def percent(share: float) -> str:
-    """99.9 %, 50 %, below 0.1 %."""
+    """A share, 0 to 1, as text: 99.9 %, 50 %, below 0.1 %. Near 0 and near 100 it has a decimal."""
     if share < 0.0005:
         return "below 0.1 %"
     value = 100 * share
@@ -52,12 +53,12 @@ def percent(share: float) -> str:
 
 
 def odds(value: float) -> str:
-    """A probability."""
+    """A probability, 0 to 1, as text: over 99.9 %, 97.2 %."""
     return "over 99.9 %" if value > 0.999 else f"{digits(100 * value, 3)} %"
 
 
-def what(content: Content) -> str:
-    """The layouts of a column: one, or a mixture with its shares and moments."""
+def layouts_in_words(content: Content) -> str:
+    """The layouts of a column's keys in words: one, or several with the share of each."""
     if not content.sampled:
         return "no keys yet"
     if not content.groups:
@@ -70,7 +71,7 @@ def what(content: Content) -> str:
     return ", ".join(parts)
 
 
-def since(switches: Sequence[Switch]) -> Iterator[str]:
+def takeovers(switches: Sequence[Switch]) -> Iterator[str]:
     """When one layout took over from another."""
     for one in switches:
         when = f" {day(one.tick)}" if one.tick is not None else " a moment that the keys do not show"
@@ -82,7 +83,7 @@ def since(switches: Sequence[Switch]) -> Iterator[str]:
             yield f"{one.before} and {one.after} are written side by side."
 
 
-def stored(group: KeyGroup) -> str:
+def storage_in_words(group: KeyGroup) -> str:
     """How the bytes lie, if not as the layout says."""
     return ", ".join(part for part in (group.spelled, _ORDERS.get(group.order, "")) if part)
 
@@ -114,7 +115,8 @@ def headline(one: TableFinding) -> str:
         reasons = [each.problem or each.index.note for each in one.indexes if each.problem or each.index.note]
         why = reasons[0].rstrip(".") if reasons else "it has no primary key, unique index or foreign key"
         return f"{table.full_name} has {rows(table)}{size}, and keybench can say nothing of its keys: {why}."
-    return f"{table.full_name} has {rows(table)}{size}; its {_key(key)} is {what(key.content)}{_effect(key)}."
+    keys = f"{_key(key)} is {layouts_in_words(key.content)}"
+    return f"{table.full_name} has {rows(table)}{size}; its {keys}{_effect(key)}."
 
 
 def _effect(key: IndexFinding) -> str:
@@ -131,7 +133,7 @@ def _effect(key: IndexFinding) -> str:
 
 
 def gains(one: TableFinding) -> str:
-    """What could be gained, or why nothing is named."""
+    """What could be gained, in bytes and splits; empty if nothing."""
     if one.gain < 1:
         return ""
     text = f"As full as keys in order fill them, its indexes would be {spelled(one.gain)} smaller"
@@ -148,11 +150,11 @@ def details(one: IndexFinding) -> Iterator[str]:
         for group in content.groups:
             seen = "" if len(content.groups) == 1 else f" ({percent(group.share)} of the keys)"
             yield f"{names(group)}{seen}, odds {odds(group.odds)}, by {group.keys:,} keys."
-            if text := stored(group):
+            if text := storage_in_words(group):
                 yield f"{group.layouts[0]} keys are stored {'as ' if group.spelled else ''}{text}."
             if group.first is not None and group.last is not None:
                 yield f"{group.layouts[0]} keys hold times from {day(group.first)} to {day(group.last)}."
-        yield from since(content.switches)
+        yield from takeovers(content.switches)
     if one.pages.missing and one.index.name:
         yield f"Density: {one.pages.missing}"
     if one.index.note:
@@ -160,7 +162,7 @@ def details(one: IndexFinding) -> Iterator[str]:
 
 
 def growth(table: TableHere) -> str:
-    """Rows inserted since the statistics began."""
+    """How many rows were inserted since the server's statistics began, as a sentence; empty if it counts none."""
     if table.inserted is None:
         return ""
     a_day = inserted_a_day(table)
@@ -182,7 +184,7 @@ def advise(engine: str, one: TableFinding) -> str:
 
 
 def promises(about: About, seconds: float, width: int) -> Iterator[str]:
-    """What will be done, before it is done."""
+    """Lines that say, before it is done, what will be done to the database and what will not."""
     yield f"{about.title}: nothing is written, and looking ends after {seconds:.0f} s at most, or a statement later."
     for text in (*about.promises, *about.caveats):
         yield from _wrapped(text, width, "  ")
@@ -195,7 +197,7 @@ def _wrapped(text: str, width: int, indent: str = "", later: str | None = None) 
 
 
 def lines(findings: Findings, width: int) -> Iterator[str | Text | Table]:
-    """All of it, the table from which most could be gained first."""
+    """All findings as lines and tables, those of the tables with most to gain first; then commands to go on with."""
     if not findings.tables:
         yield "There are no tables here that keybench can look at."
     for one in findings.tables:
@@ -223,6 +225,7 @@ def lines(findings: Findings, width: int) -> Iterator[str | Text | Table]:
 
 
 def _table(indexes: tuple[IndexFinding, ...]) -> Table:
+    """The figures of each index, a row each; a dash for what is not known."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("  key", "keys seen", "size", "density", "in order", "leaves back"):
         table.add_column(heading, overflow="fold")
@@ -240,6 +243,7 @@ def _table(indexes: tuple[IndexFinding, ...]) -> Table:
 
 
 def _density(one: IndexFinding) -> str:
+    """How full the leaves are, with its error and origin unless it was measured; a dash if nobody knows."""
     pages = one.pages
     if pages.density is None:
         return "–"

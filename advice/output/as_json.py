@@ -9,7 +9,7 @@ from keybench.advice.ranking import Choice
 
 
 def content(answer: Answer) -> dict[str, Any]:
-    """Stable fields; figures have value, low, high and kind."""
+    """The answer as fields that stay the same over versions; figures have value, low, high and kind."""
     needs = answer.needs
     return {
         "database": needs.on.name,
@@ -21,7 +21,7 @@ def content(answer: Answer) -> dict[str, Any]:
         "column": answer.best.column.name,
         "answer": sentences.headline(answer),
         "why": sentences.reason(answer),
-        "also": sentences.rest(answer),
+        "also": sentences.other_sentences(answer),
         "rests_on": sentences.basis(answer),
         "runner_up": answer.ranking.runner_up.candidate.name if answer.ranking.runner_up else None,
         "runner_up_when": sentences.runner_up(answer),
@@ -38,6 +38,7 @@ def content(answer: Answer) -> dict[str, Any]:
 
 
 def _layout(one: Choice) -> dict[str, Any]:
+    """One layout's figures and properties; None for a figure that no model knows."""
     facts, of = one.candidate.properties, one.forecast
     figures = {
         "moved_bytes_per_row": one.moved,

@@ -31,7 +31,7 @@ class LayoutTable:
 
 
 def layout_table(answer: Answer) -> LayoutTable:
-    """Of the layouts that meet the needs. What no model of this engine knows has no column."""
+    """The table of the layouts that meet the needs. What no model of this engine knows has no column."""
     order = answer.ranking
     # The layouts that the answer speaks of come first, so that their rows have their names.
     discussed = [order.best, order.runner_up, answer.existing, *order.avoid]
@@ -67,7 +67,7 @@ def _number(figure: Figure | None) -> str:
 
 
 def option_rows(answer: Answer) -> list[tuple[str, ...]]:
-    """What is done about existing keys, under `OPTION_HEAD`."""
+    """A row for each way to treat the keys that the table has: the cells under `OPTION_HEAD`."""
     leaf_bytes = answer.ranking.best.forecast.bytes_a_leaf
     return [
         (

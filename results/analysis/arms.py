@@ -94,7 +94,7 @@ class Arm:
         return bool(self.by_block(metric))
 
     def reasons(self, metric: Metric) -> list[str]:
-        """Why the metric has no value, each reason once."""
+        """Why the metric has no value in some blocks, each reason once; empty if it has one in all."""
         return sorted({reading.reason for reading in self.by_block(metric).values() if reading.value is None} - {""})
 
 
@@ -130,6 +130,6 @@ def with_known_servers(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def repeats(run: Run, trial: Trial) -> bool:
-    """Whether the same seed gives the same counts. It does not if several writers race on a server."""
+    """Whether the same seed gives the same page counts again. Not if several writers race on a server."""
     in_order = trial.writers == 1 and load_path(run.load_path).in_order
     return in_order or trial.server in COMPUTED or trial.database == NO_DATABASE

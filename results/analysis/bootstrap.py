@@ -29,17 +29,15 @@ def interval_between(before: Floats, after: Floats, confidence: float) -> tuple[
 
 
 def _widened(count: int, confidence: float) -> float:
-    """The probability below the lower end of the expanded interval (Hesterberg 2015) of `count` values.
-
-    It replaces (1 - confidence) / 2: the normal distribution's share below Student's t, widened by √(n / (n - 1)).
-    """
+    """The probability below the lower end of the expanded interval (Hesterberg 2015) of `count` values. It replaces (1
+    - confidence) / 2: the normal distribution's share below Student's t, widened by √(n / (n - 1))."""
     from scipy.special import ndtr, stdtrit
 
     return float(ndtr(sqrt(count / (count - 1)) * stdtrit(count - 1, (1 - confidence) / 2)))
 
 
 def _medians(values: Floats) -> tuple[Floats, Floats]:
-    """All medians that resampling the values can give, and their probabilities."""
+    """(all medians that resampling the values can give, the probability of each)."""
     ordered = np.sort(values)
     first, second, chances = _middles(len(ordered))
     return (ordered[first] + ordered[second]) / 2, chances
@@ -47,10 +45,8 @@ def _medians(values: Floats) -> tuple[Floats, Floats]:
 
 @cache
 def _middles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """The places, among n ordered values, of the two middle values of a resample, and their probabilities.
-
-    If n is odd, both places are the same.
-    """
+    """(first, second, chances): the indexes, among n ordered values, of the two middle values of a resample, and the
+    probability of each such pair. If n is odd, both indexes are the same."""
     from scipy.special import bdtrc
 
     at_most = np.arange(n + 1) / n
@@ -68,7 +64,7 @@ def _middles(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
 
 
 def _percentiles(values: Floats, chances: Floats, level: float) -> tuple[float, float]:
-    """The values below which, and above which, the `chances` (probabilities of the values) sum up to `level`."""
+    """(low, high): below `low` and above `high` the `chances`, probabilities of the values, add up to `level`."""
     order = np.argsort(values)
     below = np.cumsum(chances[order])
     low, high = np.searchsorted(below, [level, below[-1] - level])

@@ -43,7 +43,7 @@ class Judgement:
         return any(one.ratio.interval for one in self.treatments)
 
     def find(self, arm: Arm) -> ComparedArm | None:
-        """The result of that arm; None for the control and for arms that share no block with it."""
+        """The result of that arm; None for the control and for arms that share no block with the control."""
         return next((one for one in self.treatments if one.arm is arm), None)
 
     def with_verdict(self, verdict: Verdict) -> list[ComparedArm]:
@@ -69,13 +69,14 @@ def judge(group: Group) -> Judgement | None:
     judged = [
         _judged(arm, ratio, float(p)) for (arm, ratio), p in zip(ratios.items(), sign_flip_max(logs), strict=True)
     ]
-    # The control's logarithms of ratios to itself are zeros.
-    first = [[control, *ratios][place] for place in first_place(np.hstack([np.zeros((len(logs), 1)), logs]))]
+    # The control comes first; the logarithms of its ratios to itself are zeros.
+    arms, logs_of_all = [control, *ratios], np.hstack([np.zeros((len(logs), 1)), logs])
+    first = [arms[index] for index in first_place(logs_of_all)]
     return Judgement(metric, tuple(sorted(judged, key=lambda one: one.ratio.median)), tuple(first))
 
 
 def _judged(arm: Arm, ratio: Summary, p: float) -> ComparedArm:
-    """The arm with its verdict; `unclear` without an interval, which takes enough blocks."""
+    """The arm with its verdict, from its ratio to the control and p of the joint test; `unclear` in few blocks."""
     if not ratio.interval:
         return ComparedArm(arm, ratio, p=nan, verdict="unclear")
     known = RatioEstimate(ratio=ratio.median, low=ratio.low, high=ratio.high, blocks=ratio.blocks)
@@ -108,7 +109,7 @@ def first_place(logs: Floats) -> list[int]:
 
 
 def _fold(logs: Floats) -> Floats:
-    """(blocks, arms) as means of neighbouring blocks, at most `_FOLDED` rows; their signs can be flipped too."""
+    """Averages neighbouring blocks of (blocks, arms), to at most `_FOLDED` rows, whose signs can be flipped too."""
     if len(logs) <= _FOLDED:
         return logs
     parts = np.array_split(logs, _FOLDED)

@@ -111,8 +111,9 @@ class Group:
 
 
 def harmful_splits(group: Group, arm: Arm) -> tuple[dict[int, float], bool]:
-    """Edge and interior splits for each 1,000 rows, by block, and whether only the page model knows them."""
+    """(edge and interior splits for each 1,000 rows, by block; whether only the page model knows them)."""
     for subject in (KEY, MODEL):
+        # An engine counts the two kinds apart, or both together.
         edge, interior = (arm.values(metric, subject) for metric in (Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS))
         counts = {block: edge[block] + interior[block] for block in edge if block in interior}
         if subject == KEY:
@@ -123,10 +124,8 @@ def harmful_splits(group: Group, arm: Arm) -> tuple[dict[int, float], bool]:
 
 
 def groups_of(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[Group]:
-    """The trials of a run that did the same work on the same server are a group.
-
-    Groups are in the order of their first trials, and the arms of a group in the order of layout and column.
-    """
+    """The groups of a run: trials that did the same work on the same server are one group. Groups are in the order of
+    their first trials, and the arms of a group in the order of layout and column."""
     servers = {(one.database, one.server): one for one in environments}
     parts: dict[tuple[str, str, int, int, int], list[Trial]] = defaultdict(list)
     for trial in trials:
@@ -176,9 +175,7 @@ def _pairs(run: Run, arms: Sequence[Arm]) -> list[Arm]:
 
 def _by_column(arms: tuple[Arm, ...], pairs: list[Arm]) -> list[tuple[str, tuple[Arm, ...]]]:
     """(column, its arms and the control) for each column if layouts are in several; else all arms, without a column.
-
-    `pairs` are one part, whatever their columns are.
-    """
+    `pairs` are one part, whatever their columns are."""
     controls = [arm for arm in arms if arm.is_control]
     treatments = [arm for arm in arms if not (arm.is_control or arm in pairs)]
     parts = [("default and suiting columns", pairs)] if pairs else []
@@ -206,7 +203,7 @@ def _in_order(group: Group) -> Group:
 
 
 def _cost(group: Group, arm: Arm, metric: Metric) -> float | None:
-    """The median ratio to the control, without its interval; the metric itself if there is no control."""
+    """The arm's median ratio to the control; of the metric itself if there is no control, None without values."""
     values, base = arm.values(metric), group.control.values(metric) if group.control else {}
     costs = [values[block] / base[block] for block in values if base.get(block, 0) > 0] or list(values.values())
     return median(costs) if costs else None

@@ -31,13 +31,12 @@ _EXACT_DEALS = 2**16
 """Up to this number of ways to assign blocks to two runs, all are tried; beyond it, this many are drawn at random."""
 
 _SLACK = 1e-9
+"""Relative tolerance within which two statistics are equal: they are sums in different orders."""
 
 
 def blocks_needed(alpha: float = ALPHA) -> int:
-    """The fewest blocks of one run whose smallest possible p, two-sided by sign flips, reaches `alpha`.
-
-    The number does not depend on the number of arms.
-    """
+    """The fewest blocks of one run whose smallest possible p, two-sided by sign flips, reaches `alpha`. The number does
+    not depend on the number of arms."""
     if not 0 < alpha < 1:
         raise ValueError(f"alpha {alpha} is not between 0 and 1")
     return next(blocks for blocks in count(1) if 2 / 2**blocks <= alpha)
@@ -102,10 +101,11 @@ def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
 
 
 def _step_down(statistics: Floats, tested: NDArray[np.bool_]) -> Floats:
-    """`step_down_max`, where arms that are `tested` are compared only among themselves, and the rest with all arms."""
+    """p-values as of `step_down_max`; arms that are `tested` are compared among themselves, the rest with all arms."""
     p = step_down_max(statistics)
     if tested.all():
         return p
+    # A statistic of 0 can hide no other arm.
     return np.where(tested, step_down_max(np.where(tested[..., None, :], statistics, 0.0)), p)
 
 
@@ -124,8 +124,9 @@ def step_down_max(statistics: Floats) -> Floats:
     larger observed statistic.
     """
     observed = statistics[..., 0, :]
-    order = np.argsort(-observed, axis=-1, kind="stable")
+    order = np.argsort(-observed, axis=-1, kind="stable")  # the arm with the largest observed statistic first
     steps = np.take_along_axis(statistics, order[..., None, :], axis=-1)
+    # `running`: for each arm in this order, the largest statistic of it and those behind it
     running = np.maximum.accumulate(steps[..., ::-1], axis=-1)[..., ::-1]
     reached = running >= running[..., :1, :] * (1 - _SLACK)
     p = np.empty_like(observed)
@@ -134,10 +135,8 @@ def step_down_max(statistics: Floats) -> Floats:
 
 
 def _statistics(values: Floats, counts: NDArray[np.int64], patterns: Floats) -> Floats:
-    """|mean| / (standard deviation + 0.1) of each arm under each pattern of signs: (…, patterns, arms).
-
-    `values` are (…, blocks, arms), with 0 where an arm has none; an arm without any block has 0 throughout.
-    """
+    """|mean| / (standard deviation + 0.1) of each arm under each pattern of signs: (…, patterns, arms). `values` are
+    (…, blocks, arms), with 0 where an arm has none; an arm without any block has 0 throughout."""
     blocks = np.maximum(counts, 1)[..., None, :]
     mean = patterns @ values / blocks
     squares = np.sum(values * values, axis=-2)[..., None, :]

@@ -41,18 +41,14 @@ CONFIDENCE: Final = 1 - ALPHA
 
 
 def ratio_to_control(treated: ByBlock, control: ByBlock) -> RatioEstimate | None:
-    """The median over blocks of treated / control in the same block; both map block numbers to values.
-
-    Blocks in which either value is missing or not positive are left out; None if no block remains.
-    """
+    """The median over blocks of treated / control in the same block; both map block numbers to values. Blocks in which
+    either value is missing or not positive are left out; None if no block remains."""
     return estimate(log_ratios([treated], control)[:, 0])
 
 
 def estimate(logs: Floats) -> RatioEstimate | None:
-    """The median of log ratios (one per block, NaN if missing) as a ratio with its bootstrap interval.
-
-    None without any ratio.
-    """
+    """The median of log ratios (one per block, NaN if missing) as a ratio with its bootstrap interval. None without any
+    ratio."""
     known = logs[~np.isnan(logs)]
     if not len(known):
         return None
@@ -64,7 +60,8 @@ def estimate(logs: Floats) -> RatioEstimate | None:
 
 
 def estimate_between(before: Floats, after: Floats) -> RatioEstimate | None:
-    """exp(median(after) − median(before)) of independent blocks; `blocks` is the smaller of their numbers."""
+    """The ratio exp(median(after) − median(before)) with its interval, from logarithms of two runs' blocks. `blocks` is
+    the smaller of their numbers; None if a run has no value."""
     first, second = (side[~np.isnan(side)] for side in (before, after))
     fewer = min(len(first), len(second))
     if not fewer:
@@ -136,7 +133,7 @@ def summarise(values: Collection[float]) -> Summary | None:
 
 
 def summarise_ratio(values: ByBlock, base: ByBlock) -> Summary | None:
-    """Each value over the base of the same block, both by block; None if no block has both above 0."""
+    """The summary of the ratios value / base in the same block; None if no block has both above 0."""
     estimate = ratio_to_control(values, base)
     if estimate is None:
         return None

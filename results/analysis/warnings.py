@@ -19,7 +19,7 @@ _ENOUGH_TRIALS = 8
 """Minimum number of trials with an observation of the machine: each observes it only briefly, so fewer say little."""
 
 _DRIFT = 0.05
-"""Of the sentinel: more of it is a warning."""
+"""Relative change of the machine's speed beyond which there is a warning."""
 
 _MACHINE: Final = (
     (Metric.OTHERS_CPU, 0.2,
@@ -54,10 +54,8 @@ def _blocks(run: Run, timed: Sequence[Trial]) -> str:
 
 
 def _pace(run: Run, timed: Sequence[Trial]) -> str:
-    """A warning if the machine's speed changed over the run, or over its blocks.
-
-    Every trial times the same fixed loop (the sentinel), which only the machine can make slower.
-    """
+    """A warning if the machine's speed changed over the run, or over its blocks. Every trial times the same fixed loop
+    (the sentinel), which only the machine can make slower."""
     ordered = sorted(timed, key=lambda trial: (trial.block, trial.position))
     over_run = _drift(ordered)
     over_blocks = [
@@ -77,10 +75,8 @@ def _pace(run: Run, timed: Sequence[Trial]) -> str:
 
 
 def _drift(trials: Sequence[Trial]) -> float | None:
-    """Relative change of the sentinel's time (a fixed loop) from the first to the last quarter of the trials.
-
-    None if there are too few trials.
-    """
+    """Relative change of the sentinel's time (a fixed loop) from the first to the last quarter of the trials. None if
+    there are too few trials."""
     values = _values(trials, Metric.SENTINEL_MS)
     if len(values) < _ENOUGH_TRIALS:
         return None

@@ -25,6 +25,7 @@ _PAIRING: Final = frozenset({"default", "suited", "ordered", "suiting"})
 _PAGES: Final = frozenset({"block_size", "page_size", "data_checksums"})
 """Settings that engines read and never set."""
 _ANSWERS: Final = frozenset({"on", "off", "true", "false", "yes", "no", "none", "default"})
+"""Values that any known setting may have."""
 
 
 @cache
@@ -54,10 +55,8 @@ def titles() -> Mapping[str, str]:
 
 @cache
 def settings() -> Mapping[str, frozenset[str]]:
-    """The words, in lower case, that each known setting of a server may have as its value.
-
-    Known are settings that keybench gives to servers of its own, those that users choose by `--set`, and page sizes.
-    """
+    """The words, in lower case, that each known setting of a server may have as its value. Known are settings that
+    keybench gives to servers of its own, those that users choose by `--set`, and page sizes."""
     known = dict.fromkeys([*_PAGES, *(one.name for engine in _engines() for one in engine.settable)], _ANSWERS)
     for engine, profile, size in product(_engines(), get_args(Profile), get_args(CacheSize)):
         for name, value in engine.settings(profile, size).values.items():

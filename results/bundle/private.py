@@ -26,6 +26,7 @@ REASON: Final = "The reason is left out."
 _SERVER_KINDS: Final = frozenset({"container", "local", "embedded", "url"}) | COMPUTED
 _DEFINITION: Final = ("pairings", "columns", "layouts", "rows", "blocks", "databases")
 _SCENARIO: Final = ("rows", "blocks", "columns", "table", "load")
+"""Known fields of a run's definition and of the scenario in it."""
 _HARDWARE: Final = frozenset(
     {"Intel(R)", "Xeon(R)", "Core(TM)", "Intel", "AMD", "EPYC", "Ryzen", "Apple", "Ampere", "ARM", "Neoverse", "CPU"}
     | {"Processor", "Linux", "Darwin", "Windows", "x86_64", "aarch64", "arm64", "AMD64"}
@@ -44,10 +45,8 @@ Names = Mapping[str, str]
 
 
 def public_names(run: Run, trials: Iterable[Trial]) -> Names:
-    """A number for each foreign layout, column, database, scenario, writer and wait of the run: `writer 3`.
-
-    A name that several things have stands for the first of them everywhere.
-    """
+    """What stands for each layout, column, database, scenario, writer and wait that is not keybench's: `writer 3`. If
+    things of several kinds have the same name, it stands for the first of them everywhere."""
     trials = list(trials)
     subjects = [reading.subject for trial in trials for reading in trial.readings]
     planned = [one for one in run.part("scenario").get("writer") or () if isinstance(one, Mapping)]
@@ -76,7 +75,7 @@ def _without_payload(scenario: str) -> str:
 
 
 def public_run(run: Run, names: Names) -> Run:
-    """The run with known fields alone; its command is made anew from what was measured."""
+    """The run with known fields alone; its command is written anew from what was measured."""
     definition = {name: _public(run.definition[name], names) for name in _DEFINITION if name in run.definition}
     if "titles" in run.definition:
         definition["titles"] = {name: title for name, title in titles().items() if name in run.part("titles")}
@@ -156,7 +155,7 @@ def _word(text: str, names: Names) -> str:
 
 
 def _public(value: Any, names: Names) -> Any:
-    """A value of JSON: numbers and known words. Fields that keybench does not know are left out."""
+    """A value of JSON with numbers, known words and what stands for names; unknown fields are left out."""
     if isinstance(value, str):
         return _word(value, names)
     if isinstance(value, Mapping):
@@ -220,10 +219,8 @@ _Times = Mapping[_Work, Mapping[tuple[object, object], float]]
 
 
 def publishable(run: Run, trials: Sequence[Trial]) -> list[Trial]:
-    """The trials, with the times of `RESTRICTED` databases as ratios to the control of the same block.
-
-    Such a trial also loses its duration, the time at which it began, and its series.
-    """
+    """The trials, with the times of `RESTRICTED` databases as ratios to the control of the same block. Such a trial
+    also loses its duration, the time at which it began, and its series."""
     times: dict[_Work, dict[tuple[object, object], float]] = {}
     for trial in trials:
         if trial.database in RESTRICTED and trial.layout == CONTROL and trial.status == "ok":
@@ -261,7 +258,7 @@ def unit(database: str, reading: Reading) -> str:
 
 
 def _work(trial: Trial) -> _Work:
-    """What a trial shares with the control that its times are divided by."""
+    """Block, database, server, payload, rows and writers: what a trial shares with the control of its times."""
     return trial.block, trial.database, trial.server, trial.payload, trial.rows, trial.writers
 
 

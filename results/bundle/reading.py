@@ -70,7 +70,7 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def _texts(archive: zipfile.ZipFile) -> dict[str, str]:
-    """The checked files by name."""
+    """The text of each file that the manifest lists, by name; `_Wrong` if the schema, the list or a sum is wrong."""
     names = archive.namelist()
     if MANIFEST not in names:
         raise _Wrong(f"it has no {MANIFEST}", "name a file of `keybench export --bundle`")
@@ -103,6 +103,7 @@ def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _text(data: bytes, name: str) -> str:
+    """The text of the file of this name; `_Wrong` if it is not UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -193,7 +194,7 @@ def _trials(text: str, run: Run) -> tuple[Trial, ...]:
         raise _Wrong(f"{VALUES} does not have the columns of its schema")
     trials: dict[tuple[int, int], Trial] = {}
     readings: dict[tuple[int, int], list[Reading]] = {}
-    for line, cells in enumerate(table, start=2):
+    for line, cells in enumerate(table, start=2):  # as people count lines; the first has the columns
         try:
             row = dict(zip(COLUMNS, cells, strict=True))
             trial = _trial(row, run)
@@ -253,6 +254,7 @@ def _licence(database: str) -> str:
 
 
 def _number(text: str) -> float:
+    """The number that a cell holds; ValueError if it is none, or not finite."""
     value = float(text)
     if not isfinite(value):
         raise _Wrong(f"{text} is no number")

@@ -60,10 +60,8 @@ _DATE: Final = (2000, 1, 1, 0, 0, 0)
 
 
 def write_bundle(store: Store, name: str, path: Path) -> Path:
-    """Writes the run's bundle, atomically, and returns its path.
-
-    Raises UsageError if the run is unknown or has no trial, or the file cannot be written.
-    """
+    """Writes the run's bundle, atomically, and returns its path. Raises UsageError if the run is unknown or has no
+    trial, or the file cannot be written."""
     run = store.run(name)
     trials = store.trials(run.id)
     if not trials:

@@ -39,6 +39,7 @@ FORMAT = 1
 Value = float | None
 
 _ANOTHER = "or give --baseline another file"
+"""The end of a message; `[3:]` leaves out the "or"."""
 _DECIMALS = 6
 
 
@@ -138,10 +139,8 @@ def _merged(old: Iterable[BaselineGroup[AnyArm]], new: Iterable[BaselineGroup[An
 
 
 def load(path: Path) -> Baseline:
-    """Reads the file.
-
-    Raises UsageError if it is missing, unreadable, not a baseline, damaged, or written by a newer keybench.
-    """
+    """Reads the file. Raises UsageError if it is missing, unreadable, not a baseline, damaged, or written by a newer
+    keybench."""
     try:
         content = parsers.from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -162,7 +161,7 @@ def load(path: Path) -> Baseline:
         return Baseline.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        if first["loc"][-1] == "[key]":
+        if first["loc"][-1] == "[key]":  # pydantic's word: the name in a table is wrong, not its value
             raise UsageError(
                 f"the baseline {path} holds the metric {first['input']!r}, which keybench {keybench.__version__} does "
                 f"not know: update keybench, {_ANOTHER}."
@@ -178,10 +177,8 @@ def _damaged(path: Path, why: str) -> UsageError:
 
 
 def save(path: Path, baseline: Baseline) -> bool:
-    """Writes the whole file; False if it already has this content.
-
-    Raises UsageError if it cannot be written; the file is then unchanged.
-    """
+    """Writes the whole file; False if it already has this content. Raises UsageError if it cannot be written; the file
+    is then unchanged."""
     new = text(baseline)
     try:
         if path.exists() and path.read_bytes() == new.encode():
@@ -245,7 +242,7 @@ def measure(groups: Iterable[Group], limits: Mapping[Metric, float]) -> Baseline
 
 
 def _count_arms(group: Group) -> list[CountArm]:
-    """The counts of each arm and subject."""
+    """The counts of each arm and subject: a list of the blocks' values, or the value of block 1 alone."""
     counted = []
     for arm in group.arms:
         for subject, readings in sorted(arm.readings.items()):

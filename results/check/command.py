@@ -74,6 +74,7 @@ def check(
                 f"{checked.id}`, or name another run."
             )
         groups = groups_of(checked, trials, store.environments(checked.id))
+    # the verdict
     now, failed = measure(groups, limits), failures(groups)
     outcome = decide(now, old, limits, failed)
     doubts = warnings(checked, trials, ()) if outcome.of_kind("slower", "unclear") else []
@@ -86,6 +87,7 @@ def check(
         _append(summary, markdown(outcome, checked.id, [*lines, verdict(outcome)]))
     if not update:
         return outcome.exit_code
+    # the new baseline
     if failed:
         raise KeybenchError(
             f"{len(failed)} of {len(trials)} trials of run {checked.id} have failed, and a baseline is made of "
@@ -103,7 +105,8 @@ def check(
 
 
 def _limits(of_baseline: Mapping[Metric, float], options: Sequence[str]) -> dict[Metric, float]:
-    """The baseline's limits, changed by the options METRIC=PERCENT or METRIC=none. Raises UsageError."""
+    """The baseline's limits (per cent by metric), changed by the options METRIC=PERCENT or METRIC=none. Raises
+    UsageError for an unknown metric, one that may grow without harm, or no number."""
     limits = dict(of_baseline)
     for option in options:
         name, _, value = option.partition("=")
@@ -120,6 +123,7 @@ def _limits(of_baseline: Mapping[Metric, float], options: Sequence[str]) -> dict
 
 
 def _percent(option: str, value: str) -> float:
+    """The per cent that `value`, of the whole `option`, means. UsageError unless it is a number above 0."""
     try:
         percent = float(value.removesuffix("%"))
     except ValueError:
@@ -137,7 +141,7 @@ def _append(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written ({error.strerror}): give --summary another file.") from None
 
 
-MOST = 100
+MOST_LISTED = 100
 """The most findings of a kind that are listed: GitHub limits the length of a page, and readers have limits too."""
 
 _TITLES: dict[Kind, str] = {
@@ -149,6 +153,8 @@ _TITLES: dict[Kind, str] = {
 """Where a reader sees another word than the kind."""
 _LISTED: tuple[Kind, ...] = (*REGRESSIONS, "unclear", "faster", "not comparable", "new", "not measured")
 _VERDICTS = {0: "no regression", 1: "regression", 3: "inconclusive"}
+_SIGNS = {0: "✅", 1: "❌", 3: "❓"}
+"""The verdict in words, and its sign in Markdown, by exit code."""
 
 
 def _title(kind: Kind) -> str:
@@ -184,16 +190,16 @@ def _what(finding: CheckFinding) -> str:
 
 
 def finding_lines(outcome: Outcome) -> Iterator[str]:
-    """What differs from the baseline; the worst come first."""
+    """A line for each difference from the baseline, the worst first; at most `MOST_LISTED` of a kind."""
     for kind in _LISTED:
         findings = outcome.of_kind(kind)
-        for finding in findings[:MOST]:
+        for finding in findings[:MOST_LISTED]:
             place = " · ".join(
                 part for part in (_database(finding.work), _arm(finding), _scenario(finding.work)) if part
             )
             yield f"{_title(kind)}: {place}: {_what(finding)}"
-        if len(findings) > MOST:
-            yield f"{_title(kind)}: and {len(findings) - MOST:,} more"
+        if len(findings) > MOST_LISTED:
+            yield f"{_title(kind)}: and {len(findings) - MOST_LISTED:,} more"
 
 
 def verdict(outcome: Outcome) -> str:
@@ -246,6 +252,5 @@ def markdown(outcome: Outcome, run_id: str, lines: Iterable[str]) -> str:
     Four spaces before a line make it code in Markdown: names and errors come from whoever made the run, and as code
     they can neither change the page nor mention anybody.
     """
-    sign = {0: "✅", 1: "❌", 3: "❓"}[outcome.exit_code]
     listed = "".join(f"    {' '.join(line.split())}\n" for line in lines)  # an error may have several lines
-    return f"### {sign} keybench: run {run_id}, {_VERDICTS[outcome.exit_code]}\n\n{listed}\n"
+    return f"### {_SIGNS[outcome.exit_code]} keybench: run {run_id}, {_VERDICTS[outcome.exit_code]}\n\n{listed}\n"

@@ -38,6 +38,7 @@ REGRESSIONS: Final[tuple[Kind, ...]] = ("failed", "changed", "slower")
 _EQUAL: Final = 1e-6
 """Relative tolerance of counts: the file has six decimals."""
 _MANY: Final = 1000
+"""Stands for a number of blocks that nobody measures."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,8 @@ def _shown(value: object) -> str:
 def _of_one_side(
     group: BaselineGroup[AnyArm], before: BaselineGroup[AnyArm], what: str, failed: Iterable[CheckFinding]
 ) -> list[CheckFinding]:
-    """A finding for each arm that only the run or only the baseline has. Failed arms already have findings."""
+    """A finding for each arm that only the run or only the baseline has; none for arms that failed. `what`: page counts
+    or times; `failed`: the findings that failed arms already have."""
     now, then = ({arm.key: (arm.layout, arm.column) for arm in one.arms} for one in (group, before))
     # An arm has several keys, one a metric or a subject: a dict lists it once, in the order of the arms.
     new = dict.fromkeys(arm for key, arm in now.items() if key not in then)
@@ -156,7 +158,7 @@ def _of_one_side(
 
 
 def _compare_counts(group: CountGroup, before: CountGroup, findings: list[CheckFinding]) -> int:
-    """Adds a finding for each metric of which a block differs. Returns the number of counts compared."""
+    """Adds a finding for each metric that differs in a block. Returns the number of counts compared."""
     now, compared = {arm.key: arm for arm in group.arms}, 0
     for old in (arm for arm in before.arms if arm.key in now):
         for metric in old.counts:
@@ -199,7 +201,7 @@ def _number(value: float | None) -> str:
 def _compare_times(
     group: TimeGroup, before: TimeGroup, limits: Mapping[Metric, float], findings: list[CheckFinding]
 ) -> int:
-    """Adds a finding for each ratio of both. Returns their number."""
+    """Adds a finding for each ratio that run and baseline both have. Returns the number of ratios."""
     earlier = {arm.key: arm for arm in before.arms}
     shared = [(earlier[arm.key], arm) for arm in group.arms if arm.key in earlier]
     changes = changes_between_runs([logs(old.by_block) for old, _ in shared], [logs(now.by_block) for _, now in shared])
@@ -215,7 +217,7 @@ def _compare_times(
 
 
 def _verdict(old: TimeArm, now: TimeArm, change: Change, limit: float) -> tuple[Kind, str]:
-    """The verdict on one ratio, and the figures that decided it."""
+    """(the kind of finding on one ratio, the figures that decided it). `limit`: the share by which it may grow."""
     ratio = change.ratio
     blocks, earlier = len(now.by_block), len(old.by_block)
     needed = blocks_needed(earlier)

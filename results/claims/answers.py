@@ -182,7 +182,7 @@ def _answer_question(claim: Claim, question: ClaimQuestion, groups: Sequence[Gro
 
 
 def _rank(question: ClaimQuestion, group: Group, answer: ClaimAnswer) -> tuple[bool, bool, bool, int, int]:
-    """The larger, the better the group suits the question, by the rules of `rows`."""
+    """How well a group's answer suits the question, by the rules of `rows`: the greatest is the best."""
     as_asked = group.scenario == question.scenario
     return not group.modelled, as_asked, group.rows == question.rows, group.rows, answer.blocks
 
@@ -233,7 +233,7 @@ Span = tuple[float, float]
 def _effect(published: Span, ours: Span, nothing: float, negligible: Span) -> tuple[Verdict, str]:
     """The verdict on an increase: the `published` range, our interval, and the values that are no effect (`nothing`
     exactly, `negligible` for practical purposes)."""
-    (low, high), (least, most) = published, ours
+    (low, high), (least, most) = published, ours  # the published effect is an increase: `low` is not below `nothing`
     if most < negligible[0]:
         return "contradicted", "The effect goes the other way."
     if least > high:
@@ -251,19 +251,20 @@ def _effect(published: Span, ours: Span, nothing: float, negligible: Span) -> tu
 
 _WIDTH = 100
 _INDENT = 19
+"""Characters of a line, and in front of the text of an answer."""
 _UNTESTED = ("not measured", "not testable")
 
 
 def as_text(rows: Sequence[ClaimRow], *, everything: bool) -> str:
     """The rows as text with a final newline; without `everything`, only rows that have an answer."""
     left = [row for row in rows if row.verdict in _UNTESTED]
-    parts = [_listing(rows if everything else answered(rows)), _counts(rows)]
+    parts = [_listing(rows if everything else with_answer(rows)), _counts(rows)]
     if left and not everything:
         parts.append(f"--all lists the other {len(left)} too, with the reasons and the commands that measure them.\n")
     return "\n".join(part for part in parts if part)
 
 
-def answered(rows: Sequence[ClaimRow]) -> list[ClaimRow]:
+def with_answer(rows: Sequence[ClaimRow]) -> list[ClaimRow]:
     """The rows that have an answer."""
     return [row for row in rows if row.verdict not in _UNTESTED]
 
@@ -286,17 +287,15 @@ def _listing(rows: Sequence[ClaimRow]) -> str:
 
 
 def _answer(row: ClaimRow) -> list[str]:
-    """The lines of one answer under its question."""
+    """The lines of one answer under its question: verdict, figures and reason; the command if nothing was measured."""
     text = " ".join(part for part in (f"{row.ours}{_where(row)}." if row.ours else "", row.reason) if part)
     lines = _wrapped(f"{row.verdict.upper():<14} {text}", 4, _INDENT)
     return [*lines, f"{'':<{_INDENT}}{row.command}"] if row.verdict == "not measured" else lines
 
 
 def _wrapped(text: str, first: int, following: int | None = None) -> list[str]:
-    """Lines of at most `_WIDTH` characters. `first` and `following` are the indents of the first and later lines.
-
-    Names with hyphens are not broken.
-    """
+    """Lines of at most `_WIDTH` characters. `first` and `following` are the indents of the first and later lines. Names
+    with hyphens are not broken."""
     indents = " " * first, " " * (first if following is None else following)
     wrapper = TextWrapper(_WIDTH, initial_indent=indents[0], subsequent_indent=indents[1])
     wrapper.break_on_hyphens = wrapper.break_long_words = False
@@ -314,6 +313,7 @@ def _where(row: ClaimRow) -> str:
 
 
 def _counts(rows: Sequence[ClaimRow]) -> str:
+    """How many rows have each verdict, as a line."""
     counts = Counter(row.verdict for row in rows)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{plural(len(rows), 'answer')} to {plural(len({row.claim for row in rows}), 'claim')}: {verdicts}.\n"

@@ -100,6 +100,7 @@ class ClaimQuestion(_Part):
     live: bool = False
     """A page model cannot answer: it assumes what is claimed."""
     rows_at_least: int = 0
+    """The claim can be tested with at least this many rows."""
     index_over_cache: float = 0
     """The claim can be tested if the index of `of` is at least this many times as large as the server's cache."""
     ours: float | None = None
@@ -147,7 +148,7 @@ class ClaimQuestion(_Part):
 
     @property
     def negligible(self) -> tuple[float, float]:
-        """The range of negligible effects: a single value, unless only a direction was published."""
+        """(lowest, highest) negligible effect: both are "no effect", unless only a direction was published."""
         centre = self.no_effect
         assert centre is not None
         margin = self.within if self.direction else 0.0
@@ -170,9 +171,9 @@ class ClaimQuestion(_Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        """Raises ValueError if the fields contradict one another or leave the comparison open."""
+        """The question itself; ValueError if its fields contradict one another or leave the comparison open."""
         bounded = self.low is not None or self.high is not None
-        if (self.value is not None) + bounded + bool(self.direction) + self.same != 1:
+        if [self.value is not None, bounded, bool(self.direction), self.same].count(True) != 1:
             raise ValueError("give exactly one of: value; low or high; direction; same")
         if self.compare == "computed":
             if self.ours is None or self.of or self.databases:
@@ -234,10 +235,8 @@ class Claim(_Part):
 
 @cache
 def claims() -> tuple[Claim, ...]:
-    """All claims: files by name, and within a file in its order.
-
-    Raises UsageError for invalid data; only a changed file can contain it.
-    """
+    """All claims: files by name, and within a file in its order. Raises UsageError for invalid data; only a changed
+    file can contain it."""
     all_claims: list[Claim] = []
     folder = files(__package__) / "data"
     for name in sorted(item.name for item in folder.iterdir() if item.name.endswith(".toml")):
@@ -246,10 +245,8 @@ def claims() -> tuple[Claim, ...]:
 
 
 def parse(name: str, text: str) -> list[Claim]:
-    """The claims of one file: `[source.NAME]` tables, `[reason]` texts by name, `[[claim]]` entries.
-
-    Raises UsageError for anything that this module does not define.
-    """
+    """The claims of one file: `[source.NAME]` tables, `[reason]` texts by name, `[[claim]]` entries. Raises UsageError
+    for anything that this module does not define."""
     content = tomllib.loads(text)
     sources, reasons = content.get("source", {}), content.get("reason", {})
     parsed = []

@@ -22,10 +22,8 @@ _OTHER_ORDER = "binary16-mssql"
 
 
 def answering_groups(run: Run, trials: Iterable[Trial], environments: Iterable[Environment]) -> list[Group]:
-    """The trials of a run in groups, sorted by their work.
-
-    In trials without a database, the arm's column says how the keys were made, so that the ways can be compared.
-    """
+    """The trials of a run in groups, sorted by their work. In trials without a database, the arm's column says how the
+    keys were made, so that the ways can be compared."""
     named = (
         replace(trial, server="", column=trial.server, writers=0) if trial.database == NO_DATABASE else trial
         for trial in trials
@@ -44,10 +42,8 @@ def can_answer(group: Group, question: ClaimQuestion) -> bool:
 
 
 def arm_of(group: Group, side: ClaimSide) -> Arm | None:
-    """The arm that a side of a comparison names; None if the group has none.
-
-    A side without a column means the layout's default column, where the run recorded it.
-    """
+    """The arm that a side of a comparison names; None if the group has none. A side without a column means the layout's
+    default column, where the run recorded it."""
     arms = {arm.column: arm for arm in group.arms if arm.layout == side.layout}
     if side.column:
         return arms.get(side.column)
@@ -71,7 +67,7 @@ class ClaimAnswer:
     origin: str
 
     def text(self, unit: str) -> str:
-        """`1.12× (1.08× to 1.16×, 6 blocks)`."""
+        """The answer as text: `1.12× (1.08× to 1.16×, 6 blocks)`."""
         blocks = plural(self.blocks, "block")
         if self.low == self.high:
             return f"{shown(self.value, unit)} ({blocks})"
@@ -93,6 +89,7 @@ def shown(value: float, unit: str) -> str:
 
 def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | NoAnswer:
     """The answer of one group of trials, or why it has none."""
+    # what stands against an answer
     path = load_path(group.run.load_path)
     if not path.in_order:
         return NoAnswer(path.no_claim)
@@ -106,6 +103,7 @@ def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | NoAnswer:
         arms.append(arm)
     if problem := _small(group, question, arms[0]):
         return NoAnswer(problem)
+    # the figure that the question asks for
     if question.compare == "growth":
         first, last = _growth(arms[0], question.chunks)
         return _summary(question, last, first, "measured") or NoAnswer(_absent(arms[:1], question, last))
@@ -134,7 +132,7 @@ def _small(group: Group, question: ClaimQuestion, arm: Arm) -> str:
 
 
 def _growth(arm: Arm, chunks: int) -> tuple[dict[int, float], dict[int, float]]:
-    """Insert time of the first and of the last of `chunks` equal parts of the rows, by block."""
+    """(seconds of the first of `chunks` equal parts of the rows, seconds of the last), each by block."""
     if chunks == 2:
         return arm.values(Metric.FIRST_HALF_SECONDS), arm.values(Metric.SECOND_HALF_SECONDS)
     first, last = {}, {}
@@ -159,8 +157,8 @@ def _absent(arms: list[Arm], question: ClaimQuestion, *values: ByBlock) -> str:
 
 
 def _summary(question: ClaimQuestion, treated: ByBlock, control: ByBlock, origin: str) -> ClaimAnswer | None:
-    """The answer over blocks that have both values; None if there are none. Exact figures have their range as the
-    interval."""
+    """The answer from `treated` and `control`, compared in each block that has both; None if there is none. The
+    interval of an exact figure is its range."""
     blocks = sorted(block for block in treated if block in control)
     if question.compare == "difference":
         each = [treated[block] - control[block] for block in blocks]

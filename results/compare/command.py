@@ -23,6 +23,7 @@ from keybench.results.store.database import Store
 from keybench.results.wording import json_text, plural
 
 INCONCLUSIVE = 3
+"""The exit code if nothing was compared."""
 
 app = cli.application()
 
@@ -91,7 +92,7 @@ def compare(
 
 def _claims(runs: Sequence[str], results: str, *, everything: bool, as_json: bool) -> str:
     """What these runs say about published claims; without a run, the list of claims."""
-    from keybench.results.claims.answers import answered, answers, as_text, rows
+    from keybench.results.claims.answers import answers, as_text, rows, with_answer
 
     if runs:
         with Store.open(results, write=False) as store:
@@ -99,12 +100,12 @@ def _claims(runs: Sequence[str], results: str, *, everything: bool, as_json: boo
     else:
         table, everything = answers([]), True
     if as_json:
-        return json_text([asdict(row) for row in (table if everything else answered(table))])
+        return json_text([asdict(row) for row in (table if everything else with_answer(table))])
     return as_text(table, everything=everything)
 
 
 def _compare(a: str, b: str, metric: str, results: str, *, as_json: bool) -> int:
-    """Prints the comparison. Returns the exit code."""
+    """Prints the comparison of the sides `a` and `b`, or of `a` with its control. Returns the exit code."""
     chosen = _metrics(metric)
     with Store.open(results, write=False) as store:
         before = side(store, a)
@@ -210,6 +211,7 @@ def document(comparison: Comparison, warnings: Sequence[str]) -> dict[str, Any]:
 
 
 def _failures(comparison: Comparison) -> list[dict[str, Any]]:
+    """The failed trials of both sides as plain values."""
     names = ("block", "database", "layout", "column", "error")
     return [
         {"side": side.name} | {name: getattr(trial, name) for name in names}
@@ -219,10 +221,8 @@ def _failures(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def as_text(comparison: Comparison, warnings: Sequence[str], *, every: bool) -> str:
-    """A table for each database, server and payload, then notes, failed trials and warnings.
-
-    Without `every`, metrics that are neither headlines nor changed are left out.
-    """
+    """A table for each database, server and payload, then notes, failed trials and warnings. Without `every`, metrics
+    that are neither headlines nor changed are left out."""
     shown = [row for row in comparison.rows if every or _matters(row, one_run=comparison.one_run)]
     parts = [f"{comparison.before.name} → {comparison.after.name}"]
     reasons = Counter(row.reason for row in comparison.rows if row.verdict == "not comparable")
@@ -254,7 +254,7 @@ def _table(lines: Sequence[Sequence[str]]) -> str:
 
 
 def _notes(comparison: Comparison, shown: Sequence[ComparisonRow]) -> list[str]:
-    """What a reader of the tables needs to know."""
+    """Lines below the tables that say what their marks mean and what is not in them."""
     notes = []
     if any(row.relative for row in shown):
         notes.append(

@@ -67,7 +67,7 @@ class ComparisonSide:
 
 
 def _work(arm: Arm) -> tuple[str, str, int, int]:
-    """What an arm shares with the control that it is compared with."""
+    """Database, server, payload and writers: what an arm shares with the control that it is compared with."""
     return arm.database, arm.server, arm.payload, arm.writers
 
 
@@ -111,7 +111,7 @@ def part(
 
 
 def against_control(whole: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:
-    """The two sides if only one run is given: its control, and all its other layouts."""
+    """(before, after) if only one run is given: its control, and all its other layouts."""
     control = replace(
         whole,
         name=f"{whole.run.id}:layout={CONTROL}",
@@ -130,15 +130,17 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
     preferred. Servers of two runs need not agree either; the comparison reports it.
     """
     one_run = before.run.id == after.run.id
-    first, second = before.chosen, after.chosen
+    old_values, new_values = before.chosen, after.chosen
     # Fields whose chosen values differ; a field that one of two runs leaves open has the other's value.
     named = {
         name
-        for name in {*first, *second}
-        if one_run or first.get(name, second.get(name)) != second.get(name, first.get(name))
+        for name in {*old_values, *new_values}
+        if one_run or old_values.get(name, new_values.get(name)) != new_values.get(name, old_values.get(name))
     }
+    # fields in which a pair need not agree, and those in which it must
     loose = {*named, "server"} | ({"column"} if "layout" in named else set())
     kept = tuple(name for name in FIELDS if name not in loose)
+    # (arms of `before`, arms of `after`) that agree in the kept fields
     groups: dict[tuple[str, ...], tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
     for side_index, (one, other) in enumerate(((before, after), (after, before))):
         for arm in one.arms:
@@ -148,24 +150,22 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
                 groups[tuple(field_of(arm, name) for name in ("writers", *fields))][side_index].append(arm)
     together: list[tuple[Arm, Arm]] = []
     alone: tuple[list[Arm], list[Arm]] = ([], [])
-    for first_arms, second_arms in groups.values():
-        couples = _couples(first_arms, second_arms, one_run=one_run)
+    for old_arms, new_arms in groups.values():
+        couples = _couples(old_arms, new_arms, one_run=one_run)
         together += couples
-        alone[0].extend(arm for arm in first_arms if not any(arm is old for old, _ in couples))
-        alone[1].extend(arm for arm in second_arms if not any(arm is new for _, new in couples))
+        alone[0].extend(arm for arm in old_arms if not any(arm is old for old, _ in couples))
+        alone[1].extend(arm for arm in new_arms if not any(arm is new for _, new in couples))
     return together, *alone
 
 
-def _couples(first: Sequence[Arm], second: Sequence[Arm], *, one_run: bool) -> list[tuple[Arm, Arm]]:
-    """Pairs each arm of `second` with its counterpart in `first`.
-
-    Within one run, if `second` is a single arm that `first` has too, it is compared with every other arm of `first`.
-    """
-    if one_run and len(second) == 1 and second[0] in first:
-        return [(old, second[0]) for old in first if old != second[0]]
+def _couples(old_arms: Sequence[Arm], new_arms: Sequence[Arm], *, one_run: bool) -> list[tuple[Arm, Arm]]:
+    """Pairs each new arm with its old counterpart, if it has exactly one: (old, new). Within one run, a single new arm
+    that is also an old one is compared with every other old arm."""
+    if one_run and len(new_arms) == 1 and new_arms[0] in old_arms:
+        return [(old, new_arms[0]) for old in old_arms if old != new_arms[0]]
     couples = []
-    for new in second:
-        candidates = [old for old in first if not (one_run and old == new)]
+    for new in new_arms:
+        candidates = [old for old in old_arms if not (one_run and old == new)]
         for name in ("column", "server"):
             candidates = [old for old in candidates if field_of(old, name) == field_of(new, name)] or candidates
         if len(candidates) == 1:
@@ -273,12 +273,13 @@ def compare(before: ComparisonSide, after: ComparisonSide, metrics: Collection[M
 def _row(
     before: ComparisonSide, after: ComparisonSide, old: Arm, new: Arm, metric: Metric
 ) -> tuple[ComparisonRow, Samples | None] | None:
-    """The row, with samples if it is still to be tested; None if neither side mentions the metric."""
-    first, second = old.values(metric), new.values(metric)
+    """(the row, its samples if it is still to be tested, else None); None if neither engine provides the metric. Values
+    are missing, not comparable, compared exactly, tested as they are, or tested as ratios to each run's control."""
+    old_values, new_values = old.values(metric), new.values(metric)
     if not (old.mentions(metric) or new.mentions(metric)):
         return None
     exact = metric.definition.exact
-    was, now = (median(values.values()) if values else None for values in (first, second))
+    old_median, new_median = (median(values.values()) if values else None for values in (old_values, new_values))
     row = ComparisonRow(
         database=new.database,
         server=new.server,
@@ -286,24 +287,25 @@ def _row(
         before=old.name,
         after=new.name,
         metric=metric,
-        old=was,
-        new=now,
+        old=old_median,
+        new=new_median,
     )
-    if not first or not second:
-        if not first and not second and old.good and new.good:
+    if not old_values or not new_values:
+        if not old_values and not new_values and old.good and new.good:
             return None  # neither engine provides it
-        return replace(row, verdict="not measured", reason=_why_none(old if not first else new, metric)), None
+        return replace(row, verdict="not measured", reason=_why_none(old if not old_values else new, metric)), None
     if reasons := _reasons_against(before, after, old, new, exact=exact):
         return replace(row, verdict="not comparable", reason="; ".join(reasons)), None
     if exact and _same_counts(before, after, old, new):
-        return _exactly(row, first, second), None
-    values = logs(first), logs(second)
+        return _exactly(row, old_values, new_values), None
+    values = logs(old_values), logs(new_values)
     if before.run.id == after.run.id or not metric.definition.is_time:
         return row, values
-    over_control, new_over_control = _to_control(before, old, metric), _to_control(after, new, metric)
-    if not over_control or not new_over_control:
+    # times of two runs
+    old_ratios, new_ratios = _to_control(before, old, metric), _to_control(after, new, metric)
+    if not old_ratios or not new_ratios:
         return replace(row, estimate=untested_change(*values), reason=RAW), None
-    return replace(row, relative=True), (over_control, new_over_control)
+    return replace(row, relative=True), (old_ratios, new_ratios)
 
 
 def _reasons_against(before: ComparisonSide, after: ComparisonSide, old: Arm, new: Arm, *, exact: bool) -> list[str]:
@@ -331,17 +333,19 @@ def _same_counts(before: ComparisonSide, after: ComparisonSide, old: Arm, new: A
     )
 
 
-def _exactly(row: ComparisonRow, first: ByBlock, second: ByBlock) -> ComparisonRow:
-    """Blocks with the same number have the same keys, so every block must agree."""
-    blocks = sorted({*first} & {*second})
+def _exactly(row: ComparisonRow, old: ByBlock, new: ByBlock) -> ComparisonRow:
+    """The row, compared exactly: blocks with the same number have the same keys, so every block must agree."""
+    blocks = sorted({*old} & {*new})
     row = replace(row, exact=True)
     if not blocks:
         return replace(row, verdict="not measured", reason="no block has both values")
-    rises = {second[block] > was for block, was, _ in exact_changes(first, second, _EQUAL)}
+    # the directions of change: {True} if all changed blocks rise, {False} if all fall
+    rises = {new[block] > old_value for block, old_value, _ in exact_changes(old, new, _EQUAL)}
     outcome: Verdict = "changed" if len(rises) > 1 else "higher" if True in rises else "lower" if rises else "same"
-    before, after = (median(values[block] for block in blocks) for values in (first, second))
-    known = RatioEstimate(after / before, low=nan, high=nan, blocks=len(blocks)) if before > 0 and after > 0 else None
-    return replace(row, old=before, new=after, estimate=known, verdict=outcome)
+    old_median, new_median = (median(values[block] for block in blocks) for values in (old, new))
+    positive = old_median > 0 and new_median > 0
+    known = RatioEstimate(new_median / old_median, low=nan, high=nan, blocks=len(blocks)) if positive else None
+    return replace(row, old=old_median, new=new_median, estimate=known, verdict=outcome)
 
 
 def _to_control(side: ComparisonSide, arm: Arm, metric: Metric) -> dict[int, float]:

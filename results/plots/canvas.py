@@ -154,7 +154,8 @@ class Canvas:
         )
 
     def path(self, points: NDArray[np.float64], codes: Sequence[int] = (), *, digits: int = 1, **style: Any) -> None:
-        """A path through (n, 2) pixels, rounded to `digits`; `codes` are matplotlib's, by default one line."""
+        """A path through (n, 2) pixels, rounded to `digits`; `codes` are matplotlib's, by default one line: 1 moves to
+        the first point, 2 draws to each other."""
         places = [f"{x:g} {y:g}" for x, y in np.round(points, digits).tolist()]
         steps, before = [], 0
         for code, place in zip(codes or [1] + [2] * (len(places) - 1), places, strict=True):
@@ -176,7 +177,7 @@ class Canvas:
         alpha: float = 1.0,
         hatch: Hatch = "",
     ) -> None:
-        """A path in SVG's words; `dashes` are in widths of the line."""
+        """Adds a path of SVG's commands; `dashes` are in widths of the line. A hatch is a second path over it."""
         style = f"fill: {facecolor}; opacity: {alpha:.3g}"
         if edgecolor != "none":
             style += f"; stroke: {edgecolor}; stroke-width: {linewidth:g}"
@@ -206,7 +207,7 @@ class Canvas:
             self.bars(np.array([[low, y - 1.1, high, y + 1.1]]), facecolor=colour)
 
     def marker(self, x: float, y: float, style: Style, size: float = 6.5, *, hollow: bool = False) -> None:
-        """The marker of that style."""
+        """Draws the marker of that style, `size` pixels high, around the point."""
         points, codes = _shape(style.marker)
         look = {"facecolor": PAPER, "edgecolor": style.colour} if hollow else {"facecolor": style.colour}
         self.path(points * size + (x, y), codes, digits=2, linewidth=1.4, **look)
@@ -238,7 +239,8 @@ class Canvas:
 
 @cache
 def _shape(marker: str) -> tuple[NDArray[np.float64], Sequence[int]]:
-    """A marker's path of height 1 around the origin, y downwards."""
+    """(points, matplotlib's code of each) of a marker's path: height 1 around the origin, y downwards. There are no
+    codes if all points are joined by straight lines."""
     style = MarkerStyle(marker)
     path = style.get_path().transformed(style.get_transform() + Affine2D().scale(1, -1))
     return np.asarray(path.vertices), () if path.codes is None else np.asarray(path.codes).tolist()

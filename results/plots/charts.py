@@ -55,6 +55,7 @@ class Panel:
 def dot_plot(rows: Sequence[PlotRow], panels: Sequence[Panel], prefix: str) -> str:
     """A dot for each row in each panel, over the line of its range, as SVG."""
     table = NamedRows(rows, top=22 if any(panel.title for panel in panels) else 6, bottom=38)
+    # each panel has the room of its texts; what is left is divided equally among their axes
     widths = [
         max((text_width(dot.text, SMALL) for dot in panel.dots if dot.value is not None), default=0) for panel in panels
     ]
@@ -116,6 +117,7 @@ def stacked_bars(
     rows: Sequence[PlotRow], parts: Sequence[BarPart], totals: Sequence[str], label: str, above: str, prefix: str
 ) -> str:
     """A bar for each row as SVG; `totals`, under the heading `above`, stand at the right, or the reason for no bar."""
+    # names at the left, totals at the right, and the axis between them
     legend = [(part.colour, part.hatch, part.name) for part in parts if any(value is not None for value in part.values)]
     legend_width = WIDTH - text_width(above)
     table = NamedRows(rows, top=legend_height(legend, legend_width) + 8, bottom=38)
@@ -126,6 +128,7 @@ def stacked_bars(
     width = WIDTH - left - text_room - 8
     ends = [sum(part.values[i] or 0.0 for part in parts) for i in range(len(rows))]
     box = table.box(left, width, Scale.linear(0.0, max([*ends, 0.0]) * 1.02 or 1.0, 5), label)
+    # the parts one after the other; `begin` is where the next part of each bar begins
     begin = np.zeros(len(rows))
     pale = {"alpha": 0.55} if any(row.hollow for row in rows) else {}
     canvas.text(WIDTH, 8, above, ha="right", color=SOFT, fontsize=SMALL)

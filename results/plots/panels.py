@@ -72,7 +72,7 @@ class Scale:
         return Scale(low, high, ticks, log=True)
 
     def __call__(self, values: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Places of the values."""
+        """Where the values lie on the scale: 0 at its low end, 1 at its high end."""
         numbers = np.asarray(values, np.float64)
         if self.log:
             place: NDArray[np.float64] = np.log(numbers / self.low) / np.log(self.high / self.low)
@@ -82,7 +82,7 @@ class Scale:
 
 
 def ratio_limits(values: Sequence[float]) -> tuple[float, float]:
-    """Limits of a logarithmic scale that includes 1 and all the values, with a margin."""
+    """(low, high) of a logarithmic scale that includes 1 and all the values, with a margin."""
     low, high = min([1.0, *values]), max([1.0, *values])
     margin = max((high / low) ** 0.06, 1.01)
     return low / margin, high * margin
@@ -100,10 +100,12 @@ def _ratio_ticks(low: float, high: float, room: float) -> list[float]:
 
 LINE: Final = 14.0
 GAP: Final = 16.0
+"""Height of a line of text and distance of two panels, in pixels."""
 HEIGHT: Final = 78.0
 """Height of a panel in pixels."""
 _MOST_COLUMNS: Final = 3
 _AXIS: Final = 36.0
+"""Width of the labels at the y axis in pixels, at least."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class Box:
     def points(
         self, x: NDArray[np.float64], y: NDArray[np.float64], colour: str, size: float = 1.6, *, up: float = 0.0
     ) -> None:
-        """A small square at each point, moved `up` by so many pixels."""
+        """A small square at each point, moved up by `up` pixels."""
         self.canvas.points(self.places(x, y) - (0.0, up), colour, size)
 
     def upright(self, x: float, colour: str, **style: Any) -> None:
@@ -192,6 +194,7 @@ class Panels:
         legend: float = 0.0,
     ) -> None:
         """`labels` are those of x and y; `legend` is the height of the caller's legend, above the label of y."""
+        # how many columns fit, and how wide a panel is
         titles = [(label_lines(row.name), label_lines(row.detail)) for row in rows]
         longest = max(text_width(line, SMALL) for name, detail in titles for line in (*name, *detail))
         axis = max([_AXIS, *(text_width(label, SMALL) + 8 for _, label in y.ticks)])
@@ -226,6 +229,7 @@ class NamedRows:
     """A canvas with a named row for each `PlotRow`, `top` pixels above them and `bottom` below."""
 
     def __init__(self, rows: Sequence[PlotRow], top: float, bottom: float) -> None:
+        # a row is as high as its lines of text need; its centre is where dots and bars are drawn
         labels = [(label_lines(row.name), label_lines(row.detail)) for row in rows]
         heights = [max(21.0, 8.0 + LINE * (len(name) + len(detail))) for name, detail in labels]
         edges = top + np.concatenate([[0.0], np.cumsum(heights)])
@@ -259,18 +263,18 @@ Entry = tuple[str, Hatch, str]
 
 def legend_height(entries: Sequence[Entry], width: float = WIDTH) -> float:
     """Height of the legend in pixels."""
-    return _placed(entries, width)[1]
+    return _entry_positions(entries, width)[1]
 
 
 def draw_legend(canvas: Canvas, entries: Sequence[Entry], width: float = WIDTH) -> None:
     """Draws the legend at the top left of the canvas, in lines of at most `width` pixels."""
-    for (colour, hatch, name), (x, y) in zip(entries, _placed(entries, width)[0], strict=True):
+    for (colour, hatch, name), (x, y) in zip(entries, _entry_positions(entries, width)[0], strict=True):
         canvas.swatch(x, y, colour, hatch)
         canvas.text(x + 14, y, name, fontsize=SMALL)
 
 
-def _placed(entries: Sequence[Entry], width: float) -> tuple[list[tuple[float, float]], float]:
-    """The place of each entry, and the height of all."""
+def _entry_positions(entries: Sequence[Entry], width: float) -> tuple[list[tuple[float, float]], float]:
+    """((x, y) of each entry in pixels, height of all)."""
     x, y = 0.0, 8.0
     places = []
     for *_, name in entries:

@@ -21,16 +21,17 @@ from keybench.results.wording import decimals, number, ratio
 MOST_GROUPS: Final = 4
 """Databases side by side; the others have their pictures further down."""
 _MOST_ROWS: Final = 12
+"""Rows of a picture."""
 
 
 def pictures(groups: Sequence[Group], styles: Styles) -> list[ReportFigure]:
     """Time, density and splits of these groups, the first `MOST_GROUPS` of them."""
     shown = [group for group in groups if not group.only_keys and any(arm.good for arm in group.arms)][:MOST_GROUPS]
-    return [_time(shown, styles), _density(shown, styles), _harm(shown, styles)] if shown else []
+    return [_time(shown, styles), _density(shown, styles), _harmful_splits(shown, styles)] if shown else []
 
 
 def splits_of(group: Group, arm: Arm) -> tuple[Summary | None, bool]:
-    """Edge and interior splits for each 1,000 rows, and whether only the page model knows them."""
+    """(edge and interior splits for each 1,000 rows, over blocks; whether only the page model knows them)."""
     counts, modelled = harmful_splits(group, arm)
     return summarise(counts.values()), modelled
 
@@ -61,6 +62,7 @@ def _time(groups: Sequence[Group], styles: Styles) -> ReportFigure:
 
 
 def _density(groups: Sequence[Group], styles: Styles) -> ReportFigure:
+    """The density of the leaf pages, in %."""
     return _Picture(
         key="answer-density",
         title="How full the pages are",
@@ -81,7 +83,8 @@ def gave_back(group: Group) -> str:
     return "Below zero: neighbouring pages were merged, and more pages were given back than splits added."
 
 
-def _harm(groups: Sequence[Group], styles: Styles) -> ReportFigure:
+def _harmful_splits(groups: Sequence[Group], styles: Styles) -> ReportFigure:
+    """Edge and interior splits for each 1,000 rows, by the server or else by the page model."""
     return _Picture(
         key="answer-splits",
         title="How often a full page is split",
@@ -113,6 +116,7 @@ class _Picture:
 
     def drawn(self, groups: Sequence[Group], styles: Styles) -> ReportFigure:
         """The picture of these groups; without any value, the reason in its place."""
+        # a panel for each group with values, all with the same rows
         rows = self._rows(groups)
         chosen, note = evenly_chosen(groups[0], list(rows.values()), _MOST_ROWS)
         panels = []
@@ -192,6 +196,7 @@ def _row(arm: Arm, groups: Sequence[Group]) -> str:
 
 
 MOST_ROWS: Final = 14
+"""Rows of the table; of more arms, some are chosen evenly."""
 
 
 @dataclass(frozen=True)
@@ -249,13 +254,13 @@ _LEGEND: Final = {
 
 
 def _metric(arm: Arm, metric: Metric, rows: int = 1) -> tuple[Summary | None, str]:
-    """The metric over blocks, for each of `rows` rows, and the marks of its origins."""
+    """(the metric over blocks, divided by `rows`; the marks of its origins)."""
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
     return summarise([value / rows for value in arm.values(metric).values()]), marks
 
 
 def _known_splits(group: Group, arm: Arm) -> tuple[Summary | None, str]:
-    """Splits that move rows, per 1,000 rows, and the mark of their origin."""
+    """(edge and interior splits per 1,000 rows, over blocks; the mark of their origin)."""
     splits, modelled = splits_of(group, arm)
     _, marks = _metric(arm, Metric.INTERIOR_SPLITS)
     return splits, MARKS["modelled"] if modelled else marks
@@ -277,7 +282,7 @@ def _column(
 
 
 def _predicted(arm: Arm) -> TableCell:
-    """The model's leaf pages, and its largest difference from the server's in a block."""
+    """The model's leaf pages; in small print, how far they are from the server's in the block where that is most."""
     predicted, real = arm.values(Metric.LEAF_PAGES, MODEL), arm.values(Metric.LEAF_PAGES)
     middle = summarise(predicted.values())
     if middle is None:

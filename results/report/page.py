@@ -28,7 +28,7 @@ from keybench.results.claims.estimate import answering_groups
 from keybench.results.plots.canvas import styles
 from keybench.results.report.first_screen import pictures
 from keybench.results.report.sentences import finding, leading
-from keybench.results.report.views import PageSource, RunView, run_view, stored
+from keybench.results.report.views import PageSource, RunView, page_source, run_view
 from keybench.results.store.database import Store
 from keybench.results.wording import ARROWS, BETTER
 
@@ -37,10 +37,8 @@ _MOST_ANSWERS: Final = 6
 
 
 def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
-    """Writes one page about these runs (ids, prefixes or `latest`), atomically, and returns its path.
-
-    Raises UsageError if a run is unknown or the file cannot be written.
-    """
+    """Writes one page about these runs (ids, prefixes or `latest`), atomically, and returns its path. Raises UsageError
+    if a run is unknown or the file cannot be written."""
     page = render(store, run_ids)
     try:
         with atomic_file(path) as part:
@@ -53,7 +51,7 @@ def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
 def render(store: Store, run_ids: Sequence[str]) -> str:
     """The page as text."""
     ids = dict.fromkeys(run.id for run in map(store.run, run_ids))
-    return render_sources([stored(store, run_id) for run_id in ids])
+    return render_sources([page_source(store, run_id) for run_id in ids])
 
 
 def render_sources(sources: Sequence[PageSource], home: str = "") -> str:
@@ -119,7 +117,7 @@ def _code(text: str) -> Markup:
 
 
 def _coded(parts: Sequence[str]) -> Markup:
-    """Every second part as code."""
+    """The parts as one text, every second part as code: those that split a text by what is code."""
     return Markup("").join(Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 

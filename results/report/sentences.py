@@ -51,16 +51,16 @@ def quoted(names: Sequence[str]) -> str:
     return listed([f"`{name}`" for name in names], _MOST)
 
 
-def more_pages(share: float) -> str:
+def more_pages(ratio: float) -> str:
     """A ratio of page counts in words: `40 % more pages`."""
-    percent = round(100 * (share - 1))
+    percent = round(100 * (ratio - 1))
     if percent == 0:
         return "as many pages"
     return f"{abs(percent):,}\u00a0% {'more' if percent > 0 else 'fewer'} pages"
 
 
 def _decided(group: Group, judgement: Judgement) -> list[str]:
-    """Clauses on time, and on the pages of the slowest."""
+    """Clauses that say which layouts cost less, as much or more time than the control, and the slowest one's pages."""
     same, faster = judgement.with_verdict("same"), judgement.with_verdict("faster")
     slower, unclear = judgement.with_verdict("slower"), judgement.with_verdict("unclear")
     clauses = []
@@ -90,7 +90,7 @@ def _slower(group: Group, slower: Sequence[ComparedArm], *, of_control: bool) ->
 
 
 def _takes(judged: Sequence[ComparedArm]) -> str:
-    """`takes 0.90 ×`, or `take 0.85 to 0.90 ×` of several arms, which are sorted by ratio."""
+    """The verb with the ratio: `takes 0.90 ×`, or `take 0.85 to 0.90 ×` of several arms, sorted by ratio."""
     low, high = judged[0].ratio.median, judged[-1].ratio.median
     if len(judged) == 1:
         return f"takes {times(low)}"
@@ -167,7 +167,8 @@ class GroupAnswer:
 
 
 def finding(answers: Sequence[GroupAnswer]) -> str:
-    """One sentence: the only answer, or what the answers on several databases have in common."""
+    """The page's finding in one sentence: the only answer, or what the answers on several databases have in common.
+    Times that are decided come before page counts."""
     if not answers:
         return "No trial is recorded yet."
     indexed = [one for one in answers if not one.group.only_keys and any(arm.good for arm in one.group.arms)]
@@ -180,7 +181,7 @@ def finding(answers: Sequence[GroupAnswer]) -> str:
 
 
 def leading(answers: Sequence[GroupAnswer]) -> int:
-    """The place of the answer to show first: with decided times, else with an index, else any."""
+    """The index of the answer to show first: with decided times, else with times, else with an index, else 0."""
     judged = [i for i, one in enumerate(answers) if one.judgement is not None and one.judgement.enough]
     timed = [i for i, one in enumerate(answers) if one.judgement is not None]
     indexed = [i for i, one in enumerate(answers) if not one.group.only_keys]
@@ -247,7 +248,7 @@ def _places(answers: Sequence[GroupAnswer]) -> str:
 
 
 def what_ran(run: Run, groups: Sequence[Group], products: Sequence[str]) -> str:
-    """`keybench inserted 5,000 rows with each of 4 kinds of key into SQLite 3.54, once.`"""
+    """What was run, as `keybench inserted 5,000 rows with each of 4 kinds of key into SQLite 3.54, once.`"""
     stored = [group for group in groups if not group.only_keys]
     if not groups:
         return "No trial is recorded yet."
@@ -269,7 +270,7 @@ def what_ran(run: Run, groups: Sequence[Group], products: Sequence[str]) -> str:
 
 
 def repeated(blocks: int) -> str:
-    """How often all was measured."""
+    """How often all was measured, in words: `once`, `six times, in shuffled order`."""
     words = {1: "once", 2: "twice"}
     often = words.get(blocks, f"{count_word(blocks)} times")
     return often if blocks == 1 else f"{often}, in shuffled order"

@@ -21,6 +21,7 @@ _VERDICTS: dict[Verdict, str] = {
 }  # fmt: skip
 
 MARKS: dict[Origin, str] = {"measured": "", "derived": "d", "modelled": "m", "absent": ""}
+"""What stands beside a value, by its origin."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def _absent(arm: Arm, metric: Metric, notes: list[str]) -> TableCell:
 
 
 def metric_tables(group: Group, judgement: Judgement | None = None) -> tuple[list[MetricTable], list[str]]:
-    """The significance of the times, tables of all metrics that a trial of the group mentions, and their footnotes."""
+    """(tables of the times' significance and of all metrics that a trial of the group mentions, their footnotes)."""
     notes: list[str] = []
     tables: list[MetricTable] = []
     if judgement is not None and judgement.enough:
@@ -86,8 +87,8 @@ def _column(group: Group, metric: Metric, notes: list[str]) -> TableColumn:
 
 
 def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes: list[str]) -> TableCell:
-    """The median with so many decimals, more if it would be rounded to 0; or the number of the footnote that says why
-    there is none."""
+    """The median with `places` decimals, more if it would be rounded to 0. Without a median, a dash and the number of a
+    footnote, added to `notes`, that says why."""
     if summary is None:
         return _absent(arm, metric, notes)
     marks = "".join(sorted({MARKS[origin] for origin in arm.origins(metric)}))
@@ -97,7 +98,7 @@ def _cell(arm: Arm, metric: Metric, summary: Summary | None, places: int, notes:
 
 
 def time_columns(group: Group, judgement: Judgement, arms: Sequence[Arm], title: str) -> list[TableColumn]:
-    """Each arm's time over the control's with its interval, and the verdict."""
+    """Two columns: each arm's time over the control's with its interval, under `title`, and the verdict."""
     times, verdicts = [], []
     for arm in arms:
         judged = judgement.find(arm)
@@ -265,10 +266,8 @@ def _grid(group: Group) -> SubjectTable:
 def _subject_table(
     title: str, heading: str, rows: Sequence[tuple[Arm, str]], metrics: Sequence[Metric], kinds: Sequence[SubjectKind]
 ) -> SubjectTable:
-    """A column for each metric of each kind of subject that any row has; `rows` are arms and names of subjects.
-
-    The first column, under the `heading`, has the subjects' names.
-    """
+    """A column for each metric of each kind of subject that any row has; `rows` are arms and names of subjects. The
+    first column, under the `heading`, has the subjects' names."""
     columns = [_subject_column(metric, kind, rows) for metric in metrics for kind in kinds]
     names = TableColumn(heading, "", tuple(TableCell(name or "–") for _, name in rows))
     return SubjectTable(title, tuple(arm for arm, _ in rows), (names, *filter(None, columns)))

@@ -37,7 +37,8 @@ class Failure:
 
 
 def failures(groups: Sequence[Group]) -> list[Failure]:
-    """Everything that failed. A successful trial with a stored traceback lacks its page model's prediction."""
+    """Each error with the arms and blocks that it ended. A successful trial with a stored traceback lacks its page
+    model's prediction: that is an error, too."""
     blocks_by_arm: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for group in groups:
         size = f" · {group.run.characters(group.payload)}" if group.payload != 100 else ""
@@ -176,7 +177,7 @@ class RunView:
 
 
 def run_view(source: PageSource, styles: Mapping[str, Style], anchor: str) -> RunView:
-    """All about one run."""
+    """All that the template shows of one run; `anchor` is its id on the page."""
     run, trials, environments = source.run, source.trials, source.environments
     groups = group_trials(run, trials, environments)
     ratios = groups if source.ratios is None else group_trials(run, source.ratios, environments)
@@ -184,9 +185,9 @@ def run_view(source: PageSource, styles: Mapping[str, Style], anchor: str) -> Ru
     return RunView(
         run=run,
         anchor=anchor,
-        groups=[_group(group, of_ratios, styles, f"{anchor}g{number}") for number, (group, of_ratios) in both],
+        groups=[_group_view(group, of_ratios, styles, f"{anchor}g{number}") for number, (group, of_ratios) in both],
         figures=saturation(groups, styles, f"{anchor}-saturation"),
-        servers=[_server(environment, groups) for environment in environments],
+        servers=[_server_view(environment, groups) for environment in environments],
         warnings=list(dict.fromkeys([*warnings(run, trials, environments), *source.warnings])),
         incomplete=incomplete(run, trials),
         download=source.download or download(run, trials),
@@ -204,8 +205,8 @@ def version(group: Group) -> str:
     return match[0] if match else ""
 
 
-def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
-    """All about one group; `ratios` is the group whose times may be shown as ratios, mostly the same."""
+def _group_view(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str) -> GroupView:
+    """All that the template shows of one group; `ratios`: the group whose times may be shown as ratios, mostly it."""
     judgement = judge(ratios)
     tables, notes = metric_tables(group, judgement if ratios is group else None)
     columns = column_table(group)
@@ -223,7 +224,7 @@ def _group(group: Group, ratios: Group, styles: Mapping[str, Style], anchor: str
     )
 
 
-def _server(environment: Environment, groups: Sequence[Group]) -> ServerView:
+def _server_view(environment: Environment, groups: Sequence[Group]) -> ServerView:
     """The server, with the largest key index of its groups against its cache."""
     sizes = [
         summary.high
@@ -287,7 +288,7 @@ class PageSource:
     """Where the values are; None puts them into the page."""
 
 
-def stored(store: Store, name: str) -> PageSource:
+def page_source(store: Store, name: str) -> PageSource:
     """The run with this id, prefix of it, or `latest`; UsageError if there is none."""
     run = store.run(name)
     return PageSource(run, store.trials(run.id, blobs=True), store.environments(run.id), store.warnings(run.id))

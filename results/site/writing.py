@@ -168,12 +168,13 @@ def _figure(shown: Chapter, run: RunView, view: GroupView) -> SiteFigure | None:
 
 
 def _span(summary: Summary, places: int) -> str:
-    """`1.08 to 1.16`; empty if both would look the same."""
+    """The range as text, `1.08 to 1.16`; empty if both ends would look the same."""
     low, high = number(summary.low, places), number(summary.high, places)
     return "" if low == high else f"{low} to {high}"
 
 
 SUFFIX = ".zip"
+"""By which a file of a bundle is told from a run's id."""
 
 
 @dataclass(frozen=True)
@@ -251,10 +252,7 @@ INDEX: Final = "index.html"
 
 def write_site(runs: Sequence[Published], folder: Path) -> Path:
     """Writes the site and returns its first page. Runs that an earlier site of the folder held and this one does not
-    are removed; other files stay.
-
-    Raises UsageError if the folder holds other things, or cannot be written.
-    """
+    are removed; other files stay. Raises UsageError if the folder holds other things, or cannot be written."""
     earlier = _earlier(folder)
     content: dict[Path, bytes] = {Path(INDEX): index(runs).encode()}
     for one in runs:
@@ -276,7 +274,7 @@ def write_site(runs: Sequence[Published], folder: Path) -> Path:
 
 
 def index(runs: Sequence[Published]) -> str:
-    """The first page."""
+    """The site's first page as text: the runs, and chapters with the figures of all of them."""
     sources = [one.source for one in runs]
     layouts = {trial.layout for source in sources for trial in source.trials}
     views = [run_view(source, styles(layouts, CONTROL), "r1") for source in sources]

@@ -52,6 +52,7 @@ class Blob:
     @staticmethod
     def pack(kind: str, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Blob:
         """Packs arrays of numbers, each (n,), and facts that JSON can hold."""
+        # little-endian on every machine
         little = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
         forms = [[name, array.dtype.str, len(array)] for name, array in little.items()]
         head = json.dumps({"about": dict(about), "arrays": forms}).encode() + b"\n"
@@ -59,7 +60,7 @@ class Blob:
 
     @cached_property
     def _parts(self) -> tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]:
-        """The facts and the arrays, in the machine's byte order."""
+        """(the facts, the arrays in the machine's byte order)."""
         first_line, _, body = zlib.decompress(self.content).partition(b"\n")
         head, arrays, offset = parsers.from_json(first_line.decode()), {}, 0
         for name, form, count in head["arrays"]:
@@ -134,10 +135,8 @@ def positions(
 def growth(
     rows: Sequence[int], leaf_pages: Sequence[int], interior_splits: Sequence[int], density: Sequence[float], note: str
 ) -> Blob:
-    """The leaf level after each number of `rows`: pages, interior splits so far, and density in %; all (n,).
-
-    The arrays have these names. The only fact is `note`, any doubt about the order of arrival.
-    """
+    """The leaf level after each number of `rows`: pages, interior splits so far, and density in %; all (n,). The arrays
+    have these names. The only fact is `note`, any doubt about the order of arrival."""
     counts = {"rows": rows, "leaf_pages": leaf_pages, "interior_splits": interior_splits}
     arrays: dict[str, NDArray[Any]] = {name: np.array(values, np.int64) for name, values in counts.items()}
     return Blob.pack(GROWTH, {"note": note}, arrays | {"density": np.array(density, np.float32)})

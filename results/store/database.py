@@ -78,7 +78,7 @@ class Store:
 
     @contextmanager
     def _reading(self, place: str) -> Iterator[Connection]:
-        """A transaction for reading. Raises UsageError if values are damaged."""
+        """A transaction for reading. UsageError, which names the `place`, if values are damaged."""
         try:
             with self._storage.transaction() as connection:
                 yield connection
@@ -102,9 +102,7 @@ class Store:
 
     def record(self, run_id: str, trial: Trial) -> None:
         """Records a trial with all its measurements, in one transaction: if an error is raised, nothing is recorded.
-
-        Raises ValueError if that block and position of the run is already recorded, or the run is unknown.
-        """
+        Raises ValueError if that block and position of the run is already recorded, or the run is unknown."""
         try:
             with self._storage.transaction() as connection:
                 rows.insert_trial(connection, run_id, trial)
@@ -122,9 +120,7 @@ class Store:
 
     def trials(self, run_id: str, *, blobs: bool = False) -> list[Trial]:
         """Every trial, sorted by block and position; readings in the order of Metric, the key's before a model's.
-
-        Blobs, which only pictures need, are read if `blobs` is set; they are sorted by kind.
-        """
+        Blobs, which only pictures need, are read if `blobs` is set; they are sorted by kind."""
         with self._reading(f"run {run_id}") as connection:
             return rows.load_trials(connection, run_id, self._storage.where, blobs=blobs)
 

@@ -22,6 +22,7 @@ from keybench.results.store import tables
 from keybench.results.store.storage import ANOTHER, Storage, full
 
 _BUSY_SECONDS = 30.0
+"""How long to wait while another process has the file locked."""
 _UNUSED_BYTE: Final = 1 << 62
 """A byte that no file has and SQLite never locks."""
 
@@ -43,6 +44,7 @@ def open_storage(place: str, *, write: bool, create: bool = True) -> Storage:
         raise
     if current:
         return opened
+    # a reader found older tables: a writer migrates them first
     opened.close()
     try:
         open_storage(place, write=True).close()
@@ -163,10 +165,8 @@ def _file_engine(path: Path, *, write: bool, busy: float = _BUSY_SECONDS) -> Eng
 
 
 def _locked(path: Path) -> int:
-    """Locks the file, which is created if it is missing, and returns the descriptor that holds the lock.
-
-    Raises UsageError if another run is writing, or the file is not writable.
-    """
+    """Locks the file, which is created if it is missing, and returns the descriptor that holds the lock. Raises
+    UsageError if another run is writing, or the file is not writable."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except FileNotFoundError:

@@ -34,7 +34,7 @@ class Run:
         return content if isinstance(content, Mapping) else {}
 
     def payload_range(self, most: int) -> Mapping[str, Any]:
-        """`min`, `max` and `distribution` of payloads that vary up to so many characters; empty if they do not vary."""
+        """`min`, `max` and `distribution` of payloads that vary up to `most` characters; empty if they do not vary."""
         listed = self.part("scenario", "table").get("payload")
         ranges = listed if isinstance(listed, list) else []
         return next((entry for entry in ranges if isinstance(entry, Mapping) and entry.get("max") == most), {})

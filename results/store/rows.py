@@ -39,6 +39,7 @@ _RANGES: Final = {
 """The least and the most of a number, by its field; else from 0 to `_MOST`."""
 _ORIGINS: Final = frozenset(get_args(Origin))
 _ORDER: Final = {metric: place for place, metric in enumerate(Metric)}
+"""The number of each metric, by which readings and series are sorted."""
 _Place = tuple[int, bool, str]
 """By which a trial's readings are sorted: the metric's number, whether it is not about the key, and the subject."""
 
@@ -56,11 +57,8 @@ def run_ids(connection: Connection) -> list[str]:
 
 
 def _record(kind: type, row: Mapping[Any, Any]) -> dict[str, Any]:
-    """The values of a stored row for the fields of a record of this `kind`.
-
-    Raises ValueError for a value that the field cannot have: SQLite stores any value in any column, and a file may come
-    from a broken disk.
-    """
+    """The values of a stored row for the fields of a record of this `kind`. Raises ValueError for a value that the
+    field cannot have: SQLite stores any value in any column, and a file may come from a broken disk."""
     values = {}
     for name, hint in _hints(kind).items():
         if name not in row:  # readings, series and pictures' data are in other tables
@@ -86,7 +84,7 @@ def load_run(connection: Connection, run_id: str) -> Run:
 
 
 def environments(connection: Connection, run_id: str) -> list[Environment]:
-    """The environments of a run, by database and server. Raises ValueError as `load_run`."""
+    """The environments of a run, by database and server. Raises ValueError if a value cannot be that of one."""
     table = tables.environment
     query = select(table).where(table.c.run == run_id).order_by(table.c.database, table.c.server)
     known = [Environment(**_record(Environment, row)) for row in connection.execute(query).mappings()]
@@ -142,6 +140,7 @@ def _rows_of(connection: Connection, table: Table, run_id: str) -> Sequence[Any]
 
 def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[int, tuple[Reading, ...]]:
     """Readings by trial number; in the order of Metric, the key's before a model's."""
+    # names are looked up once, though they are on every row
     known: dict[tuple[str, str, str], tuple[_Place, Metric, Subject]] = {}
     placed: dict[int, list[tuple[_Place, Reading]]] = defaultdict(list)
     for number, metric_name, kind, subject_name, amount, origin, reason in _rows_of(connection, tables.value, run_id):
@@ -152,6 +151,7 @@ def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[in
             metric, subject = _metric(metric_name, where), _subject(kind, subject_name, where)
             known[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject
         place, metric, subject = known[key]
+        # a value is there unless it is absent; SQLite would store any type
         fits = amount is None if origin == "absent" else type(amount) is float and math.isfinite(amount)
         if not fits or origin not in _ORIGINS or type(reason) is not str:
             raise ValueError(f"its {metric} is {shortened(amount)}, {shortened(origin)}")
@@ -223,7 +223,7 @@ def _metric(name: str, where: str) -> Metric:
 
 
 def _subject(kind: str, name: str, where: str) -> Subject:
-    """The subject of a stored kind and name; errors as of `_metric`."""
+    """The subject of a stored kind and name. Raises UsageError for an unknown kind."""
     try:
         return Subject(SubjectKind(kind), str(name))
     except ValueError:

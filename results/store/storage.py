@@ -37,10 +37,8 @@ class Storage:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """One transaction. If the database refuses, a KeybenchError is raised and nothing changes.
-
-        IntegrityError passes through: it is the caller's mistake and says nothing about the database's state.
-        """
+        """One transaction. If the database refuses, a KeybenchError is raised and nothing changes. IntegrityError
+        passes through: it is the caller's mistake and says nothing about the database's state."""
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -128,7 +126,7 @@ class Storage:
         connection.execute(tables.meta.insert().values(key=key, value=value))
 
     def noted(self, connection: Connection, key: str) -> str | None:
-        """One value of the meta table."""
+        """The value of the meta table under that key; None if there is none."""
         return connection.execute(select(tables.meta.c.value).where(tables.meta.c.key == key)).scalar()
 
 

@@ -26,7 +26,8 @@ _UNKNOWN = "By the planned order of arrival: this server does not tell the real 
 _BY_PARENTS = "By the order of parents: how the children of several writers lay between one another is not known."
 
 Stamps = tuple[NDArray[np.float64], NDArray[np.int64]]
-"""For each transaction of a writer: when it held the database's lock, and its number of rows."""
+"""(moments, rows) with a value for each transaction of a writer: when it held the database's lock (seconds of the
+monotonic clock), and its number of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +66,13 @@ class Arrived:
         return self.table.ranks[self.order.places]
 
     def parents(self) -> NDArray[np.int64] | None:
-        """For each child, in order of arrival, the place of its parent among `keys`; None as in
-        `ArrivalOrder.children`."""
+        """For each child, in order of arrival, the index in `keys()` of its parent's key. None if there are no
+        children, or if those of each parent arrive together."""
         if self.order.children is None:
             return None
-        arrived = np.empty(len(self.order.places), np.int64)
-        arrived[self.order.places] = np.arange(len(arrived))
-        return arrived[self.order.children]
+        arrival_of_place = np.empty(len(self.order.places), np.int64)  # the inverse of `places`
+        arrival_of_place[self.order.places] = np.arange(len(arrival_of_place))
+        return arrival_of_place[self.order.children]
 
     def created(self) -> NDArray[np.int64] | None:
         """When the rows were created (`TrialTable.created`), in order of arrival."""
@@ -79,7 +80,7 @@ class Arrived:
         return None if created is None else created[self.order.places]
 
     def writers(self) -> NDArray[np.int16]:
-        """The writer of each row in order of arrival, by its place among the table's sources."""
+        """The writer of each row in order of arrival: its index in the table's sources."""
         return writers_in_order(self.table.sources)[self.order.places]
 
     def lengths(self) -> NDArray[np.int64] | None:
@@ -101,13 +102,14 @@ class Recorder:
             self._recorder.before(self._table)
 
     def arrived(self, loaded: LoadResult) -> Arrived:
-        """The rows as they arrived; to be called after the last row."""
+        """The rows as they arrived; to be called after the last row. The planned order, with a note that says why, if
+        the server does not tell the real one."""
         trial_table = self._trial_table
         if len(trial_table.sources) == 1:
             return Arrived.as_planned(trial_table)
         if loaded.entered:
             places = by_stamps(trial_table.sources, [loaded.entered[writer] for writer in trial_table.writers])
-            # From places in the planned order of all writers to places in that of this table's writers alone.
+            # The places count the rows of all tables' writers: searchsorted makes them places among this table's rows.
             return Arrived(trial_table, ArrivalOrder(np.searchsorted(np.sort(places), places)))
         if self._recorder is None:
             return Arrived.as_planned(trial_table, _UNKNOWN)
@@ -121,23 +123,27 @@ class Recorder:
 
 
 def by_stamps(sources: Sequence[KeySource], entered: Sequence[Stamps]) -> NDArray[np.int64]:
-    """Places in order of arrival, from the time stamps of each writer's transactions."""
+    """For each row of the load in order of arrival, its place (from 0) in the planned order of all writers. `entered`
+    has the time stamps of each source's transactions."""
     times, places = [], []
     for source, (moments, rows) in zip(sources, entered, strict=True):
         times.append(np.repeat(moments, rows))
-        places.append(source.planned[: int(rows.sum())] - 1)
+        load_rows = int(rows.sum())  # behind them, `planned` has the rows of the refill
+        places.append(source.planned[:load_rows] - 1)  # planned numbers begin with 1
     return np.concatenate(places)[np.argsort(np.concatenate(times), kind="stable")]
 
 
 def by_transactions(
     arrivals: Arrivals, table: Table, keys: Keys, each: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Places in order of arrival, from the transaction of each insertion: (of the rows, of the parents of children).
+    """The order of arrival, from the transaction of each insertion: (of the rows, of the children).
 
-    `keys` are in planned order; each has `each` children, sent after their parents and in the same order. The second
-    array is None if the server does not tell the order of the children, or not of all of them.
+    For each row, or child, in order of arrival: the place of its key in `keys`, which are in planned order. Each key
+    has `each` children, sent after their parents and in the same order. The second array is None if the server does not
+    tell the order of the children, or not of all of them.
     """
     sent, stored = (_ranks(values) for values in (table.column.encode(keys), arrivals.keys))
+    # a key has the same rank among the keys sent and among those stored, so the rank leads from one to the other
     place_of_rank = np.empty(len(keys), np.int64)
     place_of_rank[sent] = np.arange(len(keys))
     places = place_of_rank[stored]
@@ -150,7 +156,11 @@ def by_transactions(
 
 
 def _in_sequence(places: NDArray[np.int64], sequence: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Places that are sorted by transaction, then as sent, in the sequence of insertions, given by transaction."""
+    """The places of rows in order of arrival.
+
+    `places`: sorted by transaction and, within it, as sent. `sequence`: the transaction of each insertion, in order of
+    arrival. So the i-th insertion of a transaction gets the i-th of its places.
+    """
     insertions = np.argsort(sequence, kind="stable")  # by transaction, then in order of insertion
     arrived = np.empty(len(sequence), np.int64)
     arrived[insertions] = places

@@ -18,13 +18,17 @@ from keybench.model.table import Table
 NOT_SAMPLED = "this engine's waits are not sampled"
 
 
-def rollbacks(counted: Rollbacks | None) -> list[Reading]:
-    """Aborts per 1,000 transactions, and retries until success; nothing if they are not counted."""
+def rollback_readings(counted: Rollbacks | None) -> list[Reading]:
+    """Aborts and deadlocks per 1,000 transactions, and retries until success; nothing if they are not counted."""
     if counted is None:
         return []
-    retries, share = counted.retries, 1000 / max(len(counted.retries), 1)
-    values = {Metric.ABORTS: share * float(retries.sum()), Metric.DEADLOCKS: share * counted.deadlocks}
-    if retries.any():
+    retries = counted.retries  # of each transaction; each retry follows an abort
+    per_thousand = 1000 / max(len(retries), 1)
+    values = {
+        Metric.ABORTS: per_thousand * float(retries.sum()),
+        Metric.DEADLOCKS: per_thousand * counted.deadlocks,
+    }
+    if retries.any():  # else nothing was retried, and there is no mean
         values |= {Metric.RETRIES: float(retries[retries > 0].mean()), Metric.MOST_RETRIES: float(retries.max())}
     return [Reading(metric, value, "measured") for metric, value in values.items()]
 
@@ -42,14 +46,14 @@ class WaitWatch:
         self._problem = problem
 
     def sent(self, rows: int) -> None:
-        """Notes how many rows have been sent."""
+        """Notes how many rows all writers have sent: sampling begins with the first of them and ends with the last."""
         if 0 < rows < self._rows:
             self._sending.set()
         elif self._sending.is_set():
             self.end.set()
 
     def readings(self) -> list[Reading]:
-        """What the samples show; absent with the reason if there are none, and nothing if nobody asked."""
+        """What the samples show; absent with the reason if there are none, and nothing if the rate is 0."""
         if not self._rate:
             return []
         if self._problem:
@@ -59,16 +63,16 @@ class WaitWatch:
         return list(self._sampler.readings())
 
     def run(self) -> None:
-        """Samples until `end` is set."""
+        """Samples from the first row sent until `end` is set."""
         assert self._sampler is not None
         while not self._sending.wait(0.01):
-            if self.end.is_set():
+            if self.end.is_set():  # the load has failed before its first row
                 return
         due = time.monotonic()
         try:
             while not self.end.is_set():
                 self._sampler.sample()
-                due = max(due + 1 / self._rate, time.monotonic())
+                due = max(due + 1 / self._rate, time.monotonic())  # a late sample is not made up for
                 self.end.wait(due - time.monotonic())
         except ServerError as error:  # the load goes on, and reports what is wrong with the server itself
             self._problem = error
@@ -105,8 +109,9 @@ def share_on_same_leaf(
     `ranks`: int64 (n,), of the rows in planned order, among all rows of the index. `page_rows`: rows of each leaf of
     the finished index, in key order.
     """
+    # the leaf of each transaction's first row
     leaves = np.searchsorted(np.cumsum(page_rows), ranks[::rows_per_tx], side="right")
     met = np.zeros(len(leaves), np.bool_)
-    for back in range(1, min(writers, len(leaves))):
+    for back in range(1, min(writers, len(leaves))):  # each transaction with the one `back` before it
         met[back:] |= leaves[back:] == leaves[:-back]
     return 100 * float(met.mean())

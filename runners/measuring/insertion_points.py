@@ -37,10 +37,8 @@ class Windows(NamedTuple):
 
 @kernel
 def _ones(word: np.uint64) -> np.int64:
-    """The number of bits that are set.
-
-    The usual parallel count: bits are added in pairs, in fours and in bytes; the product adds up the bytes at the top.
-    """
+    """The number of bits that are set. The usual parallel count: bits are added in pairs, in fours and in bytes; the
+    product adds up the bytes at the top."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -53,6 +51,7 @@ def _below(present: Present, rank: int) -> np.int64:
     words, tree = present
     word = rank >> 6  # a word has 64 bits
     group = word // _WORDS
+    # the bits below the rank in its word, then the words before it in its group, then the groups before
     count = _ones(words[word] & ((np.uint64(1) << np.uint64(rank & 63)) - np.uint64(1)))
     for i in range(group * _WORDS, word):
         count += _ones(words[i])
@@ -66,29 +65,32 @@ def _below(present: Present, rank: int) -> np.int64:
 def _insert(
     ranks: NDArray[np.int64], windows: Windows, present: Present, above: NDArray[np.int64], fronts: NDArray[np.int64]
 ) -> None:
-    """Inserts all ranks, and fills `above` and `fronts` as `insertions` returns them."""
+    """Inserts all ranks into `present`. Fills `above` (keys present above each key) and `fronts` (of each window)."""
     words, tree = present
     size, step = windows.rows, windows.rows * windows.every
-    gaps = np.empty(size, np.int64)
+    older = np.empty(size, np.int64)  # for each row of a window: keys below it that are older than the window
     for i in range(len(ranks)):
+        # a window begins here: count its fronts before its rows are inserted
         if i > 0 and i % step == 0 and i + size <= len(ranks):
             for j in range(size):
-                gaps[j] = _below(present, ranks[i + j])
-            gaps.sort()
+                older[j] = _below(present, ranks[i + j])
+            older.sort()
             count = 1  # and one more at each jump over more than `near` older keys
             for j in range(1, size):
-                count += gaps[j] - gaps[j - 1] > windows.near
-            fronts[i // step - 1] = count
+                if older[j] - older[j - 1] > windows.near:
+                    count += 1
+            fronts[i // step - 1] = count  # the window that begins with row 0 is left out
+        # insert the row: set its bit, and count it in its group and the ranges of groups above
         rank = ranks[i]
         above[i] = i - _below(present, rank)
         words[rank >> 6] |= np.uint64(1) << np.uint64(rank & 63)
         group = (rank >> 6) // _WORDS + 1
         while group < len(tree):
             tree[group] += 1
-            group += group & -group
+            group += group & -group  # adds the lowest bit: to the next range that includes the group
 
 
-def insertions(ranks: NDArray[np.int64], windows: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def positions_and_fronts(ranks: NDArray[np.int64], windows: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(keys present above each key at its insertion, number of fronts in each window).
 
     `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. The first window is left out: it has no older

@@ -41,6 +41,7 @@ LAG_METRICS: Final = (
 
 
 LagValues = dict[Metric, float]
+"""Values of `LAG_METRICS`; without those in leaves if the rows of a leaf are not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,16 +69,19 @@ class Positions:
 def positions(arrived: Arrived) -> Positions:
     """The positions at which the keys of a load are inserted. Raises UsageError if two keys are equal."""
     # Imported here because it loads numba, which commands that measure nothing do not need.
-    from keybench.runners.measuring.insertion_points import Windows, insertions
+    from keybench.runners.measuring.insertion_points import Windows, positions_and_fronts
 
     table, places = arrived.table, arrived.order.places
     owner, moment = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
+    # writer and moment of each row, in planned order
     for i, source in enumerate(table.sources):
-        rows = source.planned[: source.writer.rows] - 1
-        owner[rows], moment[rows] = i, source.writer.arrivals[: source.writer.rows]
+        rows = source.planned[: source.writer.rows] - 1  # without the refill's; planned numbers begin with 1
+        owner[rows] = i
+        moment[rows] = source.writer.arrivals[: source.writer.rows]
+    # all in order of arrival
     ranks = arrived.ranks()
     every = max(1, ceil(len(ranks) / (WINDOW_ROWS * _POINTS)))
-    above, fronts = insertions(ranks, Windows(rows=WINDOW_ROWS, every=every, near=FRONT_ROWS))
+    above, fronts = positions_and_fronts(ranks, Windows(rows=WINDOW_ROWS, every=every, near=FRONT_ROWS))
     displacement = float(np.abs(ranks - np.arange(len(ranks))).mean())
     return Positions(
         writer=owner[places],
@@ -91,6 +95,7 @@ def positions(arrived: Arrived) -> Positions:
 
 def _lag(ranks: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int64]:
     """Ticks since a key at or above each row's key first arrived (`Positions.lag`); rows are in order of arrival."""
+    # `passed`: the first row whose key is at or above; the highest key so far ascends, so a binary search finds it
     passed = np.searchsorted(np.maximum.accumulate(ranks), ranks, side="left")
     lag: NDArray[np.int64] = np.maximum(moments - moments[passed], 0)
     return lag
@@ -129,7 +134,7 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
 
 
 def absent(reason: str) -> list[Reading]:
-    """All of these metrics without a value."""
+    """All metrics of positions and lag without a value, with the reason."""
     return list(Reading.absent([*_METRICS, *LAG_METRICS, Metric.FRONTS, Metric.DISPLACEMENT], reason))
 
 
@@ -141,7 +146,8 @@ def _values(
     subject: Subject,
     note: str,
 ) -> list[Reading]:
-    """The metrics of the chosen inserts: all of them, or those of one writer."""
+    """The metrics of position of the chosen inserts: all of them, or those of one writer. `shares`: for each insert,
+    the share of the keys present that are above it. Distances in leaves are absent without `rows_per_leaf`."""
     above = inserts.above[chosen]
     values = {
         Metric.POSITION_MEAN: 100 * shares[chosen].mean(),
@@ -167,7 +173,7 @@ def _series(shares: NDArray[np.float64]) -> Series:
 
 
 def _lag_of_inserts(inserts: Positions, chosen: NDArray[np.bool_], rows_per_leaf: float | None) -> LagValues:
-    """The lag of the chosen inserts, of which there is one at least. Without `rows_per_leaf` there are no leaves."""
+    """The lag of the chosen inserts, of which there is at least one; in leaves only if `rows_per_leaf` is known."""
     late = chosen & (inserts.above > 0)
     rows, seconds = (
         np.percentile(values[late], (50, 95)) if late.any() else np.zeros(2)
@@ -176,6 +182,7 @@ def _lag_of_inserts(inserts: Positions, chosen: NDArray[np.bool_], rows_per_leaf
     values = [100 * (late.sum() / chosen.sum()), *rows, *seconds]
     if rows_per_leaf:
         values += list(rows / rows_per_leaf)
+    # the lag in leaves is last in LAG_METRICS, so it may be missing
     return {metric: float(value) for metric, value in zip(LAG_METRICS, values, strict=False)}
 
 

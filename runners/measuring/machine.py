@@ -39,25 +39,28 @@ def available_memory() -> int:
     """Bytes of memory that this process and its children may still take: the machine's, or less under a limit of the
     process's control group (systemd, containers)."""
     available: int = psutil.virtual_memory().available
-    return max(0, min([available, *_left_by_groups()]))
+    return max(0, min([available, *_memory_left_in_groups()]))
 
 
-def _left_by_groups(proc: Path = Path("/proc/self/cgroup"), system: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
-    """What the limit of each control group of the process leaves, by the files of cgroups(7) version 2."""
+def _memory_left_in_groups(
+    proc: Path = Path("/proc/self/cgroup"), system: Path = Path("/sys/fs/cgroup")
+) -> Iterator[int]:
+    """Bytes of memory that each control group of the process, up to the topmost, still allows; none without a limit.
+    `proc` and `system` are the files of cgroups(7) version 2; tests give others."""
     try:
         lines = proc.read_text(encoding="ascii").splitlines()
     except OSError:
         return
     for line in lines:
-        if line.startswith("0::"):
+        if line.startswith("0::"):  # the line of version 2: the path of the process's group
             group = system / line.removeprefix("0::").lstrip("/")
-            for folder in (group, *group.parents):
+            for folder in (group, *group.parents):  # the limits of all groups above hold, too
                 if folder.is_relative_to(system):
-                    yield from _left(folder / "memory.max", folder / "memory.current")
+                    yield from _memory_left(folder / "memory.max", folder / "memory.current")
 
 
-def _left(limit: Path, used: Path) -> Iterator[int]:
-    """The bytes that a control group may still take; nothing if it has no limit."""
+def _memory_left(limit: Path, used: Path) -> Iterator[int]:
+    """The bytes of memory that a control group may still take; nothing if it has no limit. Both files hold bytes."""
     try:
         yield int(limit.read_text(encoding="ascii")) - int(used.read_text(encoding="ascii"))
     except (OSError, ValueError):  # there is no such file, or it says `max`
@@ -65,6 +68,7 @@ def _left(limit: Path, used: Path) -> Iterator[int]:
 
 
 def _cpu_model() -> str:
+    """The processor's name; if Linux does not tell it, what Python knows, which may be the architecture alone."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
     except OSError:
@@ -74,8 +78,11 @@ def _cpu_model() -> str:
 
 
 _LOOPS, _ROUNDS = 3, 60_000
+"""How often the loop of fixed work is timed, and its steps."""
 _WINDOW_SECONDS = 0.02
+"""How long processor times are watched before the load."""
 _BUSY = ("user", "nice", "system", "irq", "softirq")
+"""Kinds of processor time in which work is done (psutil's names)."""
 _NOT_KNOWN = "this system does not tell"
 
 
@@ -85,10 +92,11 @@ class Interference:
 
     readings: tuple[Reading, ...]
     times: dict[str, float]
+    """Processor seconds by kind of work, just before the first row (`_times`)."""
 
     @staticmethod
     def before() -> Interference:
-        """Measures for about 30 ms."""
+        """Measures for about 30 ms: processors that others keep busy, waits for the disk, and a loop of fixed work."""
         first, began = _times(), time.perf_counter()
         time.sleep(_WINDOW_SECONDS)
         second, seconds = _times(), time.perf_counter() - began
@@ -102,16 +110,16 @@ class Interference:
         return Interference(readings, _times())
 
     def after(self) -> list[Reading]:
-        """All readings, including what has happened since."""
+        """All readings: those from before, and the processor time that the hypervisor has taken since then."""
         now = _times()
         total = sum(now.values()) - sum(self.times.values())
         stolen = now["steal"] - self.times["steal"] if "steal" in now else None
-        share = None if stolen is None else 100 * max(stolen, 0.0) / max(total, 1e-9)
-        return [*self.readings, _known(Metric.STOLEN_CPU, share)]
+        percent = None if stolen is None else 100 * max(stolen, 0.0) / max(total, 1e-9)
+        return [*self.readings, _known(Metric.STOLEN_CPU, percent)]
 
 
 def _loop() -> float:
-    """Seconds that a fixed number of steps takes."""
+    """Seconds that a fixed amount of work takes: longer than usual if the processor is slowed down or shared."""
     began, number = time.perf_counter(), 1
     for _ in range(_ROUNDS):
         number = (number * 69069 + 1) & 0xFFFFFFFF  # a linear congruential generator: only work to be timed
@@ -124,7 +132,7 @@ def _times() -> dict[str, float]:
 
 
 def _known(metric: Metric, value: float | None) -> Reading:
-    """The reading of the machine; absent if this system does not tell the value."""
+    """The measured reading of that metric about the machine; absent if the value is None: the system does not tell."""
     if value is None:
         return Reading(metric, None, "absent", _NOT_KNOWN, MACHINE)
     return Reading(metric, value, "measured", subject=MACHINE)

@@ -35,8 +35,8 @@ _OWN_ORDER: Final = "Each shard's table has an order of its own."
 NO_POSITION_IN_SHARDS: Final = "No position: each shard's index is one of its own."
 
 
-def drawn(of_tables: Sequence[T]) -> Sequence[T]:
-    """What pictures show: the only table, or nothing if there are several."""
+def for_pictures(of_tables: Sequence[T]) -> Sequence[T]:
+    """What pictures show of a trial's tables: the only one, or nothing if there are several."""
     return of_tables if len(of_tables) == 1 else ()
 
 
@@ -45,6 +45,7 @@ class Probes:
 
     def __init__(self, admin: Admin, tables: Sequence[Table]) -> None:
         self._tables = tables
+        # with one table, probes of the server are probes of the table like all others
         of_tables = [list(admin.probes()) for _ in tables]
         single = len(tables) == 1
         self._of_server: list[Probe] = [] if single else [one for one in of_tables[0] if one.server_wide]
@@ -81,7 +82,8 @@ def of_all_shards(parts: Sequence[Sequence[Reading]]) -> list[Reading]:
 
 
 def _combined(subject: Subject, metric: Metric, parts: Sequence[Sequence[Reading]]) -> Reading:
-    """One reading for all shards: the sum, or for shares the weighted mean; absent if a shard does not have it."""
+    """One reading for all shards: the sum, or for shares the mean weighted by leaf pages. Absent if a shard does not
+    have it, and for metrics that mean nothing for several indexes."""
     read = [_reading(subject, metric, part) for part in parts]
     if metric.definition.shards == "none":
         return Reading(metric, None, "absent", _OWN_ORDER, subject)

@@ -20,10 +20,11 @@ from keybench.scenarios.schema import Scenario
 
 
 def pairing_of(on: Engine, name: str) -> Pairing | None:
-    """The columns of the layout of that name; None for a server-generated layout that the engine does not make."""
+    """The default and the suited column of the layout of that name. None for a server-generated layout that the engine
+    does not make."""
     if name not in layouts_of_servers():
         return pairing(on, layout(name))
-    server_keys = made_by(on, name)
+    server_keys = server_keys_of(on, name)
     if server_keys is None:
         return None
     column = server_keys.column
@@ -41,10 +42,11 @@ def pairing(on: Engine, chosen: Layout) -> Pairing:
 
 
 def columns_of(on: Engine, name: str, asked: Sequence[str]) -> list[str]:
-    """As `columns_for`. A server-generated layout has one column, and none on engines that do not make it."""
+    """The engine's columns in which the layout of that name is measured, of those that were requested. A
+    server-generated layout has one column whatever was requested, and none on engines that do not make it."""
     if name not in layouts_of_servers():
         return columns_for(on, layout(name), asked)
-    server_keys = made_by(on, name)
+    server_keys = server_keys_of(on, name)
     return [server_keys.column] if server_keys else []
 
 
@@ -61,7 +63,8 @@ def columns_for(on: Engine, chosen: Layout, asked: Sequence[str]) -> list[str]:
 
 
 def _holds(column: Column, chosen: Layout) -> bool:
-    """Whether the column is made for the layout's keys. A type for GUIDs is, even if it refuses some of them."""
+    """Whether the column is for keys of the layout's kind. An integer column must also accept all of the keys; a type
+    for GUIDs may refuse some."""
     if chosen.kind not in column.kinds:
         return False
     return column.form != "int" or column.accepts_all(chosen.shared_bits())
@@ -69,9 +72,7 @@ def _holds(column: Column, chosen: Layout) -> bool:
 
 def check_scenario(scenario: Scenario, databases: Sequence[str]) -> None:
     """UsageError if the scenario names an unknown database, or a column that one of the run's databases has not.
-
-    Columns that it names for all databases have to exist in one of these.
-    """
+    Columns that it names for all databases have to exist in one of these."""
     if not isinstance(scenario.columns, Mapping):
         check_columns(databases, scenario.columns)
         return
@@ -89,7 +90,7 @@ def check_columns(databases: Sequence[str], asked: Sequence[str]) -> None:
             raise unknown_name("column", name, known)
 
 
-def made_by(on: Engine, name: str) -> ServerKeys | None:
+def server_keys_of(on: Engine, name: str) -> ServerKeys | None:
     """The engine's server-generated layout of that name; None if it has none."""
     return next((keys for keys in on.server_keys if keys.name == name), None)
 
@@ -97,7 +98,7 @@ def made_by(on: Engine, name: str) -> ServerKeys | None:
 def layouts_of_servers() -> Mapping[str, tuple[str, ...]]:
     """Every server-generated layout by name, with the engines that make it."""
     names = dict.fromkeys(keys.name for on in engines().values() for keys in on.server_keys)
-    return {name: tuple(on.name for on in engines().values() if made_by(on, name)) for name in names}
+    return {name: tuple(on.name for on in engines().values() if server_keys_of(on, name)) for name in names}
 
 
 def check_server_keys(names: Iterable[str], databases: Sequence[str], scenario: Scenario) -> None:
@@ -106,7 +107,7 @@ def check_server_keys(names: Iterable[str], databases: Sequence[str], scenario: 
     for name in names:
         if name not in layouts_of_servers():
             continue
-        if not any(made_by(engine(database), name) for database in databases):
+        if not any(server_keys_of(engine(database), name) for database in databases):
             raise UsageError(
                 f"{name} keys are made by {' and '.join(layouts_of_servers()[name])} only: choose one by --db."
             )
@@ -121,7 +122,8 @@ def check_servers(names: Iterable[str], servers: Mapping[str, str]) -> None:
     """UsageError if one of the names is a server-generated layout, and all databases that make it have only their page
     models (`servers`: the server kind or URL by database)."""
     for name in names:
-        makers = {database: one for database in servers if (one := made_by(engine(database), name))}
+        makers = {database: one for database in servers if (one := server_keys_of(engine(database), name))}
+        # a layout of clients has no makers; otherwise one real server is enough
         if not makers or any(servers[database] not in COMPUTED for database in makers):
             continue
         models = " and ".join(engine(database).title for database in makers)
@@ -136,24 +138,20 @@ def check_servers(names: Iterable[str], servers: Mapping[str, str]) -> None:
 
 
 def left_out_of_models(chosen: Sequence[str], servers: Mapping[str, str]) -> str:
-    """Which server-generated layouts of the run are not measured on databases that have only their page models.
-
-    A line for the user; empty if there are none.
-    """
+    """Which server-generated layouts of the run are not measured on databases that have only their page models. A line
+    for the user; empty if there are none."""
     missing = [
         f"{name} on {engine(database).title}"
         for name in chosen
         for database, server in servers.items()
-        if server in COMPUTED and made_by(engine(database), name)
+        if server in COMPUTED and server_keys_of(engine(database), name)
     ]
     return f"not measured, because a page model cannot make these keys: {', '.join(missing)}" if missing else ""
 
 
 def left_out_of_all(chosen: Sequence[str], databases: Collection[str], scenario: Scenario) -> str:
-    """Which keys of servers `--layout all` leaves out, as a line for the user; empty if it leaves none out.
-
-    `chosen` are the run's layouts.
-    """
+    """Which server-generated layouts of these databases `--layout all` leaves out, as a line for the user. Empty if it
+    leaves none out. `chosen` are the run's layouts."""
     missing = [
         name
         for name, makers in layouts_of_servers().items()

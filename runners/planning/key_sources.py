@@ -49,21 +49,20 @@ class KeyServer:
     """(n,): ticks at which these rows arrive."""
 
     def stream(self, chosen: Layout, seed: tuple[int | str, ...], rows: NDArray[np.int64]) -> Stream:
-        """The keys of the rows with these planned numbers (ascending): a part of what the server makes.
-
-        `seed` determines what its machines draw at random.
-        """
+        """The keys of the rows with these planned numbers (ascending): a part of what the server makes. `seed`
+        determines what its machines draw at random."""
+        # the rows between two starts: `first` to `end` of the server's rows
         edges = [0, *np.searchsorted(self.arrivals, self.starts[1:]).tolist(), len(self.arrivals)]
         streams = [
             self._since_start(number, chosen, AesEntropy.seeded(*seed), self.arrivals[first:end])
             for number, (first, end) in enumerate(pairwise(edges))
         ]
         whole = ConsecutiveStreams(streams, np.diff(edges).tolist()) if len(streams) > 1 else streams[0]
-        return SelectedKeys(whole, np.searchsorted(self.planned, rows) + 1)
+        return SelectedKeys(whole, np.searchsorted(self.planned, rows) + 1)  # their numbers among the server's rows
 
     def _since_start(self, number: int, chosen: Layout, entropy: AesEntropy, arrivals: NDArray[np.int64]) -> Stream:
         """The keys of one start (from 0): a machine has its own random bytes and counts its own starts."""
-        boot, host = divmod(number, self.hosts)
+        boot, host = divmod(number, self.hosts)  # hosts take turns, so each has booted once per turn
         machines = self.of * self.hosts
         if machines > 1:
             entropy = entropy.partition(self.index * self.hosts + host, of=machines)
@@ -71,7 +70,7 @@ class KeyServer:
 
 
 def key_servers(scenario: Scenario, start: int, shares: Sequence[Share]) -> tuple[KeyServer, ...]:
-    """The server of each writer; `start` is the tick of the scenario's first moment."""
+    """For each writer, the database server that makes its keys; `start` is the tick of the scenario's first moment."""
     numbers = sorted({writer.server for writer in scenario.writer})
     restarts = (start + round(at * TICKS_PER_SECOND) for at in scenario.server.restarts)
     starts = (start, *restarts)
@@ -103,9 +102,11 @@ class SelectedKeys(Stream):
         chosen, self._numbers = self._numbers[:n], self._numbers[n:]
         if len(chosen) < n:
             raise LookupError(f"the plan gives this writer {n - len(chosen)} rows fewer than were asked for")
+        # takes all keys up to the last one chosen, also those of other writers, and keeps those chosen
         keys = self._stream_of_all.take(int(chosen[-1]) - self._taken if n else 0)
-        first, self._taken = self._taken, self._taken + len(keys)
-        return keys[chosen - 1 - first]
+        before = self._taken
+        self._taken += len(keys)
+        return keys[chosen - 1 - before]  # numbers begin with 1
 
 
 class ConsecutiveStreams(Stream):
@@ -118,7 +119,7 @@ class ConsecutiveStreams(Stream):
         """The next n keys; LookupError when the last process has no more."""
         parts = []
         while n:
-            while not self._left[0] and len(self._left) > 1:
+            while not self._left[0] and len(self._left) > 1:  # this process has made all of its keys: the next one
                 del self._streams[0], self._left[0]
             rows = min(n, self._left[0])
             if not rows:
@@ -129,8 +130,7 @@ class ConsecutiveStreams(Stream):
         return Keys.concat(parts) if parts else self._streams[0].take(0)
 
 
-_TICKS_PER_MICROSECOND = 10
-_TICKS_PER_DAY = 86_400 * TICKS_PER_SECOND
+_TICKS_PER_MICROSECOND, _TICKS_PER_DAY = 10, 86_400 * TICKS_PER_SECOND
 
 
 @dataclass(frozen=True)
@@ -215,8 +215,10 @@ class KeySource:
         """The keys of one of the writer's processes, which has these rows and reads these times from its clock."""
         writer, chosen, planned = self.writer, layout(part.layout), self.planned[rows]
         seed: tuple[int | str, ...] = (*self.seed, part.layout)
+        # keys from one counter for all writers: the server makes them
         if chosen.one_counter and self.server is not None:
             return self.server.stream(chosen, seed, planned)
+        # other keys: the process, its share of the random bytes, and its clock
         process = replace(PROCESS, shard=writer.shard)
         process = process.partition(writer.index, of=writer.of, planned=planned)
         if writer.row_shards is not None:
@@ -240,10 +242,8 @@ class RowsOfATable:
 
 
 def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
-    """The source of each writer's keys; if its rows go to several tables, one source for each of them.
-
-    Within a block, a layout has the same keys on every database.
-    """
+    """The source of each writer's keys; if its rows go to several tables, one source for each of them. Within a block,
+    a layout has the same keys on every database."""
     seed = (request.seed, trial.block)
     all_shares = shares(request.scenario, trial.rows, seed)
     return sources_of_load(request.scenario, trial.layout, trial.rows, seed, all_shares)
@@ -252,10 +252,8 @@ def key_sources(request: Request, trial: TrialPlan) -> tuple[KeySource, ...]:
 def sources_of_load(
     scenario: Scenario, name: str, rows: int, seed: tuple[int, ...], all_shares: Sequence[Share]
 ) -> tuple[KeySource, ...]:
-    """The source of each writer's keys, for a load of `rows` rows with keys of the layout `name`.
-
-    `all_shares`: the rows of each writer. A writer whose rows go to several tables has a source for each of them.
-    """
+    """The source of each writer's keys, for a load of `rows` rows with keys of the layout `name`. `all_shares`: the
+    rows of each writer. A writer whose rows go to several tables has a source for each of them."""
     start = ticks_of(scenario.start)
     switch = _switch(scenario, name, rows, all_shares)
     plans = [
@@ -291,7 +289,7 @@ def _row_shards(part: WriterPart, rows: int, seed: tuple[int, ...]) -> NDArray[n
 
 
 def _by_table(source: KeySource, count: int) -> list[KeySource]:
-    """The source itself, or one for each of `count` tables to which the writer's rows go."""
+    """One source for each table, of `count`, to which the writer's rows go; the source itself if that is one table."""
     writer = source.writer
     if writer.row_shards is None or count == 1:
         return [source]
@@ -303,7 +301,7 @@ def _by_table(source: KeySource, count: int) -> list[KeySource]:
             writer,
             id=f"{writer.id} in table {table + 1}",
             arrivals=writer.arrivals[rows],
-            phases=tuple(np.diff(np.searchsorted(rows, edges)).tolist()),
+            phases=tuple(np.diff(np.searchsorted(rows, edges)).tolist()),  # its rows between the edges of phases
             shard=table,
             row_shards=writer.row_shards[rows],
         )
@@ -324,13 +322,16 @@ def _servers(scenario: Scenario, name: str, start: int, all_shares: Sequence[Sha
 def _switch(scenario: Scenario, name: str, rows: int, all_shares: Sequence[Share]) -> int | None:
     """When all writers change to the measured layout, in ticks since the start; None if they begin with it.
 
+    That is one tick after the last of the rows that `scenario.before` keeps in the other layout.
+
     The control uses integers from its first row, because its column cannot hold other keys.
     """
     before = scenario.before
     if before is None or name == CONTROL:
         return None
     earlier = round(rows * before.share)
-    return max((int(share.arrivals[share.planned <= earlier].max(initial=-1)) for share in all_shares), default=-1) + 1
+    lasts = (int(share.arrivals[share.planned <= earlier].max(initial=-1)) for share in all_shares)
+    return max(lasts, default=-1) + 1  # -1 where there is no such row: they change at once
 
 
 def _processes(
@@ -343,6 +344,7 @@ def _processes(
     """
     before = scenario.before.layout if scenario.before else measured
     changed = share.started if switch is None else switch
+    # the layout of each process, by the tick of its start: the first one, those after restarts, the one at the change
     starts = {share.started: before if share.started < changed else measured}
     for at in part.restarts:
         tick = round(at * TICKS_PER_SECOND)
@@ -351,20 +353,19 @@ def _processes(
             starts[tick] = name
     if share.started < changed:
         starts[changed] = measured
-    begun = sorted(starts.items())
-    edges = [0, *np.searchsorted(share.arrivals, [tick for tick, _ in begun[1:]]).tolist(), len(share.arrivals)]
+    # each process makes the keys of the rows that arrive before the next one starts
+    in_order = sorted(starts.items())
+    edges = [0, *np.searchsorted(share.arrivals, [tick for tick, _ in in_order[1:]]).tolist(), len(share.arrivals)]
     processes = [
         WriterProcess(layout=name, rows=end - first, started=tick)
-        for (tick, name), (first, end) in zip(begun, pairwise(edges), strict=True)
+        for (tick, name), (first, end) in zip(in_order, pairwise(edges), strict=True)
     ]
     return tuple(process for process in processes if process.rows) or tuple(processes[-1:])
 
 
 def _of_phases(phases: tuple[PhasePart, ...], measured: str, share: Share) -> tuple[WriterProcess, ...]:
-    """The processes of the only writer, where phases have keys of their own; else empty.
-
-    A new process starts where layout or clock change, but a counter and keys without a time know no clock.
-    """
+    """The processes of the only writer, where phases have keys of their own; else empty. A new process starts where
+    layout or clock change. Layouts that read no clock, and counters, ignore the clock."""
     if measured == CONTROL or not any(phase.own_keys for phase in phases):
         return ()
     processes: list[WriterProcess] = []
@@ -387,11 +388,12 @@ Ticks = NDArray[np.int64]
 
 
 def clock_readings(clock: ClockPart, ticks: Ticks, start: int) -> Ticks:
-    """The ticks that a clock shows at the true times `ticks`, which count from the tick `start`; so does drift."""
+    """The ticks since year 1 that a clock shows at the true times `ticks`, which count from the tick `start`. Its drift
+    and its steps count from `start`, too."""
     shown = ticks + (start + round(clock.offset * TICKS_PER_SECOND))
     if clock.drift:
         shown += np.rint(ticks * (clock.drift * 1e-6)).astype(np.int64)
-    for at, by in clock.step:
+    for at, by in clock.step:  # from second `at` on, `by` seconds more
         shown += (ticks >= round(at * TICKS_PER_SECOND)) * np.int64(round(by * TICKS_PER_SECOND))
     resolution = round(clock.tick * TICKS_PER_SECOND)
     return shown if resolution == 1 else shown - shown % resolution

@@ -17,6 +17,7 @@ from keybench.scenarios.writers import Phase, WriterPart
 
 Ticks = NDArray[np.int64]
 _Spell = tuple[float, float]
+"""Begin and end of a time in which a writer is busy, in seconds since the scenario's start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,7 @@ def apportion(rows: int, parts: Sequence[float]) -> list[int]:
     """`rows` divided into whole numbers in proportion to `parts`, by the method of largest remainders."""
     exact = [rows * part / sum(parts) for part in parts]
     whole = [int(value) for value in exact]
+    # the rows still missing go, one each, to the parts that lost most by cutting
     for i in sorted(range(len(whole)), key=lambda i: whole[i] - exact[i])[: rows - sum(whole)]:
         whole[i] += 1
     return whole
@@ -65,20 +67,24 @@ def _by_own_rates(
     writers: Sequence[WriterPart], phases: Sequence[Phase], scale: float, rows: int, refill: int
 ) -> tuple[Share, ...]:
     """Each writer's rows arrive at even intervals while it is busy; writers with the same rate take turns."""
-    last = phases[-1]
+    # how many rows each writer has in the load and in the refill
+    last = phases[-1]  # the writers that are busy in it do the refill, too
     spent = [sum(phase.end - phase.begin for phase in phases if i in phase.busy) for i in range(len(writers))]
     loads = apportion(rows, [writer.rate * seconds for writer, seconds in zip(writers, spent, strict=True)])
-    refills = apportion(refill, [writer.rate * (i in last.busy) for i, writer in enumerate(writers)])
+    refills = apportion(refill, [writer.rate if i in last.busy else 0 for i, writer in enumerate(writers)])
+    # when they arrive
     phase_starts = [_tick(phase.begin) for phase in phases]
     arrivals, counts, started = [], [], []
     for i, (writer, load, more) in enumerate(zip(writers, loads, refills, strict=True)):
         spells = [(phase.begin, inf if phase is last else phase.end) for phase in phases if i in phase.busy]
-        rate, place = writer.rate * scale, i / len(writers)  # the place of the first row between two rows of its own
+        rate = writer.rate * scale
+        place = i / len(writers)  # of its first row between two ticks of its rate, so that equal writers take turns
         ticks = _even_arrivals(load + more, place, _joined(spells), rate)
         first_turn = _tick(writer.start) + int(place * (TICKS_PER_SECOND / rate))
         arrivals.append(ticks)
         counts.append(_counts(ticks[:load], phase_starts))
         started.append(min(first_turn, int(ticks[0])) if len(ticks) else first_turn)
+    # their numbers in order of arrival: all loads, then all refills
     if refill:
         planned = [
             np.concatenate(parts)
@@ -104,8 +110,9 @@ def _joined(spells: Sequence[_Spell]) -> list[_Spell]:
 
 
 def _even_arrivals(rows: int, place: float, spells: Sequence[_Spell], rate: float) -> Ticks:
-    """When a writer's rows arrive, the first one at `place` (0 is the first moment), at `rate` rows a second during
-    the spells: (rows,)."""
+    """The ticks at which a writer's rows arrive, (rows,), at `rate` rows a second during the spells. `place`: how much
+    later than the first moment the first row arrives, in intervals between two rows."""
+    # `places`: in intervals of busy time; each spell in turn makes its part of them ticks
     places, ticks = np.arange(rows, dtype=np.float64) + place, np.empty(rows, np.int64)
     ends = list(accumulate((end - begin) * rate for begin, end in spells))
     edges = np.searchsorted(places, [0.0, *ends[:-1], inf])
@@ -122,6 +129,7 @@ def _even_arrivals(rows: int, place: float, spells: Sequence[_Spell], rate: floa
 
 def _counts(ticks: Ticks, starts: Sequence[int]) -> tuple[int, ...]:
     """How many of the ascending `ticks` lie in each part; `starts` are the parts' first ticks."""
+    # the first part begins with tick 0, whatever its start
     return tuple(np.diff([*np.searchsorted(ticks, [0, *starts[1:]]), len(ticks)]).tolist())
 
 
@@ -140,16 +148,18 @@ def _distributed(
 ) -> tuple[Share, ...]:
     """All rows arrive in one stream at even intervals; each row is given to one of the busy writers."""
     draw = np.random.default_rng(seed)
-    whole = apportion(rows, [phase.rows for phase in phases])
+    # phase by phase: when all rows arrive, and the writer of each
+    load_rows = apportion(rows, [phase.rows for phase in phases])
     owners, arrivals = [], []
-    for phase, load in zip(phases, whole, strict=True):
+    for phase, load in zip(phases, load_rows, strict=True):
         n = load + (refill if phase is phases[-1] else 0)
         step = TICKS_PER_SECOND / (phase.rate * scale)
         ticks = _tick(phase.begin) + (np.arange(n) * step).astype(np.int64)
         arrivals.append(ticks if phase is phases[-1] else np.minimum(ticks, _tick(phase.end) - 1))
         owners.append(_owners(scenario, phase, n, draw))
+    # the same writer by writer
     owner, arrival = np.concatenate(owners), np.concatenate(arrivals)
-    ends = np.cumsum(whole)
+    ends = np.cumsum(load_rows)
     all_shares = []
     for i, writer in enumerate(scenario.writer):
         rows_of_writer = np.flatnonzero(owner == i)
@@ -162,7 +172,7 @@ def _distributed(
 
 
 def _owners(scenario: Scenario, phase: Phase, n: int, draw: np.random.Generator) -> NDArray[np.int64]:
-    """The writer of each of n successive rows in a phase."""
+    """The index of the writer of each of n successive rows in a phase, by the scenario's `[deal]` mode: (n,)."""
     busy = np.array(phase.busy)
     mode, session = scenario.deal.mode, scenario.deal.session_rows
     if mode == "one-busy":

@@ -17,16 +17,15 @@ from keybench.scenarios.schema import Scenario
 
 AUTO = "auto"
 _RESTARTED = ("local", "embedded", MODEL_SERVER)
+"""Servers that keybench can restart in the middle of a trial."""
 _KIND = re.compile(r"(?:[\w-]+=)?[\w-]*")
+"""The form of a kind of server, or of `database=kind`; any other text may be a malformed URL."""
 
 
 def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str]:
-    """A server for each database, from values like `auto`, `local`, `postgresql=local` or a URL.
-
-    Raises UsageError for a value that fits no database, and EnvironmentMissing with the choices if nothing can be
-    started.
-    """
-    general, named = AUTO, dict[str, str]()
+    """A server for each database, from values like `auto`, `local`, `postgresql=local` or a URL. Raises UsageError for
+    a value that fits no database, and EnvironmentMissing with the choices if nothing can be started."""
+    general, named = AUTO, dict[str, str]()  # the kind for all databases, and the servers of single ones
     for value in asked or (AUTO,):
         name, equals, kind = value.partition("=")
         if is_url(value):
@@ -45,7 +44,8 @@ def resolve(databases: tuple[str, ...], asked: tuple[str, ...]) -> dict[str, str
 
 
 def _all_startable(wanted: Mapping[str, str]) -> dict[str, str]:
-    """The server of each database. If some cannot be had, the error has the reason of each, once."""
+    """The server of each database, checked, with a kind in place of `auto`. If some cannot be had, the error has the
+    reason of each, once."""
     startable = dict[str, str]()
     refused = dict[str, KeybenchError]()
     for name, server in wanted.items():
@@ -114,7 +114,7 @@ def _startable(on: Engine, server: str) -> str:
 
 
 def check_restarts(scenario: Scenario, servers: Mapping[str, str]) -> None:
-    """UsageError if the scenario starts a server again that keybench cannot."""
+    """UsageError if the scenario restarts its server and that is one that keybench cannot restart."""
     for name, server in servers.items():
         if server not in _RESTARTED and any(phase.restart for phase in scenario.phase):
             raise UsageError(
@@ -154,7 +154,7 @@ def _check_transactions(scenario: Scenario, databases: Sequence[str]) -> None:
     """UsageError if a database cannot run the scenario's transactions, or not at its isolation level."""
     load = scenario.load
     wanted = f'isolation = "{load.isolation}"' if load.isolation else f'look_up = "{load.look_up}"'
-    for name in databases if load.style else ():
+    for name in databases if load.style else ():  # without a style there are no transactions to refuse
         levels = engine(name).isolations
         if not levels or (load.isolation and load.isolation not in levels):
             able = [on.name for on in engines().values() if (load.isolation or "read-committed") in on.isolations]
@@ -198,7 +198,7 @@ def with_settings_chosen(scenario: Scenario, databases: Sequence[str], chosen: M
             exact = "." in name
             for on, setting in matches:
                 key = f"{on.name}.{setting.name}"
-                if exact or key not in settings:
+                if exact or key not in settings:  # `database.name` has precedence over `name`
                     known[key] = setting.read(value, on.name)
         values |= known
     server = scenario.server.model_copy(update={"settings": values})
@@ -206,7 +206,7 @@ def with_settings_chosen(scenario: Scenario, databases: Sequence[str], chosen: M
 
 
 def settings_of(scenario: Scenario, on: Engine) -> dict[str, str]:
-    """The settings of one database by their plain names. `database.name` comes before `name`."""
+    """The settings of one database by their plain names. `database.name` has precedence over `name`."""
     settings, prefix = scenario.server.settings, f"{on.name}."
     plain = {setting.name: settings[setting.name] for setting in on.settable if setting.name in settings}
     return plain | {name.removeprefix(prefix): value for name, value in settings.items() if name.startswith(prefix)}

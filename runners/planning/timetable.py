@@ -19,7 +19,7 @@ _DEALING: Final = {
 
 
 def lines(scenario: Scenario, rows: int) -> list[str]:
-    """One line for each writer of a load of `rows` rows, then a line for each thing that concerns several writers."""
+    """One line for each writer of a load of `rows` rows; then how rows are dealt out, restarts, and earlier layouts."""
     end = scenario.phases(rows)[-1].end
     scale = rows / scenario.rows if scenario.rows else 1.0  # other numbers of rows change the rates, not the times
     several_servers = len({writer.server for writer in scenario.writer}) > 1
@@ -73,7 +73,7 @@ def _clock(clock: ClockPart) -> str:
 
 
 def _first(texts: Iterable[str]) -> str:
-    """The first texts of a list, and how many there are beyond `_MOST`."""
+    """The first `_MOST` texts, separated by commas, and how many more there are."""
     every = list(texts)
     more = [f"{len(every) - _MOST} more"] if len(every) > _MOST else []
     return ", ".join([*every[:_MOST], *more])

@@ -22,13 +22,14 @@ from keybench.model.names import COMPUTED, CONTROL, MOST_BLOCKS, NO_DATABASE, RA
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import Table
 from keybench.pagemodels.contract import KeepsState
-from keybench.runners.planning.columns import columns_of, layouts_of_servers, made_by, pairing_of
+from keybench.runners.planning.columns import columns_of, layouts_of_servers, pairing_of, server_keys_of
 from keybench.runners.planning.server_choice import settings_of
 from keybench.scenarios.index_phases import fills_as_text
 from keybench.scenarios.schema import Scenario, scenario_of
 from keybench.scenarios.writers import too_long
 
 TABLE = "keybench_rows"
+"""The name of the table that rows go into."""
 MOST_TRIALS = 100_000
 """A plan is held in memory and printed."""
 _WHOLE_ROWS = 100_000
@@ -154,7 +155,7 @@ class TrialPlan:
         """The table that its rows go into."""
         on = engine(self.database)
         settings = settings_of(scenario, on)
-        if server_keys := made_by(on, self.layout):
+        if server_keys := server_keys_of(on, self.layout):
             made_table = Table(TABLE, on.column(self.column), self.payload, scenario.table.key, server_keys)
             return replace(made_table, lengths=self.lengths, settings=settings)
         column = on.column(self.column).sized(layout(self.layout).key_bytes)
@@ -164,10 +165,9 @@ class TrialPlan:
 
 
 def plan(request: Request) -> tuple[TrialPlan, ...]:
-    """All trials: the blocks one after the other, each in an order shuffled from the seed.
-
-    Raises UsageError for fewer rows than writers.
-    """
+    """All trials: the blocks one after the other, each in an order shuffled from the seed. Raises UsageError for what
+    cannot be measured, such as fewer rows than writers."""
+    # refuse what cannot be measured
     cells = _cells(request)
     generation = request.scenario.generation
     count = max(generation.threads) if generation else request.scenario.most_writers
@@ -188,6 +188,7 @@ def plan(request: Request) -> tuple[TrialPlan, ...]:
             )
         if problem := too_long(request.scenario.phases(rows)):
             raise UsageError(f"scenario {request.scenario.name}: {problem}.")
+    # the blocks
     trials: list[TrialPlan] = []
     for block in range(1, request.blocks + 1):
         random.Random(f"{request.seed}/{block}").shuffle(cells)  # noqa: S311 (an order, not a secret)
@@ -280,7 +281,8 @@ def _columns_of(request: Request, database: str, chosen: str) -> list[str]:
 
 
 def rows_of(request: Request, on: Engine) -> int:
-    """Rows of one trial on that engine."""
+    """Rows of one trial on that engine: those that the user or the scenario asks for. If the scenario says how much
+    larger than the server's cache the index is to be, they follow from the cache."""
     if request.rows is not None:
         return request.rows
     scenario = request.scenario
@@ -299,7 +301,7 @@ def resolve_layouts(asked: Sequence[str], scenario: Scenario) -> tuple[str, ...]
     If only keys are made, random GUIDs are always measured too, because other layouts' times are compared with theirs.
     """
     every = [known.name for known in layouts().values()]
-    named = list(asked) or list(scenario.layouts) or [ALL]
+    named = list(asked) or list(scenario.layouts) or [ALL]  # the user's layouts, else the scenario's, else all
     names = [name for one in named for name in (every if one == ALL else [one])]
     always = [CONTROL, RANDOM] if scenario.kind == "keys" else [CONTROL]
     of_servers = layouts_of_servers()

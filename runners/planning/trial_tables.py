@@ -58,7 +58,7 @@ def trial_tables(request: Request, trial: TrialPlan) -> tuple[TrialTable, ...]:
 
 
 def divide(table: Table, sources: Sequence[KeySource], count: int) -> tuple[TrialTable, ...]:
-    """`count` tables; number i (from 0) takes the sources with shard % count == i."""
+    """`count` tables of a trial; number i (from 0) takes the rows of the sources with shard % count == i."""
     if count == 1:
         return (TrialTable(table, tuple(range(len(sources))), tuple(sources)),)
     tables = []
@@ -80,7 +80,7 @@ def keys_in_order(sources: Sequence[KeySource], *, refill: bool = False) -> Keys
     keys, numbers = [], []
     for source in sources:
         rows = source.writer.rows
-        part = slice(rows, None) if refill else slice(rows)
+        part = slice(rows, None) if refill else slice(rows)  # a source has the rows of the load, then the refill's
         keys.append(source.stream().take(len(source.planned) if refill else rows)[part])
         numbers.append(source.planned[part])
     if len(keys) == 1:  # one writer's rows are numbered in order
@@ -90,11 +90,11 @@ def keys_in_order(sources: Sequence[KeySource], *, refill: bool = False) -> Keys
 
 
 def writers_in_order(sources: Sequence[KeySource]) -> NDArray[np.int16]:
-    """The source of each of the load's rows, in planned order: its place among the sources."""
+    """For each row of the load, in planned order, the index of its source among `sources`."""
     owners = np.repeat(np.arange(len(sources), dtype=np.int16), [source.writer.rows for source in sources])
     return owners[np.argsort(_numbers(sources))]
 
 
 def _numbers(sources: Sequence[KeySource]) -> NDArray[np.int64]:
-    """The numbers of the load's rows in planned order, source by source."""
+    """The planned numbers (from 1) of the load's rows, source after source."""
     return np.concatenate([source.planned[: source.writer.rows] for source in sources])

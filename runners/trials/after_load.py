@@ -26,10 +26,8 @@ from keybench.runners.writers.reader import ReaderTask, read_and_delete
 def after_load(
     request: Request, plan: TrialPlan, target: Target, admin: Admin, one: TrialTable, pool: WriterPool, deadline: float
 ) -> list[Reading]:
-    """Does the scenario's work after the load, and verifies the table again if its rows have changed.
-
-    `deadline` is a time of the monotonic clock.
-    """
+    """Does the scenario's work after the load, and verifies the table again if its rows have changed. Gives the
+    readings of that work. `deadline` is a time of the monotonic clock."""
     todo, work = request.scenario.after, request.scenario.load
     table, sources = one.table, one.sources
     delete = int(plan.rows * todo.delete_oldest)
@@ -66,7 +64,7 @@ def after_load(
 
 
 def _refilled(admin: Admin, table: Table) -> Sequence[Reading]:
-    """The size of the key's index. A server may not tell this user."""
+    """The size of the key's index after the refill; absent, with the reason, if the server does not tell this user."""
     metric, why = Metric.REFILLED_INDEX_BYTES, "The server does not tell the size of the index."
     try:
         size = admin.index_bytes(table)
@@ -76,6 +74,7 @@ def _refilled(admin: Admin, table: Table) -> Sequence[Reading]:
 
 
 Stored = NDArray[np.uint8] | NDArray[np.int64]
+"""Keys as a column stores them: (n, width) bytes or (n,) integers."""
 
 
 def check_keys(expected: Stored, stored: Iterable[Stored], times: int = 1) -> None:
@@ -87,6 +86,7 @@ def check_keys(expected: Stored, stored: Iterable[Stored], times: int = 1) -> No
     slices = list(stored)
     held: Stored = np.concatenate(slices) if slices else expected[:0]  # type: ignore[assignment]
     want, have = np.repeat(_sorted(expected), times), _sorted(held)
+    # in sorted order, a key that is there more than `times` times equals the key `times` places before
     repeated = int((have[times:] == have[:-times]).sum())
     if len(want) == len(have) and (want == have).all() and not repeated:
         return
@@ -99,7 +99,7 @@ def check_keys(expected: Stored, stored: Iterable[Stored], times: int = 1) -> No
 
 
 def check_table(admin: Admin, table: Table, keys: Keys) -> None:
-    """As `check_keys`, for a table and those that are loaded with it; `keys` are in any order."""
+    """VerificationError unless the table, and each one loaded with it, holds exactly `keys`, which are in any order."""
     for each in table.family:
         check_keys(each.column.encode(keys), admin.stored_keys(each), each.children)
 
@@ -119,13 +119,14 @@ def _sorted(keys: Stored) -> NDArray[np.generic]:
     """The keys as one comparable value each, sorted: int64, or bytes of fixed length (which compare in full here)."""
     if keys.ndim == 1:
         return np.sort(keys)
-    words = np.zeros((len(keys), -(-keys.shape[1] // 8) * 8), np.uint8)
+    # numbers of 64 bits are sorted faster than bytes: fill each key with zeros to whole numbers
+    words = np.zeros((len(keys), -(-keys.shape[1] // 8) * 8), np.uint8)  # -(-n // 8): rounded up
     words[:, : keys.shape[1]] = keys
     columns = words.view(">u8").astype(np.uint64)
     first = np.argsort(columns[:, 0], kind="stable")
     leading = columns[first, 0]
     if (leading[1:] == leading[:-1]).any():  # the first words alone do not decide the order
-        first = np.lexsort(columns.T[::-1])
+        first = np.lexsort(columns.T[::-1])  # lexsort takes the most significant column last
     return words[first].view(f"V{words.shape[1]}").ravel()
 
 

@@ -38,7 +38,7 @@ class KeysTrial(TrialRunner):
 
     @property
     def way(self) -> Way:
-        """How the keys are made."""
+        """How the keys of this trial are made: threads and entropy; a plan without a database has it as its column."""
         generation = self.request.scenario.generation
         assert generation
         return next(way for way in generation.ways if way.title == self.plan.column)
@@ -81,9 +81,9 @@ def _entropy(kind: EntropyKind, seed: tuple[int | str, ...]) -> Entropy:
 
 
 def _arrivals(scenario: Scenario, count: int, index: int, threads: int) -> NDArray[np.int64]:
-    """Arrival ticks of one thread's keys; threads take turns."""
-    place = np.arange(count) + index / threads
-    return ticks_of(scenario.start) + (place * (TICKS_PER_SECOND / scenario.rate)).astype(np.int64)
+    """What one thread's clock shows for each of its keys: ticks, (count,), at the scenario's rate, threads in turn."""
+    intervals = np.arange(count) + index / threads  # since the start
+    return ticks_of(scenario.start) + (intervals * (TICKS_PER_SECOND / scenario.rate)).astype(np.int64)
 
 
 def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
@@ -93,6 +93,7 @@ def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
     barrier = threading.Barrier(len(streams) + 1)
 
     def work(i: int) -> None:
+        """What thread i does: it waits for the others and makes its keys."""
         barrier.wait()
         try:
             for first in range(0, counts[i], _BATCH):
@@ -120,7 +121,7 @@ def _make(streams: list[Stream], counts: list[int]) -> tuple[float, list[Keys]]:
 def duplicates(keys: Keys) -> int:
     """How many keys repeat an earlier one."""
     words = sort_words(keys, "rfc")
-    words = words[np.lexsort(words.T[::-1])]
+    words = words[np.lexsort(words.T[::-1])]  # sorted, so that equal keys are neighbours
     return int((words[1:] == words[:-1]).all(axis=1).sum())
 
 

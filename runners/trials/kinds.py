@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from keybench.databases.registry import engine
-from keybench.runners.planning.columns import made_by
+from keybench.runners.planning.columns import server_keys_of
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.phases_trial import PhasesModelTrial, PhasesTrial
@@ -22,6 +22,6 @@ def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> TrialR
     if request.is_modelled(plan.database):
         return PhasesModelTrial(request, plan) if kind == "phases" else ModelTrial(request, plan)
     on_server: dict[str, type[ServerTrial]] = {"phases": PhasesTrial, "contention": ContendedTrial}
-    if kind == "load" and made_by(engine(plan.database), plan.layout):
+    if kind == "load" and server_keys_of(engine(plan.database), plan.layout):
         return ServerKeysTrial(request, plan, resources)
     return on_server.get(kind, ServerTrial)(request, plan, resources)

@@ -33,8 +33,8 @@ _PARTS = 60
 
 
 def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
-    """The model's readings and their course; nothing where it knows no cache, or nobody knows how large the server's
-    is."""
+    """The model's cost of the load as readings, and its course along the load as a picture. Nothing where the model
+    knows no cache, or nobody knows how large the server's is."""
     table, keys = arrived.table.table, arrived.keys()
     if (model := _model(on, request, table)) is None:
         return Measurements([])
@@ -49,10 +49,8 @@ def load_cost(on: Engine, request: Request, arrived: Arrived) -> Measurements:
 
 
 def cost_with_restart(on: Engine, request: Request, one: TrialTable, rows: int) -> LoadCost | None:
-    """The cost of the first `rows` rows, and, after a restart of the server, of the others.
-
-    None where `load_cost` gives nothing.
-    """
+    """The cost in two parts: of the first `rows` rows, and, after a restart of the server, of the others. None where
+    the model knows no cache, or nobody knows how large the server's is."""
     if (model := _model(on, request, one.table)) is None:
         return None
     load = Load(one.ranks, [rows, len(one.keys)], request.scenario.load.rows_per_tx, restart=rows)
@@ -93,11 +91,9 @@ def _measured(cost: LoadCost, ends: NDArray[np.int64], server: Server, note: str
     return Measurements(readings, blobs=[blobs.load_cost(ends, course, server.cache_bytes, note)])
 
 
-def chosen(ram: str, checkpoint: str, servers: Mapping[str, str]) -> tuple[int, int]:
-    """The values of --ram and --checkpoint in bytes, 0 where none was given.
-
-    UsageError for text that is no size, and for databases on real servers.
-    """
+def ram_and_checkpoint(ram: str, checkpoint: str, servers: Mapping[str, str]) -> tuple[int, int]:
+    """(bytes of --ram, bytes of --checkpoint); 0 for an option that was not given. UsageError for text that is no size,
+    and for databases on real servers."""
     option = "--ram" if ram else "--checkpoint"
     for name, server in servers.items() if ram or checkpoint else ():
         if server != MODEL_SERVER:
@@ -109,7 +105,8 @@ def chosen(ram: str, checkpoint: str, servers: Mapping[str, str]) -> tuple[int, 
 
 
 def check(request: Request) -> None:
-    """UsageError for a cache of fewer than a hundred pages, and for an engine whose model knows no cache."""
+    """UsageError if --ram or --checkpoint do not fit a database: its model knows no cache, or the cache is too small. A
+    cache has at least a hundred pages (`Server.pages`)."""
     for name in request.databases if request.ram or request.checkpoint else ():
         on = engine(name)
         model = on.page_model(Table("t", on.default_column("uuid"), 0))
@@ -130,7 +127,7 @@ def server_of(on: Engine, request: Request) -> Server:
 
 
 def notes(request: Request) -> list[str]:
-    """For each database whose table fits the cache that the user chose: that nothing is read."""
+    """A line for the user for each database whose table fits the cache of --ram: nothing will be read there."""
     lines = []
     for name in request.databases if request.ram else ():
         on, payload = engine(name), request.scenario.table.payloads[0].mean

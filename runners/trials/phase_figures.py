@@ -49,12 +49,13 @@ def steps(request: Request, plan: TrialPlan) -> tuple[Step, ...]:
     """The steps of a trial, the same for every layout of a block; empty for a scenario without phases."""
     random = np.random.Generator(np.random.PCG64((request.seed, plan.block, 2)))  # 2: numbers that nothing else uses
     phases = request.scenario.phase
-    present, listed, sent = np.empty(0, np.int64), [], 0
+    present = np.empty(0, np.int64)  # the rows that are there, by age
+    listed, sent = [], 0
     for number, (part, end) in enumerate(zip(expanded(phases), rows_by_phase(phases, plan.rows), strict=True), start=1):
         rows = np.arange(sent, end, dtype=np.int64)
         present, sent = np.append(present, rows), end
         if part.delete:
-            chosen = _deleted(part.delete, len(present), random)
+            chosen = _places_to_delete(part.delete, len(present), random)
             rows, present = present[chosen], np.delete(present, chosen)
         built = part.build or part.rebuild
         fill = (built.fill or engine(plan.database).default_fill) if built else 0
@@ -62,7 +63,7 @@ def steps(request: Request, plan: TrialPlan) -> tuple[Step, ...]:
     return tuple(listed)
 
 
-def left(done: tuple[Step, ...]) -> NDArray[np.int64]:
+def rows_left(done: tuple[Step, ...]) -> NDArray[np.int64]:
     """The rows that are there after these steps, in planned order."""
     inserted = [step.rows for step in done if step.inserts]
     deleted = [step.rows for step in done if step.what == "delete"]
@@ -71,13 +72,15 @@ def left(done: tuple[Step, ...]) -> NDArray[np.int64]:
     return rows
 
 
-def _deleted(part: DeletePart, present: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Which of so many rows, by age, are deleted: their places, ascending."""
+def _places_to_delete(part: DeletePart, rows: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Which of `rows` rows are deleted: their places by age, from 0, ascending. A part names either a share of the
+    oldest rows, or one of rows at random, or n: every nth row stays."""
     share = part.oldest or part.random
     if share:
-        count = int(present * share + 1e-6)  # a third of 30 rows is 10 of them, though 30 · 0.333… is less
-        return np.arange(count) if part.oldest else np.sort(random.permutation(present)[:count])
-    return np.flatnonzero(np.arange(present) % (part.all_but_each or 1)).astype(np.int64)
+        count = int(rows * share + 1e-6)  # a third of 30 rows is 10 of them, though 30 · 0.333… is less
+        return np.arange(count) if part.oldest else np.sort(random.permutation(rows)[:count])
+    assert part.all_but_each
+    return np.flatnonzero(np.arange(rows) % part.all_but_each).astype(np.int64)
 
 
 Integers = NDArray[np.int64]
@@ -111,13 +114,15 @@ class Reach:
         rows (SQLite), one row lies between two neighbouring leaves.
         """
         present, leaves, entries = self.present, len(page_rows), int(page_rows.sum())
-        between = len(present) - entries
+        between = len(present) - entries  # rows on branch pages: none, or one between two leaves
         if between not in (0, leaves - 1) or not entries:
             return None
+        # the leaves that hold a row of the last insertion
         ends = np.cumsum(page_rows + (1 if between else 0))
         places = np.searchsorted(present, self._newest[self._there[self._newest]])
         reached = np.zeros(leaves, np.bool_)
         reached[np.searchsorted(ends, places, side="right")] = True
+        # free room of each leaf in %: entries are equally large, so density · leaves / entries is the room of one
         free = 100 - page_rows * (density * leaves / entries)
         return float(np.maximum(free, 0)[~reached].sum() / leaves)
 
@@ -133,14 +138,15 @@ _PAGES: Final = (
 )
 _COSTS: Final = (Metric.LOG_BYTES, Metric.LOG_PAGE_IMAGES, Metric.PAGES_READ, Metric.PAGES_WRITTEN)
 _SUMS: Final = (Theme.SPLITS, Theme.STORAGE)
+"""Themes whose metrics are added up over the phases."""
 
 
-def measured(step: Step) -> Subject:
+def phase_subject(step: Step) -> Subject:
     """The index on the server, or in a model alone, after a phase."""
     return Subject(SubjectKind.PHASE, step.name)
 
 
-def modelled(step: Step) -> Subject:
+def model_phase_subject(step: Step) -> Subject:
     """The index in the model beside a server after a phase."""
     return Subject(SubjectKind.MODEL_PHASE, step.name)
 
@@ -158,12 +164,10 @@ class After:
 def predicted(
     on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], *, beside_server: bool
 ) -> tuple[PageStats, list[Reading]]:
-    """(the index in the model after the last step, the model's figures of each phase).
-
-    UsageError if the engine's model knows no past.
-    """
+    """(the index in the model after the last step, the model's figures of each phase). UsageError if the engine's model
+    knows no past."""
     after = _predicted(on, one, steps, request.scenario.load.rows_per_tx)
-    subject = modelled if beside_server else measured
+    subject = model_phase_subject if beside_server else phase_subject
     listed = [*_of_phases(steps, after, subject), *_reads_after_restart(on, request, one, steps, subject)]
     return after[-1].stats, listed
 
@@ -191,6 +195,7 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
         elif step.what == "rebuild":
             state.rebuild(step.fill)
         reach.take(step)
+        # the same keys in an index that is built at once: it has as many pages as a rebuild leaves
         stats, fresh = state.stats(), empty()
         fresh.build(reach.present, on.default_fill)
         pages, needed = (one.leaf_pages + one.branch_pages for one in (stats, fresh.stats()))
@@ -199,7 +204,7 @@ def _predicted(on: Engine, one: TrialTable, steps: Sequence[Step], rows_per_tx: 
 
 
 def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callable[[Step], Subject]) -> list[Reading]:
-    """The model's figures of each phase. Splits are those of the phase."""
+    """The model's figures of each phase. Splits are those of the phase, not of the index since it was empty."""
     listed, before = [], dict.fromkeys(SPLITS, 0.0)
     for step, one in zip(steps, after, strict=True):
         subject = subject_of(step)
@@ -210,7 +215,7 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callab
                 replace(by_metric[metric], value=(by_metric[metric].value or 0) - before[metric]) for metric in SPLITS
             ]
         before = {metric: by_metric[metric].value or 0.0 for metric in SPLITS}
-        listed += _rows(step, "modelled") if subject_of is measured else []
+        listed += _rows(step, "modelled") if subject_of is phase_subject else []
         listed.append(Reading(Metric.REBUILD_FREES, one.rebuild_frees, "modelled", subject=subject))
         if one.stranded is not None:
             listed.append(Reading(Metric.STRANDED, one.stranded, "modelled", subject=subject))
@@ -220,7 +225,8 @@ def _of_phases(steps: Sequence[Step], after: Sequence[After], subject_of: Callab
 def _reads_after_restart(
     on: Engine, request: Request, one: TrialTable, steps: Sequence[Step], subject_of: Callable[[Step], Subject]
 ) -> list[Reading]:
-    """Pages that the model expects to be read where a server starts again between two insertions; else nothing."""
+    """Pages that the model expects to be read in each of two insertions between which a server starts again; nothing
+    for other phases."""
     if [step.what for step in steps] != ["insert", "restart", "insert"]:
         return []
     cost = cost_with_restart(on, request, one, len(steps[0].rows))
@@ -235,11 +241,12 @@ def _reads_after_restart(
 def _rows(step: Step, origin: Origin) -> list[Reading]:
     """How many rows a phase inserts or deletes, as a reading; empty if it does neither."""
     rows = float(len(step.rows))
-    return [Reading(Metric.PHASE_ROWS, rows, origin, subject=measured(step))] if rows else []
+    return [Reading(Metric.PHASE_ROWS, rows, origin, subject=phase_subject(step))] if rows else []
 
 
 def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
-    """The trial's readings of the key's index: as it is in the end, and counters over all phases that insert."""
+    """The trial's readings of the key's index: as it is in the end, and counters added up over all phases that insert.
+    `parts`: each step with the readings after it."""
     listed: dict[Metric, Reading] = {}
     sums: dict[Metric, float] = {}
     for step, part in parts:
@@ -260,11 +267,11 @@ def of_whole(parts: Sequence[tuple[Step, Iterable[Reading]]]) -> list[Reading]:
 
 
 def of_phase(step: Step, part: Iterable[Reading], seconds: float, stranded: float | None) -> list[Reading]:
-    """The server's figures of one phase."""
+    """The server's figures of one phase, from the readings `part` after it. `stranded` is `Reach.stranded`."""
     wanted = [*_PAGES, Metric.INDEX_BYTES, *_COSTS, *(SPLITS if step.what == "insert" else ())]
     by_metric = {reading.metric: reading for reading in part if reading.subject == KEY}
-    listed = [replace(by_metric[metric], subject=measured(step)) for metric in wanted if metric in by_metric]
+    listed = [replace(by_metric[metric], subject=phase_subject(step)) for metric in wanted if metric in by_metric]
     listed += _rows(step, "measured")
     if stranded is not None:
-        listed.append(Reading(Metric.STRANDED, stranded, "derived", subject=measured(step)))
-    return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", subject=measured(step))]
+        listed.append(Reading(Metric.STRANDED, stranded, "derived", subject=phase_subject(step)))
+    return [*listed, Reading(Metric.PHASE_SECONDS, seconds, "measured", subject=phase_subject(step))]

@@ -21,7 +21,7 @@ from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.servers import Target
 from keybench.runners.trials import phase_figures as figures
 from keybench.runners.trials.after_load import check_table
-from keybench.runners.trials.phase_figures import Reach, Step, left, steps
+from keybench.runners.trials.phase_figures import Reach, Step, rows_left, steps
 from keybench.runners.trials.prediction import NOT_MODELLED, WHY_NOT, measured_whatever_a_model_does
 from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
@@ -47,7 +47,7 @@ class PhasesTrial(ServerTrial):
             loads, parts, of_phases = [], [], []
             reach = Reach(one.ranks)
             for step in self.steps:
-                if step.what == "restart":
+                if step.what == "restart":  # nothing is read around it: it has seconds alone
                     begin = time.monotonic()
                     self._restart(target)
                     of_phases += figures.of_phase(step, [], time.monotonic() - begin, None)
@@ -63,13 +63,13 @@ class PhasesTrial(ServerTrial):
                 stranded = _stranded(self.admin, one.table, reach, of_table)
                 of_phases += figures.of_phase(step, part, seconds, stranded)
             of_machine = interference.after()
-            check_table(self.admin, one.table, one.keys[left(self.steps)])
+            check_table(self.admin, one.table, one.keys[rows_left(self.steps)])
             pictures = self.page_maps(self.admin)
         predicted = self.predict(target.engine, [figures.of_whole(parts)], ())
         return self.together(target.engine, joined(loads), [*of_machine, *of_phases], pictures, predicted)
 
     def _do(self, step: Step, target: Target) -> tuple[float, list[LoadResult]]:
-        """(seconds of the phase, its load if rows come)."""
+        """Does one phase. Gives (its seconds, its load in a list that is empty if no rows come)."""
         begin, table = time.monotonic(), self.tables[0].table
         if step.inserts:
             loaded = self._insert(target, step)
@@ -79,7 +79,7 @@ class PhasesTrial(ServerTrial):
             return self._delete(target, step), []
         if step.what == "clean":
             self.admin.settle(table)
-        else:
+        else:  # a rebuild; `measure` does restarts
             self._rebuild(step)
         return time.monotonic() - begin, []
 
@@ -120,7 +120,8 @@ class PhasesTrial(ServerTrial):
         self.admin = target.engine.admin(target.address)
 
     def _rebuild(self, step: Step) -> float:
-        """Seconds. An index that is built again is the one that would have been built after the rows."""
+        """Rebuilds the key's index; the seconds that it took. A build does so after its rows are inserted: the index is
+        the same as one that is built only then."""
         begin = time.monotonic()
         self.admin.rebuild(self.tables[0].table, step.fill)
         return time.monotonic() - begin
@@ -152,7 +153,8 @@ class PhasesModelTrial(TrialRunner):
 
 
 def _stranded(admin: Admin, table: Table, reach: Reach, measured: Iterable[Reading]) -> float | None:
-    """`Reach.stranded` of the index on the server; None if its pages cannot be read."""
+    """Free room, in %, on leaves of the server's index without a row of the last insertion (`Reach.stranded`). None if
+    the index's pages cannot be read. `measured`: readings of the table."""
     densities = [one.value for one in measured if (one.subject, one.metric) == (KEY, Metric.LEAF_DENSITY)]
     order = admin.page_order(table)
     if order is None or not densities or densities[0] is None:

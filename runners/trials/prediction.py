@@ -22,7 +22,7 @@ from keybench.results.store import blobs
 from keybench.results.store.records import Environment
 from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.measured import NO_POSITION_IN_SHARDS, Measurements, drawn, of_all_shards
+from keybench.runners.measuring.measured import NO_POSITION_IN_SHARDS, Measurements, for_pictures, of_all_shards
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.trials.load_cost import load_cost
@@ -30,18 +30,19 @@ from keybench.runners.trials.trial import TrialRunner
 from keybench.scenarios.schema import Scenario
 
 _CHECKPOINTS = 100
+"""Moments of the load at which the model notes the state of the index."""
 _SPLITS = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
 _SAME_INDEX = (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION)
 """Metrics that must be equal before the numbers of splits by kind are taken from the model."""
 
 
-def alone(on: Engine, arrived: Arrived) -> Measurements:
+def predicted_alone(on: Engine, arrived: Arrived) -> Measurements:
     """The page model's prediction of the table, without a server. Raises UsageError if the model refuses the table."""
     stats = _with_checkpoints(on, arrived)
     return Measurements([*readings(stats), *_other_indexes(on, arrived)], _series(stats), _blobs(stats, ""))
 
 
-def beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
+def predicted_beside(on: Engine, arrived: Arrived, measured: Iterable[Reading]) -> Measurements:
     """The measurements of the table, and the page model's prediction.
 
     If the model reproduces exactly the index that was measured, it provides the kinds of splits that the server does
@@ -84,7 +85,8 @@ def _with_checkpoints(on: Engine, arrived: Arrived) -> PageStats:
 
 
 def page_stats(model: PageModel | SizedByValue, arrived: Arrived, checkpoints: Sequence[int] = ()) -> PageStats:
-    """The index that the model makes of the table's rows. UsageError if it refuses them."""
+    """The pages of the index that the model makes of the table's rows, in their order of arrival. `checkpoints`:
+    numbers of rows after which the state is noted, too. UsageError if the model refuses the rows."""
     column, created = arrived.table.table.column, arrived.created()
     lengths, parents = arrived.lengths(), arrived.parents()
     return predict(model, column, arrived.keys(), checkpoints, created=created, parents=parents, lengths=lengths)
@@ -97,7 +99,7 @@ def _checkpoints(rows: int) -> list[int]:
 
 
 def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
-    """The table's other indexes, as far as there are models of them."""
+    """The model's readings of the table's other indexes; absent, with the reason, where there is no model of one."""
     other = []
     for subject, table in arrived.table.table.other_indexes.items():
         try:
@@ -108,6 +110,7 @@ def _other_indexes(on: Engine, arrived: Arrived) -> list[Reading]:
 
 
 def _series(stats: PageStats) -> list[Series]:
+    """Leaf pages, density and interior splits at each checkpoint of the load."""
     along = stats.checkpoints
     rows = np.array([point.rows for point in along], np.int64)
     return [
@@ -158,9 +161,7 @@ def _rows_per_leaf(known: Iterable[Reading], rows: int) -> float | None:
 
 def grid_readings(request: Request, trial: TrialPlan) -> list[Reading]:
     """The density of each cell of the scenario's grid, with rows in planned order; empty for blocks that are not drawn.
-
-    If there is no model of the layout or table, a single reading gives the reason.
-    """
+    If there is no model of the layout or table, a single reading gives the reason."""
     grid = request.scenario.grid
     if not grid or not trial.drawn:
         return []
@@ -193,6 +194,7 @@ def _density(request: Request, trial: TrialPlan) -> float:
 
 
 NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)
+"""Metrics that a trial without a server cannot have, and why."""
 WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and no files."
 
 
@@ -209,12 +211,12 @@ class ModelTrial(TrialRunner):
         """Makes the keys and predicts. There is nothing to verify."""
         on = engine(self.plan.database)
         arrived = [Arrived.as_planned(one) for one in trial_tables(self.request, self.plan)]
-        predicted = [alone(on, one) for one in arrived]
+        predicted = [predicted_alone(on, one) for one in arrived]
         readings = of_all_shards([one.readings for one in predicted])
         placed, costs = placement(self.request, self.plan, arrived, readings), load_cost(on, self.request, arrived[0])
         modelled = {reading.metric for reading in costs.readings}
         absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in modelled], WHY_NOT)
-        pictured = (*drawn(predicted), placed, costs)
+        pictured = (*for_pictures(predicted), placed, costs)
         return Measurements(
             [*readings, *costs.readings, *absent, *placed.readings],
             [line for one in pictured for line in one.series],

@@ -24,14 +24,14 @@ from keybench.results.store.records import Trial
 from keybench.runners.measuring import contention, key_positions
 from keybench.runners.measuring.arrival_order import Arrived, Recorder
 from keybench.runners.measuring.machine import Interference
-from keybench.runners.measuring.measured import Measurements, Probes, drawn, of_all_shards
+from keybench.runners.measuring.measured import Measurements, Probes, for_pictures, of_all_shards
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable, divide, table_of_each_writer
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import after_load, check_distinct, check_table
 from keybench.runners.trials.load_cost import load_cost
-from keybench.runners.trials.prediction import beside, page_stats, placement
+from keybench.runners.trials.prediction import page_stats, placement, predicted_beside
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.runners.writers.processes import LOCAL, WriterPool
@@ -77,11 +77,10 @@ class ServerTrial(TrialRunner):
         return divide(self.plan.table(scenario), self.sources, scenario.table.shards)
 
     def measure(self) -> Measurements:
-        """Creates the tables and fills them, verifies, reads and predicts.
-
-        Counters are read before and after the load, never during it.
-        """
+        """Creates the tables and fills them, verifies, reads and predicts. Counters are read before and after the load,
+        never during it."""
         with self.connected() as target:
+            # empty tables, and counters before the load
             work, admin, tables = self.request.scenario.load, self.admin, [one.table for one in self.tables]
             for table in tables:
                 admin.create(table)
@@ -89,6 +88,7 @@ class ServerTrial(TrialRunner):
             probes = Probes(admin, tables)
             probes.before()
             interference = Interference.before()
+            # the load: first the part that is only there to fill the table, then the measured one
             send = partial(
                 load_rows,
                 target.address,
@@ -115,12 +115,13 @@ class ServerTrial(TrialRunner):
                     timeout=self.seconds_left(),
                     progress=progress,
                 )
+            # counters after it, the order of arrival, and the rows themselves
             of_machine = interference.after()
             of_server, of_tables = probes.after()
             arrived = [recorder.arrived(loaded) for recorder in recorders]
             self.verify(admin)
             readings, pictures = self.read(target, admin)
-        of_writers = [*contention.rollbacks(loaded.rollbacks), *watch.readings()]
+        of_writers = [*contention.rollback_readings(loaded.rollbacks), *watch.readings()]
         predicted = self.predict(target.engine, of_tables, arrived)
         return self.together(
             target.engine, loaded, [*of_machine, *of_server, *of_writers, *readings], pictures, predicted
@@ -128,10 +129,8 @@ class ServerTrial(TrialRunner):
 
     @contextmanager
     def connected(self) -> Iterator[Target]:
-        """The server, with `self.admin` to it. If all goes well, the tables are dropped at the end.
-
-        The error of a server that went away says why, where that is known.
-        """
+        """The server, with `self.admin` to it. If all goes well, the tables are dropped at the end. The error of a
+        server that went away says why, where that is known."""
         try:
             target = self.resources.reach(self.plan.database)
             self.server = target.server
@@ -153,7 +152,7 @@ class ServerTrial(TrialRunner):
             raise explained from None
 
     def seconds_left(self) -> float:
-        """Until the trial's time is over."""
+        """Seconds until the trial's time is over; negative afterwards."""
         return self.deadline - time.monotonic()
 
     def together(
@@ -196,24 +195,22 @@ class ServerTrial(TrialRunner):
         """The page map of the index on the server, if it can be read and will be drawn."""
         if not self.plan.drawn:
             return []
-        orders = [admin.page_order(one.table) for one in drawn(self.tables)]
+        orders = [admin.page_order(one.table) for one in for_pictures(self.tables)]
         return [blobs.page_map(order.numbers, order.rows, "measured") for order in orders if order]
 
     def predict(self, on: Engine, of_tables: Sequence[Sequence[Reading]], arrived: Sequence[Arrived]) -> Measurements:
-        """The readings of each table, the page model's predictions, and where the keys went.
-
-        `arrived`: the rows of each table in order of arrival; empty if that order is not known.
-        """
+        """The readings of each table, the page model's predictions, and where the keys went. `arrived`: the rows of
+        each table in order of arrival; empty if that order is not known."""
         if not arrived:
             return without_order(of_all_shards(of_tables), self.path.no_prediction, self.path.no_position)
-        predicted = [beside(on, one, read) for one, read in zip(arrived, of_tables, strict=True)]
+        predicted = [predicted_beside(on, one, read) for one, read in zip(arrived, of_tables, strict=True)]
         readings = of_all_shards([one.readings for one in predicted])
         placed = placement(self.request, self.plan, arrived, readings)
         costs = load_cost(on, self.request, arrived[0])
         return Measurements(
             [*readings, *costs.readings, *placed.readings],
             placed.series,
-            [blob for one in (*drawn(predicted), placed, costs) for blob in one.blobs],
+            [blob for one in (*for_pictures(predicted), placed, costs) for blob in one.blobs],
             next((one.traceback for one in predicted if one.traceback), ""),
         )
 
@@ -228,7 +225,7 @@ def without_order(measured: Sequence[Reading], no_prediction: str, no_position: 
     return Measurements([*measured, unknown, *key_positions.absent(no_position)])
 
 
-_READS = (Metric.POINT_UNIFORM_US, Metric.POINT_RECENT_US, Metric.RANGE_US_PER_ROW)
+_READS: Final = (Metric.POINT_UNIFORM_US, Metric.POINT_RECENT_US, Metric.RANGE_US_PER_ROW)
 _NO_READS = "The server made the keys: there is no list of them in order of arrival to choose from."
 
 
@@ -249,7 +246,7 @@ class ServerKeysTrial(ServerTrial):
             check_distinct(self.plan.rows, admin.stored_keys(one.table))
 
     def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:  # noqa: ARG002 (no look-ups)
-        """The page map, and the reason why there are no look-ups if the scenario asks for some."""
+        """(the reason why there are no look-ups, if the scenario asks for some; the page map)."""
         asked = self.request.scenario.after.reads
         return list(Reading.absent(_READS, _NO_READS)) if asked else [], self.page_maps(admin)
 
@@ -292,7 +289,7 @@ class ContendedTrial(ServerTrial):
             stats = page_stats(on.page_model(one.table), Arrived.as_planned(one))
         except UsageError as error:
             return Reading(Metric.SAME_LEAF, None, "absent", f"No prediction: {error}")
-        late = one.ranks[int(len(one.ranks) * load.filled) :]
+        late = one.ranks[int(len(one.ranks) * load.filled) :]  # without the rows that only filled the table
         share = contention.share_on_same_leaf(late, stats.page_rows, load.rows_per_tx, len(self.sources))
         return Reading(Metric.SAME_LEAF, share, "modelled")
 
@@ -303,10 +300,8 @@ def judged(request: Request, planned: TrialPlan, trial: Trial) -> JudgedTrial:
 
 
 def question_verdicts(request: Request, planned: TrialPlan, trial: Trial) -> list[str]:
-    """A sentence for each verdict, to be stored as a warning of the run; empty if the trial failed.
-
-    The questions are about indexes that were only inserted into, so trials with phases answer none.
-    """
+    """A sentence for each verdict, to be stored as a warning of the run; empty if the trial failed. The questions are
+    about indexes that were only inserted into, so trials with phases answer none."""
     if trial.status == "error" or request.scenario.kind == "phases":
         return []
     on, seen = engine(planned.database), judged(request, planned, trial)

@@ -64,7 +64,7 @@ def _on_question(question: Question, loads: Sequence[LoadProgress]) -> QuestionV
     answers: list[_Located] = []
     failures: list[_Located] = []
     for load in loads:
-        plans = {(one.block, one.position): one for one in load.planned}
+        plans = {(one.block, one.position): one for one in load.planned}  # recorded trials have the same two numbers
         for trial in load.trials:
             planned = plans[trial.block, trial.position]
             where = f"{planned.layout} in {planned.column}"
@@ -72,7 +72,7 @@ def _on_question(question: Question, loads: Sequence[LoadProgress]) -> QuestionV
                 failures.append((where, Verdict("not measured", f"the trial failed: {trial.error}")))
             elif (verdict := question.judge(judged(load.request, planned, trial))) is not None:
                 answers.append((where, verdict))
-    if question.every_trial:
+    if question.every_trial:  # a failed trial leaves such a question open
         answers += failures
     missing = sum(len(load.planned) - len(load.trials) for load in loads)
     outcome, evidence = _combined(answers or failures, missing, every_trial=question.every_trial)
@@ -81,7 +81,8 @@ def _on_question(question: Question, loads: Sequence[LoadProgress]) -> QuestionV
 
 
 def _combined(answers: Sequence[_Located], missing: int, *, every_trial: bool) -> tuple[Outcome, str]:
-    """(the outcome, the evidence) of all trials together. `missing` trials have not run."""
+    """(the outcome, the evidence) of all trials together: what differs comes first, then what is missing. `missing`
+    trials have not run. `every_trial`: whether one trial that could not be measured leaves the question open."""
     by_outcome: dict[Outcome, list[_Located]] = {"equal": [], "differs": [], "not measured": []}
     for where, verdict in answers:
         by_outcome[verdict.outcome].append((where, verdict))
@@ -100,7 +101,7 @@ def _combined(answers: Sequence[_Located], missing: int, *, every_trial: bool) -
 
 
 def _first(answers: Sequence[_Located], total: int) -> str:
-    """The first of these answers, and how many there are among all."""
+    """The first of these answers with its layout and column, and how many of the `total` trials answer so."""
     where, verdict = answers[0]
     more = f"; {len(answers)} of {total} trials" if len(answers) > 1 else ""
     return f"{where}: {verdict.evidence}{more}"

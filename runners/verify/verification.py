@@ -31,6 +31,7 @@ from keybench.runners.verify.verdicts import WORDS, LoadProgress, QuestionVerdic
 
 DIFFERS: Final = 1
 INCONCLUSIVE: Final = 3
+"""Exit codes: a verdict differs or a trial failed; something could not be measured."""
 _QUICK_SHARE, _FEWEST_ROWS = 10, 1_000
 """A quick verification has a tenth of the rows, but not fewer than these (or the load's own)."""
 
@@ -75,10 +76,8 @@ def loads_of(on: Engine) -> tuple[QuestionLoad, ...]:
 
 
 def begin(database: str, options: RunOptions, *, quick: bool) -> Verification:
-    """A new verification; `options` are its server, image, memory, processors and time limit.
-
-    Raises UsageError or EnvironmentMissing if it cannot be done here. Nothing is recorded yet.
-    """
+    """A new verification; `options` are its server, image, memory, processors and time limit. Raises UsageError or
+    EnvironmentMissing if it cannot be done here. Nothing is recorded yet."""
     on = engine_to_verify(database)
     server = _server_for(on, options.servers[0])
     requests: dict[QuestionLoad, Request] = {}
@@ -103,10 +102,8 @@ def begin(database: str, options: RunOptions, *, quick: bool) -> Verification:
 
 
 def _server_for(on: Engine, asked: str) -> str:
-    """The server to verify: its kind, or its URL. Raises UsageError or EnvironmentMissing with the next step.
-
-    `auto` takes a container only if nothing else can be had: keybench reads less from a container.
-    """
+    """The server to verify: its kind, or its URL. Raises UsageError or EnvironmentMissing with the next step. `auto`
+    takes a container only if nothing else can be had: keybench reads less from a container."""
     if asked in COMPUTED:
         raise UsageError(
             f"--server {asked}: a verification compares the page model with a server. "
@@ -120,6 +117,7 @@ def _server_for(on: Engine, asked: str) -> str:
             f"{on.title} is verified in a container, and no Docker daemon answers at {docker_daemon.address()} "
             f"({reason}): start Docker and give the command again{url}."
         )
+    # False sorts before True: the container comes last
     reasons = {kind: on.missing(kind) for kind in sorted(on.servers or ("",), key=lambda kind: kind == KIND)}
     if all(reasons.values()):
         raise EnvironmentMissing("\n".join([f"no {on.title} server can be started here:", *reasons.values()]))
@@ -141,6 +139,7 @@ def perform(
         f"{len(trials)} trials, {sum(one.rows for one in trials):,} rows",
     )
     loads = _measured(this, store, console, command, debug=debug)
+    # the verdicts, printed and stored as warnings of the runs that gave them
     answers = verdicts(this.on, loads)
     say(console, "")
     for one in answers:
@@ -164,7 +163,8 @@ def perform(
 def _measured(
     this: Verification, store: Store, console: Console, command: str, *, debug: bool
 ) -> dict[QuestionLoad, LoadProgress]:
-    """Runs each load. What stops the first one stops them all; a later one then has no trials."""
+    """Runs each load, and gives the trials of each. An error that stops the first load stops them all; one that stops a
+    later load leaves that load without trials."""
     loads: dict[QuestionLoad, LoadProgress] = {}
     for number, (load, request) in enumerate(this.requests.items(), start=1):
         say(console, f"\nload {number} of {len(this.requests)}: {load.name}")
@@ -212,6 +212,7 @@ def _public_evidence(one: QuestionVerdict) -> str:
 
 
 def _as_json(on: Engine, answers: Sequence[QuestionVerdict]) -> dict[str, Any]:
+    """The content of `verdicts.json`."""
     return {
         "database": on.name,
         "keybench": keybench.__version__,

@@ -33,7 +33,7 @@ class Release:
 
 
 class Barrier(Protocol):
-    """The barrier as one writer uses it. Row numbers are places in planned order."""
+    """The barrier as one writer uses it. Rows are named by their numbers in planned order."""
 
     def pace(self) -> Pace | None:
         """How far all writers are, for a loop that limits its skew and counts its rows itself; None if no loop can."""
@@ -81,22 +81,22 @@ class SharedMemoryBarrier:
         return Pace(self.writer, self.skew_rows, sent, reached)
 
     def wait(self, first_row: int | None) -> Release:
-        """As `Barrier`."""
+        """Waits for all writers (`Barrier.wait`)."""
         self.reached[self.writer] = FINISHED if first_row is None else first_row
         self.barrier.wait()
         return Release()
 
     def limit_skew(self, row: int) -> None:
-        """As `Barrier`; looks at the other writers 5,000 times a second."""
+        """Waits while this writer is too far ahead (`Barrier.limit_skew`); looks at the others 5,000 times a second."""
         if len(self.reached) > 1:
             self.reached[self.writer] = row
             while row - min(self.reached) > self.skew_rows:
                 time.sleep(_POLL_SECONDS)
 
     def add_sent(self, rows: int) -> None:
-        """As `Barrier`."""
+        """Counts rows that this writer has sent."""
         self.sent[self.writer] += rows
 
     def finish(self) -> None:
-        """As `Barrier`."""
+        """Tells the others that this writer has no more rows in this slice."""
         self.reached[self.writer] = FINISHED

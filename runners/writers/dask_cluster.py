@@ -51,11 +51,12 @@ class DaskCluster:
             raise problem
         self.title = f"the Dask cluster at {address}"
         self._address = address
-        self._chosen: list[str] = []
-        self._known = 0
+        self._chosen: list[str] = []  # addresses of the workers that `submitters` chose last
+        self._known = 0  # the most workers that were there at a time
 
     def submitters(self, count: int) -> Sequence[Callable[[bytes], Future[Outcome]]]:
-        """As `ExecutorSlots`. Waits for workers that were there before."""
+        """One function for each of `count` workers, which submits a call to it (`ExecutorSlots.submitters`). Waits for
+        workers that were there before, at most `WAIT_SECONDS`. UsageError if there are too few."""
         end = time.monotonic() + WAIT_SECONDS
         while len(workers := self._workers()) < count <= self._known and time.monotonic() < end:
             time.sleep(0.2)
@@ -69,7 +70,7 @@ class DaskCluster:
         return [self._submitter(worker) for worker in self._chosen]
 
     def lost(self) -> frozenset[int]:
-        """As `ExecutorSlots`: workers that have left the cluster."""
+        """Which of the workers chosen last have left the cluster, by their index."""
         present = set(self._workers())
         return frozenset(i for i, worker in enumerate(self._chosen) if worker not in present)
 
@@ -90,6 +91,7 @@ class DaskCluster:
         """What submits a call to that worker and to no other."""
 
         def submit(call: bytes) -> Future[Outcome]:
+            """Makes the call on that worker; if it is lost, nobody makes the call again."""
             bound = {"workers": [worker], "allow_other_workers": False}
             executor = self._client.get_executor(pure=False, retries=0, **bound)
             # Dask warns about large arguments, such as the arrival times of a day. Scattered data causes no warning.
@@ -104,8 +106,10 @@ def check(address: str) -> None:
     """UsageError if the address cannot be that of a scheduler; EnvironmentMissing if the package is missing."""
     parts = url.parse(address)
     host, _, port = parts.hosts.rpartition(":") if parts else ("", "", "")
+    # nothing but scheme, one host and a port
     plain = parts is not None and parts.scheme in SCHEMES and address == f"{parts.scheme}://{host}:{port}"
     if not plain or not host or not port or "," in host:
+        # shown without a password; a text that may hold one in an unknown place is not shown
         given = url.shown(address) if parts or re.fullmatch(r"[\w.-]+(:\w*)?", address) else f"{url.scheme(address)}…"
         raise UsageError(
             f"--executor {given}: write the address of a Dask scheduler, tcp://host:port, as `dask scheduler` prints "
@@ -115,6 +119,7 @@ def check(address: str) -> None:
 
 
 def _package() -> Any:
+    """The module `distributed`, which is optional; EnvironmentMissing without it."""
     try:
         return importlib.import_module("distributed")
     except ImportError:
@@ -136,10 +141,8 @@ def _quiet() -> Iterator[None]:
 
 
 def check_executor(executor: str, servers: Mapping[str, str]) -> None:
-    """UsageError if the executor's address is malformed, or if its workers cannot reach one of the servers.
-
-    `servers` are kinds or URLs by database.
-    """
+    """UsageError if the executor's address is malformed, or if its workers cannot reach one of the servers. `servers`
+    are kinds or URLs by database."""
     if not executor:
         return
     check(executor)

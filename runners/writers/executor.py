@@ -41,9 +41,7 @@ class ExecutorSlots(Protocol):
 
     def submitters(self, count: int) -> Sequence[Callable[[bytes], Future[Outcome]]]:
         """One function for each of `count` workers: it submits a call (bytes, for `pickle.loads`) to that worker.
-
-        UsageError if there are fewer workers.
-        """
+        UsageError if there are fewer workers."""
 
     def lost(self) -> frozenset[int]:
         """Which of the workers that `submitters` chose last are gone."""
@@ -85,7 +83,7 @@ class ExecutorPool(WriterPool):
         return {"executor": f"{self._slots.title}, {len(self._workers)} workers on {', '.join(machines)}"}
 
     def run(self, tasks: Sequence[WriterTask], *, timeout: float, progress: Progress) -> list[WriterResult]:
-        """As `WriterPool`."""
+        """Runs all writers at once (`WriterPool.run`). The first failure stops all and is raised."""
         address = tasks[0].address
         on = engine(address.engine)
         assert isinstance(on, HasCoordinationTable)
@@ -98,7 +96,7 @@ class ExecutorPool(WriterPool):
                     handle = TableBarrierHandle(address, load, i, task.skew_rows, timeout)
                     futures.append(submit(Call(write_remotely, (task, handle)).pickled()))
                 self._wait(futures, table, load, timeout, progress)
-            except BaseException:
+            except BaseException:  # also an interruption: no writer may go on sending
                 self._stop(futures, table, load)
                 raise
         except KeybenchError as error:
@@ -121,7 +119,8 @@ class ExecutorPool(WriterPool):
         timeout: float,
         progress: Progress,
     ) -> None:
-        """Waits until all writers are done; raises the first error."""
+        """Waits until all writers are done; raises the first error, or WorkerLost if a worker is gone or time is over.
+        Meanwhile it gives the writers a heartbeat, so that they know that the runner is alive."""
         deadline, last_heartbeat = time.monotonic() + timeout, 0.0
         while running := [future for future in futures if not future.done()]:
             wait(running, POLL_SECONDS)
@@ -138,7 +137,8 @@ class ExecutorPool(WriterPool):
         _raise_failure(futures)
 
     def _stop(self, futures: Sequence[Future[Outcome]], table: CoordinationTable, load: int) -> None:
-        """Stops the writers. Returns when, as far as can be known, none of them sends anything more."""
+        """Stops the writers. Returns when, as far as can be known, none of them sends anything more. Waits
+        `STOP_SECONDS` at most for those that are active, and `LOST_SECONDS` for those that were lost."""
         begun, ended = time.monotonic(), frozenset[int]()
         try:
             table.stop(load)

@@ -25,8 +25,9 @@ SLICE_BYTES = 256_000_000
 
 _SERIES_POINTS = 200
 _LATENCY_PARTS = 40
+"""Parts of the load for each of which percentiles of latencies are given, at most."""
 _FEWEST_IN_PART = 20
-"""Transactions: a percentile of fewer says nothing."""
+"""Transactions of such a part, at least: a percentile of fewer says nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,7 @@ class LoadResult:
     latencies: NDArray[np.float64]
     """Seconds that each transaction took, likewise."""
     cpu_share: float
+    """Processor seconds of the writers for each second of the timed slices, as mean over writers."""
     entered: tuple[tuple[NDArray[np.float64], NDArray[np.int64]], ...] = ()
     """For each writer: when its transactions held the database's lock, and their rows. Empty if unknown."""
     clock_error: float = 0.0
@@ -53,7 +55,7 @@ class LoadResult:
         return float(self.elapsed[-1])
 
     def readings(self) -> list[Reading]:
-        """Times of the whole load, of both halves, and of transactions."""
+        """Times of the load, of both halves of its rows and of transactions; the writers' share of a processor."""
         half = float(self.elapsed[np.searchsorted(self.rows, self.rows[-1] / 2)])
         p50, p95, p99 = np.percentile(self.latencies * 1000, (50, 95, 99))
         values = {
@@ -115,6 +117,7 @@ def load_rows(
     rows than a slice holds. `tables` are the writers' own tables, of the same form as `table`, if they do not share
     one. `timeout` is in seconds; `progress` is called with the rows sent so far.
     """
+    # which rows of each writer's stream: how many in each phase, and the first of them
     phases = [(s.writer.refill_rows,) if refill else s.writer.phases for s in sources]
     firsts = [s.writer.rows if refill else 0 for s in sources]
     if only is not None:
@@ -122,6 +125,7 @@ def load_rows(
     elif part != (0, 1):
         ends = [[int(s.writer.rows * share) for share in part] for s in sources]
         phases, firsts = [(end - first,) for first, end in ends], [first for first, _ in ends]
+    # how many rows a slice holds: whole transactions whose batches, estimated generously, fit SLICE_BYTES
     row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
@@ -180,13 +184,14 @@ def _on_one_timeline(results: Sequence[WriterResult]) -> LoadResult:
     """
     rows, elapsed, latencies = [], [], []
     seconds = clock_error = 0.0
-    for n, parts in enumerate(zip(*(result.slices for result in results), strict=True)):
+    for n, parts in enumerate(zip(*(result.slices for result in results), strict=True)):  # the nth slice of all writers
         released = [result.released[n] if result.released else Release() for result in results]
         middles = [(release.earliest + release.latest) / 2 for release in released]
         clock_error = max(clock_error, *(release.latest - release.earliest for release in released))
         begins = np.concatenate([begin - middle for (begin, _, _), middle in zip(parts, middles, strict=True)])
         ends = np.concatenate([end - middle for (_, end, _), middle in zip(parts, middles, strict=True)])
         acknowledged = np.concatenate([part for _, _, part in parts])
+        # the slice's transactions in order of completion, behind those of the slices before
         order = np.argsort(ends, kind="stable")
         elapsed.append(seconds + ends[order] - begins.min())
         rows.append(acknowledged[order])

@@ -109,7 +109,7 @@ def _collect(
 
 
 def _cause(exit_code: int | None) -> str:
-    if exit_code is not None and exit_code < 0:
+    if exit_code is not None and exit_code < 0:  # multiprocessing's way to say which signal killed the process
         return f"signal {signal.Signals(-exit_code).name}"
     return f"exit code {exit_code}"
 
@@ -152,18 +152,16 @@ _FORGET: Final = resource_tracker.unregister
 
 
 def _prepare_for_kills() -> None:
-    """Called before the first worker process starts; a second call changes nothing."""
+    """Makes sure that nothing is left or printed when processes are killed. Called before the first worker process
+    starts; a second call changes nothing."""
     warnings.filterwarnings("ignore", "resource_tracker: process died unexpectedly", UserWarning)
     resource_tracker.unregister = _introduce_and_forget
     _lock_folder()
 
 
 def _introduce_and_forget(name: Any, rtype: str) -> None:
-    """Removes a semaphore from the resource tracker's list, after it has been added.
-
-    If the tracker is killed, multiprocessing starts another, which would print a traceback for each semaphore that it
-    does not know.
-    """
+    """Removes a semaphore from the resource tracker's list, after it has been added. If the tracker is killed,
+    multiprocessing starts another, which would print a traceback for each semaphore that it does not know."""
     resource_tracker.register(name, rtype)
     _FORGET(name, rtype)
 
@@ -197,21 +195,16 @@ class WriterPool:
     """The function that each process of this machine runs."""
 
     def check(self, engine: str, address: Address, writers: int, layouts: Sequence[str]) -> None:
-        """KeybenchError if so many writers cannot work on that server. Called before anything is sent.
-
-        Processes of this machine have what the runner has, so there is nothing to check.
-        """
+        """KeybenchError if `writers` writers cannot work on that server. Called before anything is sent. Processes of
+        this machine have what the runner has, so there is nothing to check."""
 
     def description(self) -> Mapping[str, str]:
         """The pool's properties, which are recorded beside a server's settings."""
         return {}
 
     def run(self, tasks: Sequence[WriterTask], *, timeout: float, progress: Progress) -> list[WriterResult]:
-        """Runs all writers at once. Their results are in the order of the tasks.
-
-        The first failure stops all writers. It is raised once none of them sends anything more. `timeout` is in
-        seconds.
-        """
+        """Runs all writers at once. Their results are in the order of the tasks. The first failure stops all writers.
+        It is raised once none of them sends anything more. `timeout` is in seconds."""
         sent = context.RawArray("q", len(tasks))
         reached = context.RawArray("q", len(tasks))
         barrier = context.Barrier(len(tasks))

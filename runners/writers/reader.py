@@ -21,7 +21,9 @@ from keybench.runners.planning.trial_tables import keys_in_order
 
 _RANGES = 20
 _RANGE_ROWS = 1000
+"""How many ranges are read, and the rows of each."""
 _RECENT_SHARE = 0.01
+"""The share of all keys, the last ones sent, that are recent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,8 @@ def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:
 
 
 def _points(session: Session, keys: Keys, chosen: NDArray[np.int64]) -> float:
-    """Median time of a look-up, in microseconds."""
+    """Median time, in microseconds, of looking up the keys at these indexes of `keys`, one after the other.
+    VerificationError if one is not found."""
     prepared = session.prepare_keys(keys[chosen])
     times = np.empty(len(prepared))
     for i, key in enumerate(prepared):
@@ -86,7 +89,8 @@ def _points(session: Session, keys: Keys, chosen: NDArray[np.int64]) -> float:
 
 
 def _ranges(session: Session, task: ReaderTask, keys: Keys, random: np.random.Generator) -> float:
-    """Median over key ranges of the time per row, in microseconds."""
+    """Median over key ranges of the time per row, in microseconds. VerificationError if a range lacks rows. A range
+    goes from the lowest to the highest key of `_RANGE_ROWS` rows that were sent one after the other."""
     size = min(_RANGE_ROWS, len(keys))
     times = []
     for begin in random.integers(0, len(keys) - size + 1, _RANGES):

@@ -59,10 +59,8 @@ class TableBarrierHandle:
 
     @contextmanager
     def joined(self) -> Iterator[Barrier]:
-        """The barrier. WorkerLost if the writer has begun before.
-
-        Executors run a lost task again, which would send rows twice.
-        """
+        """The barrier. WorkerLost if the writer has begun before. Executors run a lost task again, which would send
+        rows twice."""
         on = engine(self.address.engine)
         assert isinstance(on, HasCoordinationTable)
         table = on.coordination_table(self.address)
@@ -83,13 +81,16 @@ class TableBarrierHandle:
 
 
 class _TableBarrier:
-    """The rows that writers store only grow inside a slice, so a minimum that was read stays a lower bound."""
+    """The barrier as one writer uses it, by way of the coordination table.
+
+    The rows that writers store only grow inside a slice, so a minimum that was read stays a lower bound.
+    """
 
     def __init__(self, table: CoordinationTable, handle: TableBarrierHandle) -> None:
         self._table, self._handle = table, handle
-        self._stage, self._row, self._sent = 0, 0, 0
-        self._stored_row = self._slowest_row = 0
-        self._heartbeats, self._heartbeat_seen = -1, time.monotonic()
+        self._stage, self._row, self._sent = 0, 0, 0  # barriers reached, row reached, rows sent: by this writer
+        self._stored_row = self._slowest_row = 0  # in the table: this writer's row; the slowest one's, when last read
+        self._heartbeats, self._heartbeat_seen = -1, time.monotonic()  # the runner's number of them, and when it grew
         self._last_read = 0.0
         self._deadline = self._heartbeat_seen + handle.timeout + SILENCE_SECONDS  # the runner should stop it earlier
         self._update_rows = max(1, handle.skew_rows // 4)
@@ -99,13 +100,14 @@ class _TableBarrier:
         return None
 
     def wait(self, first_row: int | None) -> Release:
-        """Waits until all writers have arrived, and then until all know it. The end of the second wait is timed."""
+        """Waits until all writers have arrived, and then until all know it. The end of the second wait is the release.
+        It lies between the begin of the last read but one (which did not yet see it) and the end of the last read."""
         self._row = FINISHED if first_row is None else first_row
-        self._arrive()
+        self._arrive()  # the first stage: here; `stage` in the table is that of the last writer
         while self._read().stage < self._stage:
             time.sleep(ARRIVAL_POLL_SECONDS)
         earliest = time.perf_counter()
-        self._arrive()
+        self._arrive()  # the second stage: knows that all are here
         while True:
             asked = time.perf_counter()
             state = self._read()
@@ -116,9 +118,10 @@ class _TableBarrier:
             time.sleep(RELEASE_POLL_SECONDS)
 
     def limit_skew(self, row: int) -> None:
-        """As `Barrier`. Stores this writer's row every quarter of `skew_rows`.
+        """Waits while a transaction that begins with that row would be too far ahead of the slowest writer.
 
-        The rows that the others see may be old, and old rows are lower: the limit is never exceeded.
+        Stores this writer's row every quarter of `skew_rows`. The rows that the others see may be old, and old rows are
+        lower: the limit is never exceeded.
         """
         self._row = row
         too_far = row - self._slowest_row > self._handle.skew_rows
@@ -129,11 +132,11 @@ class _TableBarrier:
                 time.sleep(RELEASE_POLL_SECONDS)
 
     def add_sent(self, rows: int) -> None:
-        """As `Barrier`; the next update stores the number."""
+        """Counts rows that this writer has sent; the next update stores the number."""
         self._sent += rows
 
     def finish(self) -> None:
-        """As `Barrier`."""
+        """Tells the others that this writer has no more rows in this slice."""
         self._row = FINISHED
         self._update()
 
@@ -177,6 +180,7 @@ class Call:
 
 
 def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Outcome:
+    """Makes the call when its bytes are unpickled; an exception becomes an outcome, too."""
     try:
         return "result", function(*arguments)
     except Exception as error:
@@ -200,7 +204,8 @@ def identity() -> WorkerIdentity:
 
 @cache
 def fingerprint() -> str:
-    """16 hexadecimal digits that depend on the text of all modules in keybench's folders, and on nothing else."""
+    """16 hexadecimal digits of the text of all of keybench's modules: runner and workers compare them. So they find out
+    that one of them has other code, even under the same version."""
     digest, root = hashlib.sha256(), Path(keybench.__file__).parent
     folders = sorted(path.parent for path in root.glob("*/__init__.py"))  # some are links, which rglob does not follow
     for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
@@ -213,7 +218,7 @@ def ready(name: str, address: Address, layouts: Sequence[str]) -> WorkerIdentity
     """Checks that a writer can work here: layouts, engine, password, server. KeybenchError with the reason if not."""
     for chosen in layouts:
         if chosen not in layouts_of_servers():
-            layout(chosen)
+            layout(chosen)  # UsageError if this machine does not have it
     on = engine(name)
     assert isinstance(on, HasCoordinationTable)
     on.coordination_table(_with_own_password(address)).close()
@@ -221,7 +226,7 @@ def ready(name: str, address: Address, layouts: Sequence[str]) -> WorkerIdentity
 
 
 def write_remotely(task: WriterTask, handle: TableBarrierHandle) -> WriterResult:
-    """As `write`, but with this machine's password for the server."""
+    """Runs one writer (`write`) on a worker, with this machine's password for the server."""
     address = _with_own_password(task.address)
     return write(replace(task, address=address), replace(handle, address=address))
 

@@ -95,20 +95,22 @@ def write(task: WriterTask, handle: BarrierHandle) -> WriterResult:
 
 
 def write_slices(task: WriterTask, session: Sends, barrier: Barrier) -> WriterResult:
-    """Sends all slices of the task by that session. Leaves the garbage collector frozen."""
+    """Sends all slices of the task by that session, and times each transaction. Leaves the garbage collector frozen."""
     prepare = _without_keys(session, task) if task.table.server_keys else _with_keys(session, task)
     planned = task.source.planned[task.first : task.first + task.rows]
     stamped = session if isinstance(session, Session) and session.entered is not None else None
     slices, cpu, entered, released = [], 0.0, [], []
     for begin, n in zip(accumulate(task.slices, initial=0), task.slices, strict=False):
+        # untimed: the slice's batches, and a heap that no collection will visit
         batches = prepare(task.first + begin, n) if n else ()
-        times = np.zeros((3, len(batches)))
+        times = np.zeros((3, len(batches)))  # begin and end of each transaction, and its rows
         exchange, pace = _exchange(session, batches), barrier.pace()
         gc.collect()
         gc.freeze()  # what exists now stays until the end, so later collections need not visit it
         gc.disable()
         released.append(barrier.wait(int(planned[begin]) if n else None))
         cpu_before = time.process_time()
+        # timed: by the compiled loop, or one by one
         if exchange and pace and isinstance(batches, Requests):
             exchange.send(batches, planned[begin : begin + n], pace, times)
         else:
@@ -136,14 +138,16 @@ def _exchange(session: Sends, batches: Sequence[object]) -> Exchange | None:
 
 
 def _with_keys(session: Sends, task: WriterTask) -> Callable[[int, int], Sequence[object]]:
-    """A function (first row, rows) → batches, with the next keys of the writer's stream."""
+    """A function (first row, rows) → batches, with the next keys of the writer's stream. The function raises UsageError
+    if the column refuses a key."""
     stream = task.source.stream()
-    if task.first:
+    if task.first:  # earlier rows have the first keys
         stream.take(task.first)
     created, column = task.source.created() if task.table.by_date else None, task.table.column
     payload = Payload(task.table.payload, created, _lengths(task))
 
     def prepare(start: int, n: int) -> Sequence[object]:
+        """Batches with the next n keys of the stream; UsageError if the column refuses one."""
         keys = stream.take(n)
         accepted = column.accepts(keys)
         if not accepted.all():

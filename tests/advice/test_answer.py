@@ -69,7 +69,7 @@ def test_needs_that_exclude_one_another(asked: Asked) -> None:
 
 
 def test_a_layout_whose_time_ends_is_told_with_the_reason(asked: Asked) -> None:
-    (sentence,) = sentences.named(asked(made_by="client", rows_per_second=1e-5, layout="snowflake"))
+    (sentence,) = sentences.layouts_asked_for(asked(made_by="client", rows_per_second=1e-5, layout="snowflake"))
     assert sentence.startswith("`snowflake` is no choice: snowflake keys hold instants from 2010")
 
 
@@ -96,7 +96,7 @@ def test_keys_stored_as_text_can_be_stored_as_bytes(asked: Asked) -> None:
 def test_a_cluster_is_answered_in_a_sentence(asked: Asked) -> None:
     of = asked(made_by="client", type="uuid", spread=True)
     assert of.best.name == "uuid-v7"
-    assert sentences.rest(of)[0] == (
+    assert sentences.other_sentences(of)[0] == (
         "On a cluster, a random or hashed prefix before the key, such as its hash modulo 16, spreads inserts over all "
         "ranges; keybench has no adapter of clusters, and these figures are of one server."
     )
@@ -106,13 +106,13 @@ def test_the_price_of_a_need_is_told(asked: Asked) -> None:
     of = asked(made_by="client", type="uuid", hides_time=True)
     assert sentences.headline(of) == "Use `uuid-v4` in a column of type BLOB."
     assert re.fullmatch(
-        r"`[a-z0-9-]+` would take \d+ % fewer bytes a row, but a key tells when .*\.", sentences.price(of)
+        r"`[a-z0-9-]+` would take \d+ % fewer bytes a row, but a key tells when .*\.", sentences.price_of_needs(of)
     )
 
 
 def test_a_layout_that_is_named_is_spoken_of(asked: Asked) -> None:
     of = asked(made_by="client", type="uuid", layout="uuid-v6,bigint-identity")
-    assert sentences.named(of) == [
+    assert sentences.layouts_asked_for(of) == [
         "`uuid-v6` in a column of type BLOB: it costs as little, and splits 0.0 pages for 1,000 rows; but "
         "somebody who knows one key can guess others.",
         "`bigint-identity` does not meet your needs: it is an integer; only a server can make it, because it counts "
@@ -128,7 +128,7 @@ def test_counters_that_the_table_has_stay(asked: Asked) -> None:
 def test_existing_keys_that_end_before_the_table_does_are_told(asked: Asked) -> None:
     of = asked(existing="snowflake:10000", rows_per_second=1e-5)
     assert (of.best.name, of.existing, of.options) == ("bigint-identity", None, [])
-    first, *_ = sentences.rest(of)
+    first, *_ = sentences.other_sentences(of)
     assert first.startswith(
         "Today's `snowflake` keys end before the table does: snowflake keys hold instants from 2010"
     )
@@ -145,7 +145,7 @@ def test_keys_made_by_clients_have_no_default_in_the_answer(asked: Asked) -> Non
 
 def test_deleted_rows_are_not_in_the_figures(asked: Asked) -> None:
     of = asked(db="postgresql", made_by="client", retention=400)
-    assert sentences.rest(of)[0] == (
+    assert sentences.other_sentences(of)[0] == (
         "Rows that are deleted are not in these figures: `keybench run --db postgresql --scenario retention` measures "
         "what deletions leave."
     )

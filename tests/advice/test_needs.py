@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from keybench.advice.needs import USUAL, ExistingKeys, Needs, count_of, database_of, filled, needs
+from keybench.advice.needs import USUAL, ExistingKeys, Needs, count_of, database_of, needs, needs_from_options
 from keybench.errors import UsageError
 
 
@@ -110,13 +110,13 @@ def test_retention_bounds_the_rows() -> None:
 def test_a_file_fills_the_form_and_options_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("keybench.toml").write_text('[advise]\ndb = "mariadb"\nrows = "200M"\nwriters = 8\nmade-by = "client"\n')
-    form = filled({"writers": 4})
+    form = needs_from_options({"writers": 4})
     assert (form.on.name, form.rows, form.writers, form.made_by) == ("mariadb", 200_000_000, 4, "client")
 
 
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(UsageError) as error:
-        filled({"db": "sqlite"})
+        needs_from_options({"db": "sqlite"})
     assert str(error.value) == (
         "--rows is missing: how many rows will the table have at the size that you plan for (400M, 1e9)? "
         "Say it as in `keybench advise --db postgresql:18 --rows 1e9`."

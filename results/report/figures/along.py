@@ -33,10 +33,12 @@ from keybench.results.store.blobs import COST, GROWTH, Blob
 from keybench.results.wording import listed, plural, rows_unit
 
 _MOST_PLACES: Final = 40
+"""Stages of the load at which a cost is drawn."""
 _MOST_LINES: Final = 24
 """Panels in a picture of lines."""
 
 Line = NDArray[np.float64]
+"""The values of a curve, (n,)."""
 
 
 def _single_curves(group: Group, styles: Styles, lines: Mapping[str, Line]) -> dict[str, Curve]:
@@ -138,7 +140,7 @@ def _insert_cost(group: Group, styles: Styles, key: str) -> Drawing | str:
 
 
 def _insert_times(arm: Arm) -> list[Series]:
-    """The insert time along each successful trial."""
+    """The series of insert time (seconds by rows) of each successful trial."""
     return [line for trial in arm.good for line in trial.series if line.metric == Metric.INSERT_SECONDS and len(line.x)]
 
 
@@ -197,7 +199,7 @@ def _density_growth(group: Group, styles: Styles, key: str) -> Drawing | str | N
 
 
 def _notes(blobs: Mapping[str, Blob]) -> list[str]:
-    """Doubts about the order of arrival that the model was given."""
+    """Doubts about the order of arrival that the model was given, each once."""
     return sorted({str(blob.about["note"]) for blob in blobs.values()} - {""})
 
 
@@ -249,7 +251,7 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
         name: np.interp(places, blob.arrays["rows"], blob.arrays[_READS] / blob.arrays["rows"])
         for name, blob in costs.items()
     }
-    measured = {arm.name: _measured(arm, group.rows) for arm in arms}
+    measured = {arm.name: _counted_reads(arm, group.rows) for arm in arms}
     seen = any(value is not None for value in measured.values())
     curves = _single_curves(group, styles, means)
     return _draw(
@@ -270,7 +272,7 @@ def _beyond_memory(group: Group, styles: Styles, key: str) -> Drawing | None:
     )
 
 
-def _measured(arm: Arm, rows: int) -> float | None:
+def _counted_reads(arm: Arm, rows: int) -> float | None:
     """Pages read a row over the whole load, by the server's counter; None if no server counted."""
     counted = arm.summary(Metric.PAGES_READ)
     return counted.median / rows if counted and arm.origins(Metric.PAGES_READ) == {"measured"} else None

@@ -40,7 +40,8 @@ def _draw(
     above: str,
     metrics: Sequence[Metric],
 ) -> Drawing | str:
-    """The bars, with the unit `label` at their axis; `totals`, under the heading `above`, are written at the right."""
+    """A bar for each arm, with the unit `label` at their axis; `totals`, under the heading `above`, stand at the right.
+    Without `parts`, the text says why the `metrics` are absent."""
     if not parts:
         return gaps(group, metrics) or missing(group, metrics[0])
     places = decimals([value for value in totals if value is not None])
@@ -139,12 +140,12 @@ def _waits(group: Group, styles: Styles, key: str) -> Drawing | None:
 
 
 def _shares(arm: Arm) -> dict[str, float]:
-    """The mean share of each kind of wait over blocks; empty without samples."""
+    """Per cent of the writers' time in each kind of wait, as mean over the blocks with samples; empty without any."""
     waits = [subject for subject in arm.readings if subject.kind == SubjectKind.WAIT]
     values = {subject.name: arm.values(Metric.WAITING, Subject.wait(subject.name)) for subject in waits}
-    # A kind that no sample of a block shows has 0 there.
-    count = len({block for by_block in values.values() for block in by_block})
-    return {name: sum(by_block.values()) / count for name, by_block in values.items()}
+    # A kind that no sample of a block shows has no value there: it counts as 0.
+    sampled_blocks = len({block for by_block in values.values() for block in by_block})
+    return {name: sum(by_block.values()) / sampled_blocks for name, by_block in values.items()}
 
 
 def _part(name: str, shares: list[dict[str, float]], kinds: list[str], colour: str, hatch: Hatch = "") -> BarPart:

@@ -112,7 +112,7 @@ def _transactions(group: Group, styles: Styles, key: str) -> Drawing | str:
 
 
 def _range_to_longest(percentiles: Sequence[float | None]) -> Dot:
-    """The dot of these times, which are those of `_PERCENTILES`."""
+    """The dot of an arm's times, which are those of `_PERCENTILES`; a dash if one is missing."""
     middle, _, high, longest = percentiles
     if middle is None or high is None or longest is None:
         return Dot(None, text="–")

@@ -102,21 +102,21 @@ def group_figure(name: str, place: int, title: str, unit: str) -> Callable[[Draw
 
 
 def blocks_note(group: Group) -> str:
-    """The meaning of a dot and its line."""
+    """A sentence that says what a dot and its line mean."""
     if len(group.blocks) == 1:
         return f"One block gives no interval; use --blocks {ENOUGH_BLOCKS}."
     return f"Dots are medians of {plural(len(group.blocks), 'block')}; lines span the range of the blocks."
 
 
 def ratios_note(group: Group, ratios: Sequence[Summary | None]) -> str:
-    """The meaning of a dot and its line if they are ratios: with six blocks or more they have intervals."""
+    """A sentence that says what a dot and its line mean for ratios, which have intervals from six blocks on."""
     if not any(ratio.interval for ratio in ratios if ratio):
         return blocks_note(group)
     return f"Dots are medians of {plural(len(group.blocks), 'block')}; lines are 95\u00a0% intervals."
 
 
 def medians_note(group: Group) -> str:
-    """The meaning of a bar."""
+    """A sentence that says what a bar means; empty if there is one block."""
     return "" if len(group.blocks) == 1 else f"Medians of {plural(len(group.blocks), 'block')}."
 
 
@@ -141,6 +141,7 @@ def missing(group: Group, metric: Metric) -> str:
 def gaps(group: Group, metrics: Sequence[Metric]) -> str:
     """Which arms lack which of the metrics, and why; arms whose trials all failed are listed elsewhere."""
     arms = [arm for arm in group.arms if len(arm.failed) < len(arm.trials)]
+    # titles of metrics that are absent for the same reason in the same arms; () stands for all arms
     titles: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for metric in metrics:
         lacking: dict[str, list[str]] = {}
@@ -193,7 +194,7 @@ def named_rows(group: Group, arms: Sequence[Arm], styles: Styles) -> list[PlotRo
 
 
 def evenly_chosen(group: Group, arms: Sequence[Arm], most: int) -> tuple[list[Arm], str]:
-    """At most `most` arms, the control and others evenly spaced, with a note if some are left out."""
+    """(at most `most` arms: the control and others evenly spaced; a note if some are left out, else empty)."""
     if len(arms) <= most:
         return list(arms), ""
     first = [arm for arm in arms[:1] if arm is group.control]
@@ -221,12 +222,12 @@ def statistics(ratios: Sequence[Summary | None]) -> tuple[str, str, str]:
 
 
 def cells(summary: Summary | None) -> tuple[Value, Value, Value]:
-    """The `STATISTICS` of a summary."""
+    """(median, lowest, highest) of a summary, as cells of a figure's data; all None without one."""
     return (summary.median, summary.low, summary.high) if summary else (None, None, None)
 
 
 def per_row(group: Group, arm: Arm, metric: Metric, rows: int = 1) -> float | None:
-    """The metric's median for each `rows` rows."""
+    """The arm's median of the metric, for each `rows` rows; None without a value."""
     summary = arm.summary(metric)
     return None if summary is None else summary.median * rows / group.rows
 

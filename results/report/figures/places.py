@@ -72,7 +72,7 @@ def _page_order(group: Group, styles: Styles, key: str) -> Drawing | str:
 
 
 def _page_places(blob: Blob, fractions: Floats) -> tuple[Floats, Floats]:
-    """Places in key order and in the file, both in %, of the leaf pages nearest to these fractions of the key order."""
+    """(places in key order, places in the file), in %, of the leaf pages nearest to these `fractions` of key order."""
     leaves = int(blob.about["leaves"])
     near = np.round(fractions * (len(blob.arrays["place"]) - 1)).astype(np.int64)
     first, last = int(blob.about["first"]), int(blob.about["last"])
@@ -81,7 +81,7 @@ def _page_places(blob: Blob, fractions: Floats) -> tuple[Floats, Floats]:
 
 
 def _origin(group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob]) -> str:
-    """Which were read from the server."""
+    """A sentence that says which arms' pages were read from the server, and which are modelled."""
     modelled = [group.label(arm) for arm in arms if blobs[arm.name].kind == MODEL_PAGES]
     if not modelled:
         return "Measured."
@@ -139,6 +139,7 @@ def _draw_positions(
 ) -> str:
     """A panel of points for each arm, with one colour for each writer, as SVG."""
     colours = ramp(len(writers))
+    # legend, and the unit of time that gives the axis numbers of a readable size
     entries: list[Entry] = [(colour, "", writer) for colour, writer in zip(colours, writers, strict=True)]
     last = max(float(blob.arrays["second"].max()) for blob in blobs.values())
     units = ((3600, "hours"), (60, "minutes"))
@@ -161,7 +162,7 @@ def _draw_positions(
 
 
 def _positions(blob: Blob) -> tuple[Floats, Ints, Floats]:
-    """Second, writer's number, and % of the present keys below the row, for up to `_ROWS` rows."""
+    """(second of the scenario, writer's number, % of the present keys below it) of each row, up to `_ROWS` rows."""
     arrays = blob.arrays
     near = np.unique(np.linspace(0, len(arrays["row"]) - 1, _ROWS).round().astype(np.int64))
     below = 100 * (1 - arrays["above"][near].astype(np.float64))
@@ -171,7 +172,7 @@ def _positions(blob: Blob) -> tuple[Floats, Ints, Floats]:
 def _position_data(
     group: Group, arms: Sequence[Arm], blobs: Mapping[str, Blob], writers: Sequence[str]
 ) -> tuple[list[str], list[list[Value]]]:
-    """Header and columns. Second and writer follow planned order, so they are listed once if all arms share them."""
+    """(header, columns) of the figure's data. Second and writer are listed once if all arms have the same."""
     header: list[str] = []
     columns: list[list[Value]] = []
     for arm in arms:

@@ -66,10 +66,8 @@ _QUANTITIES: Final = (
 
 
 def saturation(groups: Sequence[Group], styles: Styles, prefix: str) -> list[ReportFigure]:
-    """A figure of each quantity for each database, server and payload that has several numbers of writers.
-
-    `groups` are those of one run; `prefix` makes the figures' ids unique on the page.
-    """
+    """A figure of each quantity for each database, server and payload that has several numbers of writers. `groups` are
+    those of one run; `prefix` makes the figures' ids unique on the page."""
     figures: list[ReportFigure | None] = []
     measured = [group for group in groups if not (group.modelled or group.only_keys)]
     shown = sorted(measured, key=lambda group: (*_work(group), group.writers))
@@ -86,10 +84,9 @@ def _work(group: Group) -> tuple[str, str, int, int, str]:
 
 
 def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix: str) -> ReportFigure | None:
-    """The quantity of each layout against the number of writers; None if no layout has it for every number.
-
-    `groups` differ in their number of writers alone, and are sorted by it.
-    """
+    """The quantity of each layout against the number of writers; None if no layout has it for every number. `groups`
+    differ in their number of writers alone, and are sorted by it."""
+    # the quantity of each layout and column, by number of writers; None where there is no such arm
     writers = [group.writers for group in groups]
     names = list(dict.fromkeys((arm.layout, arm.column) for group in groups for arm in group.arms))
     summaries = {
@@ -149,6 +146,6 @@ def _figure(groups: Sequence[Group], quantity: _Quantity, styles: Styles, prefix
 
 
 def _scale(writers: Sequence[int]) -> Scale:
-    """Logarithmic, with ticks at the first and last number and at each second one between."""
+    """A logarithmic scale of the numbers of writers, with ticks at each, or at every second if they are many."""
     ticks = tuple((float(number), f"{number}") for number in writers[:: 2 if len(writers) > 4 else 1])
     return Scale(float(writers[0]), float(writers[-1]), ticks, log=True)

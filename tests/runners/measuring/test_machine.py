@@ -74,6 +74,6 @@ def test_a_limit_of_a_control_group_or_of_one_above_it_counts(tmp_path: Path) ->
     (group / "memory.max").write_text("5000000000\n")
     (group / "memory.current").write_text("2000000000\n")
     proc.write_text("7:cpu:/x\n0::/a/b\n")
-    assert list(machine._left_by_groups(proc, tmp_path / "fs")) == [3_000_000_000]
+    assert list(machine._memory_left_in_groups(proc, tmp_path / "fs")) == [3_000_000_000]
     (group / "memory.max").write_text("max\n")
-    assert list(machine._left_by_groups(proc, tmp_path / "fs")) == []
+    assert list(machine._memory_left_in_groups(proc, tmp_path / "fs")) == []

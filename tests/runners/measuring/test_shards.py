@@ -15,7 +15,7 @@ from keybench.model.subject import KEY, MODEL, Subject
 from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.p_values import ALPHA, sign_flip_max
 from keybench.results.analysis.ratios import Verdict, estimate, verdict
-from keybench.runners.measuring.contention import rollbacks, share_on_same_leaf
+from keybench.runners.measuring.contention import rollback_readings, share_on_same_leaf
 from keybench.runners.measuring.measured import of_all_shards
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
 from keybench.runners.trials.prediction import ModelTrial
@@ -147,11 +147,11 @@ def test_meetings_on_a_leaf_as_one_would_count_them(page_rows, rows_per_tx, writ
 
 
 def test_retries_are_those_of_transactions_that_were_rolled_back() -> None:
-    values = {one.metric: one.value for one in rollbacks(Rollbacks(np.array([0, 3, 0, 1]), 1))}
+    values = {one.metric: one.value for one in rollback_readings(Rollbacks(np.array([0, 3, 0, 1]), 1))}
     assert values == {Metric.ABORTS: 1000, Metric.DEADLOCKS: 250, Metric.RETRIES: 2, Metric.MOST_RETRIES: 3}
 
 
 def test_where_nothing_is_rolled_back_there_is_no_number_of_retries() -> None:
-    values = {one.metric: one.value for one in rollbacks(Rollbacks(np.zeros(4, np.int64), 0))}
+    values = {one.metric: one.value for one in rollback_readings(Rollbacks(np.zeros(4, np.int64), 0))}
     assert values == {Metric.ABORTS: 0, Metric.DEADLOCKS: 0}
-    assert rollbacks(None) == []
+    assert rollback_readings(None) == []

@@ -27,7 +27,7 @@ from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.server_choice import resolve
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable
-from keybench.runners.trials.prediction import alone, beside, grid_readings
+from keybench.runners.trials.prediction import grid_readings, predicted_alone, predicted_beside
 from keybench.scenarios.files import load_scenario
 from keybench.scenarios.parts import GridPart
 from tests.runners.conftest import Run, latest_trials, results
@@ -89,7 +89,9 @@ def rows(table: Table, keys: Keys) -> Arrived:
 
 
 def others(on: Engine, table: Table, keys: Keys) -> list[Reading]:
-    return [reading for reading in alone(on, rows(table, keys)).readings if reading.subject in (CLUSTERED, PARENT)]
+    return [
+        reading for reading in predicted_alone(on, rows(table, keys)).readings if reading.subject in (CLUSTERED, PARENT)
+    ]
 
 
 def test_what_a_table_has_beside_its_key_is_modelled_where_it_can_be() -> None:
@@ -108,7 +110,7 @@ def test_what_a_table_has_beside_its_key_is_modelled_where_it_can_be() -> None:
 def test_what_the_model_refuses_is_said_and_the_measured_values_stand() -> None:
     measured = [Reading(Metric.LEAF_PAGES, 3.0, "measured")]
     keys = Keys(np.zeros(2, np.int64), "int")
-    found = beside(engine("postgresql"), rows(_table("postgresql"), keys), measured).readings
+    found = predicted_beside(engine("postgresql"), rows(_table("postgresql"), keys), measured).readings
     assert found[: len(measured)] == measured
     (said,) = found[len(measured) :]
     assert (said.value, said.origin, said.subject) == (None, "absent", MODEL)
@@ -125,11 +127,11 @@ def test_kinds_of_splits_are_derived_only_from_a_model_of_the_same_index() -> No
         Reading(Metric.LEAF_FRAGMENTATION, 50.0, "measured"),
     ]
     keys = Keys(np.arange(2, dtype=np.int64), "int")
-    found = beside(_Fixed(stats), rows(table, keys), [*same, *absent]).readings  # type: ignore[arg-type]
+    found = predicted_beside(_Fixed(stats), rows(table, keys), [*same, *absent]).readings  # type: ignore[arg-type]
     derived = {r.metric: (r.value, r.origin) for r in found if r.subject == KEY and r.metric in KINDS}
     assert derived == dict(zip(KINDS, [(2.0, "derived"), (0.0, "derived"), (0.0, "derived")], strict=True))
     other = [Reading(Metric.LEAF_PAGES, 4.0, "measured"), *same[1:]]
-    found = beside(_Fixed(stats), rows(table, keys), [*other, *absent]).readings  # type: ignore[arg-type]
+    found = predicted_beside(_Fixed(stats), rows(table, keys), [*other, *absent]).readings  # type: ignore[arg-type]
     assert {r.origin for r in found if r.subject == KEY and r.metric in KINDS} == {"absent"}
 
 

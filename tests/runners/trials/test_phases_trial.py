@@ -10,7 +10,7 @@ from keybench.model.subject import KEY, MODEL, SubjectKind
 from keybench.results.report.page import render
 from keybench.results.store.records import Trial
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.trials.phase_figures import Reach, Step, left, steps
+from keybench.runners.trials.phase_figures import Reach, Step, rows_left, steps
 from keybench.scenarios.files import parse_scenario
 from keybench.scenarios.index_phases import What
 from tests.runners.conftest import Run, latest_trials, results
@@ -216,9 +216,9 @@ def test_each_phase_has_its_rows() -> None:
     assert set(done[2].rows.tolist()) <= set(range(70, 700))
     assert (done[3].fill, len(done[3].rows)) == (70, 0)
     assert done[4].rows.tolist() == list(range(700, 1000))
-    kept = left(done)
+    kept = rows_left(done)
     assert len(kept) == -(-615 // 50)
-    before = left(done[:5])
+    before = rows_left(done[:5])
     assert kept.tolist() == before[::50].tolist()
 
 

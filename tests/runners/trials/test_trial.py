@@ -14,7 +14,7 @@ from keybench.model.table import Table
 from keybench.runners.execute import _terminated_as_interrupted
 from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.trials.prediction import beside
+from keybench.runners.trials.prediction import predicted_beside
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.processes import run_all
 from keybench.scenarios.files import load_scenario
@@ -71,7 +71,7 @@ class Broken:
 def test_a_defect_of_a_page_model_keeps_the_measured_values_and_its_traceback() -> None:
     measured = [Reading(Metric.LEAF_PAGES, 3.0, "measured")]
     on: Engine = Broken()  # type: ignore[assignment]
-    found = beside(on, rows(_table("postgresql"), Keys(np.arange(2), "int")), measured)
+    found = predicted_beside(on, rows(_table("postgresql"), Keys(np.arange(2), "int")), measured)
     assert found.readings[0] == measured[0]
     assert found.readings[1].reason == "No prediction: IndexError: off by one"
     assert ", in page_model\n" in found.traceback

@@ -16,7 +16,7 @@ from keybench.model.reading import Reading
 from keybench.model.subject import KEY, MODEL, Subject, SubjectKind
 from keybench.model.table import Table
 from keybench.results.store.records import Trial
-from keybench.runners.planning.columns import made_by
+from keybench.runners.planning.columns import server_keys_of
 from keybench.runners.planning.trial_plan import Request, TrialPlan, plan, resolve_layouts
 from keybench.runners.trials.phases_trial import PhasesModelTrial
 from keybench.runners.trials.prediction import ModelTrial
@@ -118,7 +118,7 @@ def trial(on: Engine, request: Request, one: TrialPlan, change: Mapping[Metric, 
         readings += [replace(each, subject=Subject(SubjectKind.MODEL_PHASE, each.subject.name)) for each in pages]
     elif not request.scenario.load_path.in_order:
         readings = [real(96.0, Metric.LEAF_DENSITY)]
-    elif made_by(on, one.layout):
+    elif server_keys_of(on, one.layout):
         readings = [real(0.0, Metric.EDGE_AND_INTERIOR_SPLITS)]
     else:
         modelled = ModelTrial(replace(request, servers={on.name: MODEL_SERVER}), one).measure().readings
