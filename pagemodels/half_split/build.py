@@ -28,8 +28,8 @@ States = NDArray[np.uint8]
 
 @kernel
 def change(states: States, ranks: NDArray[np.int64], before: int, after: int) -> int:
-    """Changes these keys from the state `before` to `after`, and returns their number. If a rank is no key, comes twice,
-    or its key is in another state, nothing is changed, and the place of the first such rank in `ranks` is returned."""
+    """Changes these keys from the state `before` to `after`. Returns their number. If a rank is no key, comes twice, or
+    its key is in another state, nothing is changed, and the place of the first such rank in `ranks` is returned."""
     for i in range(len(ranks)):
         rank = ranks[i]
         if rank < 0 or rank >= len(states) or states[rank] != before:

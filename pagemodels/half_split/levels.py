@@ -26,7 +26,7 @@ Kept = tuple[Integers, Integers]
 """The pages of a level that stay: their places among all pages of the level in key order, and their lower borders."""
 
 FIRST_ROOT = -1
-"""Height of the first root when pages that one row made are sorted, where it comes before the second leaf (height 0)."""
+"""Height of the first root among pages that one row made, where it comes before the second leaf, whose height is 0."""
 
 _CHUNK = 1 << 20
 """Minimum rows that are sorted by group at a time."""

@@ -298,8 +298,8 @@ class SplitModel:
         sizes: NDArray[np.uint16],
         arrived: NDArray[np.int64] | None,
     ) -> PageStats:
-        """As `insert`, for entries of these sizes, by rank; all have one size if `sizes` is empty. `arrived[i]`: the size
-        of the first i + 1 entries together; None if all have one size."""
+        """As `insert`, for entries of these sizes, by rank; all have one size if `sizes` is empty. `arrived[i]`: the
+        size of the first i + 1 entries together; None if all have one size."""
         n = len(ranks)
         require(ranks, checkpoints)
         leaves = build_level(ranks, self.leaf, sizes)
@@ -363,8 +363,8 @@ class SizedSplitModel:
     def insert(
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
-        """Builds the index from keys in order of arrival. `sizes`: bytes of their entries, in the same order. UsageError
-        for another number of sizes than of keys, and for sizes that are too small."""
+        """Builds the index from keys in order of arrival. `sizes`: bytes of their entries, in the same order.
+        UsageError for another number of sizes than of keys, and for sizes that are too small."""
         self._require(sizes, len(ranks))
         by_rank = np.empty(len(ranks), np.uint16)
         if is_permutation(ranks):  # else `_insert` refuses them

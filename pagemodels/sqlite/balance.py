@@ -238,7 +238,6 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     sorted keys are built in. `level`: the child's."""
     facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
     pages = tree.leaves if level == 0 else branches
-
     # Which siblings: `count` of them, whose places in the parent begin at `first`, and in `children` at `links`.
     links, last, at = trees.children_of(tree, parent), int64(branches[parent, trees.CELLS]), int64(0)
     siblings = children[links : links + last + 1]
@@ -248,7 +247,6 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     count = min(most, last + 1)
     first = 0 if count < most or at == 0 else min(at - 1, last + 1 - most)
     links += first
-
     # What they have goes to `pool`, and the children of branch pages to the front of `children`: n cells in all,
     # `under` children. `alike`: whether all cells have the usual size.
     even, ahead = facts[trees.CELL_BYTES] > 0, int64(0 if level == 0 and facts[trees.ROWS_IN_LEAVES] else 1)
@@ -269,7 +267,6 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
                 upper = trees.upper_of(tree, child, level)
                 branches[parent, trees.USED] -= trees.cell_bytes(tree, upper, level + 1)
                 alike &= ahead == 0 or trees.cell_bytes(tree, upper, 0) == facts[trees.USUAL]
-
     # What each page gets, and its number.
     if even or alike:
         number = divide_evenly(tree, n, count, level, ahead)
@@ -279,7 +276,6 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     for i in range(count):
         trees.touch(tree, pool[trees.TAKEN, i], trees.kind_of(level), lru.CHANGED)
     _renumber(tree, file, count, number, level)
-
     # Pages and parent are written.
     if number != count:
         move(children, links + number, links + count, last + 1 - first - count)

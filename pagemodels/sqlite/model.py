@@ -208,7 +208,6 @@ def _load_cost(model: FixedModel | IntegerModel, load: Load, sizes: Sizes, serve
     if beside is not None:
         beside = beside._replace(touches=np.empty((_TOUCHES, lru.COLUMNS), np.int32))
     b_trees = [tree] if beside is None else [beside, tree]
-
     # The cache, and how many frames the log has between two checkpoints: of a sample, its share of both.
     frame_bytes = page_bytes + _FRAME_HEADER
     frames = _AUTOCHECKPOINT if server.checkpoint_bytes is None else server.checkpoint_bytes // frame_bytes
@@ -271,11 +270,8 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
         )
     if table.key == "nonclustered":
         return IndexedState(row_cells.leaf, entries, page_bytes, keys)
-
-    def empty() -> Tree:
-        return trees.new(_NO_RANKS, row_cells.leaf, row_cells.dividers, page_bytes, keys=keys)
-
-    return TreeState(empty, page_bytes, keys)
+    leaf, dividers, _ = row_cells
+    return TreeState(lambda: trees.new(_NO_RANKS, leaf, dividers, page_bytes, keys=keys), page_bytes, keys)
 
 
 def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:

@@ -30,7 +30,6 @@ FILLS = range(100, 101)
 # SQLite has no append split, and with descending keys, the lowest of all orders. Rowid tables fill appended leaves.
 ASCENDING_FILL = 0.873
 _LOWEST_FILL = 0.48
-# Bytes.
 _LEAF_HEADER = 8
 _CELL_POINTER = 2
 CHILD_BYTES = 4
@@ -42,7 +41,6 @@ _ROWID_BYTES = 3
 _WIDEST = 36
 """Bytes of a key where an estimate is asked for before its layout is known."""
 _LARGE_VARINT_BYTES = 9
-"""Bytes of a varint of more than 56 bits."""
 
 
 def require_fill(fill: int) -> None:

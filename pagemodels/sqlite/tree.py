@@ -135,7 +135,6 @@ def new(
     """
     rows = keys or max(len(ranks), len(sizes))
     facts = np.zeros(_FACTS, np.int64)
-
     # Children and cells for which pages and a balancing need memory: as many as there are with the smallest cells.
     least = int(sizes.min(initial=_LARGEST_SIZE))
     smallest_divider = least + _CHILD if dividers is None else int(dividers.min(initial=_LARGEST_SIZE))
@@ -143,16 +142,13 @@ def new(
     rooms = page_bytes - _LEAF_HEADER, page_bytes - _BRANCH_HEADER
     places = [room // size + _SPARE for room, size in zip(rooms, smallest, strict=True)]
     pool_cells = 4 * max(places) + 64  # a balancing has the cells of three pages, and makes one page more
-
     # Branch pages for which there is memory at first.
     mean = POINTER + max(float(SMALLEST_CELL), float(sizes.mean()) if rows else 0.0)
     leaves = rows * mean / (rooms[0] * _FILL)
     branches = int(leaves * (mean + 2 * _CHILD) / (rooms[1] * _FILL)) + 2 * _MARGIN
-
     if len(sizes) == 1 and dividers is None:
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
     facts[USUAL] = POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0)))
-
     # A slot is as many ranks wide as a leaf surely has: so no two leaves have their upper bounds in one slot.
     fewest = _fewest_cells(rooms[0], sizes)
     if keys:
