@@ -366,8 +366,7 @@ class Groups(NamedTuple):
 def regroup(
     groups: Groups, ranks: NDArray[np.int64], sorted_ranks: NDArray[np.int32], places: NDArray[np.int32]
 ) -> None:
-    """Sorts ranks by the group that they lie in, stably. Writes them to `sorted_ranks`, and the place in `ranks` of
-    each of these to `places`."""
+    """Writes the ranks, sorted stably by their group, to `sorted_ranks`, and where each was in `ranks` to `places`."""
     uppers, shift, firsts, group_of = groups.uppers, groups.shift, groups.firsts, groups.scratch
     ends = np.zeros(len(uppers), np.int64)
     for i in range(len(ranks)):

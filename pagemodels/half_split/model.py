@@ -179,8 +179,7 @@ class SplitState:
         return sweep(leaves, self._sizes, self._states) > 0
 
     def _states_of(self, ranks: Integers) -> States:
-        """(keys,): states in which these keys are present, and no others. UsageError for ranks that are no keys or come
-        twice."""
+        """(keys,): states where these keys alone are present. UsageError for ranks that are no keys or come twice."""
         return np.where(chosen(ranks, self._keys), np.uint8(PRESENT), np.uint8(ABSENT))
 
     def _mark_as_present(self, ranks: Integers) -> None:

@@ -89,8 +89,7 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
 
 
 def _row_bytes(table: Table, parameters: Parameters, fixed: int, variable: Sequence[int] = ()) -> int:
-    """Bytes of a row of the table. `fixed`: bytes of its columns of fixed length. `variable`: bytes of each other
-    one."""
+    """Bytes of a row of the table. `fixed`, `variable`: bytes of its columns of fixed length, and of each other one."""
     columns = 2 if table.payload else 1
     return rows.data_row(fixed, columns, variable, versions=parameters.row_versions)
 

@@ -62,8 +62,7 @@ def _unlink(leaves: Leaves, slot: int) -> None:
 def sweep_reached(
     leaves: Leaves, sizes: NDArray[np.uint16], states: States, deleted: NDArray[np.int32], ranks: NDArray[np.int64]
 ) -> None:
-    """Removes the deleted entries of all leaves into which these ranks go. `deleted`: deleted entries of each slot,
-    which becomes 0 for these leaves."""
+    """Removes the deleted entries of all leaves into which these ranks go. `deleted`: their number in each slot."""
     cells, slots = leaves.cells, leaves.slots
     for rank in ranks:
         slot = int(cells[rank >> leaves.shift])

@@ -24,13 +24,11 @@ the first word of ranks; rank r has bit r & 63 of word first + (r >> 6), and wor
 Marks = NDArray[np.uint64]
 
 _ONE = np.uint64(1)
-_UNDEFINED = cgutils.true_bit
-"""Tells LLVM that the result for a word of zero may be anything."""
+_UNDEFINED = cgutils.true_bit  # tells LLVM that the result for a word of zero may be anything
 
 
 def _counting(generate: Callable[[Any, Any], Any]) -> Callable[[np.uint64], int]:
-    """A function for kernels that becomes one processor instruction. `generate` makes it, from LLVM's builder and a
-    word."""
+    """A function for kernels that becomes the instruction which `generate` makes, from LLVM's builder and a word."""
 
     def typed(_context: Any, word: Any) -> Any:
         if word != types.uint64:

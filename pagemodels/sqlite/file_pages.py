@@ -77,8 +77,7 @@ def take(file: Ints, near: int) -> int:
 
 @kernel
 def give_back(file: Ints, page: int, behind: int) -> None:
-    """Puts a page into the list, as if it had been given back when `behind` pages were free. Pages that were given back
-    later move by one place."""
+    """Puts a page into the list behind `behind` others, as if it had been given back when that many pages were free."""
     place = _LISTED + behind
     move(file, place + 1, place, file[FREE] - behind)
     file[place] = page

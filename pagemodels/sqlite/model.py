@@ -100,8 +100,7 @@ class CostModel(FixedModel):
     overflow pages (sqlite3BtreeIndexMoveto), so that reads depend on which rows a search meets."""
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
-        """For each part of the load: pages read into the cache, pages that checkpoints copy to the file, and the bytes
-        of the WAL."""
+        """By part of the load: pages read into the cache, pages that checkpoints copy to the file, bytes of the WAL."""
         return _load_cost(self, load, np.zeros(1, np.uint16), server)
 
 
@@ -114,8 +113,7 @@ class IntegerModel(_BTreeModel):
         return (cells.varint_bytes if cells.is_rowid(self.table) else cells.integer_bytes)(keys.data.astype(np.int64))
 
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> SqliteStats:
-        """As `FixedModel.insert`, from keys of these sizes, in order of arrival: (n,). UsageError for another number of
-        sizes than of keys."""
+        """As `FixedModel.insert`. `sizes`: of the keys, in order of arrival: (n,). UsageError for another length."""
         if len(sizes) != len(ranks):
             raise UsageError("one size for each row is needed: make them with `sizes`.")
         return _build(self, ranks, checkpoints, sizes)

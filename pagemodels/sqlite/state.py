@@ -160,8 +160,7 @@ class State:
         self._tree, self._file = self._empty_trees()
 
     def build(self, ranks: Ranks, fill: int) -> None:
-        """Replaces the b-tree by the one that VACUUM makes of these keys, in any order. UsageError for a `fill` but 100
-        %, and for ranks that come twice or are out of range."""
+        """Replaces the b-tree by the one that VACUUM makes of these keys, in any order. UsageError for wrong `fill`."""
         self._replace(np.flatnonzero(chosen(ranks, self._keys)), fill)
 
     def rebuild(self, fill: int) -> None:
@@ -210,8 +209,7 @@ class State:
         self._tree.facts[_SPLITS] = splits
 
     def _fill(self, ranks: Ranks) -> None:
-        """Builds the b-tree of sorted ranks into its empty root. Only index b-trees are built in another way than by
-        insertions (BULK)."""
+        """Builds the b-tree of sorted ranks into its empty root: rowid tables by insertions, others as BULK says."""
         facts = self._tree.facts
         facts[trees.BULK] = not facts[trees.ROWS_IN_LEAVES]
         State._load(self, ranks)  # into this b-tree alone: a subclass's `_load` inserts into the table too
@@ -227,8 +225,7 @@ class State:
         self._for_all(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
 
     def _for_all(self, erase_rows: Callable[[int, int], int], rows: int) -> None:
-        """Calls `erase_rows(begin, rows)` again and again until all rows are deleted. It returns the row from which on
-        memory must grow first."""
+        """Calls `erase_rows(begin, rows)` until all are deleted. It returns the row before which memory must grow."""
         begin = 0
         while (begin := erase_rows(begin, rows)) < rows:
             self._grow()
