@@ -241,6 +241,7 @@ def _without_secrets(message: str, arguments: Sequence[str] | None) -> str:
 
 @cache
 def _all_commands() -> typer.Typer:
+    """The application of `keybench` itself: the list of all commands."""
     app = application(cls=_LazyGroup, help="Which primary-key layout should this table have? Measured on real servers.")
     for name, command in COMMANDS.items():
         app.command(name, help=command.help, rich_help_panel=command.group)(_listed)

@@ -71,9 +71,10 @@ def _of_few_types(resolve: Callable[[Any, Any], Any]) -> Callable[[Sequence[Any]
     return get_call_template
 
 
-def _plain(given: Any) -> Any:
+def _plain(argument_type: Any) -> Any:
+    """A numba type without a literal's value, and int64 for signed integers of any width."""
     types: Any = numba.types
-    plain = types.unliteral(given)
+    plain = types.unliteral(argument_type)
     return types.int64 if isinstance(plain, types.Integer) and plain.signed else plain
 
 
@@ -81,14 +82,14 @@ def _cached(function: Callable[..., Any], **options: bool) -> Any:
     """numba's compiler of a function, with the machine code in `_directory`."""
     settings: Any = numba.config
     njit: Any = numba.njit
-    given = settings.CACHE_DIR
+    users_directory = settings.CACHE_DIR  # empty if the user has named none (NUMBA_CACHE_DIR)
     try:
-        settings.CACHE_DIR = given or _directory()
+        settings.CACHE_DIR = users_directory or _directory()
         return njit(nogil=True, error_model="numpy", cache=True, **options)(function)
     except RuntimeError:  # no directory can be written: every process compiles anew
         return njit(nogil=True, error_model="numpy", **options)(function)
     finally:
-        settings.CACHE_DIR = given
+        settings.CACHE_DIR = users_directory
 
 
 @cache
@@ -107,6 +108,7 @@ def _directory() -> str:
 
 
 def _fingerprint(root: Path) -> str:
+    """A hash of the names and texts of all modules below `root` that have kernels: 16 hexadecimal digits."""
     digest = hashlib.sha256()
     for package in sorted(path.parent for path in root.glob("*/__init__.py")):
         for path in sorted(package.rglob("*.py")):

@@ -22,8 +22,9 @@ PREFIX = "keybench-"
 LOCK_SUFFIX = ".lock"
 
 _REMOVE_SECONDS = 5.0
+"""How long a removal waits for a dying server that still writes into the folder."""
 _START_SECONDS = 1.0
-"""How long a command that starts may wait for a folder into which a dying server still writes."""
+"""The same for a command that starts."""
 
 
 def base_directory() -> Path:
@@ -42,10 +43,8 @@ def remove(folder: Path, seconds: float = _REMOVE_SECONDS) -> bool:
 
 
 def _lock(path: Path, flags: int) -> int | None:
-    """Locks the file at `path` and returns its descriptor.
-
-    None if another process holds the lock, the file is gone, or it belongs to another user.
-    """
+    """Locks the file at `path`, opened with these flags of `os.open`, and returns its descriptor. None if another
+    process holds the lock, the file is gone, or it belongs to another user."""
     if sys.platform == "win32":
         return None
     try:
@@ -62,10 +61,8 @@ def _lock(path: Path, flags: int) -> int | None:
 
 
 def claim(base: Path, name: str) -> tuple[Path, int] | None:
-    """The path of a new folder in `base` and the descriptor of its lock, which is taken before the folder is made.
-
-    The caller makes the folder, and ends with `release`. None if no lock can be made in `base`.
-    """
+    """(path of a new folder in `base`, descriptor of its lock, which is taken before the folder is made); None if no
+    lock can be made in `base`. The caller makes the folder, and ends with `release`."""
     for _ in range(100):
         folder = base / f"{PREFIX}{name}-{os.urandom(4).hex()}"
         descriptor = _lock(_lock_of(folder), os.O_CREAT | os.O_EXCL)
@@ -99,9 +96,7 @@ def locked_folder(base: Path, name: str) -> Iterator[Path]:
 
 def sweep(base: Path, seconds: float = _REMOVE_SECONDS) -> list[Path]:
     """Removes this user's folders in `base` whose owner is gone, that is, whose lock is free. Returns those removed.
-
-    `seconds` is how long it tries for each folder.
-    """
+    `seconds`: how long it tries for each folder."""
     swept = []
     for lock in sorted(base.glob(f"{PREFIX}*{LOCK_SUFFIX}")):
         descriptor = _lock(lock, 0)

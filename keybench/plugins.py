@@ -13,6 +13,7 @@ from types import ModuleType
 
 
 def _modules(name: str, folders: bool) -> Iterator[ModuleType]:
+    """The module of that name and, if it is a package, the modules in it; with `folders`, only the packages in it."""
     module = importlib.import_module(name)
     yield module
     for info in pkgutil.iter_modules(getattr(module, "__path__", [])):

@@ -67,6 +67,7 @@ _PLAIN: Final = _groups(0)
 
 
 def _permute(data: Bytes, order: Order) -> Bytes:
+    """GUIDs in RFC order, (n, 16), with the bytes of each in another order. ValueError for `none`."""
     if order == "none":
         raise ValueError("'none' is the order of layouts whose keys do not ascend; no column stores it")
     if order == "mariadb":
@@ -95,19 +96,17 @@ REFUSALS: Final[dict[Order, str]] = {
 
 
 def accepts_all(fixed: NDArray[np.bool_], bits: Bytes, order: Order) -> bool:
-    """Whether a column of that order accepts every GUID that has `bits` wherever `fixed` is set.
-
-    Both have the shape (128,), with the first bit first.
-    """
+    """Whether a column of that order accepts every GUID that has `bits` wherever `fixed` is set: (128,) each, with the
+    first bit first."""
     if order != "mariadb":
         return True
-    if fixed[48] and not bits[48]:
+    if fixed[48] and not bits[48]:  # r6 is below 0x80
         return True
     return not _possible(fixed, bits, 8)[0x01:0x81].any()
 
 
 def _possible(fixed: NDArray[np.bool_], bits: Bytes, byte: int) -> NDArray[np.bool_]:
-    """Which values a byte of such GUIDs can have: bool (256,)."""
+    """Which values a byte can have in GUIDs with these fixed bits, as of `accepts_all`: bool (256,)."""
     values = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     part = slice(8 * byte, 8 * byte + 8)
     possible: NDArray[np.bool_] = ((values == bits[part]) | ~fixed[part]).all(axis=1)
@@ -152,7 +151,7 @@ def stored(keys: Keys, order: Order) -> Bytes | Ints:
 
 
 def hexadecimal(data: Bytes) -> Bytes:
-    """Each byte as two lower-case digits: uint8 (n, 2 × width)."""
+    """Each byte as two lower-case hexadecimal digits, in ASCII: uint8 (n, 2 × width)."""
     return _PAIRS[data].reshape(len(data), 2 * data.shape[1])
 
 
@@ -190,5 +189,5 @@ def rank(keys: Keys, order: Order) -> NDArray[np.int64]:
     """Each key's position, from 0, among all of `keys` in that order: int64 (n,). Equal keys stay in sequence."""
     words = sort_words(keys, order)
     places = np.empty(len(keys), np.int64)
-    places[np.lexsort(words.T[::-1])] = np.arange(len(keys))
+    places[np.lexsort(words.T[::-1])] = np.arange(len(keys))  # lexsort takes the most significant word last
     return places

@@ -43,6 +43,7 @@ class Column:
         if keys.kind not in self.kinds:
             return np.full(len(keys), False)
         if self.form == "int":
+            # a number fits if its sign bit in the column and all bits above are alike
             beyond = keys.data.astype(np.int64, copy=False) >> np.int64(8 * self.width - 1)
             small: NDArray[np.bool_] = (beyond == 0) | (beyond == -1)
             return small

@@ -37,6 +37,7 @@ def _no_number(name: str) -> float:
 
 
 def _printable(tree: Any) -> Any:
+    """The same JSON value with lone surrogates, which cannot be printed, written as \\uXXXX."""
     if isinstance(tree, dict):
         return {_printable(name): _printable(value) for name, value in tree.items()}
     if isinstance(tree, list):

@@ -118,7 +118,7 @@ class PayloadLengths:
 
     @property
     def _borders(self) -> NDArray[np.int64]:
-        """Numbers of 32 bits: a number below the first one gives the shortest text, and so on."""
+        """(lengths,): upper borders of ranges of 32-bit numbers: one in the first range gives the shortest text …"""
         count = self.most - self.least + 1
         weights = np.ones(count) if self.distribution == "uniform" else np.arange(1, count + 1) ** -_THETA
         borders: NDArray[np.int64] = np.floor(np.cumsum(weights) / weights.sum() * 2.0**32).astype(np.int64)
@@ -126,7 +126,7 @@ class PayloadLengths:
         return borders
 
     def of(self, seed: Sequence[int], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The lengths of the rows of these numbers, from 0: int64 (n,)."""
+        """Lengths, in characters, of the rows with these numbers, from 0: int64 (n,); the same for the same seed."""
         if self.distribution == "row-number":
             digits = np.ones(len(rows), np.int64)
             for power in range(1, 19):

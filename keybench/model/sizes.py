@@ -14,20 +14,21 @@ _UNITS: Final = "KMGTP"
 
 
 def bytes_of(text: str, option: str) -> int:
-    """Bytes that a text stands for; UsageError, which names the option, if it stands for none."""
+    """Bytes that a text such as 64GB stands for. UsageError, which names the option, for other texts and for 0."""
     match = _FORM.fullmatch(text.strip())
-    if not match or not (size := int(float(match[1]) * 1024 ** (_UNITS.find(match[2].upper()) + 1 if match[2] else 0))):
+    power = _UNITS.find(match[2].upper()) + 1 if match and match[2] else 0
+    if not match or not (size := int(float(match[1]) * 1024**power)):
         raise UsageError(f"{option} {shortened(text)} is no size: write it as 512MB or 64GB.")
     return size
 
 
 def digits(value: float, count: int) -> str:
-    """A number with so many digits that count, and never an exponent: 0.000032; 9.55; 12,345."""
+    """A number with `count` significant digits, never with an exponent: 0.000032; 9.55; 12,345."""
     return f"{value:,.0f}" if abs(value) >= 10**count else f"{Decimal(f'{value:.{count}g}'):,f}"
 
 
 def spelled(size: float) -> str:
-    """A size in the largest unit of which it has one: 64 GB, 1.5 GB, 512 bytes."""
+    """A size in bytes, written in the largest unit of which it has one: 64 GB, 1.5 GB, 512 bytes."""
     if size < 1024:
         return f"{size:.0f} bytes"
     power = min(len(_UNITS), max(1, (int(size).bit_length() - 1) // 10))

@@ -130,14 +130,15 @@ def shown(text: str) -> str:
 
 
 def _scheme_alone(text: str) -> str:
+    """The scheme of a URL and nothing else of it: `postgresql://…`."""
     return f"{scheme(text) or '…'}://…"
 
 
 def argument_without_password(text: str) -> str:
     """An argument of a command line, such as `--server=URL` or `postgresql=URL`, with its URL `without_password`."""
-    found = _TYPED.fullmatch(text)
-    assert found is not None
-    return (found["before"] or "") + without_password(found["url"])
+    match = _TYPED.fullmatch(text)
+    assert match is not None
+    return (match["before"] or "") + without_password(match["url"])
 
 
 def hidden(message: str, arguments: Iterable[str]) -> str:
@@ -146,24 +147,25 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
     An argument with a colon and then an @ may be a malformed URL: it is not shown either. An option may divide it at
     its commas, so its pieces are hidden too.
     """
-    for argument in sorted(set(arguments), key=len, reverse=True):
-        found = _TYPED.fullmatch(argument)
-        assert found is not None
-        for given in (argument, found["url"]):
-            if is_url(given) or _may_be_one(given):
-                pieces = (piece.strip() for piece in given.split(","))
-                for one in (given, *(piece for piece in pieces if is_url(piece) or "@" in piece)):
-                    kept = shown(one) if is_url(one) else "…"
-                    for spelled in (one, repr(one)[1:-1], _escaped(one)):
-                        message = message.replace(spelled, kept)
-    message = _IN_TEXT.sub(lambda found: shown(found[0]), message)
+    for argument in sorted(set(arguments), key=len, reverse=True):  # a long one may contain a short one
+        match = _TYPED.fullmatch(argument)
+        assert match is not None
+        for text in (argument, match["url"]):
+            if is_url(text) or _may_be_url(text):
+                pieces = (piece.strip() for piece in text.split(","))
+                for url in (text, *(piece for piece in pieces if is_url(piece) or "@" in piece)):
+                    replacement = shown(url) if is_url(url) else "…"
+                    for spelling in (url, repr(url)[1:-1], _escaped(url)):
+                        message = message.replace(spelling, replacement)
+    message = _IN_TEXT.sub(lambda match: shown(match[0]), message)
     return _GIVEN_SECRET.sub(r"\1…", message)
 
 
 def _escaped(text: str) -> str:
-    """As typer's messages show what a terminal would not print."""
+    """The text as typer's messages show it: with \\xXX for what a terminal would not print."""
     return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in text)
 
 
-def _may_be_one(text: str) -> bool:
+def _may_be_url(text: str) -> bool:
+    """Whether a text may be a malformed URL with a password: it has a colon and then an @."""
     return ":" in text.rpartition("@")[0]

@@ -61,7 +61,7 @@ class Server:
     whole segments."""
 
     def pages(self, page_bytes: int) -> int:
-        """Pages of the cache; UsageError if they are fewer than 100."""
+        """Pages of `page_bytes` that fit the cache's share (`share`); UsageError if they are fewer than 100."""
         if (pages := int(self.cache_bytes * self.share) // page_bytes) < FEWEST_PAGES:
             raise UsageError(
                 f"a cache of {self.cache_bytes:,} bytes has fewer than {FEWEST_PAGES} pages: give it more memory."
@@ -155,11 +155,12 @@ def shared_bytes(stored: Stored, ranks: NDArray[np.int64], ends: Sequence[int] |
 
 
 def _mean_shared(stored: Stored, ranks: NDArray[np.int64], rows: NDArray[np.int64], first: int, end: int) -> float:
-    """The mean of `shared_bytes` over 2,000 rows from row `first` on, or up to row `end`. `rows`: the row with each
-    rank."""
+    """The mean number of bytes that a key shares with the next lower one, over 2,000 rows from row `first` on, or up to
+    row `end`. `rows`: the row with each rank."""
     sample = ranks[first : min(first + _SAMPLE, end)]
     present = np.sort(ranks[:first])
     predecessors = np.searchsorted(present, sample) - 1
     has_one = predecessors >= 0
     keys, lower_keys = stored[rows[sample[has_one]]], stored[rows[present[predecessors[has_one]]]]
-    return float(np.cumprod(keys == lower_keys, axis=1).sum() / max(1, len(sample)))
+    equal_so_far = np.cumprod(keys == lower_keys, axis=1)  # 1 up to the first byte that differs
+    return float(equal_so_far.sum() / max(1, len(sample)))

@@ -94,19 +94,20 @@ class LruCache:
         )
 
     def use(self, touches: Touches) -> None:
-        """Uses some more pages. All touches of a row come in one call."""
+        """Sends the touches of the next rows through the cache. All touches of a row come in one call."""
         if len(touches) and (places := int(touches[:, PAGE].max()) + _PLACES + 1) > len(self._cache.pages):
             self._cache.pages.resize((places + places // 2, self._cache.pages.shape[1]), refcheck=False)
         _use_all(self._cache, touches, self._before, self._ends, self._counts)
 
     def counted(self, what: int) -> Pages:
-        """The pages that were counted so far; `what`: by the names above."""
+        """The pages of each part that were counted so far. `what`: READ, LEFT, LOGGED or COPIED."""
         leaf, branch, table, other = self._counts[:, what].T.copy()
         return Pages(leaf, branch, table, other)
 
 
 def _before_rows(load: Load, *, private: bool) -> NDArray[np.uint8]:
-    """(rows,): what happens before each row. A transaction has one writer and ends at a restart."""
+    """(rows,): _GOES_ON, _BEGINS or _EMPTIES before each row. A transaction has one writer and ends at a restart.
+    `private`: whether each writer has a cache of its own, which another writer's turn empties."""
     n = len(load.ranks)
     starts = np.zeros(n, np.bool_)  # rows before which another writer's turn or a restart begins a transaction
     starts[:1] = True
@@ -155,7 +156,7 @@ def _drop_oldest(cache: _Cache, counts: Integers) -> None:
 
 @kernel
 def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> None:
-    """Uses a page. `counts`: as of `_drop_oldest`."""
+    """Uses the page at `place`, of this kind. `use`: LOOKED_AT, CHANGED or NEW. `counts`: as of `_drop_oldest`."""
     pages, facts = cache.pages, cache.facts
     if pages[place, _STATE] == _ABSENT:
         if facts[_HELD] == facts[_ROOM]:
@@ -197,7 +198,7 @@ def _begin(cache: _Cache, empties: bool, counts: Integers) -> None:
 
 @kernel
 def _use_all(cache: _Cache, touches: Touches, before: NDArray[np.uint8], ends: Integers, counts: Integers) -> None:
-    """Uses the pages of some rows, one touch after another. The others: as of `LruCache`."""
+    """Uses the pages of some rows, one touch after another. `before`, `ends`, `counts`: the fields of `LruCache`."""
     cache, facts = uncounted(cache), cache.facts
     part = part_of(ends, touches[0, ROW]) if len(touches) > 0 else 0
     for i in range(len(touches)):

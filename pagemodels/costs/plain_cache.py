@@ -57,7 +57,7 @@ class PlainCacheModel(SplitModel):
     page_bytes: int = 8192
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
-        """Pages read into the cache, and changed pages that left it."""
+        """For each part of the load: pages read into the cache, and changed pages that left it."""
         cache = LruCache.empty(load, server.pages(self.page_bytes))
         level = build_level(load.ranks, self.leaf, noted=True)
         above = build_branches(level, self.branch)
@@ -82,7 +82,7 @@ class PlainCacheModel(SplitModel):
 
 
 def with_plain_cache(model: SplitModel, table_rows: int) -> PlainCacheModel:
-    """The same page model, with a cache of pages of 8 KiB behind it; `table_rows` as of `PlainCacheModel`."""
+    """The same page model with a cache of pages of 8 KiB. `table_rows`: rows on a page of the table; 0 without one."""
     return PlainCacheModel(**{field.name: getattr(model, field.name) for field in fields(model)}, table_rows=table_rows)
 
 
@@ -96,8 +96,8 @@ def _touch(index: _Index, row: int, page: int, kind: int, use: int) -> None:
 
 @kernel
 def _list_touches(index: _Index, first: int, leaf_of_row: Places, parents: Places) -> None:
-    """Lists the pages of some more rows, from row `first` on. `leaf_of_row`: the leaf of each row, after the split that
-    it may cause. `parents`: the branch page above that leaf before the row."""
+    """Lists the pages that rows touch, from row `first` on, as the module says. `leaf_of_row`: the leaf of each row,
+    after the split that it may cause. `parents`: the branch page above that leaf before the row."""
     facts, leaves, branches = index.facts, index.leaves, index.branches
     facts[_TOUCHES] = 0
     for i in range(len(leaf_of_row)):
@@ -106,6 +106,7 @@ def _list_touches(index: _Index, first: int, leaf_of_row: Places, parents: Place
             use = NEW if row % index.table_rows == 0 else CHANGED
             _touch(index, row, index.first_table + row // index.table_rows, TABLE, use)
         leaf_splits, branch_splits = facts[_LEAF_SPLITS], facts[_BRANCH_SPLITS]
+        # Pages are made in the order of `by_age`: a row splits a leaf if the next page there was born with it.
         splits = leaf_splits < len(leaves.by_age) and leaves.births[leaves.by_age[leaf_splits]] == row
         if len(branches.births) > 0 and leaves.births[leaves.by_age[0]] <= row:
             grows = branch_splits < len(branches.by_age) and branches.births[branches.by_age[branch_splits]] == row

@@ -23,8 +23,8 @@ NONE = -1
 
 @inlined
 def part_of(ends: Integers, row: int) -> int:
-    """The part of a load in which a row is. `ends`: rows before which each part ends, ascending. As numpy's
-    searchsorted, which numba takes seconds to compile."""
+    """The part of a load, from 0, in which a row is. `ends`: rows before which each part ends, ascending. A binary
+    search, because numba takes seconds to compile numpy's searchsorted."""
     low, high = int64(0), int64(len(ends))
     while low < high:
         middle = (low + high) // 2
@@ -49,7 +49,7 @@ class Ancestry(NamedTuple):
 
 
 def ancestry(level: TreeLevel | None) -> Ancestry:
-    """The ancestry of a level whose new pages always take the upper entries; None for a level without pages."""
+    """The ancestry of a level whose new pages always take the upper entries. Of `None`, one without pages."""
     if level is None:
         none = np.empty(0, np.int32)
         return Ancestry(births=np.empty(0, np.int64), origins=none, neighbours=none, by_age=none)
@@ -101,14 +101,14 @@ def borders(level: TreeLevel) -> Borders:
 
 @kernel
 def touched(pages: Ancestry, final: Borders, ranks: Integers | Pages, first: int, at: Pages) -> None:
-    """Writes to `at` the page of a level to which each entry belongs, at the time when it arrives. `ranks`: of the
-    entries; ranks[i] arrives as row first + i. `final`: the borders after the last row."""
+    """Writes to `at` the page of a level, by its place in key order, to which each entry belongs when it arrives.
+    `ranks`: of the entries; ranks[i] arrives as row first + i. `final`: the borders after the last row."""
     births, origins, uppers, cells, shift = pages.births, pages.origins, final.uppers, final.cells, final.shift
     for i in range(len(ranks)):
         page = cells[ranks[i] >> shift]
         while uppers[page] <= ranks[i]:
             page += 1
-        while births[page] > first + i and origins[page] != NONE:
+        while births[page] > first + i and origins[page] != NONE:  # the page was not there yet
             page = origins[page]
         at[i] = page
 

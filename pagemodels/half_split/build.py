@@ -28,8 +28,8 @@ States = NDArray[np.uint8]
 
 @kernel
 def change(states: States, ranks: NDArray[np.int64], before: int, after: int) -> int:
-    """Changes these keys from one state to another, and returns their number. If a rank is no key, comes twice, or its
-    key is not in the state `before`, nothing is changed, and the place of the first such rank is returned."""
+    """Changes these keys from the state `before` to `after`. Returns their number. If a rank is no key, comes twice, or
+    its key is in another state, nothing is changed, and the place of the first such rank in `ranks` is returned."""
     for i in range(len(ranks)):
         rank = ranks[i]
         if rank < 0 or rank >= len(states) or states[rank] != before:
@@ -45,15 +45,15 @@ def forget(states: States) -> int:
     """Makes all deleted keys absent. Returns how many keys are present."""
     present = 0
     for rank in range(len(states)):
-        states[rank] = PRESENT * (states[rank] == PRESENT)
+        states[rank] = PRESENT * (states[rank] == PRESENT)  # ABSENT is 0 and PRESENT is 1: no branch is needed
         present += states[rank]
     return present
 
 
 @kernel
 def sweep_leaf(leaves: Leaves, sizes: NDArray[np.uint16], states: States, slot: int) -> int:
-    """Removes the entries of deleted keys from a leaf, and makes these keys absent. Returns how many entries the leaf
-    has then. `sizes`: bytes of each entry by rank; empty if entries are counted."""
+    """Removes the entries of deleted keys from the leaf in `slot`, and makes these keys absent. Returns how many
+    entries the leaf has then. `sizes`: bytes of each entry by rank; empty if entries are counted."""
     slots, content = leaves.slots, leaves.content
     sized, settled_before = len(sizes) > 0, slots[slot, SETTLED]
     count, settled, used = 0, 0, 0
@@ -72,7 +72,7 @@ def sweep_leaf(leaves: Leaves, sizes: NDArray[np.uint16], states: States, slot: 
 
 @kernel
 def sweep(leaves: Leaves, sizes: NDArray[np.uint16], states: States) -> int:
-    """Sweeps all leaves (`sweep_leaf`). Returns how many leaves are empty then."""
+    """Removes the entries of deleted keys from all leaves (`sweep_leaf`). Returns how many leaves are empty then."""
     leaves = uncounted(leaves)
     empty = 0
     for slot in range(leaves.state[USED_SLOTS]):
@@ -82,11 +82,12 @@ def sweep(leaves: Leaves, sizes: NDArray[np.uint16], states: States) -> int:
 
 @kernel
 def sweep_of(leaves: Leaves, sizes: NDArray[np.uint16], states: States, ranks: NDArray[np.int64]) -> int:
-    """Sweeps only the leaves that hold these keys (`sweep_leaf`). Returns how many of them are empty then."""
+    """Removes the entries of deleted keys from the leaves that hold these keys (`sweep_leaf`). Returns how many of
+    these leaves are empty then."""
     cells, slots = leaves.cells, leaves.slots
     empty = 0
     for rank in ranks:
-        if states[rank] == DELETED:
+        if states[rank] == DELETED:  # else its leaf was swept for another key
             slot = int(cells[rank >> leaves.shift])
             while rank >= slots[slot, UPPER]:
                 slot = int(slots[slot, NEXT])
@@ -107,7 +108,7 @@ def pages_needed(sizes: NDArray[np.uint16], states: States, room: int) -> int:
 
 
 @kernel
-def fill(
+def fill_leaves(
     leaves: Leaves,
     sizes: NDArray[np.uint16],
     states: States,
@@ -116,9 +117,9 @@ def fill(
     lowers: NDArray[np.int64],
     births: NDArray[np.int64],
 ) -> None:
-    """Fills the slots 0, 1, 2 … with the keys that are present, in order: `room` (and perhaps `overlap`) for each, as
-    `SortedBuild` describes. Writes to `lowers` the lower border of each page, and to `births` how many entries came
-    before the one that made the page."""
+    """Fills the slots 0, 1, 2 … with the keys that are present, in order. Each takes `room` entries, or bytes if there
+    are `sizes`; up to `overlap` entries more stay if no further one comes (`SortedBuild.overlap`). Writes to `lowers`
+    the lower border of each page, and to `births` how many entries came before the one that made the page."""
     leaves = uncounted(leaves)
     slots, content, sized = leaves.slots, leaves.content, len(sizes) > 0
     page, count, used, entries = 0, 0, 0, 0
@@ -129,7 +130,7 @@ def fill(
         size = int(sizes[rank]) if sized else 1
         if count and used + size > room + overlap:
             slots[page, COUNT] = slots[page, SETTLED] = count - overlap
-            slots[page, USED] = used - overlap
+            slots[page, USED] = used - overlap  # entries that overlap are counted, not weighed
             for i in range(overlap):
                 content[page + 1, i] = content[page, count - overlap + i]
             page, used, count = page + 1, overlap, overlap
@@ -157,22 +158,23 @@ class SortedBuild:
     these entries and the new one."""
 
     def build(self, states: States, present: int, sizes: Sizes, fill_factor: int, branch: Rule) -> list[LevelMemory]:
-        """The levels of an index of the keys that are present, leaves first. Pages are numbered as they are begun. A
-        page's entry goes to the level above when the next page begins, the last one's at the end. Of several pages that
-        begin together the one on the lowest level has the lowest number. `branch`: how pages above leaves split later.
-        """
+        """The levels of an index of the keys that are present, leaves first. `present`: how many these are. `sizes`: of
+        all entries by rank; empty if they are counted. `branch`: how pages above leaves split later.
+
+        Pages are numbered as they are begun. A page's entry goes to the level above when the next page begins, the last
+        one's at the end. Of several pages that begin together the one on the lowest level has the lowest number."""
         room, keys = self.leaf(fill_factor), len(states)
         pages = pages_needed(sizes, states, room) if len(sizes) else self._pages(present, room)
         rule = self.rule(fill_factor)
-        leaves = LevelMemory(keys, rule, max(pages + pages // 4, LevelMemory.usual(keys, rule)))
+        leaves = LevelMemory(keys, rule, max(pages + pages // 4, LevelMemory.usual_pages(keys, rule)))
         lowers, births = np.empty(pages, np.int64), np.empty(pages, np.int64)
-        fill(leaves.leaves, sizes, states, room, self.overlap, lowers, births)
+        fill_leaves(leaves.leaves, sizes, states, room, self.overlap, lowers, births)
         leaves.leaves.kinds[:pages] = FIRST
         leaves.link(np.arange(pages), lowers)
         births_by_level, branch_levels = [births], list[LevelPages]()
         room = self.branch(fill_factor)
         while len(lowers) > 1:
-            entries, entry_births = lowers, np.append(births[1:], keys)
+            entries, entry_births = lowers, np.append(births[1:], keys)  # `keys`: after all others
             starts = np.arange(self._pages(len(entries), room)) * room
             births = entry_births[starts + self.overlap * (starts > 0)]
             lowers = entries[starts]
@@ -186,7 +188,7 @@ class SortedBuild:
         return levels
 
     def _pages(self, entries: int, room: int) -> int:
-        """How many pages so many entries of one size take."""
+        """How many pages, of `room` entries each, a number of entries takes; at least one."""
         return max(1, 1 + (entries - 1 - self.overlap) // room)
 
 
@@ -215,8 +217,8 @@ class PageDeletion:
 def drop_empty(
     lowers: Sequence[Integers], numbers: Sequence[Integers], empty: NDArray[np.bool_]
 ) -> tuple[list[Kept], list[int]]:
-    """All empty leaves go but the first of the index. The left neighbour takes over the range of one that goes. A
-    branch page goes when the last page below it goes. A `Delete`."""
+    """(what stays of each level, leaves first; numbers of the pages that go): a `Delete`. All empty leaves go but the
+    first of the index; the left neighbour takes over the range. A branch page goes when the last page below it goes."""
     stay = ~empty
     stay[0] = True
     remaining, freed = [(np.flatnonzero(stay), lowers[0][stay])], numbers[0][~stay].tolist()
@@ -230,5 +232,6 @@ def drop_empty(
 def parents_of(borders: Integers, lowers: Integers) -> Kept:
     """What stays of a level when only the pages that begin at `borders` are left below it. `lowers`: the lower borders
     of the level's pages. A page's lower border becomes that of the first page below it."""
-    places, firsts = np.unique(np.searchsorted(lowers, borders, side="right") - 1, return_index=True)
+    parents = np.searchsorted(lowers, borders, side="right") - 1
+    places, firsts = np.unique(parents, return_index=True)
     return places, borders[firsts]

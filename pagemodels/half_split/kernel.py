@@ -7,8 +7,8 @@ to borders inside a cell. When a leaf splits, the narrower part takes the new sl
 most log2(n) times, whatever the order of arrival. A row thus costs the same few memory accesses at any size.
 
 A split changes nothing outside its leaf's range. Each page remembers the row that made it, and sorting by those rows
-numbers the pages at the end (`levels.page_numbers`). So of many rows those of one range can go before those of another
-(`regroup`), which keeps a range in the cache.
+numbers the pages at the end (`levels.numbers_by_birth`). So of many rows those of one range can go before those of
+another (`regroup`), which keeps a range in the cache.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,8 @@ SLOT_FIELDS: Final = 8  # half a cache line
 USED_SLOTS, LAST = range(2)
 """Fields of the state: slots in use; the slot of the rightmost leaf."""
 
-_AHEAD: Final = 32  # so many rows before a page is noted, its place in memory is prefetched
+_AHEAD: Final = 32
+"""Rows before a page is noted at which its place in memory is prefetched."""
 ALONE: Final = -1
 """Value of `keep_append`: all entries stay, and the new one goes to the new page alone."""
 
@@ -141,8 +142,8 @@ class Rule:
 
 @kernel
 def _kept_near_latest(rules: SplitRules, items: NDArray[np.int32], n: int, rank: int, latest: int) -> int:
-    """How many of the first n items, of which `rank` is the new one, stay left where it comes right after or right
-    before `latest`, the entry that came before it. 0 where it comes elsewhere, or the rules do not ask."""
+    """How many of the first n items stay left if `rank`, the new one, comes right after or right before `latest`, the
+    entry that arrived before it. 0 if it comes elsewhere, or the rules do not ask."""
     below = 0
     for i in range(n):
         if min(latest, rank) < items[i] < max(latest, rank):
@@ -158,8 +159,8 @@ def _kept_near_latest(rules: SplitRules, items: NDArray[np.int32], n: int, rank:
 
 @kernel
 def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], half: int, rank: int) -> int:
-    """Sorts the items, of which `rank` is the new one. Returns how many of the lowest are half, as the rule `half` has
-    it: at least 1, not all. `sizes`: by rank; empty if all are alike."""
+    """Sorts the first n items, of which `rank` is the new one. Returns how many of the lowest stay left, as the rule
+    `half` says: at least 1, not all. `sizes`: of entries by rank; empty if all are alike."""
     sort(items, n)
     total = 0
     for i in range(n):
@@ -177,7 +178,8 @@ def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], h
 
 @kernel
 def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int64], together: int) -> int:
-    """Sorts the items. Returns the first of the choices that parts no key's entries; 0 where all choices do."""
+    """Sorts the first n items. Returns the first of the choices (how many stay left) that parts no key's entries; 0 if
+    all choices do. `together`: entries of each key."""
     sort(items, n)
     for keep in choices:
         if keep > 0 and items[keep - 1] // together != items[keep] // together:
@@ -188,14 +190,14 @@ def _kept_between_keys(items: NDArray[np.int32], n: int, choices: NDArray[np.int
 @kernel
 def assign(leaves: Leaves, slot: int, low: int, high: int) -> None:
     """Makes a slot the one of all cells whose first rank is from `low` to below `high`."""
-    width = (1 << leaves.shift) - 1
-    for cell in range((low + width) >> leaves.shift, min((high + width) >> leaves.shift, len(leaves.cells))):
+    round_up = (1 << leaves.shift) - 1
+    for cell in range((low + round_up) >> leaves.shift, min((high + round_up) >> leaves.shift, len(leaves.cells))):
         leaves.cells[cell] = slot
 
 
 @kernel
 def _gather(leaves: Leaves, slot: int, rank: int) -> bool:
-    """Writes a leaf's entries to `scratch`, and `rank` behind them. Returns whether it is above all of them."""
+    """Writes a leaf's entries to `scratch`, and `rank` behind them. Returns whether `rank` is above all of them."""
     scratch, count, is_highest = leaves.scratch, leaves.slots[slot, COUNT], True
     for i in range(count):
         scratch[i] = leaves.content[slot, i]
@@ -230,7 +232,7 @@ def _select_lower(
 @kernel
 def _divide(leaves: Leaves, slot: int, separator: int, time: int, kind: int, new: int) -> tuple[int, int]:
     """Divides a leaf's range: a new page takes the part from `separator` on. The narrower part goes to the free slot
-    `new`. Returns the slots of the left and of the right part. `time`, `kind`: the row and the split that do this."""
+    `new`. Returns (slot of the left part, slot of the right part). `time`, `kind`: the row and the kind of split."""
     slots, births, kinds, state = leaves.slots, leaves.births, leaves.kinds, leaves.state
     lower, upper = slots[slot, LOWER], slots[slot, UPPER]
     before, after = slots[slot, PREVIOUS], slots[slot, NEXT]
@@ -364,7 +366,7 @@ class Groups(NamedTuple):
 def regroup(
     groups: Groups, ranks: NDArray[np.int64], sorted_ranks: NDArray[np.int32], places: NDArray[np.int32]
 ) -> None:
-    """Sorts ranks by the group that they lie in, stably, and writes where each was."""
+    """Writes the ranks, sorted stably by their group, to `sorted_ranks`, and where each was in `ranks` to `places`."""
     uppers, shift, firsts, group_of = groups.uppers, groups.shift, groups.firsts, groups.scratch
     ends = np.zeros(len(uppers), np.int64)
     for i in range(len(ranks)):
@@ -374,7 +376,7 @@ def regroup(
         ends[group] += 1
         group_of[i] = group
     total = 0
-    for group in range(len(uppers)):
+    for group in range(len(uppers)):  # from the rows of a group to those in groups before: where the next one goes
         total, ends[group] = total + ends[group], total
     for i in range(len(ranks)):
         at = ends[group_of[i]]

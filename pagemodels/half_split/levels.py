@@ -26,14 +26,14 @@ Kept = tuple[Integers, Integers]
 """The pages of a level that stay: their places among all pages of the level in key order, and their lower borders."""
 
 FIRST_ROOT = -1
-"""Height of the first root in the sequence of allocations, where it comes before the second leaf."""
+"""Height of the first root among pages that one row made, where it comes before the second leaf, whose height is 0."""
 
 _CHUNK = 1 << 20
 """Minimum rows that are sorted by group at a time."""
 _FEW = 1 << 12
 """Rows from which on it is worth the effort to sort them by group."""
 _GROUP_ROWS = 1 << 17
-"""Rows of a group in the end: they fit a second-level cache with their leaves."""
+"""Rows of a group once all keys are there: they fit a second-level cache with their leaves."""
 _NO_TIMES = np.empty(0, np.int32)
 _NO_NOTES = np.empty(0, np.int32)
 _PER_SLOT = ("slots", "births", "kinds", "content")
@@ -44,7 +44,8 @@ class LevelMemory:
     """One level of an index of `keys` ranks, in memory that grows as needed."""
 
     def __init__(self, keys: int, rule: Rule, slots: int) -> None:
-        """Room for so many pages; none is part of the level yet (`link`). `keys`: ranks are below this number."""
+        """Makes room for `slots` pages; none is part of the level yet (`link`). `keys`: ranks are below this number.
+        `rule`: when a page is full and how it splits."""
         self.keys, self.rules = keys, rule.compiled()
         self.noted = _NO_NOTES
         """(rows,): room for the page into which each row goes, as `kernel.insert` numbers pages; (0,): not noted."""
@@ -64,34 +65,36 @@ class LevelMemory:
     @classmethod
     def empty(cls, keys: int, rule: Rule) -> LevelMemory:
         """A level of one empty page, with room for as many pages as ordinary splits make."""
-        new = cls(keys, rule, cls.usual(keys, rule))
+        new = cls(keys, rule, cls.usual_pages(keys, rule))
         new.leaves.slots[0] = 0
         new.leaves.births[0], new.leaves.kinds[0] = -1, FIRST
         new.link(np.zeros(1, np.int64), np.zeros(1, np.int64))
         return new
 
     @staticmethod
-    def usual(n: int, rule: Rule) -> int:
-        """How many leaves ordinary splits make at most of n ranks: half-full ones, and a sixteenth more. (The system
+    def usual_pages(n: int, rule: Rule) -> int:
+        """How many pages ordinary splits make at most of n ranks: half-full ones, and a sixteenth more. (The system
         only gives a process the memory that it writes to, so that too much room costs nothing.)"""
         half = max(1, min(rule.room, rule.room_last) // rule.smallest // 2)
         return min(n, n // half + n // (half * 16)) + 2
 
     def link(self, slots: NDArray[np.int64], lowers: NDArray[np.int64]) -> None:
-        """Makes the slots 0 … n − 1, which come in key order, the pages of the level, with these lower borders."""
+        """Makes n slots the pages of the level, links them as a chain, and fills the directory of cells. `slots`: 0 …
+        n − 1, in key order of their pages. `lowers`: the lower border of each of these pages."""
         leaves, uppers = self.leaves, np.append(lowers[1:], self.keys)
         leaves.slots[slots, split_kernel.LOWER], leaves.slots[slots, split_kernel.UPPER] = lowers, uppers
         leaves.slots[slots, split_kernel.NEXT] = np.append(slots[1:], -1)
         leaves.slots[slots, split_kernel.PREVIOUS] = np.append(-1, slots[:-1])
         firsts = np.arange(len(leaves.cells)) << leaves.shift
-        leaves.cells[:] = slots[np.minimum(np.searchsorted(uppers, firsts, side="right"), len(slots) - 1)]
+        pages = np.searchsorted(uppers, firsts, side="right")  # with the first rank of each cell
+        leaves.cells[:] = slots[np.minimum(pages, len(slots) - 1)]
         leaves.state[USED_SLOTS], leaves.state[LAST] = len(slots), slots[-1]
 
     def keep(self, slots: NDArray[np.int64], lowers: NDArray[np.int64]) -> None:
         """Keeps only these slots, given in key order, with these lower borders. The others have to be empty. The pages
         that stay move to the slots 0 … n − 1."""
         new_slots, beyond = slots.copy(), slots >= len(slots)
-        new_slots[beyond] = np.setdiff1d(np.arange(len(slots)), slots)
+        new_slots[beyond] = np.setdiff1d(np.arange(len(slots)), slots)  # the slots of pages that go
         for name in _PER_SLOT:
             values = getattr(self.leaves, name)
             values[new_slots[beyond]] = values[slots[beyond]]
@@ -108,19 +111,20 @@ class LevelMemory:
     def insert(
         self, ranks: NDArray[Any], start: int, sizes: NDArray[np.uint16], times: NDArray[np.int32] = _NO_TIMES
     ) -> None:
-        """Inserts ranks. ranks[i] arrives as row start + times[i], or start + i if `times` is empty."""
+        """Inserts ranks. ranks[i] arrives as row start + times[i], or start + i if `times` is empty. `sizes`: of the
+        entries by rank; empty if entries are counted."""
         while True:
             done = split_kernel.insert(self.leaves, self.rules, sizes, ranks, times, start, self.noted)
             if done == len(ranks):
                 return
             ranks, times = ranks[done:], times[done:]
-            start += 0 if len(times) else done
+            start += 0 if len(times) else done  # times count from `start` whatever is done
             self._grow()
 
     def insert_from(self, row: int, ranks: NDArray[np.int64], sizes: NDArray[np.uint16]) -> None:
-        """Inserts the ranks from `row` on. Many rows at a time are sorted by groups of leaves beforehand. The rows of
-        one group follow one another in their order of arrival, so that the group stays in the cache; rows of different
-        groups do not depend on one another."""
+        """Inserts the ranks from ranks[row] on; ranks[i] arrives as row i. `sizes`: as of `insert`. Many rows at a time
+        are sorted by groups of leaves beforehand. The rows of one group follow one another in their order of arrival,
+        so that the group stays in the cache; rows of different groups do not depend on one another."""
         n = len(ranks)
         if n < _FEW:
             self.insert(ranks[row:], row, sizes)
@@ -137,8 +141,8 @@ class LevelMemory:
             row += len(rows)
 
     def _groups(self) -> NDArray[np.int64]:
-        """Upper borders of groups of leaves, of about equal width; one group where a few leaves are most of the range.
-        In that case rows go to few places, which stay in the cache by themselves."""
+        """(groups,): upper borders of groups of leaves, of about equal width; one group where a few leaves are most of
+        the range. In that case rows go to few leaves, which stay in the cache by themselves."""
         wanted = self.keys // _GROUP_ROWS
         uppers = np.sort(self.used(split_kernel.UPPER)).astype(np.int64)
         if wanted < 2 or len(uppers) < 4 * wanted:
@@ -150,8 +154,9 @@ class LevelMemory:
     def _regrouped(
         self, ranks: NDArray[np.int64], uppers: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """(the ranks sorted by group, the place that each had before). `uppers`: as of `_groups`."""
+        """(the ranks sorted by group, the place of each in `ranks`). `uppers`: the upper border of each group."""
         n = len(ranks)
+        # A sixteenth of a mean group: from the group of a rank below, few steps lead to any rank's.
         shift = max(0, (self.keys // (16 * len(uppers))).bit_length() - 1)
         firsts = np.searchsorted(uppers, np.arange(0, self.keys, 1 << shift), side="right").astype(np.int32)
         groups = split_kernel.Groups(uppers=uppers, shift=shift, firsts=firsts, scratch=np.empty(n, np.uint16))
@@ -176,7 +181,7 @@ class LevelPages(NamedTuple):
     lowers: Integers
     """The lower border of each page; 0 for the first."""
     births: Integers
-    """As in `kernel.Leaves`, or −1 − the page's number."""
+    """The row that made each page, from 0; or −1 − the page's number in the file."""
     kinds: NDArray[np.int8]
     """The kind of split that made each page."""
     ends: Integers
@@ -204,8 +209,8 @@ def pages_of(level: LevelMemory) -> LevelPages:
 
 
 def rebuilt_above(pages: LevelPages, kept: Kept, below: Integers) -> LevelPages:
-    """Those branch pages that stay, with their entries: the lower borders of the pages below them. `below`: the lower
-    borders of all pages of the level below."""
+    """The branch pages of a level that stay, with their entries: the lower borders of the pages below them. `pages`:
+    all pages of the level until now. `below`: the lower borders of all pages of the level below."""
     places, lowers = kept
     return LevelPages(
         lowers=lowers,
@@ -217,7 +222,7 @@ def rebuilt_above(pages: LevelPages, kept: Kept, below: Integers) -> LevelPages:
 
 
 def level_of(keys: int, rule: Rule, pages: LevelPages) -> LevelMemory:
-    """A level of these pages, with room for some more."""
+    """A level of these pages, in memory with room for some more. `keys`: ranks are below this number."""
     n = len(pages.lowers)
     new = LevelMemory(keys, rule, n + n // 4 + 16)
     leaves, counts = new.leaves, np.diff(pages.ends, prepend=0)
@@ -233,9 +238,10 @@ def level_of(keys: int, rule: Rule, pages: LevelPages) -> LevelMemory:
 def levels_of(
     keys: int, leaf: Rule, branch: Rule, present: Integers, sizes: Sizes, pages: ServerPages, borders: Integers | None
 ) -> list[LevelMemory]:
-    """The levels of an index with these pages of a server. `present`: the ranks of its rows, ascending. `sizes`: by
-    rank; empty if entries are counted. `borders`: the lower borders of all leaves but the first; if None, a leaf's
-    first row counts as its border."""
+    """The levels of an index with these pages of a server, leaves first. `keys`: ranks are below this number. `leaf`,
+    `branch`: how pages split. `present`: the ranks of its rows, ascending. `sizes`: of entries by rank; empty if
+    entries are counted. `borders`: the lower borders of all leaves but the first; if None, a leaf's first row counts as
+    its border. UsageError for pages that do not fit the rows, and for leaves that no row can come to."""
     pages.require(len(present))
     levels: list[LevelMemory] = []
     entries, rule = present, leaf
@@ -259,7 +265,9 @@ def levels_of(
 def _lowers(entries: Integers, starts: Integers, filled: NDArray[np.bool_]) -> Integers:
     """(pages,): the first entry of each page; of a page without entries, the rank after the last entry before it.
     `entries`: of all pages in order. `starts`: where each page's entries begin. `filled`: whether it has any."""
-    lowers = np.where(filled, np.append(entries, 0)[starts], np.append(-1, entries)[starts] + 1)
+    first_entries = np.append(entries, 0)[starts]  # an empty last page starts behind all entries
+    entries_before = np.append(-1, entries)[starts]
+    lowers = np.where(filled, first_entries, entries_before + 1)
     lowers[0] = 0
     return lowers
 
@@ -315,12 +323,13 @@ def build_level(ranks: NDArray[np.int64], rule: Rule, sizes: Sizes = NO_SIZES, *
 
 
 def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
-    """The levels above the leaves, up to the root. Births are rows, like those of the leaves."""
+    """The levels above the leaves, up to the root; empty if there is one leaf. Their births are rows of the table, like
+    those of the leaves. `rule`: how branch pages split."""
     levels, below = [], leaves
     while len(below) > 1:
-        order = np.argsort(below.births, kind="stable")
+        order = np.argsort(below.births, kind="stable")  # entries of the level arrive as the pages below are made
         rows = below.births[order]
-        built = build_level(order.astype(np.int64), rule)
+        built = build_level(order.astype(np.int64), rule)  # with births that are numbers of such entries
         is_first = built.births < 0  # a level's first page comes with the second page below it
         below = replace(built, births=np.where(is_first, rows[1], rows[built.births]))
         levels.append(below)
@@ -328,9 +337,9 @@ def build_branches(leaves: TreeLevel, rule: Rule) -> list[TreeLevel]:
 
 
 def numbers_by_birth(births: Sequence[Integers], *, root_before_leaf: bool = False) -> list[Integers]:
-    """The page numbers of all levels. Each new page gets the next number. If one row makes several pages, the lowest
-    level comes first; with `root_before_leaf` the first root comes before the second leaf. `births`: of the pages of
-    each level in key order, leaves first."""
+    """The page numbers of each level, leaves first, in key order. Each new page gets the next number. If one row makes
+    several pages, the lowest level comes first; with `root_before_leaf` the first root comes before the second leaf.
+    `births`: the rows that made the pages of each level, likewise."""
     heights = np.repeat(np.arange(len(births)), [len(level) for level in births])
     if root_before_leaf and len(births) > 1:
         heights[len(births[0])] = FIRST_ROOT

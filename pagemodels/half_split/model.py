@@ -2,8 +2,9 @@
 built from sorted keys, filled, deleted from, cleaned, rebuilt.
 
 Every level of an index with a past is over the ranks of all keys that ever come. The entries of a branch level are the
-lower borders of the pages below it, which are ranks too. `births` holds −1 − number for a page that has its number, and
-the row that made the page, from 0, while rows are inserted; new pages get their numbers when the rows of a call are in.
+lower borders of the pages below it, which are ranks too. `births` holds −1 − number for a page that has its number in
+the file, so that it is below 0. For a page that the rows of this call make it holds the row, from 0; it gets its number
+when all of these rows are in.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ from keybench.pagemodels.ranking import chosen, is_permutation, require
 
 _NO_NUMBERS: Mapping[int, int] = {}
 _FEW = 64
-"""One in so many of all keys is few: their leaves are looked up, instead of going through all."""
+"""At most one of 64 keys deleted is few: their leaves are looked up, instead of going through all leaves."""
 
 
 class SplitState:
-    """One index with a past. `keys`: how many keys ever come; each has a rank below that number. `sizes`: (keys,), in
-    the unit of the model's rule; empty if all entries have one size."""
+    """One index with a past. `keys`: how many keys ever come; each has a rank below that number. `sizes`: (keys,), of
+    each key's entry, in the unit of the model's rule; empty if all entries have one size. UsageError for 2³¹ keys."""
 
     def __init__(self, model: SplitModel, keys: int, sizes: Sizes = NO_SIZES) -> None:
         if keys >= 1 << 31:
@@ -78,22 +79,25 @@ class SplitState:
         self._row_of_root: int | None = None  # the row of this call that made the first root, if one did
 
     def build(self, ranks: Integers, fill: int) -> None:
-        """Replaces the index by one that is built from these keys, in any order."""
-        self._model.build.leaf(fill)  # refuses some fill factors
+        """Replaces the index by one that is built from these keys, in any order. UsageError for a fill factor, in %,
+        that the engine does not have, and for ranks that are no keys or come twice."""
+        self._model.build.leaf(fill)  # refuses some fill factors, before anything changes
         self._states = self._states_of(ranks)
         self.rebuild(fill)
 
     def rebuild(self, fill: int) -> None:
-        """Replaces the index by one that is built from the keys that are present."""
+        """Replaces the index by one that is built from the keys that are present. UsageError as in `build`."""
         self._model.build.leaf(fill)
         self._levels = []  # frees their memory
-        present, self._deleted, self._few_deleted, self._empty_left = forget(self._states), 0, [], True
+        present = forget(self._states)
+        self._deleted, self._few_deleted, self._empty_left = 0, [], True
         self._levels = self._model.build.build(self._states, present, self._sizes, fill, self._model.branch)
         self._file_pages = sum(int(level.leaves.state[USED_SLOTS]) for level in self._levels)
         self._free, self._waiting = [], []
 
     def begin(self, ranks: Integers, pages: ServerPages, borders: Integers | None = None) -> None:
-        """Replaces the index by one with these pages (`contract.BeginsFromPages`)."""
+        """Replaces the index by one of these keys, in any order, with these pages of a server. `borders`: the lower
+        borders of all leaves but the first; None if a leaf's first row is its border. UsageError if they do not fit."""
         states = self._states_of(ranks)
         model, present = self._model, np.flatnonzero(states)
         self._levels = levels_of(self._keys, model.leaf, model.branch, present, self._sizes, pages, borders)
@@ -124,13 +128,14 @@ class SplitState:
         dead, self._deleted = self._deleted, 0
         if deletion.visits and not deletion.visits(dead > 0, len(self._waiting), self._file_pages):
             return
-        if self._changed:
+        if self._changed:  # pages that an earlier cleaning deleted can be taken from now on
             self._free, self._waiting = sorted(self._free + self._waiting), []
         self._changed = False
         leaves = self._levels[0]
         self._empty_left = self._sweep(dead)
         if not self._empty_left:
             return
+        # The engine's rule says which pages go, from borders and numbers of all pages in key order.
         order = leaves.order()
         branches = [pages_of(level) for level in self._levels[1:]]
         empty = leaves.leaves.slots[order, split_kernel.COUNT] == 0
@@ -149,7 +154,7 @@ class SplitState:
             self._free = sorted(self._free + freed)
 
     def stats(self) -> PageStats:
-        """The index as it is now. Splits are those since it was first empty."""
+        """The index as it is now. Splits are those of leaves since it was first empty."""
         leaves = self._levels[0]
         order = leaves.order()
         rows = leaves.leaves.slots[order, split_kernel.COUNT].astype(np.int64)
@@ -174,11 +179,11 @@ class SplitState:
         return sweep(leaves, self._sizes, self._states) > 0
 
     def _states_of(self, ranks: Integers) -> States:
-        """The states where only these keys are present. UsageError for ranks that are no keys or come twice."""
+        """(keys,): states where these keys alone are present. UsageError for ranks that are no keys or come twice."""
         return np.where(chosen(ranks, self._keys), np.uint8(PRESENT), np.uint8(ABSENT))
 
     def _mark_as_present(self, ranks: Integers) -> None:
-        """UsageError, and nothing is changed, unless all of these keys can be inserted."""
+        """Makes absent keys present. UsageError, and nothing is changed, unless all of these keys can be inserted."""
         self._change(
             ranks, ABSENT, PRESENT, "some of the keys are there already, or not cleaned up yet: leave them out."
         )
@@ -194,13 +199,15 @@ class SplitState:
         self._changed |= len(ranks) > 0
 
     def _no_keys(self) -> UsageError:
+        """The error for ranks that are out of range or come twice."""
         return UsageError(f"ranks of keys must be 0 to {self._keys - 1:,}, each at most once.")
 
     def _keep_above(self, branches: Sequence[LevelPages], remaining: Sequence[Kept], below: Integers) -> None:
-        """Removes all but the remaining pages of the branch levels. `below`: the lower borders of the leaves."""
+        """Removes all but the remaining pages of the branch levels. `branches`: all pages of each level. `below`: the
+        lower borders of the leaves."""
         for height, (pages, kept) in enumerate(zip(branches, remaining, strict=True), start=1):
             self._levels[height] = level_of(self._keys, self._model.branch, rebuilt_above(pages, kept, below))
-            below = kept[1]
+            _, below = kept
 
     def _make_branches(self) -> None:
         """Inserts the borders of new pages into the level above, level by level."""
@@ -221,7 +228,9 @@ class SplitState:
 
     def _number_new_pages(self, known: Mapping[int, int] = _NO_NUMBERS) -> None:
         """Gives new pages their numbers, in the order of the rows that made them, and counts the splits of leaves.
-        `known`: the numbers of some leaves by row; other pages take free numbers, then those at the file's end."""
+        `known`: the numbers of some leaves, by the row that made each; other pages take free numbers, then those at the
+        file's end."""
+        # New pages as columns: births, heights of their levels, slots.
         new_by_level = []
         for height, level in enumerate(self._levels):
             births = level.leaves.births[: level.leaves.state[USED_SLOTS]]
@@ -230,12 +239,13 @@ class SplitState:
         kinds: NDArray[np.int8] = self._levels[0].leaves.kinds[new_by_level[0][2]]
         self._splits += np.bincount(kinds, minlength=3)[:3]
         births, heights, slots = np.concatenate(new_by_level, axis=1)
+        # Of the pages that one row made, the one on the lowest level comes first, except perhaps the first root.
         sequence = heights.copy()
         if self._model.root_before_leaf and self._row_of_root is not None:
             sequence[(heights == 1) & (births == self._row_of_root)] = FIRST_ROOT
         self._row_of_root = None
         births, heights, slots = np.stack([births, heights, slots])[:, np.lexsort((sequence, births))]
-        numbers = np.full(len(slots), -1, np.int64)
+        numbers = np.full(len(slots), -1, np.int64)  # −1: none yet
         if known:
             leaves = np.flatnonzero(heights == 0)
             numbers[leaves] = [known.get(row, -1) for row in births[leaves].tolist()]
@@ -259,6 +269,7 @@ class SplitModel:
 
     leaf: Rule
     branch: Rule
+    """How pages above the leaves split."""
     density: Density
     build: SortedBuild
     deletion: PageDeletion | None = None
@@ -271,11 +282,12 @@ class SplitModel:
     """Whether the first root is allocated before the second leaf; all other pages come after those below them."""
 
     def state(self, keys: int) -> IndexState:
-        """An empty index, into which so many keys will come (`contract.KeepsState`)."""
+        """An empty index, into which `keys` keys will come in all."""
         return self.kind(self, keys)
 
     def insert(self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = ()) -> PageStats:
-        """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1."""
+        """Builds the index from keys in order of arrival, given by rank: int64 (n,), a permutation of 0 … n − 1.
+        `checkpoints`: ascending numbers of rows after which the leaf level is noted."""
         return self._insert(ranks, checkpoints, NO_SIZES, None)
 
     def _insert(
@@ -285,8 +297,8 @@ class SplitModel:
         sizes: NDArray[np.uint16],
         arrived: NDArray[np.int64] | None,
     ) -> PageStats:
-        """As `insert`, for entries of these sizes by rank; all of one size if `sizes` is empty. `arrived[i]`: the size
-        of the first i + 1 entries together; None if all have one size."""
+        """As `insert`, for entries of these sizes, by rank; all have one size if `sizes` is empty. `arrived[i]`: the
+        size of the first i + 1 entries together; None if all have one size."""
         n = len(ranks)
         require(ranks, checkpoints)
         leaves = build_level(ranks, self.leaf, sizes)
@@ -304,13 +316,13 @@ class SplitModel:
     def _checkpoints(
         self, leaves: TreeLevel, checkpoints: Sequence[int], arrived: NDArray[np.int64] | None
     ) -> tuple[Checkpoint, ...]:
-        """The leaf level after so many rows each."""
+        """The leaf level after each of these numbers of rows. `arrived`: as of `_insert`."""
         births_by_kind = {kind: np.sort(leaves.births[leaves.kinds == kind]) for kind in (APPEND, EDGE, INTERIOR)}
         noted = []
         for rows in checkpoints:
             splits = {kind: int(np.searchsorted(births, rows)) for kind, births in births_by_kind.items()}
             pages = 1 + sum(splits.values())
-            used = int(arrived[rows - 1]) if rows and arrived is not None else rows
+            used = int(arrived[rows - 1]) if rows and arrived is not None else rows  # arrived[i] has i + 1 entries
             density = self.density(rows, used, pages)
             noted.append(Checkpoint(rows, pages, splits[APPEND], splits[EDGE], splits[INTERIOR], density))
         return tuple(noted)
@@ -326,16 +338,16 @@ class SizedSplitModel:
     entry_bytes: Callable[[Keys], NDArray[np.uint16]]
     """Bytes of the entry of each key, without its payload if payloads vary."""
     payload_bytes: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None
-    """Bytes that payloads of so many characters add to their entries, if they vary."""
+    """Bytes that payloads add to their entries, from their numbers of characters; None if payloads do not vary."""
     lengths: NDArray[np.int64] | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival."""
 
     def with_payloads(self, lengths: NDArray[np.int64]) -> SizedSplitModel:
-        """The model for payloads of those lengths (`contract.TakesPayloads`)."""
+        """The model for rows whose payloads have these numbers of characters, in order of arrival: int64 (n,)."""
         return replace(self, lengths=lengths)
 
     def sizes(self, keys: Keys) -> NDArray[np.uint16]:
-        """Bytes of the entry of each key: (n,)."""
+        """Bytes of the entry of each key: (n,). UsageError for an entry of varying size that is too long."""
         sizes = self.entry_bytes(keys)
         if self.payload_bytes is None:
             return sizes
@@ -350,15 +362,16 @@ class SizedSplitModel:
     def insert(
         self, ranks: NDArray[np.int64], checkpoints: Sequence[int] = (), *, sizes: NDArray[np.uint16]
     ) -> PageStats:
-        """Builds the index. `sizes` are in order of arrival, like the ranks."""
+        """Builds the index from keys in order of arrival. `sizes`: bytes of their entries, in the same order.
+        UsageError for another number of sizes than of keys, and for sizes that are too small."""
         self._require(sizes, len(ranks))
         by_rank = np.empty(len(ranks), np.uint16)
-        if is_permutation(ranks):
+        if is_permutation(ranks):  # else `_insert` refuses them
             by_rank[ranks] = sizes
         return self.model._insert(ranks, checkpoints, by_rank, np.cumsum(sizes, dtype=np.int64))
 
     def sized_state(self, sizes: NDArray[np.uint16]) -> IndexState:
-        """An empty index for entries of these sizes by rank, (keys,) (`contract.KeepsSizedState`)."""
+        """An empty index, into which entries of these sizes will come in all, by rank: (keys,)."""
         self._require(sizes, len(sizes))
         return self.model.kind(self.model, len(sizes), sizes)
 

@@ -57,7 +57,7 @@ class Parameters:
 
 
 def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
-    """The model of the table's clustered index, or of its nonclustered one."""
+    """The model of the index that holds the table's key. UsageError for the table by date itself."""
     if table.measures_rows:
         raise UsageError("the page model of SQL Server describes the key's index, not the table by date.")
     if table.by_date:
@@ -89,7 +89,7 @@ def _model_of_distinct_keys(table: Table, parameters: Parameters) -> PageModel |
 
 
 def _row_bytes(table: Table, parameters: Parameters, fixed: int, variable: Sequence[int] = ()) -> int:
-    """Bytes of a row of the table: its key, and its payload if it has one. `fixed`, `variable`: as of `data_row`."""
+    """Bytes of a row of the table. `fixed`, `variable`: bytes of its columns of fixed length, and of each other one."""
     columns = 2 if table.payload else 1
     return rows.data_row(fixed, columns, variable, versions=parameters.row_versions)
 
@@ -152,8 +152,8 @@ def _split_model(leaf: Rule, branch: int, build: SortedBuild, density: Density) 
 
 
 def _sorted_build(room: Callable[[int], int], branch: int, leaf: Rule, parameters: Parameters) -> SortedBuild:
-    """What ALTER INDEX … REBUILD does. `room`: of a leaf that is filled to so many %. `branch`: bytes of a row above
-    the leaves. `leaf`: the rule by which leaves split afterwards."""
+    """What ALTER INDEX … REBUILD does. `room`: gives the room of a leaf at a fill factor in %. `branch`: bytes of a row
+    above the leaves. `leaf`: the rule by which leaves split afterwards."""
 
     def checked_room(fill: int) -> int:
         if fill not in FILL_FACTORS:

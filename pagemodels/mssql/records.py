@@ -18,7 +18,7 @@ RID = 8
 """Address of a row in a heap: file, page, slot."""
 
 _LONGEST = 8060
-"""Bytes of a row at most. Shares of a heap's page are of these, too."""
+"""Bytes of a row at most. The shares of a heap's page that its PFS byte tells are shares of these bytes, too."""
 _PFS_CLASSES = ((50, 50), (80, 20), (95, 5))
 """What the PFS byte tells of a heap's page, in %: it is used up to the first number, so that the second one is free. A
 page that is used by more than 95 % gets no row."""
@@ -32,7 +32,8 @@ _CHILD_PAGE = 6
 
 
 def data_row(fixed: int, columns: int, variable: Sequence[int] = (), *, versions: bool = False) -> int:
-    """Bytes of a table's row: `fixed` in columns of fixed length, `variable` in each other one, `columns` in all."""
+    """Bytes of a table's row. `fixed`: bytes of all columns of fixed length. `variable`: bytes of each other column.
+    `columns`: how many it has in all. `versions`: whether the database keeps row versions."""
     bitmap = 2 + (columns + 7) // 8
     with_offsets = 2 + 2 * len(variable) + sum(variable) if variable else 0
     return _ROW_HEADER + fixed + bitmap + with_offsets + VERSION_TAG * versions

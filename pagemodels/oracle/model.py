@@ -32,13 +32,13 @@ from keybench.pagemodels.oracle import records as entries
 from keybench.pagemodels.oracle.state import OracleState
 
 _BRANCH_BYTES = 8028
-"""Of a branch block of 8 KiB, for its rows."""
+"""Bytes for rows in a branch block of 8 KiB."""
 _BRANCH_ENTRY = 2 + 4 + 1
 """Row directory, block address, length: 17 rows of three-byte keys took 170 bytes where that was published."""
 _SMALLEST_NUMBER, _USUAL_NUMBER, _LARGEST_NUMBER = 1, 4, 12
 """Bytes of a NUMBER with the value 0, with the row number of a large table, with any 64-bit integer."""
 FILLS = range(1, 101)
-"""In %: what PCTFREE leaves."""
+"""Fill factors in %: 100 less PCTFREE."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class Parameters:
 
 
 def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue:
-    """The model of the table's index on its key, or of the table itself where it is organised by it."""
+    """The model of the table's index on its key, or of the table itself if that is organised by the key. UsageError for
+    the index on the time of creation, and for a unique index that would repeat keys."""
     if table.measures_rows:
         raise UsageError("there is no page model of Oracle's index on the moment of creation: take the key's index.")
     if table.key == "fk":
@@ -131,7 +132,7 @@ def _entries_of_leaf(entry: int) -> int:
 
 
 def _sorted_build(room: Callable[[int], int], leaf: Rule, key: int) -> SortedBuild:
-    """What ALTER INDEX … REBUILD does. `room`: of a leaf of which it leaves so many % free. `leaf`: the rule by which
+    """What ALTER INDEX … REBUILD does. `room`: gives the room of a leaf at a PCTFREE in %. `leaf`: the rule by which
     leaves split afterwards. `key`: bytes of a key in a branch block."""
 
     def checked_room(fill: int) -> int:

@@ -31,39 +31,39 @@ def built_bytes(pctfree: int) -> int:
 
 
 def column_bytes(width: int) -> int:
-    """A value with its length in front."""
+    """Bytes of a value of `width` bytes with its length in front."""
     return (1 if width <= _LONG else 3) + width
 
 
 def column_bytes_of(widths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """As `column_bytes`, of many values in the last column of a row: (n,). An empty text is NULL, and not stored."""
+    """(n,): `column_bytes` of many values in the last column of a row. An empty text is NULL, and not stored."""
     return np.where(widths > 0, np.where(widths <= _LONG, 1, 3) + widths, 0)
 
 
 def unique_entry(key: int) -> int:
-    """An entry of a unique index: the rowid needs no length. `key` is the size of the stored value."""
+    """Bytes of an entry of a unique index: the rowid needs no length. `key`: bytes of the stored value."""
     return _ROW + _ROWID + column_bytes(key)
 
 
 def nonunique_entry(key: int) -> int:
-    """An entry of an index that is not unique: the rowid is a column of its own, the last."""
+    """Bytes of an entry of an index that is not unique: the rowid is its last column. `key`: bytes of the value."""
     return _ROW + column_bytes(key) + column_bytes(_ROWID)
 
 
 def table_entry(key: int, payload: int) -> int:
-    """A row of an index-organised table: no rowid. Not checked against any published figure."""
+    """Bytes of a row of an index-organised table, which has no rowid. Not checked against any published figure."""
     return _ROW + column_bytes(key) + (column_bytes(payload) if payload else 0)
 
 
 def rows_a_heap_block(key: int, payload: int) -> int:
-    """Rows of a heap's block that is filled up to PCTFREE 10. Not checked against any published figure."""
+    """Rows in a heap's block of which PCTFREE 10 % stay free. Not checked against any published figure."""
     row = _HEAP_ROW + column_bytes(key) + (column_bytes(payload) if payload else 0)
     return max(1, (_DATA_BYTES - _DATA_BYTES * _HEAP_PCTFREE // 100) // row)
 
 
 def number_bytes(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Size of integers as NUMBER, (n,): an exponent, a byte for each pair of digits but trailing 00s; 1 for zero.
-    Negative numbers of less than 20 pairs end with one byte more."""
+    """(n,): bytes of integers as NUMBER: an exponent, and a byte for each pair of decimal digits but trailing 00s; 1
+    for zero. Negative numbers of less than 20 pairs end with one byte more."""
     digits = np.where(values < 0, np.uint64(0) - values.astype(np.uint64), values.astype(np.uint64))
     while (even := (digits > 0) & (digits % np.uint64(100) == 0)).any():
         digits[even] //= np.uint64(100)
@@ -71,4 +71,4 @@ def number_bytes(values: NDArray[np.int64]) -> NDArray[np.int64]:
     for power in range(10):
         pairs += digits >= np.uint64(100) ** np.uint64(power)
     exponent = 1
-    return exponent + pairs + (values < 0)
+    return exponent + pairs + (values < 0)  # a byte more for a negative number

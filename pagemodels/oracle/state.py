@@ -62,7 +62,7 @@ def _unlink(leaves: Leaves, slot: int) -> None:
 def sweep_reached(
     leaves: Leaves, sizes: NDArray[np.uint16], states: States, deleted: NDArray[np.int32], ranks: NDArray[np.int64]
 ) -> None:
-    """Removes the deleted entries of all leaves into which these ranks go."""
+    """Removes the deleted entries of all leaves into which these ranks go. `deleted`: their number in each slot."""
     cells, slots = leaves.cells, leaves.slots
     for rank in ranks:
         slot = int(cells[rank >> leaves.shift])
@@ -106,6 +106,7 @@ def insert(
             slots[slot, COUNT] += 1
             slots[slot, USED] = used
             continue
+        # A split: it takes the next leaf that still has only deleted entries.
         new = -1
         while new < 0 and taken[0, 0] < len(empty):
             candidate = empty[taken[0, 0]]
@@ -147,7 +148,7 @@ class OracleState(SplitState):
         deleted_entries(level.leaves, self._states, deleted)
         empty = np.flatnonzero((deleted > 0) & (deleted == level.leaves.slots[:, COUNT]))
         empty = empty[empty < level.leaves.state[USED_SLOTS]]
-        empty = empty[np.argsort(-1 - level.leaves.births[empty])]
+        empty = empty[np.argsort(-1 - level.leaves.births[empty])]  # the lowest page number first
         taken = np.zeros((len(empty) + 1, 2), np.int64)
         # While there are empty leaves it matters in which order others split. Later rows go group by group.
         done = 0

@@ -4,8 +4,11 @@ balance and balance_nonroot; docs/internals/sqlite.md §2).
 Their cells are distributed anew. First each page from the left takes as many as fit; then cells go back to the right
 while the right page stays no larger than the left. While sorted keys are built in, only as many go back as keep the
 right page from being empty. In index b-trees the dividers between the siblings are rows and are distributed too
-(`ahead` is 1): the cell behind a page's end becomes its divider. In leaves of rowid tables (0) the divider repeats the
-page's last key.
+(`ahead` is 1): the cell behind a page's end becomes its divider. In leaves of rowid tables (`ahead` is 0) the divider
+repeats the page's last key.
+
+A balancing turns `count` siblings into `number` pages. `Tree.pool` has a column for each of them: first it says what
+the siblings had, then what the pages get.
 
 Old page numbers are used again, new ones come from the list of free pages or the end of the file, and all are put in
 ascending order.
@@ -14,19 +17,24 @@ ascending order.
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs import lru
 from keybench.pagemodels.memory import move
+from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, holds, listed, remove, stepped
-from keybench.pagemodels.sqlite.tree import Ints, Tree
+from keybench.pagemodels.sqlite.file_pages import Ints
+from keybench.pagemodels.sqlite.tree import Tree
 
 
 @kernel
 def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: int, bulk: int) -> int:
-    """Distributes n cells of these sizes over pages with `room` bytes each. Returns the number of pages. `pool` says
-    what the `count` pages before had, and then what each page gets. `ahead`, `bulk`: see above, and BULK of `tree`."""
+    """Distributes n cells over pages with `room` bytes each. Returns the number of pages. `sizes`: bytes of each cell.
+    `count`: siblings before; END and FILLED of `pool` say what each had, and then what each page gets. `ahead`: 1 if
+    the cell behind a page's end becomes its divider, else 0. `bulk`: 1 while sorted keys are built in, else 0."""
     ends, filled = pool[trees.END], pool[trees.FILLED]
-    sizes[n] = 0
+    sizes[n] = 0  # there is no cell behind the last one
     i, pages = 0, count
     while True:
+        # Page i passes its last cells on until it fits. With `ahead`, such a cell becomes the divider, and what was the
+        # divider goes to the next page.
         while filled[i] > room:
             if i + 1 >= pages:
                 pages = i + 2
@@ -34,6 +42,7 @@ def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: i
             ends[i] -= 1
             filled[i] -= sizes[ends[i]]
             filled[i + 1] += sizes[ends[i] + ahead]
+        # Or it takes cells from the next page as long as they fit.
         while ends[i] < n and filled[i] + sizes[ends[i]] <= room:
             filled[i] += sizes[ends[i]]
             filled[i + 1] -= sizes[ends[i] + ahead]
@@ -42,9 +51,10 @@ def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: i
             break
         i += 1
     pages = i + 1
+    # Cells go back to the right, from the last pair of pages to the first.
     for i in range(pages - 1, 0, -1):
         right, left, last = filled[i], filled[i - 1], ends[i - 1] - 1
-        pointer = trees.POINTER if i == pages - 1 else 0
+        pointer = trees.POINTER if i == pages - 1 else 0  # balance_nonroot leaves it out in the last pair
         while last >= 0:
             if right != 0 and (bulk or right + sizes[last + ahead] > left - (sizes[last] - pointer)):
                 break
@@ -58,25 +68,32 @@ def _distribute(sizes: Ints, pool: Ints, n: int, count: int, room: int, ahead: i
 
 @kernel
 def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> None:
-    """Writes to `Tree.plans` how n cells of one size, of `count` pages, are distributed: over how many pages, and where
-    each ends. That depends on their number alone. `kind`: 0 for leaves, 1 for branch pages."""
+    """Writes to `Tree.plans` how n cells of `size` bytes each are distributed: over how many pages, and the cell before
+    which each page ends. `count`: siblings before. `kind`: 0 for leaves, 1 for branch pages. `ahead`: as of
+    `_distribute`."""
     plan, pool = tree.plans[kind, n], tree.pool
     for i in range(n):
         tree.pooled_sizes[i] = size
-    for i in range(count):
-        pool[trees.END, i] = n if i == count - 1 else i * ahead
-        pool[trees.FILLED, i] = (n - (count - 1) * ahead) * size if i == count - 1 else 0
-    plan[0] = _distribute(
+    # The result does not depend on where the siblings ended: so all cells may be on the last one, and the others empty,
+    # each with its divider behind it.
+    for i in range(count - 1):
+        pool[trees.END, i] = i * ahead
+        pool[trees.FILLED, i] = 0
+    pool[trees.END, count - 1] = n
+    pool[trees.FILLED, count - 1] = (n - (count - 1) * ahead) * size
+    number = _distribute(
         tree.pooled_sizes, pool, n, count, tree.facts[trees.ROOM + kind], ahead, tree.facts[trees.BULK]
     )
-    for i in range(plan[0]):
+    plan[0] = number
+    for i in range(number):
         plan[1 + i] = pool[trees.END, i]
 
 
 @inlined
 def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
-    """Distributes the n cells of `count` siblings, which have one size. Returns the number of pages; `pool` says what
-    each gets. No keys are listed for that: the new border of a leaf is some rows away from an old one."""
+    """Distributes the n cells of `count` siblings of a level, all of one size. Returns the number of pages; END, FILLED
+    and (of leaves) BORDER of `pool` say what each gets. No keys are listed for that: the new border of a leaf is some
+    rows away from an old one. `ahead`: as of `_distribute`."""
     pool, kind = tree.pool, min(level, 1)
     size = tree.facts[trees.USUAL if level == 0 else trees.CELL_BYTES + 1]
     if tree.plans[kind, n, 0] == 0:
@@ -86,7 +103,7 @@ def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int
         end = int64(tree.plans[kind, n, 1 + i])
         pool[trees.END, i], pool[trees.FILLED, i] = end, (end - begin) * size
         begin = end + ahead
-        if level == 0 and i < number - 1:
+        if level == 0 and i < number - 1:  # the last page keeps the border of the last sibling
             nearest = 0
             for j in range(1, count):
                 if abs(end - pool[trees.OLD_END, j]) < abs(end - pool[trees.OLD_END, nearest]):
@@ -102,7 +119,7 @@ def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int
 
 @kernel
 def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
-    """As `divide_evenly`, for cells of any sizes. The children of branch pages lie in front already."""
+    """As `divide_evenly`, for cells of any sizes. The children of branch pages lie in front of `Tree.children`."""
     pool, sizes, keys = tree.pool, tree.pooled_sizes, tree.pooled_keys
     if level == 0:
         listed(tree.marks, tree.facts[trees.WORDS], ARRIVED, pool[trees.CHILD, count - 1] - ahead, n, keys)
@@ -121,8 +138,8 @@ def divide_by_size(tree: Tree, n: int, count: int, level: int, ahead: int) -> in
 
 @inlined
 def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
-    """Balances a page of a level if it overflows or two thirds of it are free, and the pages above it as far as needed.
-    Returns the level of the first page above that was left as it is."""
+    """Balances a page of a level if it overflows or more than two thirds of it are free, and then the pages above it as
+    far as they need it. Returns the level of the first page that stays as it is."""
     facts, leaf = tree.facts, page
     while True:
         pages, at = tree.leaves if level == 0 else tree.branches, page >> trees.shift_of(tree, level)
@@ -131,16 +148,17 @@ def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
             return level
         if pages[at, trees.PARENT] < 0:
             _deepen(tree, file, page, level)
-        parent, leaves, free = int64(pages[at, trees.PARENT]), facts[trees.LEAVES], file[trees.FREE]
-        if level == 0 and facts[trees.ROWS_IN_LEAVES] and _ends(tree, parent, page):
+        parent, leaves, free = int64(pages[at, trees.PARENT]), facts[trees.LEAVES], file[file_pages.FREE]
+        if level == 0 and facts[trees.ROWS_IN_LEAVES] and _is_at_the_end(tree, parent, page):
             _append(tree, file, parent, page)
         else:
             _spread(tree, file, parent, page, level)
-        if level == 0 and facts[trees.KEY] >= 0:
-            kind = (
-                trees.APPENDS if facts[trees.ABOVE] else trees.EDGES if leaf == facts[trees.LAST] else trees.INTERIORS
-            )
+        if level == 0 and facts[trees.KEY] >= 0:  # a key is inserted
+            kind = trees.EDGES if leaf == facts[trees.LAST] else trees.INTERIORS
+            if facts[trees.ABOVE]:
+                kind = trees.APPENDS
             facts[kind] += facts[trees.LEAVES] - leaves
+        # a root with a single child
         if tree.branches[parent, trees.PARENT] < 0 and tree.branches[parent, trees.CELLS] == 0:
             _lift(tree, file, parent, level, free)
             return level + 1
@@ -150,12 +168,12 @@ def balance(tree: Tree, file: Ints, page: int, level: int) -> int:
 
 @kernel
 def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
-    """Moves the root's cells to a new page below it. Here the old page takes the new number, and a new page takes the
-    root's."""
+    """Makes the b-tree one level deeper: SQLite moves the root's cells to a new page below it. Here the old page takes
+    the new number, and a new page takes the root's. `page`, `level`: the root's."""
     pages, branches = tree.leaves if level == 0 else tree.branches, tree.branches
     at = page >> trees.shift_of(tree, level)
     number = int64(pages[at, trees.NUMBER])
-    pages[at, trees.NUMBER] = trees.take(file, number)
+    pages[at, trees.NUMBER] = file_pages.take(file, number)
     root = trees.new_branch(tree, number)
     pages[at, trees.PARENT] = root
     branches[root, trees.PARENT], branches[root, trees.UPPER] = -1, tree.facts[trees.LAST]
@@ -166,38 +184,45 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
 
 @kernel
 def _lift(tree: Tree, file: Ints, root: int, level: int, free: int) -> None:
-    """The root takes the cells of its only child, which is given back. Here the child takes the root's number. SQLite
-    gives it back before the siblings that it has replaced, when `free` pages were free."""
+    """Makes the b-tree one level lower: in SQLite, the root takes the cells of its only child, which is given back.
+    Here the child, of level `level`, takes the root's number. SQLite gives it back before the siblings that it has
+    replaced, when `free` pages were free."""
     child = int64(tree.children[trees.children_of(tree, root)])
     pages, at = tree.leaves if level == 0 else tree.branches, child >> trees.shift_of(tree, level)
-    trees.give_back(file, int64(pages[at, trees.NUMBER]), free)
+    file_pages.give_back(file, int64(pages[at, trees.NUMBER]), free)
     pages[at, trees.NUMBER], pages[at, trees.PARENT] = tree.branches[root, trees.NUMBER], -1
     trees.drop_branch(tree, root)
 
 
 @kernel
-def _ends(tree: Tree, parent: int, leaf: int) -> bool:
-    """Whether the new key is the last of its leaf, which is its parent's last child."""
+def _is_at_the_end(tree: Tree, parent: int, leaf: int) -> bool:
+    """Whether a new key is the last one in its leaf, and the leaf the last child of its parent. False if a key is
+    deleted."""
     key, marks, words = tree.facts[trees.KEY], tree.marks, tree.facts[trees.WORDS]
     if key < 0 or tree.branches[parent, trees.UPPER] != leaf:
         return False
-    if holds(marks, words, ARRIVED, leaf):
+    if holds(marks, words, ARRIVED, leaf):  # a leaf is named by its upper bound: is there a row with that rank?
         return bool(key == leaf)
     return bool(stepped(marks, words, ARRIVED, leaf, -1) == key)
 
 
 @kernel
 def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
-    """A rowid table's newest row, the last of its leaf, goes alone to a new leaf (balance_quick)."""
+    """A rowid table's newest row, the last of its leaf, goes alone to a new leaf (balance_quick). The new leaf gets the
+    leaf's upper bound, and with it the slot; the old one now ends with the row before the newest."""
     facts, leaves, branches, marks = tree.facts, tree.leaves, tree.branches, tree.marks
     newest = facts[trees.KEY]
     upper = stepped(marks, facts[trees.WORDS], ARRIVED, newest, -1)
     size = trees.cell_bytes(tree, newest, 0)
     add(marks, facts[trees.WORDS], BORDERS, upper)
     old, new = upper >> facts[trees.SHIFT], leaf >> facts[trees.SHIFT]
-    leaves[old, trees.USED], leaves[old, trees.CELLS] = leaves[new, trees.USED] - size, leaves[new, trees.CELLS] - 1
-    leaves[old, trees.NUMBER], leaves[old, trees.PARENT] = leaves[new, trees.NUMBER], parent
-    leaves[new, trees.USED], leaves[new, trees.CELLS], leaves[new, trees.NUMBER] = size, 1, trees.take(file, 0)
+    leaves[old, trees.USED] = leaves[new, trees.USED] - size
+    leaves[old, trees.CELLS] = leaves[new, trees.CELLS] - 1
+    leaves[old, trees.NUMBER] = leaves[new, trees.NUMBER]
+    leaves[old, trees.PARENT] = parent
+    leaves[new, trees.USED] = size
+    leaves[new, trees.CELLS] = 1
+    leaves[new, trees.NUMBER] = file_pages.take(file, 0)
     facts[trees.LEAVES] += 1
     place = trees.children_of(tree, parent) + branches[parent, trees.CELLS]
     tree.children[place], tree.children[place + 1] = upper, leaf
@@ -210,17 +235,20 @@ def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
 @inlined
 def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     """Balances a child of a page with its siblings: one on each side, or two at an end; with the one before it while
-    sorted keys are built in."""
+    sorted keys are built in. `level`: the child's."""
     facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
     pages = tree.leaves if level == 0 else branches
+    # Which siblings: `count` of them, whose places in the parent begin at `first`, and in `children` at `links`.
     links, last, at = trees.children_of(tree, parent), int64(branches[parent, trees.CELLS]), int64(0)
     siblings = children[links : links + last + 1]
-    for i in range(len(siblings)):  # without a branch, many at a time
+    for i in range(len(siblings)):  # the page's place; without an `if`, so that many are compared at a time
         at += i * (siblings[i] == page)
     most = 3 - facts[trees.BULK]
     count = min(most, last + 1)
     first = 0 if count < most or at == 0 else min(at - 1, last + 1 - most)
     links += first
+    # What they have goes to `pool`, and the children of branch pages to the front of `children`: n cells in all,
+    # `under` children. `alike`: whether all cells have the usual size.
     even, ahead = facts[trees.CELL_BYTES] > 0, int64(0 if level == 0 and facts[trees.ROWS_IN_LEAVES] else 1)
     alike, n, under = level == 0, int64(0), int64(0)
     for i in range(count):
@@ -239,6 +267,7 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
                 upper = trees.upper_of(tree, child, level)
                 branches[parent, trees.USED] -= trees.cell_bytes(tree, upper, level + 1)
                 alike &= ahead == 0 or trees.cell_bytes(tree, upper, 0) == facts[trees.USUAL]
+    # What each page gets, and its number.
     if even or alike:
         number = divide_evenly(tree, n, count, level, ahead)
     else:
@@ -247,6 +276,7 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     for i in range(count):
         trees.touch(tree, pool[trees.TAKEN, i], trees.kind_of(level), lru.CHANGED)
     _renumber(tree, file, count, number, level)
+    # Pages and parent are written.
     if number != count:
         move(children, links + number, links + count, last + 1 - first - count)
         branches[parent, trees.CELLS] += number - count
@@ -263,28 +293,28 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
 
 @inlined
 def _renumber(tree: Tree, file: Ints, count: int, number: int, level: int) -> None:
-    """Takes page numbers, the first one near the first sibling's, or gives some back, and sorts them. `count` pages of
-    a level became `number`."""
+    """Takes page numbers, the first one near the first sibling's, or gives some back; TAKEN of `pool` has them, in
+    ascending order. `count` pages of a level became `number`."""
     pool = tree.pool
     for i in range(count, number):
-        pool[trees.TAKEN, i] = trees.take(file, pool[trees.TAKEN, 0 if i == count else i - 1])
+        pool[trees.TAKEN, i] = file_pages.take(file, pool[trees.TAKEN, 0 if i == count else i - 1])
         trees.touch_new(tree, pool[trees.TAKEN, i], trees.kind_of(level))
     for i in range(number, count):
-        trees.give_back(file, pool[trees.TAKEN, i], file[trees.FREE])
+        file_pages.give_back(file, pool[trees.TAKEN, i], file[file_pages.FREE])
     for i in range(1, number):
-        item, place = pool[trees.TAKEN, i], i
-        while place > 0 and pool[trees.TAKEN, place - 1] > item:
+        page_number, place = pool[trees.TAKEN, i], i
+        while place > 0 and pool[trees.TAKEN, place - 1] > page_number:
             pool[trees.TAKEN, place] = pool[trees.TAKEN, place - 1]
             place -= 1
-        pool[trees.TAKEN, place] = item
+        pool[trees.TAKEN, place] = page_number
 
 
 @inlined
 def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ahead: int) -> None:
-    """Writes the leaves of a balancing, and their links in the parent from place `links` on. `count` leaves became
-    `number`."""
+    """Writes the leaves of a balancing, and their names in `Tree.children` from place `links` on. `count` leaves became
+    `number`. `ahead`: as of `_distribute`."""
     facts, leaves, marks, pool = tree.facts, tree.leaves, tree.marks, tree.pool
-    kept = min(count, number) - 1
+    kept = min(count, number) - 1  # borders that there were before and are now
     pool[trees.BORDER, number - 1] = pool[trees.CHILD, count - 1]
     for i in range(count - 1):
         if i >= kept or pool[trees.BORDER, i] != pool[trees.CHILD, i]:
@@ -295,8 +325,10 @@ def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ah
     begin = 0
     for i in range(number):
         slot, end = pool[trees.BORDER, i] >> facts[trees.SHIFT], pool[trees.END, i]
-        leaves[slot, trees.USED], leaves[slot, trees.CELLS] = pool[trees.FILLED, i], end - begin
-        leaves[slot, trees.NUMBER], leaves[slot, trees.PARENT] = pool[trees.TAKEN, i], parent
+        leaves[slot, trees.USED] = pool[trees.FILLED, i]
+        leaves[slot, trees.CELLS] = end - begin
+        leaves[slot, trees.NUMBER] = pool[trees.TAKEN, i]
+        leaves[slot, trees.PARENT] = parent
         tree.children[links + i] = pool[trees.BORDER, i]
         begin = end + ahead
     facts[trees.LEAVES] += number - count
@@ -304,7 +336,7 @@ def _put_leaves(tree: Tree, parent: int, links: int, count: int, number: int, ah
 
 @kernel
 def _put_branches(tree: Tree, parent: int, links: int, count: int, number: int, level: int) -> None:
-    """As `_put_leaves`, for branch pages of a level."""
+    """As `_put_leaves`, for branch pages of a level. Their children lie in front of `Tree.children`."""
     branches, children, pool = tree.branches, tree.children, tree.pool
     below = tree.leaves if level == 1 else branches
     for i in range(count, number):
@@ -318,8 +350,10 @@ def _put_branches(tree: Tree, parent: int, links: int, count: int, number: int, 
         for j in range(begin, end + 1):
             below[children[j] >> trees.shift_of(tree, level - 1), trees.PARENT] = page
         pool[trees.BORDER, i] = trees.upper_of(tree, children[end], level - 1)
-        branches[page, trees.USED], branches[page, trees.CELLS] = pool[trees.FILLED, i], end - begin
-        branches[page, trees.NUMBER], branches[page, trees.PARENT] = pool[trees.TAKEN, i], parent
+        branches[page, trees.USED] = pool[trees.FILLED, i]
+        branches[page, trees.CELLS] = end - begin
+        branches[page, trees.NUMBER] = pool[trees.TAKEN, i]
+        branches[page, trees.PARENT] = parent
         branches[page, trees.UPPER] = pool[trees.BORDER, i]
         children[links + i] = page
         begin = end + 1

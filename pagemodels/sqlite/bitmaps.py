@@ -17,16 +17,18 @@ from numpy.typing import NDArray
 from keybench.compiled import inlined, kernel
 
 ARRIVED, BORDERS = 0, 1
-"""The two sets: word i of a set is element 2 i + set."""
+"""The two sets, the parameter `which` of all functions: word i of a set is element 2 i + set. `first`: the number of
+the first word of ranks; rank r has bit r & 63 of word first + (r >> 6), and word i has bit (i − 1) & 63 of the word
+(i − 1) >> 6 above it."""
 
 Marks = NDArray[np.uint64]
 
 _ONE = np.uint64(1)
-_UNDEFINED = cgutils.true_bit  # of zero
+_UNDEFINED = cgutils.true_bit  # tells LLVM that the result for a word of zero may be anything
 
 
 def _counting(generate: Callable[[Any, Any], Any]) -> Callable[[np.uint64], int]:
-    """A function for kernels: one processor instruction. `generate`: its code, from LLVM's builder and a word."""
+    """A function for kernels that becomes the instruction which `generate` makes, from LLVM's builder and a word."""
 
     def typed(_context: Any, word: Any) -> Any:
         if word != types.uint64:
@@ -45,7 +47,7 @@ highest = _counting(lambda builder, word: builder.sub(word.type(63), builder.ctl
 
 
 def new(ranks: int) -> tuple[Marks, int]:
-    """Two empty sets of ranks 0 … ranks − 1, and the number of the first word of ranks."""
+    """(two empty sets for the ranks 0 … ranks − 1, the number of the first word of ranks)."""
     words, first, level = (ranks + 63) // 64, 0, 1
     while level < words:
         first += level
@@ -60,7 +62,7 @@ def add(marks: Marks, first: int, which: int, rank: int) -> None:
     while True:
         word = marks[2 * node + which]
         marks[2 * node + which] = word | _ONE << np.uint64(place)
-        if word != 0 or node == 0:
+        if word != 0 or node == 0:  # the words above know already that this one is not zero
             return
         node, place = (node - 1) >> 6, (node - 1) & 63
 
@@ -72,7 +74,7 @@ def remove(marks: Marks, first: int, which: int, rank: int) -> None:
     while True:
         word = marks[2 * node + which] ^ _ONE << np.uint64(place)
         marks[2 * node + which] = word
-        if word != 0 or node == 0:
+        if word != 0 or node == 0:  # only words that become zero are removed from those above
             return
         node, place = (node - 1) >> 6, (node - 1) & 63
 
@@ -86,6 +88,7 @@ def holds(marks: Marks, first: int, which: int, rank: int) -> bool:
 @kernel
 def after(marks: Marks, first: int, which: int, node: int) -> int:
     """The next word of ranks, after `node`, that has a member; there must be one."""
+    # Up, until a word has a bit above the place from which we come. (Two shifts: one by 64 bits is undefined.)
     place = 63
     while True:
         word = marks[2 * node + which] >> np.uint64(place) >> _ONE
@@ -93,6 +96,7 @@ def after(marks: Marks, first: int, which: int, node: int) -> int:
             break
         node, place = (node - 1) >> 6, (node - 1) & 63
     place += 1
+    # Down, along the lowest bits.
     while True:
         node = 64 * node + 1 + place + lowest(word)
         if node >= first:
@@ -103,6 +107,7 @@ def after(marks: Marks, first: int, which: int, node: int) -> int:
 @kernel
 def before(marks: Marks, first: int, which: int, node: int) -> int:
     """The last word of ranks, before `node`, that has a member; there must be one."""
+    # Up, until a word has a bit below the place from which we come; then down, along the highest bits.
     place = 0
     while True:
         word = marks[2 * node + which] & ((_ONE << np.uint64(place)) - _ONE)
@@ -129,10 +134,11 @@ def at_least(marks: Marks, first: int, which: int, rank: int) -> int:
 
 @kernel
 def stepped(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
-    """The member that is `steps` members above a rank, or below it if negative; there must be one."""
+    """The member that is `steps` members above a rank, or below it if negative (not 0); there must be one."""
     node, place = first + (rank >> 6), np.uint64(rank & 63)
     up, left = steps > 0, abs(steps)
     word = marks[2 * node + which]
+    # of the rank's own word only the members above it count, or those below it
     word = word >> place >> _ONE << place << _ONE if up else word & ((_ONE << place) - _ONE)
     here = members(word)
     while here < left:
@@ -140,8 +146,10 @@ def stepped(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
         node = after(marks, first, which, node) if up else before(marks, first, which, node)
         word = marks[2 * node + which]
         here = members(word)
-    for _ in range((left if up else here - left + 1) - 1):
-        word &= word - _ONE
+    # It is the one with number `left` of this word's members, counted from the lowest if up, else from the highest.
+    lower = left - 1 if up else here - left
+    for _ in range(lower):
+        word &= word - _ONE  # without its lowest member
     return ((node - first) << 6) + lowest(word)
 
 
@@ -149,7 +157,7 @@ def stepped(marks: Marks, first: int, which: int, rank: int, steps: int) -> int:
 def listed(marks: Marks, first: int, which: int, rank: int, count: int, ranks: NDArray[np.int64]) -> None:
     """Writes the `count` highest members that are not above a rank to the front of `ranks`, ascending."""
     node, place = first + (rank >> 6), np.uint64(rank & 63)
-    word = marks[2 * node + which] << (np.uint64(63) - place) >> (np.uint64(63) - place)
+    word = marks[2 * node + which] << (np.uint64(63) - place) >> (np.uint64(63) - place)  # without those above the rank
     while True:
         while word != 0 and count > 0:
             at = highest(word)

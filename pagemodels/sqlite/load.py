@@ -8,17 +8,19 @@ from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import uncounted
+from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.balance import balance
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, add, at_least, remove, stepped
-from keybench.pagemodels.sqlite.tree import Ints, Tree
+from keybench.pagemodels.sqlite.file_pages import Ints
+from keybench.pagemodels.sqlite.tree import Tree
 
 
 @kernel
 def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int, splits: bool) -> int:
-    """Inserts rows from `begin` until `end`, or until memory must grow. If `splits` is false, it stops before a row
-    that makes a page overflow, or that has overflow pages of its own. Returns the row to go on from. `ranks`: of all
-    rows; empty if keys ascend in order of arrival."""
+    """Inserts the rows from `begin` to before `end`, or until memory must grow. If `splits` is false, it stops before a
+    row that makes a page overflow, or that has overflow pages of its own. Returns the row to go on from. `ranks`: of
+    the keys of all rows, in order of arrival; empty if keys ascend in that order."""
     tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
     ascends, varied, room, first = len(ranks) == 0, len(sizes) > 1, facts[trees.ROOM], facts[trees.WORDS]
@@ -28,13 +30,13 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
     before = leaf = slot = int64(-1)
     for row in range(begin, end):
         key = row if ascends else ranks[row]
-        if not before < key < leaf:
+        if not before < key < leaf:  # else it goes into the same leaf as the row before: keys often ascend
             leaf = at_least(marks, first, BORDERS, key)
             slot = leaf >> facts[trees.SHIFT]
         before = key
         size = trees.POINTER + max(trees.SMALLEST_CELL, int64(sizes[key])) if varied else usual
         used = leaves[slot, trees.USED] + size
-        if used > room and not (splits and facts[trees.PAGES] < facts[trees.MOST_PAGES] and not trees.full(file)):
+        if used > room and not (splits and facts[trees.PAGES] < facts[trees.MOST_PAGES] and not file_pages.full(file)):
             facts[trees.LARGEST] = largest
             return row
         if overflows and not splits and trees.overflow_of(tree, key) > 0:
@@ -54,7 +56,7 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
         if used > room:
             facts[trees.ABOVE], facts[trees.KEY] = key > largest, key
             balance(tree, file, leaf, int64(0))
-            leaf = int64(-1)
+            leaf = int64(-1)  # the next row's leaf is looked up
         largest = max(largest, key)
     facts[trees.LARGEST] = largest
     return end
@@ -71,16 +73,18 @@ def load_beside(
     end: int,
     reached: int,
 ) -> tuple[int, int]:
-    """As `load`, for an index beside a table. A row goes into the index first. `rows` are the ranks of rows in the
-    table, empty if they arrive in its order. `begin`, `reached`: the next rows of index and table. Returns the rows of
-    both to go on from."""
+    """As `load`, for an index beside a table. A row goes into the index first. `rows`: the ranks of rows in the table,
+    in order of arrival; empty if they arrive in its order. `begin`, `reached`: the next rows of index and table.
+    Returns (the row of the index to go on from, that of the table)."""
     while begin < end or reached < end:
-        ahead = load(table, file, rows, reached, end, False)  # nothing that the index could notice
+        # The table takes rows ahead of the index up to the next one that takes a page: the index notices nothing of it.
+        ahead = load(table, file, rows, reached, end, False)
         reached = ahead
+        # The index takes these rows, and the one for which the table needs a page. Then it is the table's turn.
         until = min(ahead + 1, end)
         if begin < until:
             begin = load(index, file, ranks, begin, until, True)
-        if begin < until or table.facts[trees.PAGES] >= table.facts[trees.MOST_PAGES] or trees.full(file):
+        if begin < until or table.facts[trees.PAGES] >= table.facts[trees.MOST_PAGES] or file_pages.full(file):
             return begin, reached
         if ahead < end:
             reached = load(table, file, rows, ahead, ahead + 1, True)
@@ -99,8 +103,9 @@ def load_all(
     end: int,
     grow: Callable[[], None],
 ) -> None:
-    """Inserts rows from `begin` to `end` into a key's b-tree, and into the table beside it if there is one (`load`,
-    `load_beside`). `grow`: makes memory for more pages, whenever there is too little."""
+    """Inserts the rows from `begin` to before `end` into a key's b-tree, and into the table beside it if there is one.
+    `ranks`: of all keys, in order of arrival. `rows`: ranks of the rows in the table; empty if they arrive in its
+    order. `grow`: makes memory for more pages, and is called whenever there is too little."""
     reached = begin
     while True:
         if table is not None:
@@ -114,13 +119,13 @@ def load_all(
 
 @kernel
 def erase(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int) -> int:
-    """Deletes rows from `begin` until `end`, or until memory must grow. They are there. Returns the row to go on
-    from."""
+    """Deletes rows that are there: ranks[begin] to before ranks[end], or until memory must grow. Returns the place in
+    `ranks` to go on from."""
     tree = uncounted(tree)
     facts = tree.facts
-    facts[trees.KEY] = -1
+    facts[trees.KEY] = -1  # no key is inserted
     for row in range(begin, end):
-        if facts[trees.PAGES] >= facts[trees.MOST_PAGES] or trees.full(file):
+        if facts[trees.PAGES] >= facts[trees.MOST_PAGES] or file_pages.full(file):
             return row
         _erase_row(tree, file, ranks[row])
     return end
@@ -130,8 +135,8 @@ def erase(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int
 def erase_beside(
     table: Tree, index: Tree, file: Ints, rows: NDArray[np.int64], ranks: NDArray[np.int64], begin: int, end: int
 ) -> int:
-    """As `erase`, for an index beside a table. A row that is found by the index goes from the table first (delete.c,
-    sqlite3GenerateRowDelete). `rows` are the ranks of rows in the table."""
+    """As `erase`, for an index beside a table. Each row goes from the table first (delete.c, sqlite3GenerateRowDelete).
+    `rows`: the rank in the table of each row in `ranks`."""
     table, index = uncounted(table), uncounted(index)
     of_table, of_index = table.facts, index.facts
     of_table[trees.KEY] = of_index[trees.KEY] = -1
@@ -139,7 +144,7 @@ def erase_beside(
         if (
             of_table[trees.PAGES] >= of_table[trees.MOST_PAGES]
             or of_index[trees.PAGES] >= of_index[trees.MOST_PAGES]
-            or trees.full(file)
+            or file_pages.full(file)
         ):
             return row
         _erase_row(table, file, rows[row])
@@ -149,7 +154,7 @@ def erase_beside(
 
 @inlined
 def _erase_row(tree: Tree, file: Ints, key: int) -> None:
-    """Deletes a row. Its leaf is balanced where more than two thirds of the page are free (sqlite3BtreeDelete)."""
+    """Deletes a row. Its leaf is balanced if more than two thirds of the page are free then (sqlite3BtreeDelete)."""
     marks, leaves, facts = tree.marks, tree.leaves, tree.facts
     leaf = at_least(marks, facts[trees.WORDS], BORDERS, key)
     if leaf == key and not facts[trees.ROWS_IN_LEAVES]:  # a leaf is named by its upper bound: the row is a divider
@@ -169,6 +174,7 @@ def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
     """Deletes a row that is a divider. The row before it, the last of the leaf on its left, takes its place. That leaf
     is balanced first, and if this does not reach the divider's page, so is that page."""
     marks, leaves, branches, facts = tree.marks, tree.leaves, tree.branches, tree.facts
+    # The leaf gets another upper bound, the row before, and so another slot.
     before = stepped(marks, facts[trees.WORDS], ARRIVED, key, -1)
     remove(marks, facts[trees.WORDS], ARRIVED, key)
     remove(marks, facts[trees.WORDS], BORDERS, key)
@@ -177,6 +183,8 @@ def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
     leaves[slot, trees.USED] = leaves[old, trees.USED] - trees.cell_bytes(tree, before, 0)
     leaves[slot, trees.CELLS] = leaves[old, trees.CELLS] - 1
     leaves[slot, trees.NUMBER], leaves[slot, trees.PARENT] = leaves[old, trees.NUMBER], leaves[old, trees.PARENT]
+    # Its parent names it so; the pages above of which it is the last leaf have the same upper bound. The first page
+    # with another bound has the divider.
     page, level = int64(leaves[slot, trees.PARENT]), 1
     place = trees.children_of(tree, page)
     while tree.children[place] != key:
@@ -193,5 +201,5 @@ def _erase_divider(tree: Tree, file: Ints, key: int) -> None:
 
 @kernel
 def _balance(tree: Tree, file: Ints, page: int, level: int) -> int:
-    """As `balance`, compiled once for deletions."""
+    """Does what `balance` does, which becomes part of each caller: deletions, with several, share this function."""
     return balance(tree, file, int64(page), int64(level))

@@ -12,7 +12,7 @@ that gives a leaf back (three sparse siblings that fit two) counts −1. Their s
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,13 @@ from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Server
 from keybench.pagemodels.costs.lru import LruCache
 from keybench.pagemodels.foreign_key_index import repeated
 from keybench.pagemodels.ranking import require
+from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
+from keybench.pagemodels.sqlite.file_pages import Ints
 from keybench.pagemodels.sqlite.load import load_all
-from keybench.pagemodels.sqlite.state import IndexedState, SqliteStats, TreeState, noted, stats
-from keybench.pagemodels.sqlite.tree import Ints, Tree, lengthen, new_file
+from keybench.pagemodels.sqlite.state import IndexedState, SqliteStats, TreeState, checkpoint_of, stats_of
+from keybench.pagemodels.sqlite.tree import Tree
 
 Ranks = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
@@ -64,16 +66,16 @@ class _BTreeModel:
     table: Table
     page_bytes: int = cells.PAGE_SIZE
     rows: Ranks | None = field(default=None, compare=False)
-    """(n,): ranks of the rows in a table by date, if they do not arrive in its order."""
+    """(n,): ranks of the rows in a table by date, in order of arrival; None if they arrive in the table's order."""
     lengths: Ranks | None = field(default=None, compare=False)
     """(n,): characters of each row's payload, in order of arrival, if they vary."""
 
     def by_date(self, rows: Ranks) -> Self:
-        """The model for rows of those ranks by (created, key) (`contract.BesideTableByDate`)."""
+        """The model for rows with these ranks by (created, key), in order of arrival: int64 (n,)."""
         return replace(self, rows=rows)
 
     def with_payloads(self, lengths: Ranks) -> Self:
-        """The model for payloads of those lengths (`contract.TakesPayloads`)."""
+        """The model for rows whose payloads have these numbers of characters, in order of arrival: int64 (n,)."""
         return replace(self, lengths=lengths)
 
 
@@ -82,11 +84,12 @@ class FixedModel(_BTreeModel):
     """The b-tree of a table with keys of one width."""
 
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = ()) -> SqliteStats:
-        """Builds the b-tree from keys in order of arrival; see `PageModel.insert`."""
+        """Builds the b-tree from keys in order of arrival, given by rank: (n,), a permutation of 0 … n − 1.
+        `checkpoints`: ascending numbers of rows after which the leaf level is noted."""
         return _build(self, ranks, checkpoints, np.zeros(1, np.uint16))
 
     def state(self, keys: int) -> IndexState:
-        """The b-tree without rows, into which so many keys will come (`contract.KeepsState`)."""
+        """The b-tree without rows, for `keys` keys in all. UsageError where the model knows no past (`_state`)."""
         return _state(self, keys, np.zeros(1, np.uint16))
 
 
@@ -97,7 +100,7 @@ class CostModel(FixedModel):
     overflow pages (sqlite3BtreeIndexMoveto), so that reads depend on which rows a search meets."""
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
-        """Pages read into the cache, pages that checkpoints copy to the file, and the WAL."""
+        """By part of the load: pages read into the cache, pages that checkpoints copy to the file, bytes of the WAL."""
         return _load_cost(self, load, np.zeros(1, np.uint16), server)
 
 
@@ -110,13 +113,13 @@ class IntegerModel(_BTreeModel):
         return (cells.varint_bytes if cells.is_rowid(self.table) else cells.integer_bytes)(keys.data.astype(np.int64))
 
     def insert(self, ranks: Ranks, checkpoints: Sequence[int] = (), *, sizes: Sizes) -> SqliteStats:
-        """As `FixedModel.insert`."""
+        """As `FixedModel.insert`. `sizes`: of the keys, in order of arrival: (n,). UsageError for another length."""
         if len(sizes) != len(ranks):
             raise UsageError("one size for each row is needed: make them with `sizes`.")
         return _build(self, ranks, checkpoints, sizes)
 
     def sized_state(self, sizes: Sizes) -> IndexState:
-        """As `FixedModel.state`, for keys of these sizes by rank (`contract.KeepsSizedState`)."""
+        """As `FixedModel.state`, for keys of these sizes, by rank: (keys,)."""
         return _state(self, len(sizes), sizes)
 
 
@@ -125,7 +128,7 @@ class IntegerCostModel(IntegerModel):
     """The same with a cache and log, as `CostModel`: a `costs.contract.PredictsCost`."""
 
     def load_cost(self, load: Load, server: Server) -> LoadCost:
-        """As `CostModel.load_cost`. UsageError without the sizes of the keys."""
+        """As `CostModel.load_cost`. UsageError if the load does not have the size of each key."""
         if load.sizes is None or len(load.sizes) != len(load.ranks):
             raise UsageError("one size for each row is needed: make them with `sizes`.")
         return _load_cost(self, load, load.sizes, server)
@@ -140,89 +143,93 @@ def page_model(table: Table, parameters: Parameters) -> PageModel | SizedByValue
     require_width(table.column)
     if table.measures_rows:
         raise UsageError("the page model of SQLite describes the key's index, not the table by date.")
-    model = _kind(table, parameters.page_bytes)(table, parameters.page_bytes)
+    model_class = _class_of_model(table, parameters.page_bytes)
+    model = model_class(table, parameters.page_bytes)
     return repeated(model, table.children) if table.key == "fk" else model
 
 
-def _kind(table: Table, page_bytes: int) -> type[FixedModel | IntegerModel]:
-    """The class of the model: of keys of one width or of integers, and with costs where they are known."""
-    known = table.key in ("clustered", "nonclustered") and table.lengths is None
+def _class_of_model(table: Table, page_bytes: int) -> type[FixedModel | IntegerModel]:
+    """The class of the model: for integers, or for keys of one width; with costs where these are known."""
     integers = table.column.form == "int"
-    if known and table.key == "clustered":
+    has_cost = table.key in ("clustered", "nonclustered") and table.lengths is None
+    if has_cost and table.key == "clustered" and not cells.is_rowid(table):
+        # a table that is an index b-tree has costs only if not even its longest rows have overflow pages
         payload = cells.text_bytes(np.array([table.payload])) if table.payload else np.zeros(1, np.int64)
-        largest = np.full(1, _LARGEST_INTEGER * integers, np.uint16)
-        known = cells.is_rowid(table) or not _cells(table, page_bytes, largest, payload)[2].any()
+        longest_key = np.full(1, _LARGEST_INTEGER if integers else 0, np.uint16)
+        has_cost = not _cells(table, page_bytes, longest_key, payload).overflow.any()
     if integers:
-        return IntegerCostModel if known else IntegerModel
-    return CostModel if known else FixedModel
+        return IntegerCostModel if has_cost else IntegerModel
+    return CostModel if has_cost else FixedModel
 
 
 def _build(model: FixedModel | IntegerModel, ranks: Ranks, checkpoints: Sequence[int], sizes: Sizes) -> SqliteStats:
-    """The b-tree of keys in order of arrival. `sizes`: bytes of each key that `cells.record` does not count, in order
-    of arrival; or one 0 for all."""
+    """The figures of the b-tree that these keys make, in order of arrival. `sizes`: bytes of each key that
+    `cells.record` does not count, in order of arrival: an integer's; or one 0 for all."""
     n, table, page_bytes = len(ranks), model.table, model.page_bytes
     require(ranks, checkpoints)
     if model.rows is not None:
         require(model.rows)
-    rows = ranks[:0] if model.rows is None else model.rows
+    rows = ranks[:0] if model.rows is None else model.rows  # empty: they arrive in the table's order
     beside, tree = _trees(table, page_bytes, ranks, rows, sizes, _payload_bytes(model, n))
-    file = _started(beside, tree, page_bytes)
+    file = _file_with_roots(beside, tree, page_bytes)
 
     def grow() -> None:
-        lengthen(file)
+        file_pages.lengthen(file)
         for each in filter(None, (beside, tree)):
             trees.grow(each)
 
     points = []
     for begin, end in pairwise((0, *checkpoints, n)):
         load_all(tree, beside, file, ranks, rows, begin, end, grow)
-        points.append(noted(tree, end))
-    return stats(tree, points, n, among_others=table.key == "fk")
+        points.append(checkpoint_of(tree, end))
+    return stats_of(tree, points, n, among_others=table.key == "fk")
 
 
-def _started(beside: Tree | None, tree: Tree, page_bytes: int) -> Ints:
-    """The state of a file with the roots of both b-trees, the table's first."""
-    file = new_file(page_bytes)
+def _file_with_roots(beside: Tree | None, tree: Tree, page_bytes: int) -> Ints:
+    """Gives both b-trees their roots, the table's first. Returns the state of the file that has them."""
+    file = file_pages.new_file(page_bytes)
     for each in filter(None, (beside, tree)):
-        trees.start(each, file)
+        trees.make_root(each, file)
     return file
 
 
 def _load_cost(model: FixedModel | IntegerModel, load: Load, sizes: Sizes, server: Server) -> LoadCost:
-    """Rows go into the b-trees, and the pages that they touch through the cache, some thousands at a time. `sizes`: as
-    of `_build`."""
+    """What the load costs. Rows go into the b-trees, and the pages that they touch through the cache, some thousands
+    at a time. `sizes`: as of `_build`."""
     page_bytes, ranks, n = model.page_bytes, load.ranks, len(load.ranks)
     require(ranks)
+    # The b-trees, which list the pages that rows touch.
     in_order = ranks[:0]  # rows arrive in the table's order
     beside, tree = _trees(model.table, page_bytes, ranks, in_order, sizes, _payload_bytes(model, n))
-    file = _started(beside, tree, page_bytes)
+    file = _file_with_roots(beside, tree, page_bytes)
     tree = tree._replace(touches=np.empty((_TOUCHES, lru.COLUMNS), np.int32))
     if beside is not None:
         beside = beside._replace(touches=np.empty((_TOUCHES, lru.COLUMNS), np.int32))
-    listed = [tree] if beside is None else [beside, tree]
-    frame = page_bytes + _FRAME_HEADER
-    checkpoint = _AUTOCHECKPOINT if server.checkpoint_bytes is None else server.checkpoint_bytes // frame
+    b_trees = [tree] if beside is None else [beside, tree]
+    # The cache, and how many frames the log has between two checkpoints: of a sample, its share of both.
+    frame_bytes = page_bytes + _FRAME_HEADER
+    frames = _AUTOCHECKPOINT if server.checkpoint_bytes is None else server.checkpoint_bytes // frame_bytes
     cache = LruCache.empty(
         replace(load, rows_per_tx=max(1, round(load.rows_per_tx * server.share))),
         room=server.pages(page_bytes + _PAGE_OVERHEAD),
         private=True,
-        checkpoint=max(1, round(checkpoint * server.share)),
+        checkpoint=max(1, round(frames * server.share)),
     )
 
     def grow() -> None:
-        for each in listed:
+        for each in b_trees:
             if each.facts[trees.PAGES] >= each.facts[trees.MOST_PAGES]:
                 trees.grow(each)
             each.touches.resize((2 * len(each.touches), lru.COLUMNS), refcheck=False)
-        lengthen(file)
+        file_pages.lengthen(file)
 
     for first in range(0, n, _ROWS):
         load_all(tree, beside, file, ranks, in_order, first, min(n, first + _ROWS), grow)
-        cache.use(_touches(tree, beside))
-        for each in listed:
+        cache.use(_touches_by_row(tree, beside))
+        for each in b_trees:
             each.facts[trees.TOUCHES] = 0
     log = Log(
-        bytes=cache.counted(lru.LOGGED).all * frame,
+        bytes=cache.counted(lru.LOGGED).all * frame_bytes,
         images=None,
         image_bytes=None,
         checkpoints=np.zeros(len(load.ends), np.int64),
@@ -230,19 +237,20 @@ def _load_cost(model: FixedModel | IntegerModel, load: Load, sizes: Sizes, serve
     return LoadCost(read=cache.counted(lru.READ), written=cache.counted(lru.COPIED), log=log)
 
 
-def _touches(tree: Tree, beside: Tree | None) -> lru.Touches:
-    """The pages that some rows touched in both b-trees, row by row; of a row, those of the table first."""
+def _touches_by_row(tree: Tree, beside: Tree | None) -> lru.Touches:
+    """The pages that the last rows touched in both b-trees, row by row; of a row, those of the table first."""
     of_key: lru.Touches = tree.touches[: tree.facts[trees.TOUCHES]]
     if beside is None:
         return of_key
     of_table = beside.touches[: beside.facts[trees.TOUCHES]]
-    of_table[of_table[:, lru.KIND] != lru.OTHER, lru.KIND] = lru.TABLE
+    of_table[of_table[:, lru.KIND] != lru.OTHER, lru.KIND] = lru.TABLE  # its b-tree calls them leaves and branches
     touches: lru.Touches = np.concatenate([of_table, of_key])
     return touches[np.argsort(touches[:, lru.ROW], kind="stable")]
 
 
 def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexState:
-    """The b-tree without rows, into which so many keys will come. `sizes`: as of `_build`, but by rank."""
+    """The b-tree without rows, into which `keys` keys will come in all. `sizes`: as of `_build`, but by rank.
+    UsageError for a foreign key, a table by date, payloads of different lengths, and rows with overflow pages."""
     table, page_bytes = model.table, model.page_bytes
     if table.key not in ("clustered", "nonclustered"):
         raise UsageError(
@@ -250,21 +258,23 @@ def _state(model: FixedModel | IntegerModel, keys: int, sizes: Sizes) -> IndexSt
         )
     if table.lengths is not None:
         raise UsageError("the page model of SQLite knows no past of rows of different lengths: give one payload.")
-    cell, dividers, pages = _cells(table, page_bytes, sizes, _payload_bytes(model, keys))
+    row_cells = _cells(table, page_bytes, sizes, _payload_bytes(model, keys))
     entries = cells.record(table.column, rowid=True) + sizes
-    longest = cells.stored(entries + _LARGEST_INTEGER, page_bytes, table=False).overflow
-    if pages.any() or (table.key == "nonclustered" and longest.any()):
+    entry_overflow = cells.stored(entries + _LARGEST_INTEGER, page_bytes, table=False).overflow  # with the widest rowid
+    if row_cells.overflow.any() or (table.key == "nonclustered" and entry_overflow.any()):
         raise UsageError(
             f"the page model of SQLite knows no past of rows with overflow pages, as a payload of {table.payload:,} "
             "characters makes them: give a shorter one."
         )
     if table.key == "nonclustered":
-        return IndexedState(cell, entries, page_bytes, keys)
-    return TreeState(lambda: trees.new(_NO_RANKS, cell, dividers, page_bytes, keys=keys), page_bytes, keys)
+        return IndexedState(row_cells.leaf, entries, page_bytes, keys)
+    leaf, dividers, _ = row_cells
+    return TreeState(lambda: trees.new(_NO_RANKS, leaf, dividers, page_bytes, keys=keys), page_bytes, keys)
 
 
 def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:
-    """Bytes of the payload in each row's record, or of one row if all are alike."""
+    """(rows,): bytes of the payload in each row's record; (1,) if all are alike. UsageError for payloads of different
+    lengths that the model was not given."""
     if not model.table.payload:
         return np.zeros(1, np.int64)
     if model.table.lengths is None:
@@ -275,18 +285,19 @@ def _payload_bytes(model: FixedModel | IntegerModel, rows: int) -> Ranks:
 def _trees(
     table: Table, page_bytes: int, ranks: Ranks, order: Ranks, sizes: Sizes, payload: Ranks
 ) -> tuple[Tree | None, Tree]:
-    """(the b-tree of a table by rowid or date, if the key has an index beside it; the b-tree of the key). `order`:
-    ranks of rows by date; empty if they arrive in that order. `payload`: bytes of the rows' payloads."""
+    """(the b-tree of a table by rowid or date, if the key has an index beside it, else None; the b-tree of the key),
+    both without pages. `order`: ranks of rows by date, in order of arrival; empty if they arrive by date. `sizes`: as
+    of `_build`. `payload`: bytes of each row's payload, or of all."""
     column, n = table.column, len(ranks)
     if table.key == "clustered":
-        row, dividers, pages = _cells(table, page_bytes, sizes, payload)
-        return None, trees.new(ranks, row, dividers, page_bytes, pages)
-    if table.by_date:
+        row_cells = _cells(table, page_bytes, sizes, payload)
+        return None, trees.new(ranks, row_cells.leaf, row_cells.dividers, page_bytes, row_cells.overflow)
+    if table.by_date:  # both b-trees are index b-trees whose records have the moment and the key
         key = cells.record(column, rowid=True) + cells.MOMENT_BYTES + sizes
         row, pages = cells.stored(key + payload, page_bytes, table=False)
         entry, entry_pages = cells.stored(key, page_bytes, table=False)
         return (
-            trees.new(order, _each(row, n), None, page_bytes, pages),
+            trees.new(order, _one_for_each(row, n), None, page_bytes, pages),
             trees.new(ranks, entry, None, page_bytes, entry_pages),
         )
     rowids = np.arange(1, n + 1)
@@ -300,17 +311,28 @@ def _trees(
     )
 
 
-def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Ranks) -> tuple[Sizes, Sizes | None, Sizes]:
-    """(bytes of the cells of leaves, those of dividers that are no rows, overflow pages) of a table that is the key's
-    b-tree; of another one without its rowids."""
+class _RowCells(NamedTuple):
+    """The cells of a table's rows: (rows,) each, or (1,) if all are alike."""
+
+    leaf: Sizes
+    """Bytes of the cell in a leaf."""
+    dividers: Sizes | None
+    """Bytes of the cell in a branch page, if dividers are no rows: in a table whose key is the rowid."""
+    overflow: Sizes
+    """Overflow pages."""
+
+
+def _cells(table: Table, page_bytes: int, sizes: Sizes, payload: Ranks) -> _RowCells:
+    """The cells of the table's rows. Rowids are counted only where the rowid is the key. `sizes`, `payload`: as of
+    `_trees`."""
     if cells.is_rowid(table):
-        rest, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
-        return rest + sizes, cells.CHILD_BYTES + sizes, pages
-    record = cells.record(table.column) + payload + sizes
-    row, pages = cells.stored(record, page_bytes, table=table.key == "nonclustered")
-    return row, None, pages
+        record, pages = cells.stored(cells.ROWID_RECORD + payload, page_bytes, table=True)
+        return _RowCells(leaf=record + sizes, dividers=cells.CHILD_BYTES + sizes, overflow=pages)
+    record_bytes = cells.record(table.column) + payload + sizes
+    row, pages = cells.stored(record_bytes, page_bytes, table=table.key == "nonclustered")
+    return _RowCells(leaf=row, dividers=None, overflow=pages)
 
 
-def _each(sizes: Sizes, n: int) -> Sizes:
+def _one_for_each(sizes: Sizes, n: int) -> Sizes:
     """A size for each of n rows: without ranks, `trees.new` takes the number of rows from the sizes."""
     return np.broadcast_to(sizes, n).copy() if len(sizes) == 1 else sizes

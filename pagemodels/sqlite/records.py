@@ -18,10 +18,10 @@ Integers = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
 
 PAGE_SIZE = 4096
-"""Of a page, by default."""
+"""Bytes of a page, by default."""
 PAGE_SIZES = tuple(512 << i for i in range(8))
 MOMENT_BYTES = 8
-"""Microseconds since 1970, of any moment since 1975."""
+"""Bytes of a time of creation: microseconds since 1970 take eight from 1975 on."""
 
 FILLS = range(100, 101)
 """Fill factors, in %: VACUUM fills pages as far as rows fit."""
@@ -55,12 +55,12 @@ def is_rowid(table: Table) -> bool:
 
 
 def varint(value: int) -> int:
-    """Bytes of a number of at most 63 bits as a varint."""
+    """Bytes of a number of at most 63 bits, 0 or more, as a varint: one for each 7 bits."""
     return max(1, -(-value.bit_length() // 7))
 
 
 def varint_bytes(values: Integers) -> Sizes:
-    """(n,): bytes of integers as varints, as cells hold rowids."""
+    """(n,): bytes of integers as varints, as cells hold rowids; 9 for negative ones."""
     sizes = np.full(len(values), 9, np.uint16)
     for size in range(8, 0, -1):
         sizes[(values >= 0) & (values < 1 << (7 * size))] = size
@@ -68,9 +68,9 @@ def varint_bytes(values: Integers) -> Sizes:
 
 
 def integer_bytes(values: Integers) -> Sizes:
-    """(n,): bytes of integers as values of a record."""
+    """(n,): bytes of integers as values of a record: 0, 1, 2, 3, 4, 6 or 8."""
     sizes = np.full(len(values), 8, np.uint16)
-    magnitudes = np.where(values < 0, ~values, values)
+    magnitudes = np.where(values < 0, ~values, values)  # as many bits as the number has beside its sign
     for size in (6, 4, 3, 2, 1):
         sizes[magnitudes < 1 << (8 * size - 1)] = size
     sizes[(values == 0) | (values == 1)] = 0
@@ -78,12 +78,12 @@ def integer_bytes(values: Integers) -> Sizes:
 
 
 def record(column: Column, *, rowid: bool = False) -> int:
-    """Bytes of a record without its payload and the values of its integers: the key's, and a rowid's if it has one.
-    `rowid`: whether the record has a rowid."""
-    key_type = 1  # bytes of the serial type: 12 + 2 · width for a blob, 13 + 2 · width for a text
-    if column.form != "int":
+    """Bytes of a record without its payload and without the values of its integers, which have different sizes: the
+    key, if it is one, and the rowid. `rowid`: whether the record has a rowid, as an index's has."""
+    key_type, data = 1, 0
+    if column.form != "int":  # serial types: 12 + 2 · width for a blob, 13 + 2 · width for a text
         key_type = varint((13 if column.form == "text" else 12) + 2 * column.width)
-    data = 0 if column.form == "int" else column.width
+        data = column.width
     return 1 + key_type + data + (1 if rowid else 0)
 
 
@@ -92,7 +92,7 @@ ROWID_RECORD = 2
 
 
 def text_bytes(widths: Integers) -> Integers:
-    """Bytes of texts of so many characters in a record: a serial type, and the characters."""
+    """(n,): bytes that texts of these numbers of characters take in a record: a serial type, and the characters."""
     return widths + varint_bytes(13 + 2 * widths)
 
 
@@ -107,9 +107,11 @@ class StoredCells(NamedTuple):
 
 
 def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -> StoredCells:
-    """Records of so many bytes in a b-tree. `table`: whether it is a rowid table, whose leaves take longer records than
-    the pages of an index. The numbers are those of the file format, section "Cell Payload Overflow Pages"."""
+    """How records are stored in a b-tree. `records`: bytes of each. `table`: whether the b-tree is a rowid table, whose
+    leaves take longer records than the pages of an index. The numbers are those of the file format, section "Cell
+    Payload Overflow Pages": `most` bytes stay in the page if the record has no more, else `local`, `least` or more."""
     most = page_bytes - 35 if table else (page_bytes - 12) * 64 // 255 - 23
+    # bytes of the record's length, which is a varint
     length = 1 + (records >= 1 << 7).astype(np.uint16) + (records >= 1 << 14) + (records >= 1 << 21)
     if int(records.max(initial=0)) <= most:
         return StoredCells(records.astype(np.uint16) + length, np.zeros(1, np.uint16))
@@ -121,9 +123,9 @@ def stored(records: NDArray[np.integer[Any]], page_bytes: int, *, table: bool) -
 
 
 def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, float]:
-    """Bytes a row of the key's b-tree filled in order, and of all b-trees at their emptiest (keys in falling order).
-    The WAL is not included: checkpoints bound it (some 4 MB, or one transaction), whatever the rows. Integer keys count
-    as large as they get."""
+    """(bytes a row of the key's b-tree if keys come in order, bytes a row of all b-trees at their emptiest, with keys
+    in falling order). The WAL is not included: checkpoints bound it (some 4 MB, or one transaction), whatever the rows.
+    Integer keys count as large as they get. `payload`: characters of a row."""
     data, key_type = _key_bytes(column)
     text_type = varint(13 + 2 * payload) if payload else 0
     if key == "clustered" and column.name == "integer":
@@ -142,7 +144,7 @@ def bytes_per_row(column: Column, payload: int, key: KeyRole) -> tuple[float, fl
 
 
 def _key_bytes(column: Column) -> tuple[int, int]:
-    """(bytes of the value, bytes of its serial type)"""
+    """(bytes of the key's value, bytes of its serial type); of a key whose width is not known yet, the widest."""
     if column.form == "int":
         return column.width, 1
     width = column.width or _WIDEST
@@ -150,7 +152,7 @@ def _key_bytes(column: Column) -> tuple[int, int]:
 
 
 def _index_leaf(size: int, fill: float) -> float:
-    """Bytes of file for a record of `size` bytes in an index b-tree whose leaves are filled to that share."""
+    """Bytes of file for a record of `size` bytes in an index b-tree whose leaves are filled to the share `fill`."""
     cell, overflow = _stored(size, table=False)
     return (cell + _CELL_POINTER) / ((PAGE_SIZE - _LEAF_HEADER) * fill) * PAGE_SIZE + overflow
 

@@ -11,12 +11,14 @@ from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
 from keybench.pagemodels.ranking import chosen
+from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.bitmaps import ARRIVED, BORDERS, Marks, add, at_least, holds
+from keybench.pagemodels.sqlite.file_pages import Ints
 from keybench.pagemodels.sqlite.load import erase, erase_beside, load_all
 from keybench.pagemodels.sqlite.records import require_fill
-from keybench.pagemodels.sqlite.tree import Ints, Tree
+from keybench.pagemodels.sqlite.tree import Tree
 
 Integers = NDArray[np.int64]
 Ranks = NDArray[np.int64]
@@ -24,13 +26,14 @@ Sizes = NDArray[np.uint16]
 
 
 def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, borders: Integers | None) -> None:
-    """Gives an empty b-tree these pages; `present`: the ranks of its rows, ascending. `borders`: of a rowid table, the
+    """Gives an empty b-tree these pages. `present`: the ranks of its rows, ascending. `borders`: of a rowid table, the
     lowest rank that goes to each leaf but the first. If None, a divider counts as the last row on its left, as it is
     unless that row was deleted. UsageError for pages that do not belong to these rows."""
     facts, level = tree.facts, pages.levels[0]
     n, rows_in_leaves = len(level.numbers), bool(facts[trees.ROWS_IN_LEAVES])
-    pages.require(len(present) - (0 if rows_in_leaves else n - 1))
-    ends = np.cumsum(level.entries + (not rows_in_leaves))
+    dividers = 0 if rows_in_leaves else 1  # rows behind each leaf but the last that are dividers
+    pages.require(len(present) - dividers * (n - 1))
+    ends = np.cumsum(level.entries + dividers)
     uppers = np.append(present[ends[:-1] - 1], facts[trees.LAST])
     if rows_in_leaves and borders is not None:
         uppers[:-1] = borders - 1
@@ -40,21 +43,22 @@ def fill_tree(tree: Tree, file: Ints, present: Integers, pages: ServerPages, bor
     bytes_before = np.append(0, np.cumsum(_leaf_bytes(tree, present)))
     starts = np.append(0, ends[:-1])
     tree.leaves[slots, trees.USED] = bytes_before[starts + level.entries] - bytes_before[starts]
-    tree.leaves[slots, trees.CELLS], tree.leaves[slots, trees.NUMBER] = level.entries, level.numbers
+    tree.leaves[slots, trees.CELLS] = level.entries
+    tree.leaves[slots, trees.NUMBER] = level.numbers
     tree.leaves[slots, trees.PARENT] = -1
     _mark(tree.marks, int(facts[trees.WORDS]), ARRIVED, present)
     _mark(tree.marks, int(facts[trees.WORDS]), BORDERS, uppers)
     facts[trees.LEAVES], facts[trees.LARGEST] = n, present.max(initial=-1)
     _add_branches(tree, pages, uppers, slots)
-    file[trees.LAST_PAGE] = pages.next_page - 1
+    file[file_pages.LAST_PAGE] = pages.next_page - 1
     for page in pages.free.tolist():
-        trees.lengthen(file)
-        trees.give_back(file, page, file[trees.FREE])
+        file_pages.lengthen(file)
+        file_pages.give_back(file, page, file[file_pages.FREE])
 
 
 def _add_branches(tree: Tree, pages: ServerPages, uppers: Integers, slots: Integers) -> None:
-    """Makes the branch pages over leaves with these upper bounds, which lie in these slots."""
-    children, places, below = uppers, slots, tree.leaves
+    """Makes the branch pages over leaves with these upper bounds, which lie in these slots, level by level."""
+    children, places, below = uppers, slots, tree.leaves  # of the level below: names, places in `below`
     for level in pages.levels[1:]:
         while tree.facts[trees.PAGES] + len(level.numbers) > tree.facts[trees.MOST_PAGES]:
             trees.grow(tree)
@@ -74,23 +78,27 @@ def _add_branches(tree: Tree, pages: ServerPages, uppers: Integers, slots: Integ
         children, places, below = of_level, of_level, tree.branches
 
 
+def _sizes_of(tree: Tree, keys: Integers) -> Integers:
+    """(keys,): bytes of each key's cell in a leaf, without its pointer, before a minimum applies."""
+    of_all = len(tree.sizes) == 1
+    return (np.full(len(keys), tree.sizes[0]) if of_all else tree.sizes[keys]).astype(np.int64)
+
+
 def _leaf_bytes(tree: Tree, keys: Integers) -> Integers:
-    """`trees.cell_bytes` of many keys, in leaves."""
-    raw = tree.sizes[keys] if len(tree.sizes) > 1 else np.full(len(keys), tree.sizes[0])
-    return np.maximum(raw.astype(np.int64), trees.SMALLEST_CELL) + trees.POINTER
+    """(keys,): bytes of each key's cell in a leaf, with its pointer (`trees.cell_bytes` of many keys)."""
+    return np.maximum(_sizes_of(tree, keys), trees.SMALLEST_CELL) + trees.POINTER
 
 
 def _divider_bytes(tree: Tree, keys: Integers) -> Integers:
-    """`trees.cell_bytes` of many keys, in branch pages."""
-    if len(tree.dividers):
+    """(keys,): bytes of each key's cell in a branch page, with its pointer (`trees.cell_bytes` of many keys)."""
+    if len(tree.dividers):  # a rowid table, whose dividers are no rows
         return tree.dividers[keys].astype(np.int64) + trees.POINTER
-    raw = tree.sizes[keys] if len(tree.sizes) > 1 else np.full(len(keys), tree.sizes[0])
-    return raw.astype(np.int64) + cells.CHILD_BYTES + trees.POINTER
+    return _sizes_of(tree, keys) + cells.CHILD_BYTES + trees.POINTER
 
 
 @kernel
 def _mark(marks: Marks, first: int, which: int, ranks: Integers) -> None:
-    """Adds ranks to a set (`bitmaps.add`)."""
+    """Adds ranks to a set. The other parameters are those of `bitmaps.add`."""
     for rank in ranks:
         add(marks, first, which, rank)
 
@@ -114,8 +122,8 @@ def chain(tree: Tree) -> Integers:
     return slots
 
 
-def noted(tree: Tree, rows: int) -> Checkpoint:
-    """The leaf level as it is, with so many rows in the b-tree."""
+def checkpoint_of(tree: Tree, rows: int) -> Checkpoint:
+    """The leaf level as it is now. `rows`: how many rows the b-tree has."""
     facts = tree.facts
     used = int(tree.leaves[chain(tree), trees.USED].sum(dtype=np.int64))
     kinds = (int(facts[kind]) for kind in (trees.LEAVES, trees.APPENDS, trees.EDGES, trees.INTERIORS))
@@ -123,10 +131,10 @@ def noted(tree: Tree, rows: int) -> Checkpoint:
     return Checkpoint(rows, leaves, appends, edges, interiors, 100 * used / (leaves * int(facts[trees.ROOM])))
 
 
-def stats(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_others: bool = False) -> SqliteStats:
-    """The b-tree as it is, with so many rows. `points`: the leaf level at checkpoints, and now. `among_others`: whether
-    another table takes pages in between, so that page numbers are not known but their order. A parent table does; how
-    many pages at a time depends on the size of transactions."""
+def stats_of(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_others: bool = False) -> SqliteStats:
+    """The figures of the b-tree as it is now. `points`: the leaf level at checkpoints, and now. `rows`: how many rows
+    it has. `among_others`: whether another table takes pages in between, so that only the order of page numbers is
+    known. A parent table does; how many pages at a time depends on the size of transactions."""
     leaves = tree.leaves[chain(tree)].astype(np.int64)
     return SqliteStats.from_chain(
         points[-1],
@@ -140,22 +148,23 @@ def stats(tree: Tree, points: Sequence[Checkpoint], rows: int, *, among_others: 
 
 
 _SPLITS = [trees.APPENDS, trees.EDGES, trees.INTERIORS]
+"""Fields of `Tree.facts` that stay when a b-tree is built again."""
 
 
 class State:
     """The b-tree of a key; an `IndexState`."""
 
     def __init__(self, empty: Callable[[], Tree], page_bytes: int, keys: int) -> None:
-        """`empty`: makes a b-tree without pages, with room for so many keys."""
+        """`empty`: makes a b-tree without pages, with room for `keys` keys: how many ever come."""
         self._empty, self._page_bytes, self._keys = empty, page_bytes, keys
         self._tree, self._file = self._empty_trees()
 
     def build(self, ranks: Ranks, fill: int) -> None:
-        """Replaces the b-tree by the one that VACUUM makes of these keys, in any order."""
+        """Replaces the b-tree by the one that VACUUM makes of these keys, in any order. UsageError for wrong `fill`."""
         self._replace(np.flatnonzero(chosen(ranks, self._keys)), fill)
 
     def rebuild(self, fill: int) -> None:
-        """Replaces the b-tree by the one that VACUUM makes of it."""
+        """Replaces the b-tree by the one that VACUUM makes of it. UsageError for a `fill` but 100 %."""
         self._replace(np.flatnonzero(self._present()), fill)
 
     def insert(self, ranks: Ranks) -> None:
@@ -177,18 +186,18 @@ class State:
     def stats(self) -> SqliteStats:
         """The b-tree as it is now. Splits are those of insertions since it was first empty."""
         rows = int(np.count_nonzero(self._present()))
-        return stats(self._tree, [noted(self._tree, rows)], rows)
+        return stats_of(self._tree, [checkpoint_of(self._tree, rows)], rows)
 
     def _present(self) -> NDArray[np.bool_]:
         """(keys,): whether each key is there."""
         first = 2 * int(self._tree.facts[trees.WORDS]) + ARRIVED
-        words = np.ascontiguousarray(self._tree.marks[first::2])
+        words = np.ascontiguousarray(self._tree.marks[first::2])  # the words of both sets alternate
         return np.unpackbits(words.view(np.uint8), count=self._keys, bitorder="little").view(np.bool_)
 
     def _empty_trees(self) -> tuple[Tree, Ints]:
         """(the b-tree with an empty root, the state of its file)."""
-        tree, file = self._empty(), trees.new_file(self._page_bytes)
-        trees.start(tree, file)
+        tree, file = self._empty(), file_pages.new_file(self._page_bytes)
+        trees.make_root(tree, file)
         return tree, file
 
     def _replace(self, ranks: Ranks, fill: int) -> None:
@@ -200,11 +209,12 @@ class State:
         self._tree.facts[_SPLITS] = splits
 
     def _fill(self, ranks: Ranks) -> None:
-        """Builds the b-tree of sorted ranks into its empty root."""
+        """Builds the b-tree of sorted ranks into its empty root: rowid tables by insertions, others as BULK says."""
         facts = self._tree.facts
         facts[trees.BULK] = not facts[trees.ROWS_IN_LEAVES]
-        State._load(self, ranks)
-        facts[trees.BULK], self._tree.plans[:] = 0, 0
+        State._load(self, ranks)  # into this b-tree alone: a subclass's `_load` inserts into the table too
+        facts[trees.BULK] = 0
+        self._tree.plans[:] = 0  # they were made under BULK and do not hold without it
 
     def _load(self, ranks: Ranks) -> None:
         """Inserts keys that are known to be absent."""
@@ -215,14 +225,14 @@ class State:
         self._for_all(lambda begin, end: erase(self._tree, self._file, ranks, begin, end), len(ranks))
 
     def _for_all(self, erase_rows: Callable[[int, int], int], rows: int) -> None:
-        """Calls `erase_rows(begin, rows)` until all rows are done: it returns the row at which memory must grow."""
+        """Calls `erase_rows(begin, rows)` until all are deleted. It returns the row before which memory must grow."""
         begin = 0
         while (begin := erase_rows(begin, rows)) < rows:
             self._grow()
 
     def _grow(self) -> None:
         """Makes memory for more pages."""
-        trees.lengthen(self._file)
+        file_pages.lengthen(self._file)
         trees.grow(self._tree)
 
 
@@ -230,8 +240,9 @@ class TreeState(State):
     """The b-tree of a table whose key is its primary key."""
 
     def begin(self, ranks: Ranks, pages: ServerPages, borders: Ranks | None = None) -> None:
-        """Replaces the b-tree by one with these pages (`contract.BeginsFromPages`)."""
-        tree, file = self._empty(), trees.new_file(self._page_bytes)
+        """Replaces the b-tree by one of these keys, in any order, with these pages of a server. `borders`: as of
+        `fill_tree`. UsageError if keys and pages do not fit together."""
+        tree, file = self._empty(), file_pages.new_file(self._page_bytes)
         tree.facts[_SPLITS] = self._tree.facts[_SPLITS]
         fill_tree(tree, file, np.flatnonzero(chosen(ranks, self._keys)), pages, borders)
         self._tree, self._file = tree, file
@@ -243,7 +254,8 @@ _NO_RANKS = np.empty(0, np.int64)
 
 
 class IndexedState(State):
-    """The index. A row's rowid is the highest one in the table plus one, so its size depends on when the row came."""
+    """The index of a key, and the rowid table beside it. A row's rowid is the highest one in the table plus one, so the
+    sizes of its cells depend on when the row came."""
 
     def __init__(self, rows: Sizes, entries: Sizes, page_bytes: int, keys: int) -> None:
         """`rows`: bytes of each row's cell in the table without its rowid, by the key's rank: (keys,) or (1,).
@@ -251,60 +263,68 @@ class IndexedState(State):
         self._rows, self._entries = np.broadcast_to(rows, keys), np.broadcast_to(entries, keys)
         self._numbers = np.zeros(keys, np.int64)
         """(keys,): the rowid of each key that is there, less one: its rank in the table."""
-        most = _ROWIDS * keys
-        varints = cells.varint_bytes(np.arange(1, most + 1))
-        row_sizes = _bounded(most, int(rows.min()) + 1, int(rows.max()) + int(varints.max(initial=1)))
-        last = int(cells.integer_bytes(np.array([most]))[0])
-        bounds = np.array([entries.min(), entries.max() + last])
+        # Cells of the table have one byte of rowid or more, those of the index none or more.
+        rowids = _ROWIDS * keys
+        varints = cells.varint_bytes(np.arange(1, rowids + 1))
+        row_sizes = _bounded_sizes(rowids, int(rows.min()) + 1, int(rows.max()) + int(varints.max(initial=1)))
+        largest_rowid_bytes = int(cells.integer_bytes(np.array([rowids]))[0])
+        bounds = np.array([entries.min(), entries.max() + largest_rowid_bytes])
         stored = cells.stored(bounds, page_bytes, table=False).sizes
-        entry_sizes = _bounded(keys, int(stored[0]), int(stored[1]))
+        entry_sizes = _bounded_sizes(keys, int(stored[0]), int(stored[1]))
         dividers = (cells.CHILD_BYTES + varints).astype(np.uint16)
 
-        def table() -> Tree:
-            return trees.new(_NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, most))
+        def empty_table() -> Tree:
+            return trees.new(_NO_RANKS, row_sizes, dividers, page_bytes, keys=max(1, rowids))
 
-        def index() -> Tree:
+        def empty_index() -> Tree:
             return trees.new(_NO_RANKS, entry_sizes, None, page_bytes, keys=max(1, keys))
 
-        self._empty_table: Callable[[], Tree] = table
-        super().__init__(index, page_bytes, keys)
+        self._empty_table: Callable[[], Tree] = empty_table
+        super().__init__(empty_index, page_bytes, keys)
 
     def build(self, ranks: Ranks, fill: int) -> None:
-        """Replaces both b-trees by those that VACUUM makes of these keys, which came in this order."""
-        there = chosen(ranks, self._keys)
+        """Replaces both b-trees by those that VACUUM makes of these keys, which came in this order. UsageError for a
+        `fill` but 100 %, and for ranks that come twice or are out of range."""
+        present = chosen(ranks, self._keys)
         cells.require_fill(fill)
-        self._number(ranks, 0)
-        self._replace(np.flatnonzero(there), fill)
+        self._give_rowids(ranks, 0)
+        self._replace(np.flatnonzero(present), fill)
 
     def _empty_trees(self) -> tuple[Tree, Ints]:
-        """(the b-tree with an empty root, the state of its file)."""
-        self._table, tree, file = self._empty_table(), self._empty(), trees.new_file(self._page_bytes)
+        """(the index with an empty root, the state of its file, where the table's empty root is the first)."""
+        self._table = self._empty_table()
+        tree, file = self._empty(), file_pages.new_file(self._page_bytes)
         for each in (self._table, tree):
-            trees.start(each, file)
+            trees.make_root(each, file)
         return tree, file
 
     def _fill(self, ranks: Ranks) -> None:
+        """Builds the table in order of rowids, then the index of sorted ranks."""
         rows = np.sort(self._numbers[ranks])
         load_all(self._table, None, self._file, rows, rows, 0, len(rows), self._grow)
         super()._fill(ranks)
 
     def _load(self, ranks: Ranks) -> None:
-        rows = self._number(ranks, int(self._table.facts[trees.LARGEST]) + 1)
+        """Inserts keys that are known to be absent into index and table."""
+        rows = self._give_rowids(ranks, int(self._table.facts[trees.LARGEST]) + 1)
         load_all(self._tree, self._table, self._file, ranks, rows, 0, len(rows), self._grow)
 
     def _erase(self, ranks: Ranks) -> None:
+        """Deletes keys that are known to be present from table and index."""
         rows, table = self._numbers[ranks], self._table
         self._for_all(
             lambda begin, end: erase_beside(table, self._tree, self._file, rows, ranks, begin, end), len(rows)
         )
+        # The highest rowid that is left is in the last word that is not zero.
         words = np.flatnonzero(table.marks[2 * int(table.facts[trees.WORDS]) + ARRIVED :: 2])
         last = 64 * int(words.max(initial=-1)) + 63
         while last >= 0 and not holds(table.marks, int(table.facts[trees.WORDS]), ARRIVED, last):
             last -= 1
         table.facts[trees.LARGEST] = last
 
-    def _number(self, ranks: Ranks, first: int) -> Ranks:
-        """Gives keys their places in the table, from `first` on, and their sizes."""
+    def _give_rowids(self, ranks: Ranks, first: int) -> Ranks:
+        """Gives keys the next rowids, and computes the sizes of their cells. Returns their ranks in the table, which
+        are their rowids less one: `first`, `first` + 1 … UsageError if there is no memory for these."""
         rows = np.arange(first, first + len(ranks))
         if first + len(ranks) > _ROWIDS * self._keys:
             raise UsageError("too many keys came again for this state: make one for more keys.")
@@ -315,12 +335,14 @@ class IndexedState(State):
         return rows
 
     def _grow(self) -> None:
+        """Makes memory for more pages of both b-trees."""
         super()._grow()
         trees.grow(self._table)
 
 
-def _bounded(n: int, least: int, most: int) -> Sizes:
-    """Sizes of n cells, not known yet, and behind them the bounds from which `trees.new` decides how pages are kept."""
+def _bounded_sizes(n: int, least: int, most: int) -> Sizes:
+    """(n + 2,): sizes of n cells, not known yet, and behind them the largest and the smallest, from which `trees.new`
+    decides how much memory pages get."""
     sizes = np.full(n + 2, most, np.uint16)
     sizes[n] = least
     return sizes

@@ -1,97 +1,27 @@
-"""A b-tree of SQLite in memory: its pages, and the numbers of the file's pages (docs/internals/sqlite.md §1 and §4).
+"""A b-tree of SQLite in memory: its pages, and what is known of each (docs/internals/sqlite.md §1).
 
 A page's upper bound is the divider on its right, or a number above all ranks where there is none. A leaf's keys are the
 ranks that arrived between two bounds, which two bitmaps record (`bitmaps.py`). So no key is moved when leaves are
 balanced, no tree is descended to find a row's leaf, and a row costs the same few memory accesses at any size.
 
 The other facts about a leaf lie in a slot that its upper bound names. Every leaf but the rightmost has a minimum of
-cells (`_fewest`), so that several successive ranks can share a slot.
-
-Free pages of the file hang on trunk pages, each of which names up to U / 4 − 8 others, where U is the size of a page.
-Only the first trunk changes: a page that is given back is named there, or becomes the first trunk if that is full
-(freePage2). So one array holds the list: the last trunk and the pages that it names, then the trunk before it, and so
-on.
+cells (`_fewest_cells`), so that several successive ranks can share a slot.
 
 For the cost of a load, the pages that rows touch are listed as `costs.lru` wants them (`touch`).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs import lru
-from keybench.pagemodels.memory import move
 from keybench.pagemodels.sqlite import bitmaps
 from keybench.pagemodels.sqlite.bitmaps import BORDERS, Marks, add
-
-LAST_PAGE, FREE, _TRUNK, _LOCKED, _LISTED = range(5)
-"""Fields of a file's state. LAST_PAGE: its last page. FREE: number of free pages. _TRUNK: a full trunk and the pages
-that it names, together. _LOCKED: the page that is reserved for locks. _LISTED: where the list of free pages begins."""
-
-_LENGTH = 1 << 12
-"""Fields and free pages for which a new file has memory."""
-_GIVEN_BACK = 128
-"""Maximum pages that one row gives back."""
-
-
-def new_file(page_bytes: int) -> Ints:
-    """The state of a file that holds its schema's page alone."""
-    file = np.zeros(_LENGTH, np.int64)
-    names = page_bytes // 4 - 8
-    file[LAST_PAGE], file[_TRUNK], file[_LOCKED] = 1, names + 1, (1 << 30) // page_bytes + 1
-    return file
-
-
-def lengthen(file: Ints) -> None:
-    """Room for twice as many free pages, in place, if they need it."""
-    if full(file):
-        file.resize(2 * len(file), refcheck=False)
-
-
-@inlined
-def full(file: Ints) -> bool:
-    """Whether there is not room enough for the pages that one row may give back."""
-    return bool(_LISTED + file[FREE] + _GIVEN_BACK > len(file))
-
-
-@kernel
-def take(file: Ints, near: int) -> int:
-    """Takes a page, and returns its number: of those that the first trunk names the one nearest to `near`, or the first
-    one if that is 0; the trunk itself if it names none; if no page is free, the next one at the file's end."""
-    free = file[FREE]
-    if free > 0:
-        file[FREE] -= 1
-        last = _LISTED + free - 1
-        first = _LISTED + (free - 1) // file[_TRUNK] * file[_TRUNK] + 1
-        if first > last:
-            return int(file[last])
-        chosen = first
-        if near > 0:
-            for at in range(first + 1, last + 1):
-                if abs(file[at] - near) < abs(file[chosen] - near):
-                    chosen = at
-        page = file[chosen]
-        file[chosen] = file[last]
-        return int(page)
-    file[LAST_PAGE] += 1
-    if file[LAST_PAGE] == file[_LOCKED]:
-        file[LAST_PAGE] += 1
-    return int(file[LAST_PAGE])
-
-
-@kernel
-def give_back(file: Ints, page: int, behind: int) -> None:
-    """Puts a page into the list, as if it had been given back when `behind` pages were free."""
-    move(file, _LISTED + behind + 1, _LISTED + behind, file[FREE] - behind)
-    file[_LISTED + behind] = page
-    file[FREE] += 1
-
-
-Ints = NDArray[Any]
+from keybench.pagemodels.sqlite.file_pages import Ints, take
 
 POINTER, SMALLEST_CELL = 2, 4
 """Bytes of a cell's pointer; bytes that a cell of a leaf has at least."""
@@ -130,11 +60,11 @@ ended, and ends now. FILLED: bytes of its cells. TAKEN: its number in the file. 
 _MARGIN = 128
 """Maximum branch pages that one row takes: four for each level, and levels are few."""
 _FILL = 0.85
-"""Expected used share of a page. If it is less, memory grows on the way."""
+"""Expected used share of a page, from which `new` computes the first memory. If it is less, memory grows later."""
 _GROWTH = 1.25
 """Factor by which memory grows."""
 _LARGEST_SIZE = 65_535
-"""Of a cell, in bytes."""
+"""Maximum bytes of a cell."""
 _NARROW = 1 << 31
 """Numbers below this one are 32-bit integers."""
 _MOST_SHIFT = 4
@@ -144,7 +74,9 @@ _SPARE = 12
 
 
 NO_OVERFLOW = np.empty(0, np.uint16)
+"""`Tree.overflow` where no record has overflow pages."""
 NO_TOUCHES = np.empty((0, lru.COLUMNS), np.int32)
+"""`Tree.touches` where nobody asks for them."""
 _FIRST_PAGE = 1
 """The file's first page: it says how many pages the file has, so that each new page changes it."""
 _ROW_TOUCHES = 256
@@ -193,32 +125,36 @@ def new(
     *,
     keys: int = 0,
 ) -> Tree:
-    """No pages yet, but room for those that so many rows usually need; `grow` makes room for more.
+    """A b-tree without pages (`make_root` gives it the first), but with room for those that its rows usually need;
+    `grow` makes room for more.
 
-    `sizes`: bytes of leaf cells, in order of arrival, or one for all. `dividers`: the same for cells of branch pages,
-    for rowid tables only. `overflow`: overflow pages, likewise; empty if there are none. Without ranks, keys are in
-    order of arrival. `keys`: how many keys ever come to a b-tree that keys are also deleted from, where sizes are given
-    by rank.
+    `ranks`: of all keys, in order of arrival; empty if keys ascend in that order. `sizes`: bytes of each key's cell in
+    a leaf, in order of arrival, or one for all. `dividers`: the same for cells of branch pages, for rowid tables only.
+    `overflow`: overflow pages, likewise; empty if there are none. `keys`: how many keys ever come to a b-tree that keys
+    are also deleted from, where sizes are given by rank; else 0.
     """
     rows = keys or max(len(ranks), len(sizes))
+    facts = np.zeros(_FACTS, np.int64)
+    # Children and cells for which pages and a balancing need memory: as many as there are with the smallest cells.
     least = int(sizes.min(initial=_LARGEST_SIZE))
     smallest_divider = least + _CHILD if dividers is None else int(dividers.min(initial=_LARGEST_SIZE))
     smallest = POINTER + max(SMALLEST_CELL, least), POINTER + smallest_divider  # in a leaf, in a branch page
-    facts = np.zeros(_FACTS, np.int64)
     rooms = page_bytes - _LEAF_HEADER, page_bytes - _BRANCH_HEADER
     places = [room // size + _SPARE for room, size in zip(rooms, smallest, strict=True)]
+    pool_cells = 4 * max(places) + 64  # a balancing has the cells of three pages, and makes one page more
+    # Branch pages for which there is memory at first.
     mean = POINTER + max(float(SMALLEST_CELL), float(sizes.mean()) if rows else 0.0)
     leaves = rows * mean / (rooms[0] * _FILL)
     branches = int(leaves * (mean + 2 * _CHILD) / (rooms[1] * _FILL)) + 2 * _MARGIN
     if len(sizes) == 1 and dividers is None:
         facts[CELL_BYTES : CELL_BYTES + 2] = smallest
-    pool_cells = 4 * max(places) + 64  # a balancing has the cells of three pages, and makes one page more
     facts[USUAL] = POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0)))
-    fewest = _fewest(rooms[0], sizes)
+    # A slot is as many ranks wide as a leaf surely has: so no two leaves have their upper bounds in one slot.
+    fewest = _fewest_cells(rooms[0], sizes)
     if keys:
-        fewest = _fewest_left(rooms[0], sizes, page_bytes) if dividers is None else 1
+        fewest = _fewest_cells_after_deletions(rooms[0], sizes, page_bytes) if dividers is None else 1
     shift = min(fewest.bit_length() - 1, _MOST_SHIFT)
-    last = rows + (1 << shift)
+    last = rows + (1 << shift)  # in a slot of its own, behind those of all ranks
     marks, words = bitmaps.new(last + 1)
     facts[[MOST_PAGES, PLACES, LAST, SHIFT, WORDS, LARGEST]] = branches - _MARGIN, places[1], last, shift, words, -1
     facts[[ROOM, ROOM + 1, ROWS_IN_LEAVES, PAGE_BYTES]] = *rooms, dividers is not None, page_bytes
@@ -240,24 +176,26 @@ def new(
     )
 
 
-def _fewest(room: int, sizes: NDArray[np.uint16]) -> int:
-    """Minimum cells of a leaf (1 if not known) once it was balanced, or once a row was appended behind it.
+def _fewest_cells(room: int, sizes: NDArray[np.uint16]) -> int:
+    """Minimum cells of a leaf (1 if not known) once it was balanced, or once a row was appended behind it. `room`:
+    bytes for cells in a leaf. `sizes`: as of `new`.
 
-    At first no page but the last has room for one cell more. Then so many cells go from each page to the next that the
-    two differ by one cell at most: of cells of one size, half of what fits a page is left in each. Of cells of up to b
-    bytes, the last two pages have room − b together at first, less b where a larger divider takes their place, and
-    differ by 2 b at most: room / 2 − 2 b less a pointer is left in each. Pages before them have more.
+    A balancing first fills pages: no page but the last has room for one cell more. Then cells go from each page to the
+    next until the two differ by one cell at most: of cells of one size, half of what fits a page is left in each. Of
+    cells of up to b bytes, the last two pages have room − b together at first, less b where a larger divider takes
+    their place, and differ by 2 b at most: room / 2 − 2 b less a pointer is left in each. Pages before them have more.
     """
     largest = POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0)))
     return max(1, room // largest // 2 if len(sizes) == 1 else room // (2 * largest) - 3)
 
 
-def _fewest_left(room: int, sizes: NDArray[np.uint16], page_bytes: int) -> int:
-    """As `_fewest`, where keys are deleted too: then a page is balanced only when two thirds of it are free. In a rowid
-    table a leaf between others can have a single row: dividers stay when their rows go, so that a row with a lower
-    rowid than the divider can be appended."""
-    left = (room - 2 * page_bytes // 3) // (POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0))))
-    return max(1, min(left, _fewest(room, sizes)))
+def _fewest_cells_after_deletions(room: int, sizes: NDArray[np.uint16], page_bytes: int) -> int:
+    """Minimum cells of a leaf of an index b-tree that keys are also deleted from: such a page is balanced only when two
+    thirds of it are free. (In a rowid table a leaf between others can have a single row: dividers stay when their rows
+    go, so that a row with a lower rowid than the divider can be appended.)"""
+    largest = POINTER + max(SMALLEST_CELL, int(sizes.max(initial=0)))
+    left = (room - 2 * page_bytes // 3) // largest
+    return max(1, min(left, _fewest_cells(room, sizes)))
 
 
 def _by_rank(sizes: NDArray[np.uint16], ranks: NDArray[np.int64]) -> NDArray[np.uint16]:
@@ -270,7 +208,7 @@ def _by_rank(sizes: NDArray[np.uint16], ranks: NDArray[np.int64]) -> NDArray[np.
 
 
 def grow(tree: Tree) -> None:
-    """Room for more pages, in place."""
+    """Makes room for a quarter more branch pages, in place."""
     pages, places = len(tree.branches), int(tree.facts[PLACES])
     more = int(pages * (_GROWTH - 1))
     tree.branches.resize((pages + more, tree.branches.shape[1]), refcheck=False)
@@ -289,24 +227,26 @@ def take_overflow(tree: Tree, file: Ints, key: int) -> None:
 
 @inlined
 def overflow_of(tree: Tree, key: int) -> int:
-    """The overflow pages of a key's record."""
-    if len(tree.overflow) == 0:
+    """The number of overflow pages of a key's record."""
+    if len(tree.overflow) == 0:  # no record has any
         return 0
     return int(tree.overflow[key] if len(tree.overflow) > 1 else tree.overflow[0])
 
 
 @kernel
 def cell_bytes(tree: Tree, key: int, level: int) -> int:
-    """Bytes of a key's cell in a page of a level, with its pointer; a leaf's cells have at least four bytes."""
+    """Bytes of a key's cell in a page of a level (0: leaves), with its pointer; cells of leaves have at least four."""
     raw = int(tree.sizes[key] if len(tree.sizes) > 1 else tree.sizes[0])
     if level == 0:
         return int(POINTER + max(raw, SMALLEST_CELL))
-    return int(POINTER + (tree.dividers[key] if len(tree.dividers) > 0 else raw + _CHILD))
+    if len(tree.dividers) > 0:  # a rowid table, whose dividers are no rows
+        return int(POINTER + tree.dividers[key])
+    return int(POINTER + raw + _CHILD)
 
 
 @kernel
 def upper_of(tree: Tree, page: int, level: int) -> int:
-    """The upper bound of a page of a level."""
+    """The upper bound of a page of a level. `page`: as `Tree.children` names it; a leaf is named by its upper bound."""
     return int(page if level == 0 else tree.branches[page, UPPER])
 
 
@@ -353,7 +293,7 @@ def has_room(tree: Tree, key: int) -> bool:
 
 @inlined
 def children_of(tree: Tree, page: int) -> int:
-    """The place in `Tree.children` where those of a branch page begin."""
+    """The place in `Tree.children` where the children of a branch page begin: behind the part for balancings."""
     return int(len(tree.pooled_keys) + page * tree.facts[PLACES])
 
 
@@ -368,7 +308,7 @@ def shift_of(tree: Tree, level: int) -> int:
 def new_branch(tree: Tree, number: int) -> int:
     """Makes a branch page without children, with this number in the file. Returns its place in `Tree.branches`."""
     facts, branches = tree.facts, tree.branches
-    page = facts[RECYCLED] - 1
+    page = facts[RECYCLED] - 1  # −1 if there is none to use again
     if page >= 0:
         facts[RECYCLED] = branches[page, NUMBER]
     else:
@@ -382,17 +322,20 @@ def new_branch(tree: Tree, number: int) -> int:
 
 @kernel
 def drop_branch(tree: Tree, page: int) -> None:
-    """Keeps a branch page that is no longer used for `new_branch`."""
+    """Puts a branch page that is no longer used at the head of those that `new_branch` takes."""
     tree.branches[page, NUMBER] = tree.facts[RECYCLED]
     tree.facts[RECYCLED] = page + 1
     tree.facts[BRANCHES] -= 1
 
 
 @kernel
-def start(tree: Tree, file: Ints) -> None:
-    """An empty b-tree: a leaf, the root."""
-    facts, leaves, slot = tree.facts, tree.leaves, tree.facts[LAST] >> tree.facts[SHIFT]
-    leaves[slot, USED] = leaves[slot, CELLS] = 0
-    leaves[slot, NUMBER], leaves[slot, PARENT] = take(file, 0), -1
+def make_root(tree: Tree, file: Ints) -> None:
+    """Gives a new b-tree its root: an empty leaf, whose page is taken from the file."""
+    facts, leaves = tree.facts, tree.leaves
+    slot = facts[LAST] >> facts[SHIFT]  # of the rightmost leaf, whose upper bound is LAST
+    leaves[slot, USED] = 0
+    leaves[slot, CELLS] = 0
+    leaves[slot, NUMBER] = take(file, 0)
+    leaves[slot, PARENT] = -1
     facts[LEAVES] = 1
     add(tree.marks, facts[WORDS], BORDERS, facts[LAST])

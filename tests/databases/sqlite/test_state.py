@@ -10,7 +10,7 @@ from keybench.databases.contract_suite.past import Both, both, history
 from keybench.databases.sqlite.engine import ENGINE
 from keybench.errors import UsageError
 from keybench.model.table import KeyRole
-from keybench.pagemodels.sqlite import tree
+from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite.state import State
 
 
@@ -29,8 +29,8 @@ class Exact(Both):
         state, connection = self.state, self.bench.admin._connection(self.table)  # type: ignore[attr-defined]
         assert isinstance(state, State)
         assert self._order().numbers.tolist() == state.stats().page_numbers.tolist()
-        assert connection.pragma("page_count") == state._file[tree.LAST_PAGE]
-        assert connection.pragma("freelist_count") == state._file[tree.FREE]
+        assert connection.pragma("page_count") == state._file[file_pages.LAST_PAGE]
+        assert connection.pragma("freelist_count") == state._file[file_pages.FREE]
 
 
 def assert_as_sqlite(

@@ -22,9 +22,9 @@ from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
 from keybench.pagemodels.sqlite import records as cells
 from keybench.pagemodels.sqlite import tree as trees
+from keybench.pagemodels.sqlite.file_pages import new_file
 from keybench.pagemodels.sqlite.load import load
 from keybench.pagemodels.sqlite.state import chain
-from keybench.pagemodels.sqlite.tree import new_file
 from tests.pagemodels.sqlite.reference import File, Tree
 
 TABLES: list[tuple[str, int, KeyRole]] = [
@@ -167,7 +167,7 @@ def test_cells_of_any_sizes_are_distributed_by_the_rules(
     sizes = np.where(chance.random(n) < large, 100, chance.integers(low, high + 1, n)).astype(np.uint16)
     dividers = np.where(chance.random(n) < 0.5, 5, 12).astype(np.uint16)
     tree, state = trees.new(ranks, sizes, dividers if rowids else None, page_bytes), new_file(page_bytes)
-    trees.start(tree, state)
+    trees.make_root(tree, state)
     assert load(tree, state, ranks, 0, n, True) == n
     file, placed = File(page_bytes), np.argsort(ranks)
     divider = dividers[placed].tolist().__getitem__ if rowids else None

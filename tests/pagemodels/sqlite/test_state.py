@@ -13,8 +13,8 @@ from keybench.errors import UsageError
 from keybench.model.payload import PayloadLengths
 from keybench.model.table import KeyRole, Table
 from keybench.pagemodels.contract import BeginsFromPages, IndexState, KeepsSizedState, KeepsState, Level, ServerPages
+from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import records as cells
-from keybench.pagemodels.sqlite import tree
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.state import IndexedState, State, TreeState
 from tests.pagemodels.sqlite.reference import File, Page, Tree
@@ -103,7 +103,7 @@ class Pair:
         assert [stats.appends, stats.edge_splits, stats.interior_splits] == list(self.tree.kinds.values())
         file = self.state._file
         free = [page for trunk in self.file.trunks for page in trunk]
-        assert file[tree._LISTED :][: file[tree.FREE]].tolist() == free
+        assert file[file_pages._LISTED :][: file[file_pages.FREE]].tolist() == free
 
 
 class Beside(Pair):
