@@ -239,7 +239,7 @@ def test_a_long_list_of_free_pages_has_several_trunks() -> None:
 def test_memory_grows_with_the_tree_and_with_the_list_of_free_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trees, "_FILL", 1e9)
     monkeypatch.setattr(trees, "_MARGIN", 4)
-    monkeypatch.setattr(trees, "_LENGTH", 200)
+    monkeypatch.setattr(file_pages, "_LENGTH", 200)
     for pair in (Pair(np.full(1, 60, np.uint16), None, 512), Beside(512, 1)):
         lived(pair, [("insert", 100), ("insert", 100), ("insert", 100), ("delete", 90), ("again", 90)], 3)
 
