@@ -147,6 +147,8 @@ class Candidate:
     """One layout in one column."""
 
     on: Engine
+    version: str
+    """Of the server, as people write it; empty where none is known."""
     layout: Layout
     column: Column
     """Sized for the layout's keys."""
@@ -174,7 +176,8 @@ class Candidate:
 
     def table(self, payload: int) -> Table:
         """The table whose key it is."""
-        return Table("t", self.column, payload, self.on.usual_role)
+        settings = self.on.settings_of_versions.get(self.version, {})
+        return Table("t", self.column, payload, self.on.usual_role, settings=settings)
 
 
 def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate]:
@@ -195,7 +198,9 @@ def candidates(needs: Needs, well_kept: Callable[[str], bool]) -> list[Candidate
             facts = properties(on, needs.version, key_layout, sized, needs.rows_per_second)
             if facts.by_clients or facts.by_server or _table_has(needs, key_layout, column):
                 misses = _misses(needs, key_layout, sized, facts)
-                listed.append(Candidate(on, key_layout, sized, facts, tuple(misses.values()), tuple(misses)))
+                listed.append(
+                    Candidate(on, needs.version, key_layout, sized, facts, tuple(misses.values()), tuple(misses))
+                )
     return listed
 
 

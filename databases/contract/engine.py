@@ -47,6 +47,8 @@ class Engine(ABC):
     versions: Mapping[str, int] = field(default_factory=dict)
     """The versions that people run, as they write them (`postgresql:18`), oldest first. The numbers are in the form of
     `Setting.min_version`."""
+    settings_of_versions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Settings of tables by version, for versions on which pages split by other rules."""
     usual_role: KeyRole = "clustered"
     """The role of the key in a table whose author said nothing about it."""
     secondary_holds_key: bool = False

@@ -177,7 +177,7 @@ SERVER_KEYS = (
 """NEWSEQUENTIALID is documented to ascend, but has an implementation of its own on Linux: `QUESTIONS` asks."""
 
 _DOCS = "https://learn.microsoft.com/sql/t-sql/"
-_MAJOR_BY_YEAR = {2012: 11, 2014: 12, 2016: 13, 2017: 14, 2019: 15, 2022: 16, 2025: 17}
+_MAJOR_BY_YEAR = {2008: 10, 2012: 11, 2014: 12, 2016: 13, 2017: 14, 2019: 15, 2022: 16, 2025: 17}
 """The major version of each year in the product's name."""
 _DATEDIFF_BIG, _RESUMABLE, _SEQUENTIAL_KEY = 13, 14, 15  # the major versions that brought these
 _COMB = (

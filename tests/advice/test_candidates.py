@@ -39,6 +39,11 @@ def test_what_a_server_makes_depends_on_its_version() -> None:
     assert older["snowflake"].misses == ("no version makes these keys",)
 
 
+def test_the_version_chooses_the_rules_by_which_pages_split() -> None:
+    old, new = (found(f"mssql:{version}")["rt-comb-sql"].table(100) for version in ("2008", "2022"))
+    assert (old.settings, new.settings) == ({"before_2012": "on"}, {})
+
+
 @pytest.mark.parametrize(
     ("need", "some", "none_of"),
     [
