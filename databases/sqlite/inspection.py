@@ -30,6 +30,7 @@ from keybench.databases.contract.existing import (
 )
 from keybench.databases.sqlite.pages import LEAF_HEADER, Page, SampledTree, SqliteFile, Value, sampled_tree
 from keybench.errors import EnvironmentMissing, ServerError
+from keybench.model.url import shown
 from keybench.pagemodels.sqlite import records
 
 _NOT_STORED: Final = 2
@@ -86,7 +87,7 @@ class SqliteInspector:
         except (OSError, ValueError, apsw.Error) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise EnvironmentMissing(
-                f"{path} cannot be read as an SQLite database: {reason.rstrip('.')}.\n"
+                f"{shown(str(path))} cannot be read as an SQLite database: {reason.rstrip('.')}.\n"
                 "Check the path, and that you may read it."
             ) from None
         self._trees: dict[int, SampledTree] = {}

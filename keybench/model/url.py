@@ -5,6 +5,7 @@ it, by a strict form of RFC 3986 section 3: one `@`, special characters as %XX. 
 scheme alone is shown.
 """
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -117,12 +118,13 @@ def without_password(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """A URL without its password and without the values of its options, for messages on a URL that nobody has checked.
+    """A URL without its password and the values of its options, for messages on a URL that nobody has checked.
 
-    Any other text is returned unchanged. Of a URL that cannot be parsed the scheme alone is shown.
+    Of a URL that cannot be parsed the scheme alone is shown, and nothing of what may be one, as `me:word@host` and a
+    path that was made of it. Any other text is returned unchanged.
     """
     if not is_url(text):
-        return text
+        return "…" if _may_be_one(text) and not os.path.lexists(text) else text
     url = parse(text)
     if url is None:
         return _scheme_alone(text)
@@ -156,6 +158,10 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
                     kept = shown(one) if is_url(one) else "…"
                     for spelled in (one, repr(one)[1:-1], _escaped(one)):
                         message = message.replace(spelled, kept)
+                # A path that was made of it is spelled otherwise, but its login is the same.
+                login = given.rpartition("@")[0].rpartition("/")[2]
+                if ":" in login:
+                    message = message.replace(f"{login}@", "…@")
     message = _IN_TEXT.sub(lambda found: shown(found[0]), message)
     return _GIVEN_SECRET.sub(r"\1…", message)
 

@@ -265,7 +265,7 @@ def write_site(runs: Sequence[Published], folder: Path) -> Path:
         for name, data in content.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_file(path) as part:
+            with atomic_file(path, "give -o another folder") as part:
                 part.write_bytes(data)
         for run_id in earlier - {one.run_id for one in runs}:
             _remove(folder / "runs" / run_id)
