@@ -133,9 +133,9 @@ def _append(path: Path, text: str) -> None:
     if str(path) in STANDARD_OUTPUT:
         cli.write(text)
         return
-    if path.exists() and not path.is_file():  # a pipe that nobody reads would not open
-        raise UsageError(f"{path} is no regular file: give --summary another file, or - for standard output.")
     try:
+        if path.exists() and not path.is_file():  # a pipe that nobody reads would not open
+            raise UsageError(f"{path} is no regular file: give --summary another file, or - for standard output.")
         with path.open("a", encoding="utf-8") as out:
             out.write(text)
     except OSError as error:
