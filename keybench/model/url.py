@@ -158,10 +158,10 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
                     kept = shown(one) if is_url(one) else "…"
                     for spelled in (one, repr(one)[1:-1], _escaped(one)):
                         message = message.replace(spelled, kept)
-                # A path that was made of it is spelled otherwise, but its login is the same.
-                login = given.rpartition("@")[0].rpartition("/")[2]
-                if ":" in login:
-                    message = message.replace(f"{login}@", "…@")
+        # A path that was made of a malformed URL is spelled otherwise, but the login in it is the same.
+        login = argument.rpartition("@")[0].rpartition("/")[2]
+        if ":" in login and not is_url(argument):
+            message = message.replace(f"{login}@", "…@")
     message = _IN_TEXT.sub(lambda found: shown(found[0]), message)
     return _GIVEN_SECRET.sub(r"\1…", message)
 
