@@ -309,6 +309,8 @@ def _trial(row: Mapping[str, str], run: Run, texts: _Texts) -> Trial:
     seconds = _number(row["seconds"])
     if row["status"] not in {"ok", "error"}:
         raise _Wrong(f"the status is {shortened(row['status'])}")
+    if not row["layout"].strip():
+        raise _Wrong("a trial has no layout")
     if row["database"] in RESTRICTED and (seconds or started != run.started):
         raise _Wrong(_licence(row["database"]))
     named: dict[str, Any] = {name: texts[row[name]] for name in _TEXTS}

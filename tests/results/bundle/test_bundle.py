@@ -219,6 +219,7 @@ REFUSED: list[tuple[str, Change, bool, str]] = [
     ("unit", edited("values.csv", "leaf_pages,pages", "leaf_pages,rows"), True, "the unit of leaf_pages is 'rows'"),
     ("origin", edited("values.csv", ",measured,", ",guessed,"), True, "line 2: the origin is 'guessed'; ask"),
     ("status", edited("values.csv", ",ok,", ",fine,"), True, "values.csv, line 2: the status is 'fine'; ask for it"),
+    ("blank", edited("values.csv", ",uuid-v4,", ", ,"), True, "a trial has no layout; ask for it again."),
     (
         "newline", edited("values.csv", ",uuid-v4,", ',"\n",'), True,
         "values.csv is not CSV (unexpected end of data); ask for it again.",
