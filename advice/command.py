@@ -1,6 +1,5 @@
 """The command `keybench advise`: its options."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -74,12 +73,11 @@ def advise(
 
       keybench advise --db mariadb --rows 2e8 --unguessable --secondary 3 --format html -o answer.html
     """
-    from rich.console import Console
-
     from keybench.advice.answer import answer
     from keybench.advice.needs import needs_from_options
     from keybench.advice.output import terminal
     from keybench.compiling import when_compiling
+    from keybench.results.atomic_file import atomic_file, written
 
     options = {
         "db": db, "rows": rows, "rows_per_second": rows_per_second, "payload": payload, "writers": writers,
@@ -90,7 +88,7 @@ def advise(
     }  # fmt: skip
     needs = needs_from_options(options)
     chosen: Format = "json" if as_json else format_
-    console = Console(stderr=True)
+    console = cli.console(stderr=True)
     with (
         console.status(f"{needs.on.title}: {needs.rows:,} rows"),
         when_compiling(lambda: console.print(COMPILING, soft_wrap=True)),
@@ -101,10 +99,11 @@ def advise(
         return 0
     text = _text(reply, chosen)
     if output is None:
-        sys.stdout.write(text)
+        cli.write(text)
         return 0
-    _write(output, text)
-    sys.stdout.write(f"{output}\n")
+    with atomic_file(output) as part:
+        part.write_text(text, encoding="utf-8")
+    cli.write(written(output))
     return 0
 
 
@@ -113,8 +112,6 @@ def _text(reply: Any, chosen: Format) -> str:
     import io
     import json
 
-    from rich.console import Console
-
     from keybench.advice.output import as_json, document, terminal
 
     if chosen == "json":
@@ -122,20 +119,8 @@ def _text(reply: Any, chosen: Format) -> str:
     if chosen == "html":
         return document.page(reply)
     file = io.StringIO()
-    terminal.show(reply, Console(file=file, width=120, highlight=False, markup=False))
+    terminal.show(reply, cli.console(file=file, width=120))
     return file.getvalue()
-
-
-def _write(output: Path, text: str) -> None:
-    """Writes the file, atomically; UsageError if it cannot be written."""
-    from keybench.errors import UsageError
-    from keybench.results.atomic_file import atomic_file
-
-    try:
-        with atomic_file(output) as part:
-            part.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written ({error.strerror}): give -o another file.") from None
 
 
 def main() -> None:

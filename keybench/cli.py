@@ -24,10 +24,11 @@ from typer.exceptions import TyperException
 
 from keybench import locked_folder
 from keybench.errors import KeybenchError, UsageError
+from keybench.model.printable import printable
 from keybench.model.url import hidden
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from keybench.terminal import Terminal
 
 EXIT_CODES: Final = (
     "Exit codes: 0 ok · 1 failed trials or a regression · 2 wrong input · 3 inconclusive · "
@@ -142,11 +143,14 @@ def application(**options: Any) -> typer.Typer:
     return typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]}, **options)
 
 
-def console() -> Console:
-    """Standard output for tables and wrapped text. A terminal that says it has no room for a word is not believed."""
-    from rich.console import Console
+def console(**options: Any) -> Terminal:
+    """Standard output for tables and wrapped text; `options` are rich's: `stderr`, `quiet`, `file`, `width`.
 
-    console = Console(highlight=False, markup=False, soft_wrap=False)
+    A terminal that says it has no room for a word is not believed.
+    """
+    from keybench.terminal import Terminal
+
+    console = Terminal(**options)
     if console.width < NARROWEST:
         console.width = NARROWEST
     return console
@@ -167,9 +171,14 @@ Results = Annotated[str, typer.Option(envvar="KEYBENCH_RESULTS", help="Results d
 RESULTS: Final = "keybench-results.sqlite"
 
 
+def write(text: str) -> None:
+    """Writes text or JSON to standard output, with escapes for what a terminal would obey."""
+    sys.stdout.write(printable(text))
+
+
 def print_json(value: object) -> None:
     """Prints plain values as JSON."""
-    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, *, sweep: bool = True) -> NoReturn:
@@ -178,6 +187,7 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
     A KeybenchError is one message on standard error, without a traceback. With `sweep`, it first removes the folders
     that killed commands left; `clean` shows them instead.
     """
+    _open_closed_streams()
     if sweep and (app is not None or sys.argv[1:2] != ["clean"]):
         locked_folder.sweep_at_start()
     if isinstance(sys.stdout, io.TextIOWrapper):  # file names and damaged results may hold what is no text
@@ -197,12 +207,26 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
         if code == INTERRUPTED:
             message = "interrupted"
         if message:
-            sys.stderr.write(f"keybench: {_without_secrets(message, arguments)}\n")
+            sys.stderr.write(f"keybench: {printable(_without_secrets(message, arguments))}\n")
         sys.exit(code)
 
 
 main: Final = run
 """What the installed command calls."""
+
+
+def _open_closed_streams() -> None:
+    """Opens the null device for standard streams that are closed, as by `>&-`.
+
+    Else the next files that are opened would get their numbers, and what a library or a server prints.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:  # open gives the lowest free number, which is this one
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:  # Python found it closed
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 (open until the end)
 
 
 @contextmanager

@@ -7,9 +7,14 @@ searched for.
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from multiprocessing import parent_process
 from types import ModuleType
+from typing import Final
+
+from keybench.model.printable import printable
 
 
 def _modules(name: str, folders: bool) -> Iterator[ModuleType]:
@@ -24,10 +29,34 @@ def _modules(name: str, folders: bool) -> Iterator[ModuleType]:
 def discover(group: str, attribute: str, *, folders: bool = False) -> Iterator[tuple[str, object]]:
     """Yields (module name, value of `attribute`) for each module that has it, among those of the group's entry points.
 
+    A distribution whose module raises anything while it is imported is named on standard error and left out.
+
     `folders` searches only the folders of a package and does not import its other modules: those of `databases` take
     longer to import than all engines together.
     """
     for point in entry_points(group=group):
-        for module in _modules(point.value, folders):
+        try:
+            modules = list(_modules(point.value, folders))
+        except (Exception, SystemExit) as error:
+            if point.value.startswith("keybench."):
+                raise
+            _leave_out(point, error)
+            continue
+        for module in modules:
             if attribute in vars(module):
                 yield module.__name__, vars(module)[attribute]
+
+
+_left_out: Final = set[str]()
+
+
+def _leave_out(point: EntryPoint, error: BaseException) -> None:
+    """Says once that another distribution's plug-in is left out."""
+    if point.value not in _left_out and parent_process() is None:  # and not in each writer again
+        _left_out.add(point.value)
+        name = f"{point.dist.name} {point.dist.version}" if point.dist else point.name
+        reason = printable(f"{type(error).__name__}: {error}".rstrip(": ."))
+        sys.stderr.write(
+            f"keybench: {name} is left out, because its module {point.value} cannot be imported ({reason}): update it, "
+            "or uninstall it.\n"
+        )

@@ -1,5 +1,6 @@
 """The command `keybench export`: tidy data of runs as CSV, JSON or Parquet, or one file of a run to send in."""
 
+import io
 import json
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import typer
 from keybench import cli
 from keybench.errors import UsageError
 from keybench.results import tidy
-from keybench.results.atomic_file import atomic_file
+from keybench.results.atomic_file import atomic_file, written
 from keybench.results.store.database import Store
 from keybench.results.wording import write_csv
 
@@ -59,27 +60,29 @@ def export(
     if bundle:
         if as_json or along or form != FileFormat.CSV:
             raise UsageError("a bundle has one form: leave out --format, --json and --series.")
-        sys.stdout.write(f"{_write_bundle(run, output, results)}\n")
+        cli.write(written(_write_bundle(run, output, results)))
         return
     form = FileFormat.JSON if as_json else form
     if form == FileFormat.PARQUET and output is None:
         raise UsageError("Parquet is a binary format: name a file with -o.")
     with Store.open(results, write=False) as store:
         rows = tidy.rows_of(store, run, points=along)
+    if output is None and sys.stdout.isatty():
+        text = io.StringIO()
+        _write_text(rows, form, text)
+        cli.write(text.getvalue())  # files and programs get the exact texts instead
+        return
     if output is None:
         _write_text(rows, form, sys.stdout)
         return
-    try:
-        with atomic_file(output) as part:
-            if form == FileFormat.PARQUET:
-                from keybench.results.frames import typed  # pandas is optional and takes a while to load
+    with atomic_file(output) as part:
+        if form == FileFormat.PARQUET:
+            from keybench.results.frames import typed  # pandas is optional and takes a while to load
 
-                typed(rows, points=along).to_parquet(part, index=False)
-            else:
-                with part.open("w", encoding="utf-8", newline="") as out:
-                    _write_text(rows, form, out)
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written ({error.strerror}): give -o another file.") from None
+            typed(rows, points=along).to_parquet(part, index=False)
+        else:
+            with part.open("w", encoding="utf-8", newline="") as out:
+                _write_text(rows, form, out)
 
 
 def _write_bundle(runs: Sequence[str], output: Path | None, results: str) -> Path:

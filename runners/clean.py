@@ -45,7 +45,7 @@ def clean(
 
       keybench clean --server postgresql://me@db.example/bench
     """
-    console = Console(highlight=False)
+    console = cli.console()
     with secret.removed_afterwards():
         urls = server or []
         on_urls = [_engine_of(url) for url in urls]  # every URL is checked before anything is removed

@@ -34,15 +34,13 @@ def run(context: typer.Context, **values: Any) -> int:
 
       keybench run --db postgresql --server model --ram 256MB --scenario beyond-cache
     """
-    from rich.console import Console
-
     from keybench.databases.hosting import secret
     from keybench.results.store.database import Store
     from keybench.runners import launch
     from keybench.runners.execute import execute
     from keybench.runners.progress import say
 
-    options, console = RunOptions(**values), Console(highlight=False)
+    options, console = RunOptions(**values), cli.console()
     sources = {name: context.get_parameter_source(name) for name in context.params}
     named = frozenset(name for name, source in sources.items() if source and source.name == "COMMANDLINE")
     with launch.licences_accepted(options.accept_eula), secret.removed_afterwards():

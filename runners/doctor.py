@@ -43,7 +43,7 @@ def doctor(as_json: cli.AsJson = False) -> int:
 
     Exit code 0 if the default run can start, 4 if it cannot.
     """
-    console = Console(highlight=False, quiet=as_json)
+    console = cli.console(quiet=as_json)
     # the machine
     here = machine.describe()
     say(console, f"keybench {here['keybench']}, Python {here['python']}, {here['system']}")

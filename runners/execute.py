@@ -9,6 +9,7 @@ from functools import partial
 
 from rich.console import Console
 
+from keybench import cli
 from keybench.databases.hosting import docker_daemon
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, UsageError
@@ -120,7 +121,7 @@ def execute(
                 store.warn(run_id, text)
             shown.end(number, planned, record)
             if debug and record.traceback:
-                say(Console(stderr=True), record.traceback)
+                say(cli.console(stderr=True), record.traceback)
     failed = [recorded for recorded in store.trials(run_id) if recorded.status == "error"]
     for one in failed:
         say(console, f"failed: block {one.block}, {one.database} · {one.layout} · {one.column}: {one.error}")

@@ -13,7 +13,7 @@ from keybench.runners.planning.trial_plan import TrialPlan
 
 def say(console: Console, text: str) -> None:
     """Prints one line without styles and without wrapping."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(text, soft_wrap=True)
 
 
 def result_in_words(result: Trial) -> str:
@@ -37,9 +37,9 @@ class Display:
     def __init__(self, console: Console, total: int) -> None:
         self._console, self._total = console, total
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[amount]}", justify="right"),
+            TextColumn("{task.fields[amount]}", justify="right", markup=False),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=console,

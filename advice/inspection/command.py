@@ -36,14 +36,14 @@ def inspect(
 
       keybench inspect app.sqlite --table orders
     """
-    from rich.console import Console
+    from rich.text import Text
 
     from keybench.advice.inspection import findings, sentences
     from keybench.advice.inspection.record import record
     from keybench.databases.hosting import secret
     from keybench.generators.core.clock import SystemClock
 
-    progress = Console(stderr=True)
+    progress = cli.console(stderr=True)
     console = cli.console()
     with secret.removed_afterwards():
         on = findings.engine_of(target)
@@ -55,7 +55,11 @@ def inspect(
                     console.print(findings.UNCONFIRMED)
             with progress.status("tables") as status:
                 result = findings.look(
-                    inspector, table, SystemClock().now(), seconds, lambda name: status.update(f"looking at {name}")
+                    inspector,
+                    table,
+                    SystemClock().now(),
+                    seconds,
+                    lambda name: status.update(Text(f"looking at {name}")),  # markup in a name is none
                 )
     if as_json:
         cli.print_json(record(result, by_document=on.inspects_by_document))

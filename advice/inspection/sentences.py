@@ -12,6 +12,7 @@ from keybench.advice.inspection.findings import Findings, IndexFinding, TableFin
 from keybench.advice.inspection.naming import Content, KeyGroup, Switch
 from keybench.databases.contract.existing import About, TableHere
 from keybench.generators.core.clock import as_datetime
+from keybench.model.printable import printable
 from keybench.model.sizes import digits, spelled
 
 _MANY: Final = 3
@@ -193,7 +194,7 @@ def promises(about: About, seconds: float, width: int) -> Iterator[str]:
 def _wrapped(text: str, width: int, indent: str = "", later: str | None = None) -> list[str]:
     """Lines of at most that width; `later`: the indent of all but the first, if it is another."""
     later = indent if later is None else later
-    return wrap(text, width, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False)
+    return wrap(printable(text), width, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False)
 
 
 def lines(findings: Findings, width: int) -> Iterator[str | Text | Table]:

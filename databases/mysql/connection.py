@@ -122,8 +122,8 @@ class Queries(DbApiConnection):
         return self.address.server != "url"
 
     def execute(self, cursor: Any, statement: str, values: tuple[object, ...]) -> None:
-        """Executes a statement with the values of its parameters; without values, `%` in it stands for itself."""
-        cursor.execute(statement, values or None)
+        """A `%` in a text is always doubled, as in quoted names; bytes are sent as they are if there are no values."""
+        cursor.execute(statement, values if isinstance(statement, str) else values or None)
 
     def failure(self, error: Any) -> ServerError:
         """A driver's error as keybench's."""

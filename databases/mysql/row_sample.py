@@ -87,7 +87,7 @@ class Facts:
 
 
 def quoted(name: str) -> str:
-    """An identifier in backquotes."""
+    """An identifier in backquotes, for a statement of `Queries`, where a `%` is doubled."""
     return "`" + name.replace("`", "``").replace("%", "%%") + "`"
 
 

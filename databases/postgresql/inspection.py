@@ -226,7 +226,7 @@ class PostgresInspector:
         """Keys from up to `PAGES` pages of the table and its last ones, in order of the rows' places."""
         total = self._heaps[table.full_name].blocks
         blocks = _spread(total, PAGES)
-        column = quoted(index.columns[0])
+        column = _bound(index.columns[0])
         cast = {"text": "::text", "int": "::int8", "bytes": "::bytea", "uuid": "::uuid"}[str(index.form)]
         rows: list[tuple[str, object]] = []
         for part in np.array_split(np.array(blocks, np.int64), max(1, len(blocks) // 50)):
@@ -351,5 +351,10 @@ def _places(blocks: Sequence[int]) -> list[str]:
 
 
 def _quoted(table: TableHere) -> str:
-    """The table's full name in SQL, without tables that inherit from it."""
-    return f"ONLY {quoted(table.schema)}.{quoted(table.name)}"
+    """The table's full name in a statement with values, without tables that inherit from it."""
+    return f"ONLY {_bound(table.schema)}.{_bound(table.name)}"
+
+
+def _bound(name: str) -> str:
+    """A quoted name, for a statement with values: there the driver takes a single `%` for the place of one."""
+    return quoted(name).replace("%", "%%")

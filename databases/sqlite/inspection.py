@@ -7,6 +7,7 @@ shared memory beside it.
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -30,6 +31,7 @@ from keybench.databases.contract.existing import (
 )
 from keybench.databases.sqlite.pages import LEAF_HEADER, Page, SampledTree, SqliteFile, Value, sampled_tree
 from keybench.errors import EnvironmentMissing, ServerError
+from keybench.model.url import shown
 from keybench.pagemodels.sqlite import records
 
 _NOT_STORED: Final = 2  # in the column `hidden` of table_xinfo: a generated column that is not stored
@@ -70,20 +72,24 @@ class SqliteInspector:
         """EnvironmentMissing if the file cannot be read or is none of SQLite's."""
         self._path = path
         try:
-            self._file = SqliteFile(path)
-            self._connection = read_only(path)
-            self._connection.execute("PRAGMA query_only = 1")
-            self._connection.execute("BEGIN")
-            self._schema = {
-                str(name): (str(kind), str(table), int(root or 0), str(sql or ""))
-                for kind, name, table, root, sql in self._connection.execute(
-                    "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE type <> 'trigger'"
-                )
-            }
+            with ExitStack() as after_an_error:
+                self._file = SqliteFile(path)
+                after_an_error.callback(self._file.close)
+                self._connection = read_only(path)
+                after_an_error.callback(self._connection.close)
+                self._connection.execute("PRAGMA query_only = 1")
+                self._connection.execute("BEGIN")
+                self._schema = {
+                    str(name): (str(kind), str(table), int(root or 0), str(sql or ""))
+                    for kind, name, table, root, sql in self._connection.execute(
+                        "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE type <> 'trigger'"
+                    )
+                }
+                after_an_error.pop_all()
         except (OSError, ValueError, apsw.Error) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise EnvironmentMissing(
-                f"{path} cannot be read as an SQLite database: {reason.rstrip('.')}.\n"
+                f"{shown(str(path))} cannot be read as an SQLite database: {reason.rstrip('.')}.\n"
                 "Check the path, and that you may read it."
             ) from None
         self._trees: dict[int, SampledTree] = {}

@@ -5,6 +5,7 @@ it, by a strict form of RFC 3986 section 3: one `@`, special characters as %XX. 
 scheme alone is shown.
 """
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -117,12 +118,13 @@ def without_password(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """A URL without its password and without the values of its options, for messages on a URL that nobody has checked.
+    """A URL without its password and the values of its options, for messages on a URL that nobody has checked.
 
-    Any other text is returned unchanged. Of a URL that cannot be parsed the scheme alone is shown.
+    Of a URL that cannot be parsed the scheme alone is shown, and nothing of what may be one, as `me:word@host` and a
+    path that was made of it. Any other text is returned unchanged.
     """
     if not is_url(text):
-        return text
+        return "…" if _may_be_url(text) and not os.path.lexists(text) else text
     url = parse(text)
     if url is None:
         return _scheme_alone(text)
@@ -157,6 +159,10 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
                     replacement = shown(url) if is_url(url) else "…"
                     for spelling in (url, repr(url)[1:-1], _escaped(url)):
                         message = message.replace(spelling, replacement)
+        # A path that was made of a malformed URL is spelled otherwise, but the login in it is the same.
+        login = argument.rpartition("@")[0].rpartition("/")[2]
+        if ":" in login and not is_url(argument):
+            message = message.replace(f"{login}@", "…@")
     message = _IN_TEXT.sub(lambda match: shown(match[0]), message)
     return _GIVEN_SECRET.sub(r"\1…", message)
 

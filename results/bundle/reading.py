@@ -1,7 +1,15 @@
-"""Reads a bundle and refuses one whose sums or schema do not fit."""
+"""Reads a bundle and refuses one whose sums or schema do not fit, or that takes more room than a run.
+
+A bundle comes from a stranger. A few bytes of a ZIP archive can stand for gigabytes, and a text takes many times its
+size when it is parsed. So what is unpacked is counted as it comes, and each limit below bounds what can become of it.
+"""
 
 import csv
 import io
+import os
+import re
+import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -10,7 +18,7 @@ from datetime import datetime
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Final, cast, get_args
+from typing import Annotated, Any, BinaryIO, Final, cast, get_args
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,8 +32,27 @@ from keybench.results.bundle.private import RESTRICTED, unit
 from keybench.results.bundle.writing import COLUMNS, FILES, MANIFEST, RUN, SCHEMA, VALUES
 from keybench.results.store.records import Environment, Run, Trial
 
-MOST_BYTES: Final = 256 << 20
-"""Bytes of one file in a bundle. A hundred thousand values take twenty million."""
+MOST_BYTES: Final = {VALUES: 24 << 20}
+"""Bytes of a file in a bundle. A hundred thousand values take twenty million."""
+MOST_OTHER_BYTES: Final = 1 << 20
+"""Bytes of any other file. Each byte of JSON can take forty of memory."""
+MOST_TRIALS: Final = 10_000
+MOST_READINGS: Final = 150_000
+MOST_LINE: Final = 10_000
+"""Bytes of a line of `VALUES`."""
+MOST_TEXT: Final = 1 << 20
+"""Characters of all different texts of `VALUES` together."""
+
+_ESCAPED: Final = re.compile(r'(?<!\\)(?:\\\\)*\\[^"\\/]')
+"""A character that JSON writes as an escape although it could stand for itself, or that cannot be printed."""
+_PIECE: Final = 1 << 16
+_END: Final = struct.Struct("<4s4H2LH")
+"""The end record of an archive: signature, numbers of disks and entries, size and place of the list of entries, and
+the length of the comment behind it (APPNOTE.TXT, section 4.3.16)."""
+_ZIP64_LOCATOR: Final = 20
+"""Bytes of what stands before the end record of an archive whose list has another, larger end record."""
+_MOST_LISTED: Final = 1 << 14
+"""Bytes of the list of entries."""
 
 _AGAIN: Final = "ask for it again"
 _TEXTS: Final = ("database", "server", "column", "layout", "scenario", "status", "error")
@@ -40,6 +67,8 @@ class Bundle:
     environments: tuple[Environment, ...]
     warnings: tuple[str, ...]
     trials: tuple[Trial, ...]
+    files: Mapping[str, bytes]
+    """The checked files by name, which can be packed again without what else the archive holds."""
 
 
 class _Wrong(ValueError):
@@ -53,10 +82,15 @@ class _Wrong(ValueError):
 def read_bundle(path: Path) -> Bundle:
     """The run in a bundle. Raises UsageError if it is no bundle, or its sums or schema do not fit."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            texts = _texts(archive)
-        run, environments, warnings = _run(texts[RUN])
-        return Bundle(run, environments, warnings, _trials(texts[VALUES], run))
+        # Opened without waiting: a pipe that nobody writes to would never open.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UsageError(f"{path} is no regular file: name a file of `keybench export --bundle`.")
+            _check_end(file)
+            with zipfile.ZipFile(file) as archive:
+                files = _files(archive)
+        run, environments, warnings = _run(_text(files[RUN], RUN))
+        return Bundle(run, environments, warnings, _trials(files[VALUES], run), files)
     except OSError as error:
         raise UsageError(
             f"{path} cannot be read ({error.strerror}): name a file of `keybench export --bundle`."
@@ -69,12 +103,26 @@ def read_bundle(path: Path) -> Bundle:
         raise UsageError(f"{path} is refused: {error}; {error.step}.") from None
 
 
-def _texts(archive: zipfile.ZipFile) -> dict[str, str]:
-    """The text of each file that the manifest lists, by name; `_Wrong` if the schema, the list or a sum is wrong."""
+def _check_end(file: BinaryIO) -> None:
+    """Raises BadZipFile or `_Wrong` for an end that no bundle has: zipfile reads the whole list of entries at once."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _END.size - _ZIP64_LOCATOR))
+    end = file.read()
+    if len(end) < _END.size or end[: -_END.size].startswith(b"PK\6\7"):
+        raise zipfile.BadZipFile
+    signature, *_, listed, _, comment = _END.unpack(end[-_END.size :])
+    if signature != b"PK\5\6" or comment:
+        raise zipfile.BadZipFile
+    if listed > _MOST_LISTED:
+        raise _Wrong(f"it lists more than {MANIFEST}, {', '.join(FILES)}")
+
+
+def _files(archive: zipfile.ZipFile) -> dict[str, bytes]:
+    """The checked files by name."""
     names = archive.namelist()
     if MANIFEST not in names:
         raise _Wrong(f"it has no {MANIFEST}", "name a file of `keybench export --bundle`")
-    manifest = _object(_entry(archive, MANIFEST), MANIFEST)
+    manifest = _object(_text(_unpacked(archive, MANIFEST), MANIFEST), MANIFEST)
     schema = manifest.get("schema")
     if isinstance(schema, int) and schema > SCHEMA:
         raise _Wrong(f"it has schema {schema}, and keybench {keybench.__version__} knows {SCHEMA}", "update keybench")
@@ -85,21 +133,28 @@ def _texts(archive: zipfile.ZipFile) -> dict[str, str]:
         raise _Wrong(f"{MANIFEST} does not list {', '.join(FILES)}")
     if sorted(names) != sorted([MANIFEST, *FILES]):
         raise _Wrong(f"it does not hold {MANIFEST}, {', '.join(FILES)}, each once and nothing else")
-    texts = {}
+    files = {}
     for name in FILES:
-        data = _entry(archive, name)
+        data = _unpacked(archive, name)
         expected = listed[name].get("sha256") if isinstance(listed[name], dict) else None
         if sha256(data).hexdigest() != expected:
             raise _Wrong(f"the sum of {name} does not fit, so it was changed or damaged after it was written")
-        texts[name] = _text(data, name)
-    return texts
+        files[name] = data
+    return files
 
 
-def _entry(archive: zipfile.ZipFile, name: str) -> bytes:
-    """The content of one file; its stated size is checked before it is unpacked."""
-    if archive.getinfo(name).file_size > MOST_BYTES:
-        raise _Wrong(f"{name} has more than {MOST_BYTES >> 20} MiB", "bundle a smaller run")
-    return archive.read(name)
+def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
+    """The content of one file, in pieces until it is larger than its limit: its stated size may be wrong."""
+    if archive.getinfo(name).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise _Wrong(f"{name} is packed by another method than deflate")  # zipfile unpacks others without a limit
+    most = MOST_BYTES.get(name, MOST_OTHER_BYTES)
+    data = bytearray()
+    with archive.open(name) as file:
+        while piece := file.read(_PIECE):
+            data += piece
+            if len(data) > most:
+                raise _Wrong(f"{name} has more than {most >> 20} MiB", "bundle a smaller run")
+    return bytes(data)
 
 
 def _text(data: bytes, name: str) -> str:
@@ -110,10 +165,10 @@ def _text(data: bytes, name: str) -> str:
         raise _Wrong(f"{name} is not UTF-8") from None
 
 
-def _object(data: bytes | str, name: str) -> dict[str, Any]:
+def _object(text: str, name: str) -> dict[str, Any]:
     """The JSON object that the file of this name holds."""
     try:
-        content = parsers.from_json(data if isinstance(data, str) else _text(data, name))
+        content = parsers.from_json(text)
     except ValueError as error:
         raise _Wrong(f"{name} is not JSON ({error})") from None
     if not isinstance(content, dict):
@@ -178,6 +233,8 @@ class _RunFile(_Part, extra="forbid"):
 def _run(text: str) -> tuple[Run, tuple[Environment, ...], tuple[str, ...]]:
     """The run, its servers' environments and its warnings, from the text of `RUN`."""
     content = _object(text, RUN)
+    if _ESCAPED.search(text) or not text.translate(dict.fromkeys(map(ord, "\t\n\r"))).isprintable():
+        raise _Wrong(f"{RUN} has characters that cannot be printed")
     try:
         checked = _RunFile.model_validate(content)
     except ValidationError as error:
@@ -187,33 +244,60 @@ def _run(text: str) -> tuple[Run, tuple[Environment, ...], tuple[str, ...]]:
     return run, tuple(Environment(**one.model_dump()) for one in checked.environments), tuple(checked.warnings)
 
 
-def _trials(text: str, run: Run) -> tuple[Trial, ...]:
-    """The trials by block and position, from the text of `VALUES`: a line for each value, or for a failed trial."""
-    table = csv.reader(io.StringIO(text))
-    if tuple(next(table, ())) != COLUMNS:
-        raise _Wrong(f"{VALUES} does not have the columns of its schema")
+class _Texts(dict[str, str]):
+    """The texts of a table, each once, however often it stands there. None may hold what changes a terminal."""
+
+    room = MOST_TEXT
+
+    def __missing__(self, text: str) -> str:
+        self.room -= len(text)
+        if self.room < 0:
+            raise _Wrong(f"it has more than {MOST_TEXT:,} characters of different texts", "bundle a smaller run")
+        if not text.isprintable():
+            raise _Wrong(f"{shortened(text)} has characters that cannot be printed")
+        self[text] = text
+        return text
+
+
+def _trials(data: bytes, run: Run) -> tuple[Trial, ...]:
+    """The trials by block and position, from the content of `VALUES`: a line for each value, or for a failed trial."""
+    lines, texts = io.BytesIO(data), _Texts()
     trials: dict[tuple[int, int], Trial] = {}
     readings: dict[tuple[int, int], list[Reading]] = {}
-    for line, cells in enumerate(table, start=2):  # as people count lines; the first has the columns
+    if _cells(lines.readline()) != list(COLUMNS):
+        raise _Wrong(f"{VALUES} does not have the columns of its schema")
+    for number, line in enumerate(lines, start=2):
         try:
-            row = dict(zip(COLUMNS, cells, strict=True))
-            trial = _trial(row, run)
+            row = dict(zip(COLUMNS, _cells(line), strict=True))
+            trial = _trial(row, run, texts)
             place = trial.block, trial.position
             if trials.setdefault(place, trial) != trial:
                 raise _Wrong("the trial differs from an earlier line")
             of_trial = readings.setdefault(place, [])
             if row["metric"]:
-                of_trial.append(_reading(row, trial))
+                of_trial.append(_reading(row, trial, texts))
+            if len(trials) > MOST_TRIALS or number > MOST_READINGS:
+                raise _Wrong(
+                    f"a bundle has at most {MOST_TRIALS:,} trials and {MOST_READINGS:,} values", "bundle a smaller run"
+                )
         except _Wrong as error:
-            raise _Wrong(f"{VALUES}, line {line}: {error}", error.step) from None
+            raise _Wrong(f"{VALUES}, line {number}: {error}", error.step) from None
         except ValueError as error:
-            raise _Wrong(f"{VALUES}, line {line}: {error}") from None
+            raise _Wrong(f"{VALUES}, line {number}: {error}") from None
     if not trials:
         raise _Wrong(f"{VALUES} holds no values")
     return tuple(replace(trial, readings=tuple(readings[place])) for place, trial in sorted(trials.items()))
 
 
-def _trial(row: Mapping[str, str], run: Run) -> Trial:
+def _cells(line: bytes) -> list[str]:
+    """The cells of one line. Lines are parsed one by one: no cell of a bundle holds the end of a line, and a table of
+    commas or of quotation marks alone would become one list of all its cells."""
+    if len(line) > MOST_LINE:
+        raise _Wrong(f"the line has more than {MOST_LINE:,} bytes")
+    return next(csv.reader([_text(line, VALUES)], strict=True), [])
+
+
+def _trial(row: Mapping[str, str], run: Run, texts: _Texts) -> Trial:
     """The trial that a line is about, without its reading. Raises `_Wrong` or ValueError if the line does not fit."""
     if row["run"] != run.id:
         raise _Wrong(f"the run {shortened(row['run'])} is not {run.id}")
@@ -226,13 +310,15 @@ def _trial(row: Mapping[str, str], run: Run) -> Trial:
     seconds = _number(row["seconds"])
     if row["status"] not in {"ok", "error"}:
         raise _Wrong(f"the status is {shortened(row['status'])}")
+    if not row["layout"].strip():
+        raise _Wrong("a trial has no layout")
     if row["database"] in RESTRICTED and (seconds or started != run.started):
         raise _Wrong(_licence(row["database"]))
-    texts: dict[str, Any] = {name: row[name] for name in _TEXTS}
-    return Trial(**texts, **numbers, started=started, seconds=seconds)
+    named: dict[str, Any] = {name: texts[row[name]] for name in _TEXTS}
+    return Trial(**named, **numbers, started=started, seconds=seconds)
 
 
-def _reading(row: Mapping[str, str], trial: Trial) -> Reading:
+def _reading(row: Mapping[str, str], trial: Trial, texts: _Texts) -> Reading:
     """The value of a line. Raises `_Wrong` or ValueError if it does not fit, or is a time that a licence restricts."""
     if row["metric"] not in set(Metric):
         raise _Wrong(f"keybench {keybench.__version__} does not know the metric {shortened(row['metric'])}")
@@ -240,8 +326,8 @@ def _reading(row: Mapping[str, str], trial: Trial) -> Reading:
     origin = row["origin"]
     if origin not in get_args(Origin) or (value is None) != (origin == "absent"):
         raise _Wrong(f"the origin is {shortened(origin)}")
-    metric, subject = Metric(row["metric"]), Subject.parse(row["object"])
-    reading = Reading(metric, value, cast("Origin", origin), reason=row["reason"], subject=subject)
+    metric, subject = Metric(row["metric"]), Subject.parse(texts[row["object"]])
+    reading = Reading(metric, value, cast("Origin", origin), reason=texts[row["reason"]], subject=subject)
     if row["unit"] != unit(trial.database, reading):
         if trial.database in RESTRICTED and reading.metric.definition.is_time:
             raise _Wrong(_licence(trial.database))

@@ -6,7 +6,9 @@ values.csv     every value: the columns of `keybench export`, whose times of som
 README.txt     what the file is
 """
 
+import io
 import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -80,24 +82,30 @@ def write_bundle(store: Store, name: str, path: Path) -> Path:
             }
         ),
         VALUES: _values(shown, shown_trials),
-        ABOUT: ABOUT_TEXT.format(run=run.id, version=keybench.__version__),
     }
-    packed = {name: text.encode("utf-8", "backslashreplace") for name, text in files.items()}
+    content = archive(run.id, {name: text.encode("utf-8", "backslashreplace") for name, text in files.items()})
+    with atomic_file(path) as part:
+        part.write_bytes(content)
+    return path
+
+
+def archive(run_id: str, files: Mapping[str, bytes]) -> bytes:
+    """The bundle of the run with these files, `RUN` and `VALUES`, and with a manifest and `ABOUT` made anew."""
+    about = ABOUT_TEXT.format(run=run_id, version=keybench.__version__).encode()
+    files = {RUN: files[RUN], VALUES: files[VALUES], ABOUT: about}
     manifest = {
         "schema": SCHEMA,
         "keybench": keybench.__version__,
-        "run": run.id,
-        "files": {name: {"sha256": sha256(data).hexdigest(), "bytes": len(data)} for name, data in packed.items()},
+        "run": run_id,
+        "files": {name: {"sha256": sha256(data).hexdigest(), "bytes": len(data)} for name, data in files.items()},
     }
-    try:
-        with atomic_file(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in {MANIFEST: json_text(manifest).encode(), **packed}.items():
-                entry = zipfile.ZipInfo(name, _DATE)
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, data)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): give -o another file.") from None
-    return path
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, data in {MANIFEST: json_text(manifest).encode(), **files}.items():
+            entry = zipfile.ZipInfo(name, _DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(entry, data)
+    return content.getvalue()
 
 
 def _values(run: Run, trials: list[Trial]) -> str:

@@ -180,13 +180,10 @@ def save(path: Path, baseline: Baseline) -> bool:
     """Writes the whole file; False if it already has this content. Raises UsageError if it cannot be written; the file
     is then unchanged."""
     new = text(baseline)
-    try:
-        if path.exists() and path.read_bytes() == new.encode():
-            return False
-        with atomic_file(path) as part:
-            part.write_text(new, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"the baseline {path} cannot be written ({error.strerror}): {_ANOTHER[3:]}.") from None
+    if path.is_file() and path.read_bytes() == new.encode():
+        return False
+    with atomic_file(path, _ANOTHER[3:]) as part:
+        part.write_text(new, encoding="utf-8")
     return True
 
 

@@ -1,7 +1,6 @@
 """The command `keybench check`, and its outcome: lines for a terminal and a CI job's summary, plain values for JSON."""
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -16,6 +15,7 @@ from keybench.model.metric import Metric
 from keybench.model.subject import KEY
 from keybench.results.analysis.groups import groups_of
 from keybench.results.analysis.warnings import warnings
+from keybench.results.atomic_file import STANDARD_OUTPUT
 from keybench.results.check.baseline import LIMITS, Baseline, load, measure, merged, save
 from keybench.results.check.gate import REGRESSIONS, CheckFinding, Kind, Outcome, decide, failures
 from keybench.results.comparison import Conditions
@@ -82,7 +82,7 @@ def check(
     if as_json:
         cli.print_json(record(outcome, checked.id, doubts))
     else:
-        sys.stdout.writelines(f"{line}\n" for line in (lines if update else [*lines, verdict(outcome)]))
+        cli.write("".join(f"{line}\n" for line in (lines if update else [*lines, verdict(outcome)])))
     if summary is not None and not creating:
         _append(summary, markdown(outcome, checked.id, [*lines, verdict(outcome)]))
     if not update:
@@ -100,7 +100,7 @@ def check(
         )
     changed = save(baseline, merged(old, now))
     if not as_json:
-        sys.stdout.write(f"{baseline}: {'written' if changed else 'says so already'}\n")
+        cli.write(f"{baseline}: {'written' if changed else 'says so already'}\n")
     return 0
 
 
@@ -134,7 +134,12 @@ def _percent(option: str, value: str) -> float:
 
 
 def _append(path: Path, text: str) -> None:
+    if str(path) in STANDARD_OUTPUT:
+        cli.write(text)
+        return
     try:
+        if path.exists() and not path.is_file():  # a pipe that nobody reads would not open
+            raise UsageError(f"{path} is no regular file: give --summary another file, or - for standard output.")
         with path.open("a", encoding="utf-8") as out:
             out.write(text)
     except OSError as error:

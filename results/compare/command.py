@@ -14,6 +14,7 @@ from keybench import cli
 from keybench.errors import UsageError, unknown_name
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
+from keybench.model.printable import printable
 from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.ratios import CONFIDENCE
 from keybench.results.analysis.warnings import warnings
@@ -81,7 +82,7 @@ def compare(
     if claims:
         if metric:
             raise UsageError("each claim has its own metric: leave out --metric.")
-        sys.stdout.write(_claims(names, results, everything=everything, as_json=as_json))
+        cli.write(_claims(names, results, everything=everything, as_json=as_json))
         return 0
     if everything:
         raise UsageError("--all lists claims: add --claims.")
@@ -116,10 +117,10 @@ def _compare(a: str, b: str, metric: str, results: str, *, as_json: bool) -> int
         raise UsageError(f"{before.name} is compared with itself: name another run, or another part of it.")
     comparison = compared(before, after, chosen)
     shown = json_text(document(comparison, named)) if as_json else as_text(comparison, named, every=bool(metric))
-    sys.stdout.write(shown)
+    cli.write(shown)
     if any(row.compared for row in comparison.rows):
         return 0
-    sys.stderr.write(f"keybench: {_nothing(comparison)}\n")
+    sys.stderr.write(printable(f"keybench: {_nothing(comparison)}\n"))
     return INCONCLUSIVE
 
 

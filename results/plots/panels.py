@@ -234,7 +234,8 @@ class NamedRows:
         heights = [max(21.0, 8.0 + LINE * (len(name) + len(detail))) for name, detail in labels]
         edges = top + np.concatenate([[0.0], np.cumsum(heights)])
         self.centres = (edges[:-1] + edges[1:]) / 2
-        self.left = 4 + max(text_width(line) for name, detail in labels for line in (*name, *detail))
+        # A name that is no word has no line.
+        self.left = 4 + max((text_width(line) for name, detail in labels for line in (*name, *detail)), default=0.0)
         """Where the names end."""
         self.canvas = Canvas(edges[-1] + bottom)
         self._top, self._height = top, float(edges[-1] - top)

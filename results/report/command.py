@@ -1,13 +1,13 @@
 """The command `keybench report`."""
 
 import gc
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from keybench import cli
+from keybench.results.atomic_file import written
 from keybench.results.store.database import Store
 
 app = cli.application()
@@ -31,4 +31,4 @@ def report(
     # and take a fifth of the time.
     gc.disable()
     with Store.open(results, write=False) as store:
-        sys.stdout.write(f"{write_report(store, run, output)}\n")
+        cli.write(written(write_report(store, run, output)))

@@ -16,7 +16,6 @@ from jinja2 import StrictUndefined
 from markupsafe import Markup
 
 import keybench
-from keybench.errors import UsageError
 from keybench.model.definition import Definition
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
@@ -40,11 +39,8 @@ def write_report(store: Store, run_ids: Sequence[str], path: Path) -> Path:
     """Writes one page about these runs (ids, prefixes or `latest`), atomically, and returns its path. Raises UsageError
     if a run is unknown or the file cannot be written."""
     page = render(store, run_ids)
-    try:
-        with atomic_file(path) as part:
-            part.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): give -o another file.") from None
+    with atomic_file(path) as part:
+        part.write_text(page, encoding="utf-8")
     return path
 
 

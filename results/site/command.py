@@ -1,6 +1,5 @@
 """The command `keybench site`."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -46,7 +45,7 @@ def site(
         return
     from keybench.results.site.writing import published, write_site  # drawing takes a while to load
 
-    sys.stdout.write(f"{write_site(published(run, results, small=small), output)}\n")
+    cli.write(f"{write_site(published(run, results, small=small), output)}\n")
 
 
 def _verify(paths: list[Path]) -> None:
@@ -61,6 +60,6 @@ def _verify(paths: list[Path]) -> None:
             wrong.append(str(error))
             continue
         count = sum(len(trial.readings) for trial in bundle.trials)
-        sys.stdout.write(f"{path}: run {bundle.run.id}, {count:,} values; sums and schema fit\n")
+        cli.write(f"{path}: run {bundle.run.id}, {count:,} values; sums and schema fit\n")
     if wrong:
         raise UsageError("\n".join(wrong))

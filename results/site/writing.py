@@ -22,7 +22,7 @@ from keybench.results.analysis.ratios import ByBlock, Summary, by_block_ratios, 
 from keybench.results.atomic_file import atomic_file
 from keybench.results.bundle.private import RESTRICTED, public_blob, public_names, without_times
 from keybench.results.bundle.reading import Bundle, read_bundle
-from keybench.results.bundle.writing import write_bundle
+from keybench.results.bundle.writing import archive, write_bundle
 from keybench.results.plots.canvas import styles
 from keybench.results.report.page import fill, render_sources
 from keybench.results.report.sentences import finding, repeated
@@ -179,10 +179,9 @@ SUFFIX = ".zip"
 
 @dataclass(frozen=True)
 class Published:
-    """A run as a site holds it: its bundle, as a file's content too, and what its pictures need."""
+    """A run as a site holds it: its bundle, and what its pictures need."""
 
     bundle: Bundle
-    content: bytes
 
     @property
     def run_id(self) -> str:
@@ -219,8 +218,7 @@ def published(names: Sequence[str], results: str, *, small: bool) -> list[Publis
     stored = [name for name in names if not name.endswith(SUFFIX)]
     for name in names:
         if name.endswith(SUFFIX):
-            path = Path(name)
-            one = Published(read_bundle(path), path.read_bytes())
+            one = Published(read_bundle(Path(name)))
             runs.setdefault(one.run_id, one)
     if stored:
         with Store.open(results, write=False) as store, tempfile.TemporaryDirectory(prefix="keybench-site-") as folder:
@@ -242,7 +240,7 @@ def _from_store(store: Store, name: str, path: Path, *, small: bool) -> Publishe
         for trial in stored
     }
     trials = tuple(replace(trial, blobs=blobs[trial.block, trial.position]) for trial in bundle.trials)
-    return Published(replace(bundle, trials=trials), path.read_bytes())
+    return Published(replace(bundle, trials=trials))
 
 
 LIST: Final = "site.json"
@@ -257,14 +255,15 @@ def write_site(runs: Sequence[Published], folder: Path) -> Path:
     content: dict[Path, bytes] = {Path(INDEX): index(runs).encode()}
     for one in runs:
         content[Path("runs") / one.run_id / INDEX] = render_sources([one.source], f"../../{INDEX}").encode()
-        content[Path("runs") / one.run_id / one.file] = one.content
+        # Packed anew: a bundle that was sent in may have held other things, between its files for example.
+        content[Path("runs") / one.run_id / one.file] = archive(one.run_id, one.bundle.files)
     listed = {"schema": 1, "runs": [one.run_id for one in runs]}
     content[Path(LIST)] = f"{json.dumps(listed, indent=1)}\n".encode()
     try:
         for name, data in content.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_file(path) as part:
+            with atomic_file(path, "give -o another folder") as part:
                 part.write_bytes(data)
         for run_id in earlier - {one.run_id for one in runs}:
             _remove(folder / "runs" / run_id)

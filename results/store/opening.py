@@ -106,12 +106,14 @@ def _check_options(parts: url.Url) -> None:
 
 def _open_postgresql(address: URL) -> Storage:
     """The database at the address; nothing is connected yet. Raises EnvironmentMissing without a driver."""
+    # Without its options: a mistyped one may hold the password.
+    where = address.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
     try:
         engine = create_engine(address, pool_pre_ping=True, connect_args={"connect_timeout": 10})
     except (NoSuchModuleError, ImportError) as error:
         raise EnvironmentMissing(f"no PostgreSQL driver ({error}): pip install 'psycopg[binary]'.") from None
-    # Without its options: a mistyped one may hold the password.
-    where = address.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):  # SQLAlchemy reads some options itself
+        raise UsageError(f"--results {where}: an option of the URL has a wrong value: a port is a number.") from None
     return Storage(engine, where, tables.POSTGRESQL_SCHEMA)
 
 

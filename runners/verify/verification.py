@@ -18,7 +18,7 @@ from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.names import COMPUTED
-from keybench.results.atomic_file import atomic_file
+from keybench.results.atomic_file import STANDARD_OUTPUT, atomic_file
 from keybench.results.bundle.writing import write_bundle
 from keybench.results.store.database import Store
 from keybench.runners.execute import execute
@@ -129,7 +129,7 @@ def perform(
 ) -> int:
     """Measures each load, prints the verdicts, writes the file; the command's exit code."""
     path = output or Path(f"keybench-verify-{this.on.name}.zip")
-    if path.is_dir() or not path.parent.is_dir():
+    if str(path) in STANDARD_OUTPUT or (path.exists() and not path.is_file()) or not path.parent.is_dir():
         raise UsageError(f"--output {path} cannot be written: name a file in a folder that exists.")
     trials = [one for request in this.requests.values() for one in plan(request)]
     server = next(iter(this.requests.values())).servers[this.on.name]  # without its password
@@ -191,19 +191,16 @@ def _write(path: Path, on: Engine, store: Store, runs: Sequence[str], answers: S
         "verdicts.txt": "\n".join(lines),
         "verdicts.json": json.dumps(_as_json(on, answers), ensure_ascii=False, indent=2) + "\n",
     }
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix="keybench-verify-") as folder,
-            atomic_file(path) as part,
-            zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive,
-        ):
-            for name, text in texts.items():
-                archive.writestr(name, text)
-            for run in runs:
-                bundle = write_bundle(store, run, Path(folder) / f"keybench-{run}.zip")
-                archive.write(bundle, bundle.name)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): give --output another file.") from None
+    with (
+        tempfile.TemporaryDirectory(prefix="keybench-verify-") as folder,
+        atomic_file(path, "give --output another file") as part,
+        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name, text in texts.items():
+            archive.writestr(name, text)
+        for run in runs:
+            bundle = write_bundle(store, run, Path(folder) / f"keybench-{run}.zip")
+            archive.write(bundle, bundle.name)
 
 
 def _public_evidence(one: QuestionVerdict) -> str:

@@ -82,10 +82,13 @@ class DaskCluster:
     def _workers(self) -> list[str]:
         """The addresses of the cluster's workers. WorkerLost if the scheduler does not answer."""
         try:
-            return sorted(self._client.scheduler_info()["workers"])
+            known = self._client.scheduler_info()
+            if "workers" in known:
+                return sorted(known["workers"])
+            reason = "it has ended"  # the client has lost its connection, and knows nothing of the cluster
         except (OSError, RuntimeError, TimeoutError) as error:
-            problem = WorkerLost(f"{self.title} no longer answers ({type(error).__name__}): see the scheduler's log.")
-        raise problem
+            reason = type(error).__name__
+        raise WorkerLost(f"{self.title} no longer answers ({reason}): see the scheduler's log.")
 
     def _submitter(self, worker: str) -> Callable[[bytes], Future[Outcome]]:
         """What submits a call to that worker and to no other."""

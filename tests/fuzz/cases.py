@@ -7,6 +7,7 @@ import sqlite3
 import zipfile
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -129,7 +130,9 @@ def _bundles(rng: Random, samples: Samples) -> Case:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             files = {name: archive.read(name) for name in archive.namelist()}
         name = rng.choice(("run.json", "run.json", "values.csv", "values.csv", "manifest.json"))
-        if name.endswith(".json") and rng.random() < 0.8:
+        if rng.random() < 0.1:
+            files[name] = _swollen(rng)
+        elif name.endswith(".json") and rng.random() < 0.8:
             files[name] = json.dumps(changed_tree(rng, json.loads(files[name]))).encode("utf-8", "surrogatepass")
         else:
             files[name] = changed_bytes(rng, files[name])
@@ -138,11 +141,94 @@ def _bundles(rng: Random, samples: Samples) -> Case:
             manifest["files"][name]["sha256"] = sha256(files[name]).hexdigest()
             files["manifest.json"] = json.dumps(manifest).encode()
         whole = io.BytesIO()
-        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        method = rng.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
+        with zipfile.ZipFile(whole, "w", method) as archive:
             for part, data in files.items():
                 archive.writestr(part, data)
+            archive.comment = rng.choice((b"", b"", b"\x1b[31m"))
         content = whole.getvalue()
+    if rng.random() < 0.05:
+        return Case(("site", "--verify", BUNDLE), special={BUNDLE: rng.choice(("pipe", "folder", "/dev/zero", BUNDLE))})
     return Case(("site", "--verify", BUNDLE), {BUNDLE: content})
+
+
+def _swollen(rng: Random) -> bytes:
+    """Content that is small when it is packed and takes many times its size when it is parsed."""
+    return rng.choice((b"[" + b"{}," * 400_000, b"," * 2_000_000, b'"\n",' * 500_000, bytes(1 << 25), b"[" * 900_000))
+
+
+def _names(rng: Random, _: Samples) -> Case:
+    """A database whose tables and columns have wrong names."""
+    database = sqlite3.connect(":memory:")
+    with contextlib.closing(database):
+        for _ in range(rng.choice((1, 2, 4))):
+            table, column = ('"' + _name(rng).replace('"', '""') + '"' for _ in range(2))
+            kind = rng.choice(("INTEGER PRIMARY KEY", "TEXT PRIMARY KEY", "BLOB UNIQUE", "REFERENCES x"))
+            with contextlib.suppress(sqlite3.Error, UnicodeEncodeError, ValueError):
+                database.execute(f"CREATE TABLE {table} ({column} {kind}) {rng.choice(('', 'STRICT'))}")
+                for _ in range(rng.choice((0, 3, 300))):
+                    database.execute(f"INSERT INTO {table} VALUES (?)", (rng.choice((None, *TEXTS, *BYTES)),))
+        database.execute("CREATE TABLE IF NOT EXISTS plain (id INTEGER PRIMARY KEY)")  # an empty one has no file
+        database.commit()
+        content = database.serialize()
+    if rng.random() < 0.4:
+        content = changed_bytes(rng, content)
+    wanted = ("--table", _name(rng)) if rng.random() < 0.2 else ()
+    return Case(("inspect", "app.sqlite", *rng.choice(((), ("--json",))), *wanted), {"app.sqlite": content})
+
+
+def _name(rng: Random) -> str:
+    return "".join(rng.choices(TEXTS, k=rng.choice((1, 1, 2))))
+
+
+_PLACES = (
+    ".",
+    "..",
+    "/",
+    "",
+    "-",
+    "/dev/stdout",
+    "/dev/null",
+    "/dev/full",
+    "/dev/fd/9",
+    "none/x",
+    "x" * 255,
+    "x" * 300,
+)
+_SPECIAL = {
+    "pipe": "pipe",
+    "folder": "folder",
+    "link": RESULTS,
+    "null": "/dev/null",
+    "dangling": "new",
+    "circle": "circle",
+}
+_WRITERS: tuple[tuple[str, ...], ...] = (
+    ("export", "latest", "-o"),
+    ("export", "latest", "--bundle", "-o"),
+    ("check", "latest", "--baseline", BASELINE, "--summary"),
+    ("check", "latest", "--update-baseline", "--baseline"),
+    ("verify", "sqlite", "--dry-run", "--output"),
+)
+
+
+def _outputs(rng: Random, samples: Samples) -> Case:
+    """A command that writes, with an output that is no file."""
+    command = rng.choice(_WRITERS) if rng.random() < 0.99 else ("report", "latest", "-o")  # it draws
+    place = rng.choice((*_PLACES, *_SPECIAL, *TEXTS))
+    special = dict(_SPECIAL)
+    if command[-1] == "--baseline":  # a pipe is waited for, as a baseline may come from a process
+        special["pipe"] = "folder"
+    baseline = json.dumps(samples.baseline).encode()
+    arguments = (*command, place, "--results", RESULTS) if command[0] != "verify" else (*command, place)
+    return Case(arguments, {RESULTS: samples.whole, BASELINE: baseline}, special=special)
+
+
+def _streams(rng: Random, samples: Samples) -> Case:
+    """A command whose standard streams are closed."""
+    made = rng.choice((options, advice, _outputs, _names))(rng, samples)
+    closed = frozenset(name for name in ("stdin", "stdout", "stderr") if rng.random() < 0.6)
+    return replace(made, closed=closed)
 
 
 def _changed_database(rng: Random, content: bytes) -> bytes:
@@ -210,4 +296,7 @@ KINDS: Mapping[str, Maker] = {
     "results": _results,
     "baselines": _baselines,
     "bundles": _bundles,
+    "names": _names,
+    "outputs": _outputs,
+    "streams": _streams,
 }

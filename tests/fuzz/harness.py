@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import traceback
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from unittest.mock import patch
 import typer
 
 from keybench import cli
+from keybench.results.atomic_file import STANDARD_OUTPUT
 
 SECONDS = 20.0
 """Time limit of a case. The slowest takes a second; other processes may use the machine, too."""
@@ -44,6 +46,10 @@ class Case:
     arguments: tuple[str, ...]
     files: Mapping[str, bytes] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    special: Mapping[str, str] = field(default_factory=dict)
+    """What is no file: by name `pipe`, `folder`, or what it links to."""
+    closed: frozenset[str] = frozenset()
+    """Names of standard streams that are closed: Python then has None in their place."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +70,19 @@ def run(case: Case, folder: Path, seconds: float = SECONDS) -> Ending:
     """Runs the case in an empty folder."""
     for name, content in case.files.items():
         (folder / name).write_bytes(content)
+    for name, kind in case.special.items():
+        if kind == "pipe":
+            os.mkfifo(folder / name)
+        elif kind == "folder":
+            (folder / name).mkdir()
+        else:
+            (folder / name).symlink_to(kind)
     begin = time.monotonic()
     code, output, failure = None, "", ""
     with _inside(folder, case.environment), _captured() as (out, err):
         sys.argv = ["keybench", *case.arguments]
+        for name in case.closed:
+            setattr(sys, name, None)
         try:
             with _time_limit(seconds), patch.object(typer.main, "get_command", _built):
                 cli.main()
@@ -77,10 +92,13 @@ def run(case: Case, folder: Path, seconds: float = SECONDS) -> Ending:
             failure = f"no end after {seconds:g} s:\n{traceback.format_exc()}"
         except BaseException:
             failure = traceback.format_exc()
+        for name in case.closed:
+            if stream := getattr(sys, name):  # what keybench has opened in its place
+                stream.close()
         with contextlib.suppress(ValueError):
             out.flush()
         output = "\n".join(one.buffer.getvalue().decode("utf-8", "backslashreplace") for one in (out, err))  # type: ignore[attr-defined]
-    failure = failure or _wrong(code, output, folder)
+    failure = failure or _wrong(code, output, folder) or _foreign(case, output)
     return Ending(code, output, failure, time.monotonic() - begin)
 
 
@@ -100,9 +118,17 @@ def _wrong(code: int | None, output: str, folder: Path) -> str:
     return ""
 
 
+def _foreign(case: Case, output: str) -> str:
+    """What a terminal would obey, where text is printed and not the exact content of a file."""
+    exact = case.arguments[:1] == ("export",) or STANDARD_OUTPUT & set(case.arguments)
+    unprintable = set(output) - {"\n"} if not exact else set()
+    obeyed = {each for each in unprintable if not each.isprintable() and unicodedata.category(each) != "Zs"}
+    return f"{sorted(obeyed)!r} on the terminal" if obeyed else ""
+
+
 @contextlib.contextmanager
 def _inside(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    before, where, arguments = dict(os.environ), Path.cwd(), sys.argv
+    before, where, arguments, stdin = dict(os.environ), Path.cwd(), sys.argv, sys.stdin
     for name in before:
         if name.startswith(("KEYBENCH_", "PG", "COLUMNS")):
             del os.environ[name]
@@ -113,7 +139,7 @@ def _inside(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
         yield
     finally:
         os.chdir(where)
-        sys.argv = arguments
+        sys.argv, sys.stdin = arguments, stdin
         os.environ.clear()
         os.environ |= before
         gc.enable()  # a command that ends its process may have disabled it

@@ -26,6 +26,7 @@ TEXTS += (
     "%00",
 )
 TEXTS += ("[red]x", "[/]", "\x1b[31m", "'", '"', "\\", "`", "$(x)", "2026-01-01", "true", "null", "\ufeff", "\u2028")
+TEXTS += ("[/b]x", "%(a)d %%", ":bomb:", "\u202eevil", "\x9b31m", "postgresql//me:x@h/d")
 BYTES = (b"\0", b"\xff", b"\xed\xa0\x80", b"\r\n", b"\xef\xbb\xbf", b"[", b"{", b'"', b"=", b"-", b"9" * 40, b"1e999")
 
 

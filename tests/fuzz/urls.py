@@ -21,7 +21,15 @@ _HOSTS = (
 _HOSTS += ("127.0.0.1:-1", "127.0.0.1:port", "", ":1", "256.256.256.256:9", "127.0.0.1:1,127.0.0.1:2", "%2Ftmp%2Fx")
 _PATHS = ("", "/", "/db", "/keybench", "/a/b", "/a b", "/%00", "/%zz", "/\udcff", "//")
 _NAMES = ("password", "passwd", "pwd", "PASSWORD", "sslpassword", "Password", "secret", "x", "oauth_client_secret")
-_OPTIONS = ("sslmode=disable", "connect_timeout=2", "ssl_ca=/x", "encrypt=no", "host=127.0.0.1", "unix_socket=/tmp/x")
+_OPTIONS = (
+    "sslmode=disable",
+    "connect_timeout=2",
+    "ssl_ca=/x",
+    "encrypt=no",
+    "host=127.0.0.1",
+    "unix_socket=/tmp/x",
+    "port=abc",
+)
 _MARKS = "@:/?#[]%&=+,; \t\n\0\\'\"|{}<>^`~!$*()\udcff"
 
 
@@ -46,6 +54,11 @@ def urls(rng: Random) -> Case:
         return Case(run, {"keybench.toml": content}, environment)
     if where < 0.7:
         return Case(("clean", "--dry-run", "--server", spelled), {}, environment)
+    if where < 0.75:
+        return Case(("inspect", spelled, *rng.choice(((), ("--json",)))), {}, environment)
+    if where < 0.8:
+        command = rng.choice((("advise", "-o"), ("site", "--verify"), ("check", "latest", "--baseline"), ("verify",)))
+        return Case((*command, spelled), {}, environment)
     if where < 0.9:
         command = rng.choice(
             (("report", "latest"), ("export", "latest"), ("run", "--db", "sqlite", "--server", "model", *small))

@@ -142,3 +142,24 @@ def test_an_unknown_name_lists_the_close_matches() -> None:
 def test_a_name_unlike_all_others_gets_no_suggestion() -> None:
     with pytest.raises(UsageError, match=r"^unknown layout 'zzzz'\. Known: "):
         layout("zzzz")
+
+
+@pytest.mark.parametrize(
+    ("declaration", "reason"),
+    [
+        ("raise RuntimeError('no [/b]licence\\x1b')", r"RuntimeError: no [/b]licence\u001b"),
+        ("import nothing_of_that_name", "ModuleNotFoundError: No module named 'nothing_of_that_name'"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("def", "SyntaxError: invalid syntax (acme_layouts.py, line "),
+    ],
+)
+def test_a_distribution_that_cannot_be_imported_is_named_and_left_out(plugged: Plugged, declaration, reason) -> None:
+    code = "from keybench.generators.core.layout import layouts; print(len(layouts.__wrapped__()), len(layouts()))"
+    done = plugged(declaration, code)
+    assert done.returncode == 0
+    assert done.stdout == f"{len(layouts())} {len(layouts())}\n"
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(
+        f"keybench: acme 1.0 is left out, because its module acme_layouts cannot be imported ({reason}"
+    )
+    assert line.endswith("): update it, or uninstall it.")

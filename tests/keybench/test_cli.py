@@ -95,3 +95,14 @@ print("imported:", *sorted(heavy & sys.modules.keys()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "imported:"
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_a_command_does_its_work_with_closed_streams(closed, tmp_path) -> None:
+    run = "run --db sqlite --server model --rows 60 --layout uuid-v4 --blocks 1"
+    for command in ("--help", run, "export latest -o values.csv", "report nothing"):
+        line = f"{sys.executable} -m keybench {command} {closed}"
+        ended = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ended.returncode == (2 if command == "report nothing" else 0)
+        assert "Traceback" not in ended.stderr
+    assert "leaf_pages" in (tmp_path / "values.csv").read_text(encoding="utf-8")

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from keybench import cli
+from keybench.advice.inspection.command import app as inspect
 from keybench.errors import UsageError
-from keybench.model.url import without_password
+from keybench.model.url import hidden, without_password
 from keybench.runners.clean import app as clean
 from keybench.runners.launch import command_line
 from keybench.runners.planning.server_choice import resolve
@@ -124,6 +125,10 @@ def test_what_a_run_records_of_a_url() -> None:
             ["--results", "postgresql://me:S3CR3T@h:1,i:2/d"],
             "--results postgresql://me@h:1,i:2/d: several servers are not supported: give one.",
         ),
+        (
+            ["--results", "postgresql://me:S3CR3T@h/d?port=abc"],
+            "--results postgresql://me@h/d: an option of the URL has a wrong value: a port is a number.",
+        ),
     ],
 )
 def test_urls_in_other_options(here: Run, arguments: list[str], message: str) -> None:
@@ -131,6 +136,32 @@ def test_urls_in_other_options(here: Run, arguments: list[str], message: str) ->
     assert done.returncode == 2
     assert done.stderr.startswith(f"keybench: {message}")
     assert SECRET not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql//me:S3CR3T@h/d",
+        "sqlite://me:S3CR3T@h/d",
+        "sqlite:me:S3CR3T@h",
+        "me:S3CR3T@h/d",
+        "x//../me:S3/CR3T@h",
+    ],
+)
+def test_inspect_shows_nothing_of_a_path_that_may_be_a_url(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.run(inspect, [url])
+    assert end.value.code == 4
+    assert capsys.readouterr() == (
+        "",
+        "keybench: … cannot be read as an SQLite database: No such file or directory.\n"
+        "Check the path, and that you may read it.\n",
+    )
+
+
+def test_a_path_made_of_a_malformed_url_is_hidden_too() -> None:
+    url = "postgresql//me:S3CR3T@h/d"
+    assert hidden(f"{Path(url)} is no folder", [url]) == "postgresql/…@h/d is no folder"
 
 
 @pytest.mark.parametrize("url", ["me:S3CR3T@h/d", "mariadb://me@h?passwd=S3CR3T", "S3CR3T*://x", "postgres://S3CR3T#"])

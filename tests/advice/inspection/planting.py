@@ -1,5 +1,6 @@
 """Puts planted tables into databases, and judges what `inspect` says of them."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ from uuid import UUID
 import apsw
 import psycopg
 
+from keybench.advice.inspection import command
 from keybench.databases.mysql.connection import Queries
+from keybench.model.printable import printable
 from tests.advice.inspection.planted import Planted, values
 
 NOTE = "x" * 60
@@ -109,3 +112,24 @@ def assert_named(record: Mapping[str, Any], tables: Mapping[str, Planted], point
         for layout, share in planted.shares.items():
             (seen,) = [part for members, part in layouts if layout in members]
             assert abs(seen - share) <= points, (name, layouts)
+
+
+STRANGE = ("[/b]x", "[red]100%s", "50%", "%(a)d %%", ":bomb:", "\x1b[31mred", "\u202eevil", "a`b\"c'd")
+"""Names that are markup, formats or control characters somewhere."""
+
+
+def assert_strange_names_are_shown(url: str, capsys: Any, monkeypatch: Any) -> None:
+    """Each table of STRANGE has a primary key of that name with some keys."""
+    monkeypatch.setenv("COLUMNS", "300")
+    command.app([url], standalone_mode=False)
+    text = capsys.readouterr().out
+    assert not set(text) & {"\x1b", "\u202e"}
+    command.app([url, "--json"], standalone_mode=False)
+    printed = capsys.readouterr().out
+    assert not set(printed) & {"\x1b", "\u202e"}
+    found = {one["name"].rpartition(".")[2]: one for one in json.loads(printed)["tables"]}
+    for name in STRANGE:
+        assert f"{printable(name)} has" in text
+        (key,) = found[name]["indexes"]
+        assert key["columns"] == [name]
+        assert key["sampled"] == 3

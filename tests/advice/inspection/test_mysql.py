@@ -15,9 +15,10 @@ from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.ibd_file import pages_of, summarise
+from keybench.databases.mysql.row_sample import quoted
 from keybench.errors import UsageError
 from tests.advice.inspection.planted import FEW, LONG, tables
-from tests.advice.inspection.planting import assert_named, into_mysql
+from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_mysql
 
 SHOP = "inspected"
 PASSWORD = "s3cret"
@@ -30,12 +31,14 @@ class Shop:
     address: Address
     owner: Queries
 
+    def url(self, user: str, scheme: str = "") -> str:
+        socket = self.address.parameters["unix_socket"]
+        return f"{scheme or self.address.engine}://{user}:{PASSWORD}@/{SHOP}?unix_socket={socket}"
+
     def inspected(
         self, capsys: pytest.CaptureFixture[str], user: str, *options: str, scheme: str = ""
     ) -> dict[str, Any]:
-        socket = self.address.parameters["unix_socket"]
-        url = f"{scheme or self.address.engine}://{user}:{PASSWORD}@/{SHOP}?unix_socket={socket}"
-        command.app([url, "--json", *options], standalone_mode=False)
+        command.app([self.url(user, scheme), "--json", *options], standalone_mode=False)
         record: dict[str, Any] = json.loads(capsys.readouterr().out)
         return record
 
@@ -132,6 +135,16 @@ def test_views_partitions_composite_keys_and_empty_tables(shop: Shop, capsys) ->
     assert "its primary key (a, b), of which keybench looks at a," in found["pairs"]["finding"]
     assert (found["parts"]["partitions"], found["parts"]["rows"]) == (2, 300)
     assert [found[f"parts PARTITION ({name})"]["rows"] for name in ("low", "high")] == [99, 201]
+
+
+def test_strange_names_are_shown_as_they_are(shop: Shop, capsys, monkeypatch) -> None:
+    shop.owner.rows(f"DROP DATABASE IF EXISTS {SHOP}")
+    shop.owner.rows(f"CREATE DATABASE {SHOP}")
+    for name in STRANGE:
+        table, column = f"{SHOP}.{quoted(name)}", quoted(name)
+        shop.owner.rows(f"CREATE TABLE {table} ({column} BIGINT PRIMARY KEY)")
+        shop.owner.rows(f"INSERT INTO {table} VALUES (1), (2), (3)")
+    assert_strange_names_are_shown(shop.url("reader"), capsys, monkeypatch)
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ from keybench.databases.postgresql.connection import conninfo
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.errors import EnvironmentMissing, UsageError
 from tests.advice.inspection.planted import FEW, LONG, tables
-from tests.advice.inspection.planting import assert_named, into_postgresql
+from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_postgresql
 
 DATABASE = "inspected"
 
@@ -164,3 +164,12 @@ def test_a_wrong_password_is_never_shown(shop: Shop, capsys, monkeypatch) -> Non
     with pytest.raises(EnvironmentMissing, match="cannot be reached") as caught:
         command.app(["postgresql://reader:hunter2@127.0.0.1:1/shop"], standalone_mode=False)
     assert "hunter2" not in str(caught.value) + capsys.readouterr().out
+
+
+def test_strange_names_are_shown_as_they_are(shop: Shop, capsys, monkeypatch) -> None:
+    for name in STRANGE:
+        quoted = '"' + name.replace('"', '""') + '"'
+        shop.owner.execute(
+            f"CREATE TABLE {quoted} ({quoted} bigint PRIMARY KEY); INSERT INTO {quoted} VALUES (1), (2), (3)"
+        )
+    assert_strange_names_are_shown(shop.url("reader"), capsys, monkeypatch)

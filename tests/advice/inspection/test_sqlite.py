@@ -12,7 +12,7 @@ import pytest
 from keybench.advice.inspection import command
 from keybench.errors import EnvironmentMissing, UsageError
 from tests.advice.inspection.planted import FEW, LONG, tables
-from tests.advice.inspection.planting import assert_named, into_sqlite
+from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_sqlite
 
 
 def inspected(target: object, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
@@ -121,3 +121,14 @@ def test_a_large_file_is_sampled(tmp_path, capsys) -> None:
         for index in table["indexes"]:
             assert index["density"] == pytest.approx(density(path, index["name"]), abs=1)
             assert index["pages_read"] < 4_500
+
+
+def test_strange_names_are_shown_as_they_are(tmp_path, capsys, monkeypatch) -> None:
+    path = tmp_path / "shop.sqlite"
+    owner = apsw.Connection(str(path))
+    for name in STRANGE:
+        quoted = '"' + name.replace('"', '""') + '"'
+        owner.execute(
+            f"CREATE TABLE {quoted} ({quoted} INTEGER PRIMARY KEY, n); INSERT INTO {quoted} (n) VALUES (1), (2), (3)"
+        )
+    assert_strange_names_are_shown(str(path), capsys, monkeypatch)

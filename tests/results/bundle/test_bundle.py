@@ -3,6 +3,9 @@
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +24,7 @@ from keybench.model.subject import Subject
 from keybench.results.analysis.groups import group_trials
 from keybench.results.bundle.private import REASON, public_blob, publishable
 from keybench.results.bundle.reading import read_bundle
-from keybench.results.bundle.writing import FILES, MANIFEST, write_bundle
+from keybench.results.bundle.writing import COLUMNS, FILES, MANIFEST, write_bundle
 from keybench.results.export import app
 from keybench.results.store.blobs import positions
 from keybench.results.store.records import Environment
@@ -216,6 +219,27 @@ REFUSED: list[tuple[str, Change, bool, str]] = [
     ("unit", edited("values.csv", "leaf_pages,pages", "leaf_pages,rows"), True, "the unit of leaf_pages is 'rows'"),
     ("origin", edited("values.csv", ",measured,", ",guessed,"), True, "line 2: the origin is 'guessed'; ask"),
     ("status", edited("values.csv", ",ok,", ",fine,"), True, "values.csv, line 2: the status is 'fine'; ask for it"),
+    ("blank", edited("values.csv", ",uuid-v4,", ", ,"), True, "a trial has no layout; ask for it again."),
+    (
+        "newline", edited("values.csv", ",uuid-v4,", ',"\n",'), True,
+        "values.csv is not CSV (unexpected end of data); ask for it again.",
+    ),
+    (
+        "control", edited("values.csv", ",uuid-v4,", ",uuid\x1b[31m,"), True,
+        r"'uuid\x1b[31m' has characters that cannot be printed; ask for it again.",
+    ),
+    (
+        "direction", edited("run.json", '"two-million"', '"\u202enoillim"'), True,
+        "run.json has characters that cannot be printed; ask for it again.",
+    ),
+    (
+        "escape", edited("run.json", '"two-million"', r'"\\\u001b[31m"'), True,
+        "run.json has characters that cannot be printed; ask for it again.",
+    ),
+    (
+        "line", edited("values.csv", ",uuid-v4,", f",{'v' * 10_000},"), True,
+        "the line has more than 10,000 bytes; ask for it again.",
+    ),
     ("cells", edited("values.csv", ",1000,rows,", ",1000,rows,2026,"), True, "values.csv, line 2: "),
 ]  # fmt: skip
 
@@ -242,6 +266,146 @@ def test_a_bundle_that_does_not_fit_is_refused(good, change, sums, message) -> N
         read_bundle(path)
     assert str(caught.value).startswith(f"{path} is refused: ")
     assert message in str(caught.value)
+
+
+def _packed(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """An archive of these files, whose manifest lists their sums."""
+    sums = {name: {"sha256": sha256(data).hexdigest()} for name, data in files.items()}
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", method) as archive:
+        for name, data in {MANIFEST: json.dumps({"schema": 1, "files": sums}).encode(), **files}.items():
+            archive.writestr(name, data)
+    return content.getvalue()
+
+
+def _listing_much(files: dict[str, bytes]) -> bytes:
+    content = io.BytesIO(_packed(files))
+    with zipfile.ZipFile(content, "a") as archive:
+        for number in range(60_000):
+            archive.writestr(zipfile.ZipInfo(f"{number:06}"), b"")
+    return content.getvalue()
+
+
+def _with_larger_list(files: dict[str, bytes]) -> bytes:
+    """Its end record names four entries, and a locator before it another end record."""
+    content = _packed(files)
+    return content[:-22] + b"PK\6\7" + bytes(16) + content[-22:]
+
+
+def _understated(files: dict[str, bytes]) -> bytes:
+    """256 MiB that are said to be 100 bytes."""
+    content = _packed({**files, "run.json": bytes(1 << 28)})
+    return content.replace((1 << 28).to_bytes(4, "little"), (100).to_bytes(4, "little"))
+
+
+def _different(files: dict[str, bytes]) -> bytes:
+    """So many trials with so long names, with one wide character in each, that they take gigabytes."""
+    head, first = files["values.csv"].split(b"\n")[:2]
+    cells = first.split(b",")
+    lines = [head]
+    for number in range(9_000):
+        cells[COLUMNS.index("position")] = b"%d" % number
+        cells[COLUMNS.index("layout")] = b"%d" % number + "😀".encode() + b"x" * 2_000
+        lines.append(b",".join(cells))
+    return _packed({**files, "values.csv": b"\n".join(lines)})
+
+
+def _many(files: dict[str, bytes], values: int, trials: int) -> bytes:
+    """So many values of so many trials."""
+    head, first = files["values.csv"].split(b"\n")[:2]
+    cells = first.split(b",")
+    place = COLUMNS.index("position")
+    lines = [b",".join([*cells[:place], b"%d" % (number % trials), *cells[place + 1 :]]) for number in range(values)]
+    return _packed({**files, "values.csv": b"\n".join([head, *lines])})
+
+
+HOSTILE: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
+    "bzip2": (
+        lambda files: _packed({**files, "README.txt": bytes(1 << 20)}, zipfile.ZIP_BZIP2),
+        "is refused: manifest.json is packed by another method than deflate; ask for it again.",
+    ),
+    "understated": (_understated, "is no bundle, or a damaged one: name a file of `keybench export --bundle`."),
+    "json": (
+        lambda files: _packed({**files, "run.json": b"[" + b"{}," * (20 << 20) + b"1]"}),
+        "is refused: run.json has more than 1 MiB; bundle a smaller run.",
+    ),
+    "small json": (
+        lambda files: _packed({**files, "run.json": b"[" + b'{"":0},' * 149_000 + b"1]"}),
+        "is refused: run.json is not a JSON object; ask for it again.",
+    ),
+    "definition": (
+        lambda files: _packed(
+            {
+                **files,
+                "run.json": files["run.json"].replace(b'"titles"', b'"x":[' + b'{"":0},' * 145_000 + b'1],"titles"'),
+            }
+        ),
+        "run 5ca1ab1e00, ",
+    ),
+    "commas": (
+        lambda files: _packed({**files, "values.csv": files["values.csv"].split(b"\n")[0] + b"\n" + b"," * (20 << 20)}),
+        "is refused: values.csv, line 2: the line has more than 10,000 bytes; ask for it again.",
+    ),
+    "quotation marks": (
+        lambda files: _packed({**files, "values.csv": b'"\n",' * (4 << 20)}),
+        "is refused: values.csv is not CSV (unexpected end of data); ask for it again.",
+    ),
+    "large csv": (
+        lambda files: _packed({**files, "values.csv": bytes(300 << 20)}),
+        "is refused: values.csv has more than 24 MiB; bundle a smaller run.",
+    ),
+    "different": (
+        _different,
+        "it has more than 1,048,576 characters of different texts; bundle a smaller run.",
+    ),
+    "most": (lambda files: _many(files, 130_000, 10_000), "run 5ca1ab1e00, 130,000 values; sums and schema fit"),
+    "many": (
+        lambda files: _many(files, 10_001, 10_001),
+        "is refused: values.csv, line 10002: a bundle has at most 10,000 trials and 150,000 values; bundle",
+    ),
+    "list": (
+        _listing_much,
+        "is refused: it lists more than manifest.json, run.json, values.csv, README.txt; ask for it again.",
+    ),
+    "larger list": (_with_larger_list, "is no bundle, or a damaged one: name a file of `keybench export --bundle`."),
+    "comment": (
+        lambda files: _packed(files)[:-2] + b"\x05\0hello",
+        "is no bundle, or a damaged one: name a file of `keybench export --bundle`.",
+    ),
+}
+
+_MEASURED = """
+import pathlib, re, resource, sys
+from keybench import cli
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+sys.argv = ["keybench", "site", "--verify", sys.argv[1]]
+try:
+    cli.run(sweep=False)
+finally:
+    print(int(re.search(r"VmHWM:\\s*(\\d+)", pathlib.Path("/proc/self/status").read_text())[1]) >> 10)
+"""
+"""ru_maxrss would begin with the memory of the process that started this one."""
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_bundle_takes_more_than_200_mb_of_memory(good, kind) -> None:
+    make, message = HOSTILE[kind]
+    good.write_bytes(make({name: data for name, data in parts(good).items() if name != MANIFEST}))
+    ended = subprocess.run(
+        [sys.executable, "-c", _MEASURED, str(good)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert message in ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert int(ended.stdout.split()[-1]) <= 200, ended.stdout
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "endless"])
+def test_a_special_file_is_no_bundle(tmp_path, make) -> None:
+    path = tmp_path / "run.zip"
+    make(path)
+    with pytest.raises(UsageError) as caught:
+        read_bundle(path)
+    assert str(caught.value) == f"{path} is no regular file: name a file of `keybench export --bundle`."
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path: Path, monkeypat
     with pytest.raises(UsageError) as nowhere:
         save(Path("nowhere/base.json"), one(arm()))
     assert str(nowhere.value) == (
-        "the baseline nowhere/base.json cannot be written (No such file or directory): give --baseline another file."
+        "nowhere/base.json cannot be written (No such file or directory): give --baseline another file."
     )
     assert not list(tmp_path.iterdir())
 

@@ -241,6 +241,16 @@ def test_the_file_is_written_atomically(fake_run, tmp_path) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "report.html", "results.sqlite"]
 
 
+@pytest.mark.parametrize("name", ["", "\n"])
+def test_a_layout_whose_name_is_no_word_is_drawn(fake_run, tmp_path, name) -> None:
+    def renamed(trial):
+        return replace(trial, layout=name if trial.layout == "uuid-v4" else trial.layout)
+
+    store = fake_run(layouts=FEW[:2], databases=("sqlite",), change=renamed)
+    path = write_report(store, ["latest"], tmp_path / "report.html")
+    assert Page(path.read_text(encoding="utf-8")).tags
+
+
 def test_answered_claims_are_shown_and_the_others_are_counted(fake_run) -> None:
     store = fake_run(layouts=FEW, blocks=6)
     found = [row for row in rows(store, ["latest"]) if row.database]

@@ -54,6 +54,26 @@ def end(process: subprocess.Popen[str]) -> None:
 
 
 @contextmanager
+def scheduler_of_its_own(workers: int) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A scheduler at which so many workers will be: its address and its process, which a test may kill."""
+    dask, started = [sys.executable, "-m", "dask"], []
+    try:
+        scheduler = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+        started.append(subprocess.Popen([*dask, *scheduler], stderr=subprocess.PIPE, text=True))
+        assert started[0].stderr
+        lines = iter(started[0].stderr.readline, "")
+        (address,) = re.findall(r"tcp://\S+", next(line for line in lines if "Scheduler at" in line))
+        worker = ["worker", address, "--nworkers", str(workers), "--nthreads", "1", "--no-dashboard"]
+        started.append(subprocess.Popen([*dask, *worker], stderr=subprocess.DEVNULL, text=True))
+        yield address, started[0]
+    finally:
+        for process in reversed(started):
+            if process.poll() is None:
+                end(process)
+        started[0].wait()
+
+
+@contextmanager
 def spread_cluster(host: str, namespaces: Sequence[str], workers: int) -> Iterator[str]:
     """A scheduler at that address of this machine, and `workers` workers in each network namespace."""
     started = []

@@ -1,6 +1,7 @@
 """Writers on a Dask cluster of this machine's processes."""
 
 import os
+import re
 import signal
 import sqlite3
 import time
@@ -24,7 +25,7 @@ from keybench.scenarios.files import load_scenario
 from tests.databases.installed import free_port
 from tests.runners.conftest import Run, prepared
 from tests.runners.owned import PASSWORD, owned
-from tests.runners.writers.dask_processes import local_cluster, spread_cluster
+from tests.runners.writers.dask_processes import local_cluster, scheduler_of_its_own, spread_cluster
 from tests.runners.writers.namespaces import namespaces
 from tests.runners.writers.test_executor import stored_rows
 
@@ -91,6 +92,42 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
     finally:
         admin.close()
         cluster.close()
+
+
+def test_a_scheduler_that_is_killed_makes_an_error_of_the_trial(target: Target) -> None:
+    on, admin = target.engine, target.engine.admin(target.address)
+    with scheduler_of_its_own(4) as (address, scheduler):
+        cluster = DaskCluster(address)
+        try:
+            pool = ExecutorPool(cluster)
+            while len(cluster._workers()) < 4:
+                time.sleep(0.1)
+            pool.check(on.name, target.address, 4, ("morris",))
+            table, sources = prepared(target, load_scenario("azure-lag"), 200_000)
+            admin.create(table)
+            progress = []
+
+            def kill_once_rows_have_come(rows: int) -> None:
+                if rows and not progress:
+                    progress.append(rows)
+                    scheduler.kill()
+
+            with pytest.raises(WorkerLost) as caught:
+                load_rows(
+                    target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool,
+                    progress=kill_once_rows_have_come,
+                )  # fmt: skip
+            assert progress
+            lost = rf"writer [1-4] of 4 was lost with its worker\.|the Dask cluster at {address} no longer answers \(.*"
+            assert re.fullmatch(lost, str(caught.value))
+            with pytest.raises(WorkerLost) as later:
+                load_rows(target.address, table, sources, rows_per_tx=10, timeout=60, pool=pool)
+            assert str(later.value) == (
+                f"the Dask cluster at {address} no longer answers (it has ended): see the scheduler's log."
+            )
+        finally:
+            admin.close()
+            cluster.close()
 
 
 def pid(cluster: DaskCluster, place: int) -> int:
