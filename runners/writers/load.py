@@ -151,11 +151,11 @@ def _rows_of_streams(
         return [only.start], [(len(only),)]
     if refill:
         return [writer.rows for writer in writers], [(writer.refill_rows,) for writer in writers]
-    if part == (0, 1):
-        return [0] * len(writers), [writer.phases for writer in writers]
     begin, end = part
-    firsts = [int(writer.rows * begin) for writer in writers]
-    return firsts, [(int(writer.rows * end) - first,) for writer, first in zip(writers, firsts, strict=True)]
+    if begin > 0 or end < 1:
+        firsts = [int(writer.rows * begin) for writer in writers]
+        return firsts, [(int(writer.rows * end) - first,) for writer, first in zip(writers, firsts, strict=True)]
+    return [0] * len(writers), [writer.phases for writer in writers]
 
 
 def joined(results: Sequence[LoadResult]) -> LoadResult:

@@ -172,7 +172,7 @@ def _sweep(pool: SharedBuffers) -> int:
     counts[at] = word - (up_to ^ victim ^ passed) + victim
     state[CALM] += 1
     counted = int64(up_to * _ONES >> Word(56))  # how many 1 `up_to` has: the product's highest byte adds up all bytes
-    buffer = (at << 3) + counted - 1
+    buffer: int = (at << 3) + counted - 1
     state[HAND] = buffer + 1 if buffer + 1 < len(pool.pages) else 0
     return buffer
 
