@@ -59,23 +59,26 @@ def _by_rule(model: SplitModel, rows: int) -> tuple[float, float, list[PageStats
 
 
 def _around_mean(model: PageModel, rows: int) -> tuple[float, float, list[PageStats]]:
-    """What `random_growth` gives, for other engines: the mean of a few small indexes stands for all sizes.
+    """(expected leaves of `rows` random keys, half of the 95 % interval, the small indexes they are forecast from), for
+    engines without a rule: the mean leaves a row of a few small indexes stands for all sizes.
 
     While an index doubles, leaves a row go up and down in a wave, since leaves fill and split at about the same time.
     Where the small indexes show the wave that `_wave` computes for leaves that split in half, it is put around their
     mean; else it widens the interval.
     """
-    count, each = _OTHERS
-    each = min(each, rows)
-    noted = [int(place) for place in np.geomspace(each / 2, each, _POINTS + 1)[:-1]]
+    # the small indexes: leaves a row at several sizes of the last doubling, `noted`, and their mean over it
+    count, most_rows = _OTHERS
+    small_rows = min(most_rows, rows)
+    noted = [int(place) for place in np.geomspace(small_rows / 2, small_rows, _POINTS + 1)[:-1]]
     small, means, explained = [], [], 0.0  # `explained`: by how much the wave lowers the squared distances
     for seed in range(count):
-        ranks = random_ranks(each, seed)
+        ranks = random_ranks(small_rows, seed)
         stats = model.insert(ranks, noted)
         shares = np.array([one.leaf_pages / one.rows for one in stats.checkpoints])
-        earlier = model.insert(np.argsort(np.argsort(ranks[: each // 4])))  # the same index at a quarter of its rows
+        earlier = model.insert(np.argsort(np.argsort(ranks[: small_rows // 4])))  # the same at a quarter of its rows
         wave = _wave([earlier.page_rows], noted)[:, 0]  # what it lets expect for the doubling at the end
-        explained += float(((shares / shares.mean() - 1) ** 2).sum() - ((shares / shares.mean() - wave) ** 2).sum())
+        relative = shares / shares.mean()
+        explained += float(((relative - 1) ** 2).sum() - ((relative - wave) ** 2).sum())
         small.append(stats)
         means.append(float(shares.mean()))
     # the wave over the last doubling before `rows`, and at `rows`
@@ -107,11 +110,9 @@ def _wave(page_rows: Sequence[NDArray[np.int64]], at: Sequence[float]) -> Figure
 
 
 def expected_leaves(page_rows: Sequence[NDArray[np.int64]], room: int, keep: int, at: Sequence[float]) -> Figures:
-    """Expected leaves after these ascending numbers of random keys in all: (numbers, indexes).
-
-    `page_rows`: the rows on each leaf of some indexes that have equally many rows now. A leaf has at most `room`
-    entries; one that gets another leaves `keep` of room + 1 entries on the left.
-    """
+    """Expected leaves after these ascending numbers of random keys in all: (numbers, indexes). `page_rows`: the rows on
+    each leaf of some indexes that have equally many rows now. A leaf has at most `room` entries; one that gets another
+    leaves `keep` of room + 1 entries on the left."""
     now = int(page_rows[0].sum())
     # `state`: leaves with 1 … room entries, for each row of the index (a column for each index)
     state = np.stack([np.bincount(np.minimum(one, room), minlength=room + 1)[1:] for one in page_rows], axis=1) / now

@@ -166,11 +166,12 @@ def of_first_rows(
 
 
 def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Server) -> RowCost:
-    """The cost of a row with random keys, which make `leaves` leaves: from small indexes with caches as small. UNKNOWN
-    if the model has no cache, and where a small index would not show it."""
+    """The cost of a row with random keys, which make `leaves` leaves: from small indexes, whose cache is smaller in the
+    same proportion. UNKNOWN if the model has no cache, and where a small index would not show it."""
     size = page_bytes(model)
     if not size or not isinstance(model, PredictsCost):
         return UNKNOWN
+    # rows of a small index: at least so many that its cache has FEWEST_PAGES pages, with something to spare
     most = int(max(_RANDOM_ROWS, 2.2 * growth.rows * FEWEST_PAGES * size / server.cache_bytes))
     if most > _MOST_RANDOM_ROWS:
         return UNKNOWN
@@ -181,19 +182,21 @@ def of_random_keys(model: PageModel, growth: Growth, leaves: Figure, server: Ser
         share = model.insert(ranks).leaf_pages / leaves.value
         if server.cache_bytes * share < FEWEST_PAGES * size:
             return UNKNOWN
+        # its load in parts: with the keys' shared bytes and the leaves of the large index at the same part of its load
         ends = _ends(n)
         shared = [shared_by_chance(end / share) for end in ends.tolist()]
-        pages = [float(end) / n * leaves.value for end in (ends + np.append(0, ends[:-1])) / 2]
+        middles = (ends + np.append(0, ends[:-1])) / 2
+        pages = [float(middle) / n * leaves.value for middle in middles]
         load = Load(ranks, ends.tolist(), growth.rows_per_tx, shared=shared, index_pages=pages)
         scaled = replace(server, share=share)
         cost = _remembered(model, load, scaled)
-        if not seed and growth.writers > 1:  # with several writers other pages may be read: then there is no figure
+        if seed == 0 and growth.writers > 1:  # with several writers more pages may be read: then there is no figure
             writers = (np.arange(n) % growth.writers).astype(np.int16)
             if _read_more(cost, _remembered(model, replace(load, writers=writers), scaled)):
                 return UNKNOWN
         indexes.append(_Parts(cost, ends))
         shares.append(share)
-    # from them to the large one
+    # from them to the large one; to both reads and knee comes what is uncertain of its number of leaves
     doublings = log2(growth.rows / most)
 
     def figure(values: Sequence[float | None]) -> Figure | None:

@@ -60,23 +60,24 @@ class NewIds(GuidStream["NewId"]):
         if layout.with_process:
             worker = worker[:4] + (writer.process.pid & 0xFFFF).to_bytes(2, "little")
         self._worker = int.from_bytes(worker)
+        w01, w23, w45 = (int.from_bytes(worker[i : i + 2]) for i in (0, 2, 4))
+        self._worker_of_guid = w45 << 48 | w23 << 16 | w01  # r0 r1 w4 w5, r4 r5 w2 w3, r6 r7 w0 w1
         self._last = 0
         self._sequence = 0
 
     def fill(self, data: Bytes) -> None:
-        """Puts the next keys into `data`; UsageError for a reading before the year 1."""
+        """Puts the next keys into `data`. The clock raises UsageError for a reading before the year 1."""
         ticks, sequence = self._next(self.writer.readings(len(data)))
-        worker = self._worker
+        swapped = swap_u16(sequence)  # S0 before S1
         if self.layout.form == "guid":
-            # r0 r1 w4 w5, r4 r5 w2 w3, r6 r7 w0 w1; the sequence goes to r2 r3.
-            first = worker << 48 & 0xFFFF << 48 | worker & 0xFFFF << 16 | worker >> 32
-            put_word(data, 0, swap_u16(sequence) << np.uint64(32) | np.uint64(first))
+            # r2 S0, r3 S1 between the worker's bytes; r8 r9 T6 T7, r10 … r15 T0 … T5
+            put_word(data, 0, swapped << np.uint64(32) | np.uint64(self._worker_of_guid))
             put_word(data, 1, sql_sequence(ticks))
-        else:
-            if self.layout.form == "sequential":
-                sequence = swap_u16(sequence)
-            put_word(data, 0, ticks)
-            put_word(data, 1, np.uint64(worker << 16) | sequence)
+            return
+        # r0 … r7 T0 … T7, r8 … r13 w0 … w5, then r14 S0, r15 S1 of the sequential form, r14 S1, r15 S0 of the other
+        put_word(data, 0, ticks)
+        last = swapped if self.layout.form == "sequential" else sequence
+        put_word(data, 1, np.uint64(self._worker << 16) | last)
 
     def _next(self, ticks: Ticks) -> tuple[Ticks, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
         """(the tick, the sequence) of each key; at most `PER_TICK` readings at once."""

@@ -1,8 +1,8 @@
-"""Row numbers that are spread over the index on purpose: TiDB, Spanner, CockroachDB, YDB.
+"""Row numbers that are spread over the index on purpose: TiDB, Spanner, CockroachDB, YDB. The number in a key is the
+row's in the planned order of all writers.
 
-Counted integers that do not ascend, on purpose: TiDB's AUTO_RANDOM and Spanner's bit-reversed sequence.
-
-The number is the row's in the planned order of all writers. Bit maps from the sign bit on (S shard, N number):
+Integers that do not ascend: TiDB's AUTO_RANDOM and Spanner's bit-reversed sequence. Bit maps from the sign bit on
+(S shard, N number):
 
 tidb-auto-random         0, S5, N58     a new shard for each row, as with one row a transaction
 tidb-auto-random-100     0, S5, N58     a new shard every 100 rows, as with 100 rows a transaction
@@ -20,7 +20,6 @@ key space is as far as two successive keys come apart, a quarter the next two, a
 successive keys covers the key space evenly. Spanner gives numbers to its servers in blocks, and skips some.
 
 Integers with a hash of themselves in front: CockroachDB's hash-sharded index, and the key that YDB recommends.
-
 Byte maps (H hash, N row number, both most significant byte first):
 
 cockroachdb-hash-sharded   b0 H, b1 … b8 N         H = fnv32(md5(bytes of N)) mod 16
@@ -33,11 +32,8 @@ versions without md5). The bytes are those of the key's encoding (pkg/util/encod
 FNV-1 of this text. The shard and the number are two columns of 8 bytes there; here the shard takes one byte.
 
 YDB's guide has PRIMARY KEY (order_hash, order_id) with order_hash = Digest::NumericHash(order_id)
-(ydb/docs, dev/primary-key/row-oriented; util/digest/numeric.h, IntHash of 64 bits).
-
-The hash and the number are two columns of 8 bytes there; here the number takes 7 bytes.
-
-The number is the row's in the planned order of all writers.
+(ydb/docs, dev/primary-key/row-oriented; util/digest/numeric.h, IntHash of 64 bits). The hash and the number are two
+columns of 8 bytes there; here the number takes 7 bytes.
 """
 
 from __future__ import annotations

@@ -136,14 +136,15 @@ def _description(parts: str, within: Ascent, *caveats: str) -> Description:
 
 
 def _as_text(description: Description) -> Description:
-    """The description of a layout whose keys are text. Its first character has five bits, of which three are used."""
+    """The description of a layout whose keys are text, from that of its parts in characters of five bits."""
     alphabets = {part.letter: CROCKFORD32.decode() for part in description.parts}
     return replace(
         description,
+        # 26 characters have 130 bits, and the time's field 50: two more than `decode` accepts, which refuses the rest
         time=replace(UNIX_MILLISECONDS, span=UNIX_48_BIT_SPAN << 2),
         alphabets=alphabets,
         any_case=True,
-        read_diagram="T48 R80",
+        read_diagram="T48 R80",  # `decode` reads the bits of the 16 bytes
     )
 
 

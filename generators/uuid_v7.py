@@ -146,6 +146,7 @@ class GrowingV7(GuidStream[StreamLayout]):
     def _grow(self, milliseconds: Ints, starts: Starts, high: Words, low: Words) -> tuple[Ints, Ints, Words]:
         """(milliseconds, M's first 12 bits, M's last 62 bits) of each key, where some keys add to the one before. Keys
         at `starts` are the first of their millisecond; `high` and `low` are the entropy of each key."""
+        # How much M grows at each key, 1 … 2^32, summed up over all keys. A run is a start and the keys up to the next.
         growth = (high >> np.uint64(32)) + np.uint64(1)
         growth[starts] = 0
         grown = np.cumsum(growth)
@@ -154,6 +155,7 @@ class GrowingV7(GuidStream[StreamLayout]):
         heads = np.concatenate([np.array([self._last[2]], np.uint64), (low[starts] & RAND_B) - grown[starts]])
         # A head below zero wraps around, and the sum wraps back: only differences matter.
         grown += np.repeat(heads, lengths)
+        # What passes 62 bits is carried into the first 12.
         tops = np.concatenate([[self._last[1]], high[starts].view(np.int64) & _SEED])
         rand_a = np.repeat(tops, lengths) + (grown >> np.uint64(62)).view(np.int64)
         times = np.repeat(np.concatenate([[self._last[0]], milliseconds[starts]]), lengths)

@@ -21,16 +21,15 @@ def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
         raise TypingError("move takes an array of one dimension without gaps")
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        array_value, *places = values
-        struct = context.make_array(signature.args[0])(context, builder, array_value)
-        target, source, number = (
+        struct = context.make_array(signature.args[0])(context, builder, values[0])
+        to_value, begin_value, count_value = (
             context.cast(builder, value, kind, types.intp)
-            for value, kind in zip(places, signature.args[1:], strict=True)
+            for value, kind in zip(values[1:], signature.args[1:], strict=True)
         )
         item_bytes = context.get_abi_sizeof(context.get_data_type(signature.args[0].dtype))
-        data = struct.data
+        target, source = builder.gep(struct.data, [to_value]), builder.gep(struct.data, [begin_value])
         memmove: Any = cgutils.raw_memmove
-        memmove(builder, builder.gep(data, [target]), builder.gep(data, [source]), number, item_bytes)
+        memmove(builder, target, source, count_value, item_bytes)
         return context.get_dummy_value()
 
     return types.none(array, to, begin, count), generate

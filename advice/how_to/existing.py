@@ -103,11 +103,9 @@ def options(
     server: Server,
 ) -> list[Option]:
     """The figures of each way to go. Ways that are not possible are left out: no integers in a column of GUIDs.
-
     `existing` and `new` are layouts, `table.column` is the column of today; `new_column` is for ways that give all rows
     new keys, or store the old keys in its type. UsageError for an empty table, no rows to come, and an engine whose
-    page model knows no past.
-    """
+    page model knows no past."""
     if rows_there < 1 or rows_to_come < 1:
         raise UsageError("an existing table needs at least one row, and one that comes: give both numbers.")
     today = replace(table, column=table.column.sized(layout(existing).key_bytes))
@@ -147,11 +145,14 @@ def _ways(today: Table, existing: str, then: Table, new: str) -> Iterator[_Way]:
 
 @dataclass(frozen=True)
 class _Scale:
-    """Makes figures of the large table from lives of the small one."""
+    """Makes figures of the large table from lives of the small one. A draw is one life of the small table, with its own
+    random keys; the swing is how far the density of random keys goes up and down around its mean while a table grows,
+    which becomes less as it gets larger."""
 
     factor: int
     """Rows of the large table for each of the small one."""
     on: Engine
+    """The engine of the table."""
     random: bool
     """Whether today's keys come in no order."""
 
@@ -163,7 +164,7 @@ class _Scale:
     def option(self, name: Name, draws: Sequence[Life], come: int) -> Option:
         """The figures of one way to go: means over the draws, with intervals for their spread, noise and doubts.
         `come`: rows of the small table that are to come."""
-        # leaves that are missing in the small table because its swing is larger, before and after the rows to come
+        # leaves of each draw that the small table lacks because its swing is larger: before and after the rows to come
         before = [self._missing_leaves(life, life.before) for life in draws]
         if name == "stay":
             after = [self._missing_leaves(life, life.after) for life in draws]
@@ -172,14 +173,11 @@ class _Scale:
         else:  # a build in between, or at the end, leaves no swing
             after = [0.0] * len(draws)
         leaves = [life.after.leaf_pages for life in draws]
-        density = self._figure(
-            [
-                life.after.density * life.after.leaf_pages / (life.after.leaf_pages + missing)
-                for life, missing in zip(draws, after, strict=True)
-            ],
-            leaves,
-            after,
-        )
+        densities = [  # with the missing leaves
+            life.after.density * count / (count + missing)
+            for life, count, missing in zip(draws, leaves, after, strict=True)
+        ]
+        density = self._figure(densities, leaves, after)
         return Option(
             name,
             leaf_pages=self._pages(leaves, after),

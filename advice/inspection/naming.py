@@ -168,27 +168,29 @@ def _switches(kinds: Sequence[tuple[str, Component]], sample: SampleHere) -> Ite
 
     for (before, old), (after, new) in pairwise(sorted(kinds, key=middle)):
         old_times, new_times = old.family.times, new.family.times
-        place = float("-inf")  # in the order of arrival
-        if sample.arrival is not None:
-            wrong, place = _best_cut(sample.arrival[old.mask], sample.arrival[new.mask])
-            clean = wrong <= _CLEAR
+        # whether it is clean, and which new keys came since
+        since = new.mask
+        if sample.arrival is not None:  # by the best cut through the order of arrival
+            wrong, cut = _best_cut(sample.arrival[old.mask], sample.arrival[new.mask])
             if wrong > _SIDE_BY_SIDE:
                 yield Switch(before, after, tick=None, clean=False)
                 continue
+            clean = wrong <= _CLEAR
+            behind = new.mask & (sample.arrival >= cut)
+            if clean and behind.any():
+                since = behind
         else:  # by the times in the keys: nearly all old ones lie before nearly all new ones
             clean = (
                 old_times is not None
                 and new_times is not None
                 and (float(np.quantile(old_times[old.mask], 0.99)) <= float(np.quantile(new_times[new.mask], 0.01)))
             )
-        # when: the earliest new key, of a clean switch behind the cut; else the latest old key
+        # when: the time of the earliest of them, else of the latest old key
+        tick: int | None = None
         if new_times is not None:
-            since = new.mask
-            if clean and sample.arrival is not None and (new.mask & (sample.arrival >= place)).any():
-                since = new.mask & (sample.arrival >= place)
-            tick: int | None = int(new_times[since].min())
-        else:
-            tick = int(old_times[old.mask].max()) if old_times is not None else None
+            tick = int(new_times[since].min())
+        elif old_times is not None:
+            tick = int(old_times[old.mask].max())
         yield Switch(before, after, tick, clean)
 
 
@@ -208,14 +210,15 @@ def _best_cut(old: Floats, new: Floats) -> tuple[float, float]:
 def _ascending(
     mixture: Sequence[Component], sample: SampleHere, column: Order, latest: NDArray[np.bool_] | None
 ) -> tuple[float | None, str]:
-    """(how far the keys ascend in the column, from -1 to 1; by what that was measured). (None, "") if nobody knows.
-    Measured by the order of arrival, else by the keys' time. `latest`: the only keys to look at, if not None."""
+    """(how far the keys ascend in the column, -1 to 1: their rank correlation with the order of arrival; what shows
+    that order). (None, "") if nobody knows. `column`: how it compares keys. `latest`: a mask of the keys to look at."""
     if not mixture:
         return None, ""
     family = mixture[0].family
     reading = family.first.reading
     if any(len(one.family.first.reading.rows) != len(reading.rows) for one in mixture):
         return None, ""  # values of several widths have no common order
+    # the order of arrival, by the server's rows, else by the time in keys of a single layout; `rows` of the sample
     arrival, source, rows = sample.arrival, sample.arrival_from, reading.rows
     if arrival is None:
         if len(mixture) > 1:
@@ -227,6 +230,7 @@ def _ascending(
         arrival, source, rows = family.times.astype(np.float64), "the time in the keys", np.flatnonzero(mixture[0].mask)
     if latest is not None:
         rows = np.flatnonzero(latest)
+    # the order of the keys in the column
     keys = reading.keys[_rows(reading.rows, rows)]
     order: Order = "rfc"
     if keys.kind == "uuid":

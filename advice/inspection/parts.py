@@ -35,11 +35,9 @@ _ASCENDS: Final = 0.98
 
 
 def score(member: Member, rows: NDArray[np.intp], timed: NDArray[np.bool_], order: NDArray[np.float64] | None) -> float:
-    """The bits by which a layout explains the parts of its keys, in these `rows` of the reading.
-
-    `timed`: the bits that all layouts of the family read their time from, bool (width,); `order`: the order in which
-    the keys were made as far as that is known, any scale: (rows,).
-    """
+    """The bits by which a layout explains the parts of its keys, in these `rows` of the reading. `timed`: the bits that
+    all layouts of the family read their time from, bool (width,); `order`: the order in which the keys were made as far
+    as that is known, any scale: (rows,)."""
     layout, keys = member.layout, member.reading.keys[rows]
     if layout.kind == "text" or not len(keys):
         return 0.0
@@ -150,24 +148,28 @@ def as_integers(bits: Bytes) -> NDArray[np.int64]:
 def score_of_pairs(
     member: Member, rows: NDArray[np.intp], instants: NDArray[np.int64], follows: NDArray[np.bool_]
 ) -> float:
-    """Bits for rows that arrived one after another with keys of one instant of the coarsest clock in the family.
-
-    `rows`: those of the reading in order of arrival; `instants`, `follows`: for these rows, the instant, and whether
-    the row arrived right after the one before it. A layout with a finer clock ascends where that has gone on.
-    """
+    """Log2 of the probability, under the member's layout, of which neighbours ascend and which do not: 0 at best, −1
+    for each pair where keys come in no order. A pair counts if its rows arrived one right after the other and have keys
+    of the same instant. `rows`: rows of the reading, in order of arrival; `instants`: the instant of each in the
+    coarsest clock of the family; `follows`: whether each arrived right after the one before it. All (n,)."""
     layout, keys = member.layout, member.reading.keys[rows]
-    words = sort_words(keys, layout.order if layout.order != "none" else "rfc")
-    same = follows[1:] & (instants[1:] == instants[:-1])
-    above = np.zeros(len(same), np.bool_)
-    level = np.ones(len(same), np.bool_)
-    for word in words.T:  # the first word that differs decides
-        above |= level & (word[1:] > word[:-1])
-        level &= word[1:] == word[:-1]
-    always = np.full(len(same), layout.description.within in {"always", "forward"})
-    fine = _instants(layout, keys)
-    if fine is not None:
+    counted = follows[1:] & (instants[1:] == instants[:-1])  # one value for each pair of neighbours, as all below
+    must_ascend = np.full(len(counted), layout.description.within in {"always", "forward"})
+    own_instants = _instants(layout, keys)
+    if own_instants is not None:  # where the layout's own clock, which may be finer, ticked between the two
         resolution = layout.description.time.resolution if layout.description.time else 1
-        always |= fine[1:] // resolution != fine[:-1] // resolution
+        must_ascend |= own_instants[1:] // resolution != own_instants[:-1] // resolution
+    ascends = _ascends(sort_words(keys, layout.order if layout.order != "none" else "rfc"))
     # where keys come in no order, above and below are equally probable: one bit
-    bits = np.where(always, np.where(above, np.log2(_ASCENDS), np.log2(1 - _ASCENDS)), -1.0)
-    return float(bits[same].sum())
+    bits = np.where(must_ascend, np.where(ascends, np.log2(_ASCENDS), np.log2(1 - _ASCENDS)), -1.0)
+    return float(bits[counted].sum())
+
+
+def _ascends(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """(n − 1,): whether each key is above the one before it. `words`: (n, words of a key), the highest word first."""
+    above = np.zeros(len(words[1:]), np.bool_)
+    equal = np.ones(len(words[1:]), np.bool_)  # in all words so far
+    for word in words.T:  # the first word that differs decides
+        above |= equal & (word[1:] > word[:-1])
+        equal &= word[1:] == word[:-1]
+    return above

@@ -85,8 +85,9 @@ def takeovers(switches: Sequence[Switch]) -> Iterator[str]:
 
 
 def storage_in_words(group: KeyGroup) -> str:
-    """How the bytes lie, if not as the layout says."""
-    return ", ".join(part for part in (group.spelled, _ORDERS.get(group.order, "")) if part)
+    """How the bytes lie, if not as the layout says: as 36 characters, in the byte order of .NET. Empty if they do."""
+    spelling = f"as {group.spelled}" if group.spelled else ""
+    return ", ".join(part for part in (spelling, _ORDERS.get(group.order, "")) if part)
 
 
 def _key(one: IndexFinding) -> str:
@@ -142,24 +143,25 @@ def gains(one: TableFinding) -> str:
     return f"{text}, and about {spoken(splits)} page splits a day would be appends." if splits else f"{text}."
 
 
-def details(one: IndexFinding) -> Iterator[str]:
+def details(finding: IndexFinding) -> Iterator[str]:
     """All that is known of one key, a sentence each."""
-    content = one.content
-    if one.problem:
-        yield one.problem
+    content = finding.content
+    if finding.problem:
+        yield finding.problem
     if content is not None:
         for group in content.groups:
             seen = "" if len(content.groups) == 1 else f" ({percent(group.share)} of the keys)"
             yield f"{names(group)}{seen}, odds {odds(group.odds)}, by {group.keys:,} keys."
+            name = group.layouts[0]  # the sentence above names the others, too
             if text := storage_in_words(group):
-                yield f"{group.layouts[0]} keys are stored {'as ' if group.spelled else ''}{text}."
+                yield f"{name} keys are stored {text}."
             if group.first is not None and group.last is not None:
-                yield f"{group.layouts[0]} keys hold times from {day(group.first)} to {day(group.last)}."
+                yield f"{name} keys hold times from {day(group.first)} to {day(group.last)}."
         yield from takeovers(content.switches)
-    if one.pages.missing and one.index.name:
-        yield f"Density: {one.pages.missing}"
-    if one.index.note:
-        yield f"Note: {one.index.note}."
+    if finding.pages.missing and finding.index.name:
+        yield f"Density: {finding.pages.missing}"
+    if finding.index.note:
+        yield f"Note: {finding.index.note}."
 
 
 def growth(table: TableHere) -> str:

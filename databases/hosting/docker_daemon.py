@@ -114,11 +114,8 @@ def containers() -> Sequence[Container]:
 
 
 def data_folder() -> Path | None:
-    """The daemon's folder of images and containers (Docker Root Dir).
-
-    None if this machine has no such folder, as where Docker runs in a virtual machine. Raises EnvironmentMissing if no
-    daemon answers.
-    """
+    """The daemon's folder of images and containers (Docker Root Dir). None if this machine has no such folder, as where
+    Docker runs in a virtual machine. Raises EnvironmentMissing if no daemon answers."""
     with _answer("GET", "/info") as response:
         folder = Path(str(json.loads(response.read()).get("DockerRootDir", "")))
     return folder if folder.is_absolute() and folder.is_dir() else None
@@ -126,9 +123,7 @@ def data_folder() -> Path | None:
 
 def ran_out_of_memory(name: str, since: float) -> bool:
     """Whether the kernel has killed a process of the container for its memory limit since then (seconds since 1970).
-
-    The daemon's events are asked, because a container's state shows only the end of its first process.
-    """
+    The daemon's events are asked, because a container's state shows only the end of its first process."""
     filters = json.dumps({"container": [name], "event": ["oom"]})
     query = urlencode({"since": f"{since:.9f}", "until": f"{time.time():.9f}", "filters": filters})
     with _answer("GET", f"/events?{query}") as response:
@@ -144,10 +139,8 @@ def remove(name: str) -> bool:
 
 
 def copy_file(name: str, source: str, target: Path) -> None:
-    """Copies a file, or a folder with the files in it, out of a container, as a stream.
-
-    Raises EnvironmentMissing if it does not exist.
-    """
+    """Copies a file, or a folder with the files in it, out of a container, as a stream. Raises EnvironmentMissing if it
+    does not exist."""
     with _answer("GET", f"/containers/{quote(name)}/archive?{urlencode({'path': source})}") as response:
         with tarfile.open(fileobj=io.BufferedReader(response), mode="r|") as archive:
             for member in archive:
@@ -164,7 +157,8 @@ def copy_file(name: str, source: str, target: Path) -> None:
 
 @contextmanager
 def _answer(method: str, path: str, *expected: HTTPStatus) -> Iterator[http.client.HTTPResponse]:
-    """The daemon's answer; EnvironmentMissing if none comes, or one of a status that is no success and not expected."""
+    """The daemon's answer. EnvironmentMissing if none comes, or if its status is neither a success nor among
+    `expected`; an error while the caller reads the answer counts as none."""
     try:
         with closing(_connection(_ANSWER_SECONDS)) as connection:
             connection.request(method, path)

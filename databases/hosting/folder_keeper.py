@@ -131,7 +131,7 @@ class Spawner:
                 signal.signal(number, signal.SIG_DFL)
             if LINUX:
                 self._libc.prctl(_PR_SET_PDEATHSIG, self._spec.parent_death_signal, 0, 0, 0)
-            if os.getppid() != keeper:
+            if os.getppid() != keeper:  # it ended before the signal was asked for: nobody would send it
                 os._exit(1)
 
         account: dict[str, Any] = {}
@@ -188,9 +188,7 @@ def _usable(installation: Path) -> bool:
 
 def _end_children() -> set[int]:
     """Ends the orphans of the server and the setup commands, whose parent is now the keeper. Returns their process ids.
-
-    They first get a moment to end by themselves: the child of a killed initdb notices and removes its shared memory.
-    """
+    They first get a moment to end by themselves: the child of a killed initdb notices and removes its shared memory."""
     gone: set[int] = set()
     deadline = time.monotonic() + _ORPHAN_SECONDS
     while True:

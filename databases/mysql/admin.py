@@ -92,10 +92,8 @@ class MySqlAdmin(Queries, Admin):
             self.rows(f"DROP TABLE IF EXISTS {ddl.name(each)}")
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
-        """The keys in order of a unique index, a range at a time, each range joined to one value by the server.
-
-        A row for each key would cost the client a call a row.
-        """
+        """The keys in order of a unique index, a range at a time, each range joined to one value by the server. A row
+        for each key would cost the client a call a row."""
         unique = "row_id" if table.key == "fk" else "`key`"
         columns = "`key`" if unique == "`key`" else f"`key`, {unique}"
         after = ""  # the condition that leaves out the ranges read so far
@@ -212,11 +210,9 @@ class MySqlAdmin(Queries, Admin):
 
     def rebuild(self, table: Table, fill: int) -> None:
         """ALTER TABLE … FORCE, which builds all of the table's indexes again from sorted rows, in a new file.
-
         `innodb_fill_factor` is a setting of the whole server. A server that keybench started has it set for the
         statement and put back. UsageError for a fill factor that InnoDB does not have, and for another one than that of
-        somebody's own server.
-        """
+        somebody's own server."""
         require_fill_factor(fill)
         before = int(self.value("SELECT @@GLOBAL.innodb_fill_factor"))
         if fill != before and not self.private:
@@ -318,10 +314,8 @@ class Database(OwnedTables[Queries]):
         return bool(self._server.rows(_TABLES, SCHEMA, MARK_COMMENT))
 
     def remove(self) -> Sequence[str]:
-        """Drops the trials' tables and, where keybench made it and nothing else is in it, the database.
-
-        Nothing while a run uses the server. ServerError where another object, such as a foreign key, refers to a table.
-        """
+        """Drops the trials' tables and, where keybench made it and nothing else is in it, the database. Nothing while a
+        run uses the server. ServerError where another object, such as a foreign key, refers to a table."""
         if not self._lock(0):
             return []
         removed = []

@@ -97,10 +97,8 @@ class InsertionRecorder:
 
 
 def flushed_log(server: Queries) -> int:
-    """The position of the log's end, once all before it is in its files. UnreadableError where it never is.
-
-    The server is asked to write it at once; its counter is watched, because the request alone is not enough.
-    """
+    """The position of the log's end, once all before it is in its files. UnreadableError where it never is. The server
+    is asked to write it at once; its counter is watched, because the request alone is not enough."""
     deadline = time.monotonic() + _FLUSH_SECONDS
     end, written = log_positions(server)
     server.rows("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")
@@ -114,9 +112,7 @@ def flushed_log(server: Queries) -> int:
 
 def transactions(pages: NDArray[np.uint8], key_bytes: int) -> NDArray[np.int64]:
     """DB_TRX_ID of each record in key order, from the leaves of a clustered index in key order: uint8 (n, page bytes).
-
-    A record begins with its primary key, behind which is the number.
-    """
+    A record begins with its primary key, behind which is the number."""
     page, _, at = records_of(pages, key_bytes + _TRX_ID_BYTES)
     numbers = np.zeros(len(page), np.int64)
     for i in range(_TRX_ID_BYTES):  # most significant byte first

@@ -97,11 +97,9 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
 
 
 def with_array_support(handshake: bytes) -> bytes:
-    """A client's answer to the server's greeting, with the capability to send arrays added.
-
-    MariaDB has capabilities beyond MySQL's 32 bits. It reads them from the last four of the reserved bytes, if the
-    client clears the lowest bit, which stands for MySQL.
-    """
+    """A client's answer to the server's greeting, with the capability to send arrays added. MariaDB has capabilities
+    beyond MySQL's 32 bits. It reads them from the last four of the reserved bytes, if the client clears the lowest bit,
+    which stands for MySQL."""
     (flags,) = struct.unpack_from("<I", handshake)
     arrays = 1 << 2  # MARIADB_CLIENT_STMT_BULK_OPERATIONS
     return struct.pack("<I", flags & ~1) + handshake[4:28] + struct.pack("<I", arrays) + handshake[32:]
@@ -212,9 +210,7 @@ _OPTIONS = frozenset({"unix_socket", "ssl_ca", "ssl_cert", "ssl_key", "ssl_verif
 
 def address_of(flavour: Flavour, url: str, _chosen: Mapping[str, str]) -> Address:
     """The address of a mysql:// or mariadb:// URL, its password replaced by a reference; no chosen setting changes it.
-
-    UsageError, without the URL, where it cannot be understood or names a database or an unknown option.
-    """
+    UsageError, without the URL, where it cannot be understood or names a database or an unknown option."""
     address, path = any_database(flavour, url)
     if path not in {"", SCHEMA}:
         raise UsageError(

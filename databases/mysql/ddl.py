@@ -65,10 +65,8 @@ def index_name(table: Table) -> str:
 
 
 def create(table: Table) -> str:
-    """The statement that creates the table, without its parent.
-
-    By date, the primary key is the moment of creation and then the key, because two rows may have the same moment.
-    """
+    """The statement that creates the table, without its parent. By date, the primary key is the moment of creation and
+    then the key, because two rows may have the same moment."""
     payload = f", payload varchar({table.payload}) CHARACTER SET ascii COLLATE ascii_bin NOT NULL"
     by_server = f" {table.server_keys.declaration}" if table.server_keys else ""
     columns = f"`key` {sql_type(table.column)} NOT NULL{by_server}{payload if table.payload else ''}"

@@ -44,12 +44,9 @@ _QUESTIONS = (
 
 @dataclass(frozen=True)
 class MySqlEngine(ServerEngine):
-    """The engine of one flavour.
-
-    A clustered key is the primary key, so the table is the key's b-tree. A nonclustered key has a unique secondary
-    index beside an integer primary key in order of arrival; by date, beside a primary key of moment and key. A foreign
-    key has a secondary index beside the integer primary key, too, but not a unique one.
-    """
+    """The engine of one flavour. A clustered key is the primary key, so the table is the key's b-tree. A nonclustered
+    key has a unique secondary index beside an integer primary key in order of arrival; by date, beside a primary key of
+    moment and key. A foreign key has a secondary index beside the integer primary key, too, but not a unique one."""
 
     flavour: Flavour = field(default=MARIADB, kw_only=True)
 
@@ -129,10 +126,8 @@ class MySqlEngine(ServerEngine):
         return records.bytes_per_row(column, payload, key)
 
     def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
-        """The index that holds the key: clustered, or secondary beside a table by row id or date.
-
-        Its parameters are the fields of the model's `Parameters`; the table's settings give the defaults.
-        """
+        """The index that holds the key: clustered, or secondary beside a table by row id or date. Its parameters are
+        the fields of the model's `Parameters`; the table's settings give the defaults."""
         from keybench.pagemodels.innodb.cost import page_model
         from keybench.pagemodels.innodb.model import Parameters
 

@@ -200,9 +200,7 @@ class OtherFlavour(EnvironmentMissing):
 
 def require(wanted: Flavour, version: str) -> None:
     """OtherFlavour where the server is of the other one: its figures must not be stored under the wrong name.
-
-    EnvironmentMissing if it is a TiDB, which only speaks MySQL's protocol.
-    """
+    EnvironmentMissing if it is a TiDB, which only speaks MySQL's protocol."""
     if "tidb" in version.lower():
         raise EnvironmentMissing(
             f"this server is TiDB ({version}), not {wanted.title}, and keybench has no adapter of it: give the URL "

@@ -47,11 +47,9 @@ lower one set if the page is free (fsp0fsp.h, XDES_BITMAP)."""
 
 @dataclass(frozen=True)
 class IndexPages:
-    """The structure of an index; shares in per cent.
-
-    `height` is the number of levels above the leaves, `garbage` the bytes of records in leaves that are no longer used,
-    `levels` the page numbers of each level in key order, leaves first.
-    """
+    """The structure of an index; shares in per cent. `height` is the number of levels above the leaves, `garbage` the
+    bytes of records in leaves that are no longer used, `levels` the page numbers of each level in key order, leaves
+    first."""
 
     leaf: int
     branch: int
@@ -201,17 +199,17 @@ def _words(pages: Pages, page: Integers, at: Integers) -> Integers:
 
 
 def records_of(pages: Pages, most_bytes: int) -> tuple[Integers, Integers, Integers]:
-    """(page, position in key order in it, offset in it) of each record, in the order of pages and keys.
-
-    UnreadableError if a page has no chain of records that leaves room for `most_bytes` in each. Two bytes before a
-    record are the offset of the next one, relative to it. All chains are followed at the same time, step by step.
-    """
+    """(page, position in key order in it, offset in it) of each record, in the order of pages and keys. UnreadableError
+    if a page has no chain of records, or one of them is not at least `most_bytes` before its end."""
+    # All chains are followed at the same time, from the records before all others: step i takes the pages that still
+    # have a record i to it. Two bytes before a record are the distance to the next one, back or forth.
     page, at, steps = np.arange(len(pages)), np.full(len(pages), _INFIMUM), 0
     records = []
     while len(page):
         at = (at + _words(pages, page, at - 2)) % (1 << 16)
-        page, at = page[at != _SUPREMUM], at[at != _SUPREMUM]
-        if steps > pages.shape[1] or (at + most_bytes > pages.shape[1]).any():
+        goes_on = at != _SUPREMUM
+        page, at = page[goes_on], at[goes_on]
+        if steps > pages.shape[1] or (at + most_bytes > pages.shape[1]).any():  # a page has fewer records than bytes
             raise UnreadableError("the records of a page do not form a chain.")
         records.append((page, np.full(len(page), steps), at))
         steps += 1
@@ -261,31 +259,34 @@ def _keys(pages: Pages, counts: Integers, at: Integers, column: Column) -> NDArr
 
 
 def _extents(pages: Pages, root: int) -> Extents:
-    """The file's space: who owns each extent, which pages are in use, the lists of extents; `root` is the index's."""
+    """The file's space: who owns each extent, which pages are in use, the lists of extents. `pages`: all of the file,
+    (pages, bytes); `root`: the number of the index's root."""
     page_bytes, extent = pages.shape[1], extent_pages(pages.shape[1])
-    length, head = _BITMAP + extent // 4, pages[0]
+    descriptor_bytes, head = _BITMAP + extent // 4, pages[0]  # a bitmap has two bits for each page of the extent
     size, limit = _read(head, 46, 4), _read(head, 50, 4)
 
-    def descriptor(of: int) -> Pages:
-        """The descriptor of extent `of`, which is in the descriptor page before the extent."""
-        first = of * extent // page_bytes * page_bytes
-        begin = _DESCRIPTORS + (of * extent - first) // extent * length
-        return pages[first, begin : begin + length]
+    def descriptor(number: int) -> Pages:
+        """The descriptor of an extent. A descriptor page has those of as many pages as it has bytes, itself first."""
+        first_page = number * extent
+        page = first_page // page_bytes * page_bytes
+        begin = _DESCRIPTORS + (first_page - page) // extent * descriptor_bytes
+        return pages[page, begin : begin + descriptor_bytes]
 
-    def members(page: Pages, at: int) -> list[int]:
-        """The extents in the list whose base is at that offset of the page; a link is (page number, offset)."""
-        listed, where = [], (_read(page, at + 4, 4), _read(page, at + 8, 2))
-        while where[0] != _NONE:
-            number, offset = where
-            listed.append(number // extent + (offset - _DESCRIPTORS - _NODE) // length)
-            where = _read(pages[number], offset + 6, 4), _read(pages[number], offset + 10, 2)
+    def members(page: Pages, base: int) -> list[int]:
+        """The extents of a list, whose base is at that offset of the page. The base links to the first node, a node to
+        the next one: page number (4 bytes), offset there (2). A node is in the descriptor of its extent."""
+        listed = []
+        number, offset = _read(page, base + 4, 4), _read(page, base + 8, 2)
+        while number != _NONE:
+            listed.append(number // extent + (offset - _DESCRIPTORS - _NODE) // descriptor_bytes)
+            number, offset = _read(pages[number], offset + 6, 4), _read(pages[number], offset + 10, 2)
         return listed
 
     # The index's two segments: their ids, lists and (full extents, pages used of partly used ones, single pages).
     segments, counts = {}, []
     lists = {spaces.FREE: members(head, _FREE), spaces.FRAGMENTS: members(head, _FRAGMENTS)}
     for segment, at in _SEGMENTS.items():
-        page, begin = pages[_read(pages[root], at + 4, 4)], _read(pages[root], at + 8, 2)
+        page, begin = pages[_read(pages[root], at + 4, 4)], _read(pages[root], at + 8, 2)  # where its node is
         segments[_read(page, begin, 8)] = segment
         lists |= {2 * segment + which: members(page, begin + offset) for which, offset in _OF_SEGMENT.items()}
         single = [_read(page, begin + _SINGLE + 4 * i, 4) for i in range(extent // 2)]
@@ -293,9 +294,9 @@ def _extents(pages: Pages, root: int) -> Extents:
         counts.append((_read(page, begin + _FULL, 4), used, sum(one != _NONE for one in single)))
     # Owner of each extent, and which of its pages are in use.
     owners, bits = [], []
-    for one in range(limit // extent):
-        extent_bytes = descriptor(one)
+    for number in range(limit // extent):
+        extent_bytes = descriptor(number)
         state = _read(extent_bytes, _STATE, 4)
         owners.append(spaces.NOBODY if state == 1 else _NOT_FREE.get(state) or segments[_read(extent_bytes, 0, 8)])
-        bits.append(np.unpackbits(extent_bytes[_BITMAP:], bitorder="little")[::2] == 0)
-    return Extents(size, limit, owners, np.concatenate(bits), lists, counts)
+        bits.append(np.unpackbits(extent_bytes[_BITMAP:], bitorder="little")[::2] == 0)  # the lower bit: it is free
+    return Extents(size=size, limit=limit, owners=owners, used=np.concatenate(bits), lists=lists, counts=counts)

@@ -274,15 +274,17 @@ def _end(data: Bytes, at: int, kind: int) -> int:
 def records_of(
     data: Bytes, shift: int, ahead: int, fresh: bool, records: Numbers, groups: Numbers
 ) -> tuple[int, int, int, bool]:
-    """(Bytes read, records noted, type of an unknown record or WHOLE or DAMAGED, whether a mini-transaction has ended).
+    """Reads records while more than `ahead` bytes follow. Returns (bytes read, records noted, type of an unknown record
+    or WHOLE or DAMAGED, whether a mini-transaction ended with the last one).
 
-    Reads records while more than `ahead` bytes follow. Fills `records` with those that insert (`redo_log.Windows`), and
+    Fills `records` with those that insert (`redo_log.Windows`), and
     `groups` with the position in each block at which its first mini-transaction begins. `data` is a part of the stream,
     which begins `shift` bytes behind the first block's beginning, then LONGEST bytes that do not count. `fresh`:
     whether a mini-transaction ended right before it.
     """
     n, at, count = len(data) - LONGEST, 0, 0
     while at < n - ahead:
+        # 1. Its type; what only ends a mini-transaction or fills a block goes no further.
         begin = at
         kind = int64(data[at] & 0x7F)
         alone = data[at] & _ALONE != 0
@@ -296,6 +298,7 @@ def records_of(
                 return begin, count, DAMAGED, fresh
             fresh = True
             continue
+        # 2. Its page, and where its content begins (`first`) and ends; 0 if it does not end.
         space = page = int64(0)
         if kind == _TABLE_METADATA:
             at = _metadata_end(data, at)
@@ -322,9 +325,11 @@ def records_of(
                 at = _end(data, at, kind)
             if at == -1:
                 return begin, count, kind, fresh
+            # 3. It is noted if it inserts.
             if kind in (_INSERT, _UNDO_INSERT) and at <= n and at != 0 and count < len(records):
                 records[count, 0] = ENTRY if kind == _INSERT else UNDO
-                records[count, 1], records[count, 2], records[count, 3], records[count, 4] = first, at, space, page
+                records[count, 1], records[count, 2] = first, at
+                records[count, 3], records[count, 4] = space, page
                 count += 1
         if at == 0 or at > n:
             return begin, count, DAMAGED, fresh

@@ -49,10 +49,8 @@ _LOG_POSITIONS: Final = "Log sequence number", "Log flushed up to"
 
 class StatusProbe(CounterProbe[Queries]):
     """Bytes of the redo log; pages read into the buffer pool and written from it; waits for row locks, log and latches.
-
     MariaDB has counted no waits for latches since 10.6. MySQL counts those of all read-write locks of InnoDB, of which
-    those of pages and indexes are most.
-    """
+    those of pages and indexes are most."""
 
     server_wide = True
 
@@ -79,11 +77,10 @@ class StatusProbe(CounterProbe[Queries]):
         return [self._log_bytes(), *map(self._server.status, names), *([self._latches()] if is_mysql else [])]
 
     def _log_bytes(self) -> int:
-        """The position of the log's end in bytes, or a counter of the bytes written that takes its place.
-
-        MariaDB 10.11 counts the bytes by which the log's position moved; older ones count whole blocks. MySQL's counter
-        lacks what is still in memory: up to a second's log with the profile `fast`. So users who may (PROCESS) read the
-        position itself."""
+        """The position of the log's end in bytes, or a counter of the bytes written that takes its place. MariaDB 10.11
+        counts the bytes by which the log's position moved; older ones count whole blocks. MySQL's counter lacks what is
+        still in memory: up to a second's log with the profile `fast`. So users who may (PROCESS) read the position
+        itself."""
         if self._server.flavour is MYSQL:
             with suppress(ServerError):
                 return log_positions(self._server)[0]
@@ -98,12 +95,9 @@ class StatusProbe(CounterProbe[Queries]):
 
 
 class SplitsProbe(CounterProbe[Queries]):
-    """`index_page_splits` of INNODB_METRICS, which counts more than page splits.
-
-    MariaDB counts at the start of each attempt: splits of leaves and branch pages, appends, and insertions that went
-    into the right neighbour instead. MySQL counts at the end of a split, so without the last kind
-    (docs/internals/innodb.md §6).
-    """
+    """`index_page_splits` of INNODB_METRICS, which counts more than page splits. MariaDB counts at the start of each
+    attempt: splits of leaves and branch pages, appends, and insertions that went into the right neighbour instead.
+    MySQL counts at the end of a split, so without the last kind (docs/internals/innodb.md §6)."""
 
     server_wide = True
     supplies: Sequence[Metric] = (Metric.SPLIT_COUNTER,)
@@ -132,19 +126,17 @@ class PagesProbe(ServerProbe[Queries]):
     supplies: Sequence[Metric] = (*PAGE_STRUCTURE, Metric.BRANCH_SPLITS)
 
     def after(self, table: Table) -> Iterable[Reading]:
-        """The readings, or why the pages cannot be read.
-
-        Each level of branch pages begins with one page; a split made each of the others.
-        """
+        """The readings, or why the pages cannot be read."""
         try:
             index = read_index(self._server, table)
         except (UnreadableError, OSError) as error:
             return Reading.absent(self.supplies, f"the table's file cannot be read: {error}")
-        if index is None:
+        if index is None:  # somebody's own server, whose files are out of reach
             return self._counted(table)
         shares = index.density, index.fragmentation, index.nonadjacent
+        # Each level of branch pages begins with one page; a split made each of the others.
         splits = Reading(Metric.BRANCH_SPLITS, float(index.branch - index.height), "derived")
-        return [*measured(self.supplies[:-1], (index.leaf, index.branch, *shares)), splits]
+        return [*measured(PAGE_STRUCTURE, (index.leaf, index.branch, *shares)), splits]
 
     def _counted(self, table: Table) -> Iterable[Reading]:
         """What somebody's server itself counts: leaves. Their density follows from InnoDB's sizes of the rows."""
@@ -165,11 +157,9 @@ class PagesProbe(ServerProbe[Queries]):
 
 
 class WaitSampler:
-    """Samples what transactions wait for, by a connection of its own.
-
-    The server's list of connections shows the stage of a statement, not a wait: `Update` is an insertion, with its
-    waits for latches and row locks, and the stage of a commit contains the wait for the log.
-    """
+    """Samples what transactions wait for, by a connection of its own. The server's list of connections shows the stage
+    of a statement, not a wait: `Update` is an insertion, with its waits for latches and row locks, and the stage of a
+    commit contains the wait for the log."""
 
     def __init__(self, server: Queries) -> None:
         self._server = server
@@ -211,10 +201,8 @@ def log_positions(server: Queries) -> tuple[int, int]:
 
 @contextmanager
 def data_file(server: Queries, name: str) -> Iterator[Path | None]:
-    """A file of the server's data directory for as long as the block lasts: a copy where it is in a container.
-
-    None on somebody's own server. UnreadableError where it cannot be copied.
-    """
+    """A file of the server's data directory for as long as the block lasts: a copy where it is in a container. None on
+    somebody's own server. UnreadableError where it cannot be copied."""
     parameters = server.address.parameters
     if "data" in parameters:
         yield Path(parameters["data"], name)
@@ -232,11 +220,9 @@ def data_file(server: Queries, name: str) -> Iterator[Path | None]:
 
 @contextmanager
 def flushed(server: Queries, table: Table) -> Iterator[NDArray[np.uint8] | None]:
-    """All pages of the table's file in order, uint8 (n, page bytes); None on somebody's own server.
-
-    FLUSH TABLES … FOR EXPORT writes them all to the file and locks the table until UNLOCK TABLES. InnoDB's dictionary
-    and its files spell a name with `@` and four hexadecimal digits for what is no letter, digit or underscore.
-    """
+    """All pages of the table's file in order, uint8 (n, page bytes); None on somebody's own server. FLUSH TABLES … FOR
+    EXPORT writes them all to the file and locks the table until UNLOCK TABLES. InnoDB's dictionary and its files spell
+    a name with `@` and four hexadecimal digits for what is no letter, digit or underscore."""
     if not server.private:
         yield None
         return
@@ -310,11 +296,9 @@ def index_bytes(server: Queries, table: Table) -> int:
 
 
 def leaf_pages(server: Queries, table: Table) -> int | None:
-    """Leaf pages of the key's index, which ANALYZE TABLE counts exactly; None where the server stores no statistics.
-
-    It counts those of the segment, unless so few pages are to be sampled that it reads them all: then MariaDB's number
-    is wrong. ServerError where this user may not read the statistics.
-    """
+    """Leaf pages of the key's index, which ANALYZE TABLE counts exactly; None where the server stores no statistics. It
+    counts those of the segment, unless so few pages are to be sampled that it reads them all: then MariaDB's number is
+    wrong. ServerError where this user may not read the statistics."""
     server.rows(f"ALTER TABLE {ddl.name(table)} STATS_SAMPLE_PAGES = 1")
     server.rows(f"ANALYZE TABLE {ddl.name(table)}")
     counted = server.rows(

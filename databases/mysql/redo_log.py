@@ -34,11 +34,9 @@ _SIGN = np.uint64(1 << 63)  # InnoDB stores signed numbers with this bit inverte
 
 
 def inserted(windows: Windows, table: int, widths: tuple[int, ...], rows: int) -> Bytes:
-    """Primary keys of the rows inserted into a table, in order: uint8 (rows, sum of the widths).
-
-    `table` is InnoDB's id of it, `widths` the bytes of each column of its primary key; keys are as InnoDB stores them.
-    UnreadableError unless there are `rows` of them.
-    """
+    """Primary keys of the rows inserted into a table, in order: uint8 (rows, sum of the widths). `table` is InnoDB's id
+    of it, `widths` the bytes of each column of its primary key; keys are as InnoDB stores them. UnreadableError unless
+    there are `rows` of them."""
     keys, count = np.empty((rows, sum(widths)), np.uint8), 0
     for data, records in windows:
         count = _inserted_keys(data, records, table, np.array(widths), keys, count)
@@ -47,11 +45,9 @@ def inserted(windows: Windows, table: int, widths: tuple[int, ...], rows: int) -
 
 
 def entered(windows: Windows, pages: tuple[int, Numbers], last: int, rows: int) -> Numbers:
-    """Row numbers in the order in which their entries came into a secondary index: int64 (rows,).
-
-    `pages` are the index's tablespace and page numbers, `last` the largest row number. An entry ends with the row's
-    number; later entries with the same number are copies, made by page splits. UnreadableError unless there are `rows`.
-    """
+    """Row numbers in the order in which their entries came into a secondary index: int64 (rows,). `pages` are the
+    index's tablespace and page numbers, `last` the largest row number. An entry ends with the row's number; later
+    entries with the same number are copies, made by page splits. UnreadableError unless there are `rows`."""
     space, numbers = pages
     of_index = np.zeros(int(numbers.max()) + 1, np.bool_)  # by page number
     of_index[numbers] = True
@@ -70,10 +66,8 @@ def _require(count: int, rows: int) -> None:
 
 @kernel
 def number_bytes(first: int) -> int:
-    """Bytes of a compressed number of 32 bits, by its first byte: 1 to 5.
-
-    Numbers near 2^32 begin with 0xF8 or more and take 2 to 4 bytes: MySQL numbers its undo tablespaces so.
-    """
+    """Bytes of a compressed number of 32 bits, by its first byte: 1 to 5. Numbers near 2^32 begin with 0xF8 or more and
+    take 2 to 4 bytes: MySQL numbers its undo tablespaces so."""
     if first >= 0xF8:
         return 2 if first < 0xFC else 3 if first < 0xFE else 4
     length = 1
@@ -223,10 +217,8 @@ def _read_number(data: NDArray[np.uint8], at: int) -> int:
 @kernel
 def _records(data: NDArray[np.uint8], ahead: int, records: Numbers) -> tuple[int, int]:
     """(Bytes read, or _DAMAGED; number of records noted). Reads whole mini-transactions while more than `ahead` bytes
-    follow, and notes each record that inserts (`Windows`).
-
-    Where the log is damaged, up to _LONGEST bytes behind its end are read.
-    """
+    follow, and notes each record that inserts (`Windows`). Where the log is damaged, up to _LONGEST bytes behind its
+    end are read."""
     n, at, count = len(data) - _LONGEST, 0, 0
     while at < n - ahead:
         space = page = -1

@@ -10,7 +10,7 @@ other texts the first and the last rows are read.
 import heapq
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -109,7 +109,8 @@ class RowSampler:
     primary: Sequence[ColumnFacts]
 
     def look_up(self, table: TableHere, index: IndexHere) -> tuple[SampleHere, float]:
-        """(keys of the index, the mean bytes of a record in it)."""
+        """(keys of the index, the mean bytes of a record in it; 0 without rows)."""
+        # rows of three columns: the primary key's first column, the index's first one, the bytes of the record
         numbered = len(self.primary) == 1 and self.primary[0].numbered
         column = self.known[index.columns[0]]
         first = quoted(self.primary[0].name) if self.primary else "0"
@@ -118,20 +119,20 @@ class RowSampler:
             rows = self.server.rows(f"{query} LIMIT {2 * WHOLE}")
         else:
             rows = self._at_even_steps(query, first) if numbered else self._by_key_space(query, first)
+        record_bytes = float(np.mean([float(row[2]) for row in rows])) if rows else 0.0
         with_key = [row for row in rows if row[1] is not None]
         if numbered:
             with_key.sort(key=lambda row: int(row[0]))
-        # If the server numbers the rows, the numbers show the order of arrival, but not of the numbers themselves.
-        numbers = np.array([int(row[0]) for row in with_key], np.int64) if numbered else None
-        is_beside = numbers is not None and index.columns[0] != self.primary[0].name
-        sample = SampleHere(
-            _values([row[1] for row in with_key], index, column),
-            arrival=numbers.astype(np.float64) if numbers is not None and is_beside else None,
-            arrival_from="number of the row" if is_beside else "",
-            after_the_one_before=np.diff(numbers, prepend=numbers[:1] - 2) == 1 if numbers is not None else None,
-            pages_read=len(rows),
-        )
-        return sample, float(np.mean([float(row[2]) for row in rows])) if rows else 0.0
+        sample = SampleHere(_values([row[1] for row in with_key], index, column), pages_read=len(rows))
+        if not numbered:
+            return sample, record_bytes
+        # The numbers that the server gives to rows tell which followed which (− 2: the first follows none), and the
+        # order of arrival; but not where they are the keys themselves, whose order that is to explain.
+        numbers = np.array([int(row[0]) for row in with_key], np.int64)
+        sample = replace(sample, after_the_one_before=np.diff(numbers, prepend=numbers[:1] - 2) == 1)
+        if index.columns[0] != self.primary[0].name:
+            sample = replace(sample, arrival=numbers.astype(np.float64), arrival_from="number of the row")
+        return sample, record_bytes
 
     def _record_sql(self, index: IndexHere) -> str:
         """An SQL expression for the bytes of a row's record in the index."""
@@ -162,24 +163,24 @@ class RowSampler:
         return low, high
 
     def _by_key_space(self, query: str, first: str) -> list[Row]:
-        """Up to `DIVES` rows from everywhere in the table; `first` is the primary key's first column, in quotes.
-
-        Neighbours have the same leading bits, so each look-up takes one row: not the first one, which is the least of
-        those that were made at one instant, but one of the next rows. Where none comes before the end of the part, the
-        look-up begins again at the start of the part: else rows of the next part would stand for those of this one.
-        """
+        """Up to `DIVES` rows from everywhere in the table; `first` is the primary key's first column, in quotes. The
+        key space is cut into parts, each of which gets look-ups in proportion to its rows, at random keys. Neighbours
+        have the same leading bits, so each look-up takes one row: not the first one, which is the least of those that
+        were made at one instant, but one of the next rows."""
         low, high = self._ends(first)
         numbers = key_numbers(self.primary[0].kind, low, high)
-        if numbers is None:
+        if numbers is None:  # keys that cannot be computed with: the first and the last rows
             halves = (f"{query} ORDER BY {first} {order} LIMIT {DIVES // 2}" for order in ("ASC", "DESC"))
             return [row for half in halves for row in self.server.rows(half)]
         parts = ranges(numbers.number(low), numbers.number(high), lambda *ends: self._estimate(first, numbers, *ends))
         total = sum(part.rows for part in parts)
         rng = np.random.default_rng(1)
-        by_key = {}
+        by_key = {}  # so that no row counts twice
         for part in [each for each in parts for _ in range(round(DIVES * each.rows / total))]:
             start = part.low + int(rng.random() * (part.high - part.low))
             beyond = int(rng.integers(_NEIGHBOURS))
+            # Where no row comes before the end of the part, again from its start: rows of the next part must not stand
+            # for those of this one.
             for begin in (start, part.low):
                 if rows := self.server.rows(
                     f"{query} WHERE {first} >= %s AND {first} < %s ORDER BY {first} LIMIT 1 OFFSET {beyond}",
@@ -241,10 +242,8 @@ def _number_of_uuid(value: object) -> int:
 
 
 def _uuid(number: int) -> str:
-    """A value that MariaDB stores as these bytes, or nearly so: not all bytes are stored forms of a value.
-
-    It stores versions 1 to 5 with their five groups in reverse order, and others as they are (byteorder, `mariadb`).
-    """
+    """A value that MariaDB stores as these bytes, or nearly so: not all bytes are stored forms of a value. It stores
+    versions 1 to 5 with their five groups in reverse order, and others as they are (byteorder, `mariadb`)."""
     data = number.to_bytes(16, "big")
     reverse = data[12:] + data[10:12] + data[8:10] + data[6:8] + data[:6]
     if 0x01 <= reverse[_VERSION] <= 0x5F and reverse[_VARIANT] >= 0x80:

@@ -223,9 +223,9 @@ class PostgresInspector:
         return indexes + [_index("", key, ("foreign key",), columns, "") for key in foreign if key not in covered]
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
-        """Keys from up to `PAGES` pages of the table and its last ones, in order of the rows' places."""
-        total = self._heaps[table.full_name].blocks
-        blocks = _spread(total, PAGES)
+        """Keys from up to `PAGES` pages of the table and its last ones, in order of the rows' places in the table."""
+        # rows as (place, key), 50 pages a query
+        blocks = _spread(self._heaps[table.full_name].blocks, PAGES)
         column = _bound(index.columns[0])
         cast = {"text": "::text", "int": "::int8", "bytes": "::bytea", "uuid": "::uuid"}[str(index.form)]
         rows: list[tuple[str, object]] = []
@@ -235,8 +235,9 @@ class PostgresInspector:
                 f"WHERE ctid = ANY(%s::tid[]) AND {column} IS NOT NULL",
                 _places(part.tolist()),
             )
-        step = max(1, -(-len(rows) // _KEYS))
-        rows = [row for i, row in enumerate(rows) if i // 50 % step == 0]  # runs of 50, which show who came after whom
+        # of too many rows, every nth run of 50: neighbours in a run show who came after whom
+        every = max(1, -(-len(rows) // _KEYS))  # rounded up
+        rows = [row for i, row in enumerate(rows) if i // 50 % every == 0]
         places = np.array([ctid.strip("()").split(",") for ctid, _ in rows], np.int64).reshape(-1, 2)
         at = places[:, 0] * 1000 + places[:, 1]  # page and row as one number: a page has fewer than 1,000 rows
         values = [value for _, value in rows]

@@ -51,10 +51,8 @@ def changes(values: Ints, last: int) -> NDArray[np.bool_]:
 
 
 def positions_in_run(values: Ints, last: int, following: int) -> Ints:
-    """Each value's position, from 0, in its run of equal values: int64 (n,).
-
-    A first run of values equal to `last` continues a run of an earlier call: its first position is `following`.
-    """
+    """Each value's position, from 0, in its run of equal values: int64 (n,). A first run of values equal to `last`
+    continues a run of an earlier call: its first position is `following`."""
     changed = changes(values, last)
     if changed.all():
         return np.zeros(len(values), np.int64)
@@ -84,11 +82,10 @@ def run_values(heads: Ints, starts: Starts, last: int, n: int) -> Ints:
 
 
 def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Ints]) -> tuple[Ints, Starts]:
-    """v(i) = quantum(i) << bits | seed where quantum(i) > v(i−1) >> bits, else v(i−1) + 1; with v(−1) = last.
-
-    So a counter that overflows its `bits` moves the quantum ahead. Returns (v, the positions where seeds were used).
-    `seeds(starts)` returns the seeds of the keys at these positions; it may be called again with fewer positions.
-    """
+    """(values v, the positions of those that a seed begins). v(i) is quantum(i) << bits | seed if quantum(i) is above
+    that of v(i−1), which is v(i−1) >> bits, else v(i−1) + 1; v(−1) is `last`. So a counter that overflows its `bits`
+    moves the quantum ahead. `quanta`: (n,), of the clock. `seeds(starts)`: the seeds of the keys at these positions; it
+    may be called again with fewer of them."""
     n = len(quanta)
     starts = np.flatnonzero(new_maxima(quanta, last >> bits))
     while True:
@@ -100,7 +97,8 @@ def count_runs(quanta: Ints, last: int, bits: int, seeds: Callable[[Starts], Int
         before = np.concatenate([[last], heads[:-1]])
         at = np.concatenate([[-1], starts[:-1]])
         # An overflow can carry a run into the quanta of the next runs; those then begin no run of their own.
-        swallowed = (before[: len(starts)] + (starts - 1 - at[: len(starts)])) >> bits >= quanta[starts]
+        reached = before[: len(starts)] + (starts - 1 - at[: len(starts)])  # with the last key before each start
+        swallowed = reached >> bits >= quanta[starts]
         if not swallowed.any():
             return run_values(heads, starts, last, n), starts
         # Delete the first such run, and all behind it up to the first that is above what the carried run has reached.

@@ -96,18 +96,20 @@ def _touch(index: _Index, row: int, page: int, kind: int, use: int) -> None:
 
 @kernel
 def _list_touches(index: _Index, first: int, leaf_of_row: Places, parents: Places) -> None:
-    """Lists the pages that rows touch, from row `first` on, as the module says. `leaf_of_row`: the leaf of each row,
-    after the split that it may cause. `parents`: the branch page above that leaf before the row."""
+    """Lists in `index.touches` the pages that each row touches, from row `first` on. `leaf_of_row`: the leaf of each
+    row, after the split that it may cause. `parents`: the branch page above that leaf before the row."""
     facts, leaves, branches = index.facts, index.leaves, index.branches
     facts[_TOUCHES] = 0
     for i in range(len(leaf_of_row)):
         row = first + i
+        # The table's newest page.
         if index.table_rows > 0:
             use = NEW if row % index.table_rows == 0 else CHANGED
             _touch(index, row, index.first_table + row // index.table_rows, TABLE, use)
-        leaf_splits, branch_splits = facts[_LEAF_SPLITS], facts[_BRANCH_SPLITS]
         # Pages are made in the order of `by_age`: a row splits a leaf if the next page there was born with it.
+        leaf_splits, branch_splits = facts[_LEAF_SPLITS], facts[_BRANCH_SPLITS]
         splits = leaf_splits < len(leaves.by_age) and leaves.births[leaves.by_age[leaf_splits]] == row
+        # The branch page above the leaf, unless the only leaf is the root; `grows`: whether it splits, too.
         if len(branches.births) > 0 and leaves.births[leaves.by_age[0]] <= row:
             grows = branch_splits < len(branches.by_age) and branches.births[branches.by_age[branch_splits]] == row
             branch = branches.origins[branches.by_age[branch_splits]] if grows else parents[i]
@@ -118,6 +120,7 @@ def _list_touches(index: _Index, first: int, leaf_of_row: Places, parents: Place
             if grows:
                 _touch(index, row, index.first_branch + branches.by_age[branch_splits], BRANCH, NEW)
                 facts[_BRANCH_SPLITS] += 1
+        # The leaf; of a split also the new page and its right neighbour.
         if not splits:
             _touch(index, row, leaf_of_row[i], LEAF, NEW if row == 0 else CHANGED)
             continue

@@ -64,18 +64,19 @@ def ancestry(level: TreeLevel | None) -> Ancestry:
 
 @kernel
 def _nearest_older(births: Integers, begin: int, step: int) -> Pages:
-    """(pages,): for each page the nearest older one on its left (`step` 1, from the first page) or on its right (−1,
-    from the last page); −1 if there is none. When the page was new, that one was its neighbour."""
+    """(pages,): for each page the nearest older one on one side; −1 if there is none. When the page was new, that one
+    was its neighbour. `step` 1 with `begin` 0 looks on the left of each page, −1 with the last page on the right."""
     nearest = np.full(len(births), NONE, np.int32)
-    seen = np.empty(len(births), np.int32)  # each younger than the one before
-    n, page = 0, begin
+    stack = np.empty(len(births), np.int32)  # pages on that side, each younger than the one before
+    height, page = 0, begin
     for _ in range(len(births)):
-        while n and births[seen[n - 1]] > births[page]:
-            n -= 1
-        if n:
-            nearest[page] = seen[n - 1]
-        seen[n] = page
-        n += 1
+        # pages younger than this one are nobody's nearest older one any more
+        while height > 0 and births[stack[height - 1]] > births[page]:
+            height -= 1
+        if height > 0:
+            nearest[page] = stack[height - 1]
+        stack[height] = page
+        height += 1
         page += step
     return nearest
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import int64, kernel
+from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.memory import prefetch, select, sort, uncounted
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
@@ -157,21 +157,29 @@ def _kept_near_latest(rules: SplitRules, items: NDArray[np.int32], n: int, rank:
     return below - 1 if rules.before_latest and below > 1 else 0
 
 
+@inlined
+def _weight(sizes: NDArray[np.uint16], item: int, left_out: int) -> int:
+    """What an entry counts in a split by bytes: its size, 1 if all have one size (`sizes` is empty), 0 for `left_out`,
+    the new entry where only those present count."""
+    if item == left_out:
+        return int64(0)
+    return int64(sizes[item]) if len(sizes) else int64(1)
+
+
 @kernel
 def _kept_by_size(items: NDArray[np.int32], n: int, sizes: NDArray[np.uint16], half: int, rank: int) -> int:
-    """Sorts the first n items, of which `rank` is the new one. Returns how many of the lowest stay left, as the rule
-    `half` says: at least 1, not all. `sizes`: of entries by rank; empty if all are alike."""
+    """Sorts the first n items, of which `rank` is the new one. Returns how many of the lowest stay left: at least 1,
+    not all. `sizes`: of entries by rank; empty if all are alike. `half`: AT_MOST_HALF and its neighbours, above."""
     sort(items, n)
-    total = 0
+    left_out = int64(rank) if half == HALF_OF_PRESENT else int64(-1)
+    total = int64(0)
     for i in range(n):
-        if half != HALF_OF_PRESENT or items[i] != rank:
-            total += int64(sizes[items[i]]) if len(sizes) else 1
-    used, kept = 0, 0
+        total += _weight(sizes, items[i], left_out)
+    used, kept = int64(0), 0
     while kept < n - 1:
-        if half != HALF_OF_PRESENT or items[kept] != rank:
-            used += int64(sizes[items[kept]]) if len(sizes) else 1
-        if kept and (2 * used > total or (half == LESS_THAN_HALF and 2 * used == total)):
-            break
+        used += _weight(sizes, items[kept], left_out)
+        if kept > 0 and (2 * used > total or (half == LESS_THAN_HALF and 2 * used == total)):
+            break  # one more would be more than half, or just half where that is too much
         kept += 1
     return kept
 

@@ -230,7 +230,8 @@ class SplitState:
         """Gives new pages their numbers, in the order of the rows that made them, and counts the splits of leaves.
         `known`: the numbers of some leaves, by the row that made each; other pages take free numbers, then those at the
         file's end."""
-        # New pages as columns: births, heights of their levels, slots.
+        # 1. The new pages of all levels, and the splits. Until they have a number, `births` has the row that made them,
+        # from 0, afterwards −1 − their number. As columns: births, heights of their levels, slots.
         new_by_level = []
         for height, level in enumerate(self._levels):
             births = level.leaves.births[: level.leaves.state[USED_SLOTS]]
@@ -239,19 +240,22 @@ class SplitState:
         kinds: NDArray[np.int8] = self._levels[0].leaves.kinds[new_by_level[0][2]]
         self._splits += np.bincount(kinds, minlength=3)[:3]
         births, heights, slots = np.concatenate(new_by_level, axis=1)
-        # Of the pages that one row made, the one on the lowest level comes first, except perhaps the first root.
+        # 2. Their order. Of the pages that one row made, the one on the lowest level comes first, except perhaps the
+        # first root.
         sequence = heights.copy()
         if self._model.root_before_leaf and self._row_of_root is not None:
             sequence[(heights == 1) & (births == self._row_of_root)] = FIRST_ROOT
         self._row_of_root = None
         births, heights, slots = np.stack([births, heights, slots])[:, np.lexsort((sequence, births))]
+        # 3. Their numbers: known ones, then the free ones, then those behind the end of the file.
         numbers = np.full(len(slots), -1, np.int64)  # −1: none yet
         if known:
             leaves = np.flatnonzero(heights == 0)
             numbers[leaves] = [known.get(row, -1) for row in births[leaves].tolist()]
-        count = int((numbers < 0).sum())
-        recycled, self._free = self._free[:count], self._free[count:]
-        fresh = np.arange(self._file_pages, self._file_pages + count - len(recycled))
+        needed = int((numbers < 0).sum())
+        recycled = self._free[:needed]
+        self._free = self._free[needed:]
+        fresh = np.arange(self._file_pages, self._file_pages + needed - len(recycled))
         self._file_pages += len(fresh)
         numbers[numbers < 0] = np.concatenate([np.array(recycled, np.int64), fresh])
         for height, level in enumerate(self._levels):

@@ -302,10 +302,13 @@ def is_full(tree: BranchTree, page: int) -> bool:
 
 @kernel
 def defer(tree: BranchTree, pending: int, what: int, level: int, one: int, other: int, held: int) -> int:
-    """Adds a change to the list of `pending` changes. Returns the list's new length. `what`: one of the names above, to
-    which `one` and `other` belong in that order. `held`: insertions on lower levels inside which the change happens."""
+    """Adds a change of a level to the list, which has `pending` changes. Returns its new length. `what`: a name above;
+    `one` and `other` are what it needs, in the order told there: PUT, say, a key and a child. `held`: how many
+    insertions on lower levels are under way when it is done, which have reserved extents."""
     at, facts = PENDING + CHANGE_FIELDS * pending, tree.facts
-    facts[at], facts[at + 1], facts[at + 2], facts[at + 3], facts[at + 4] = what, level, one, other, held
+    facts[at], facts[at + 1] = what, level
+    facts[at + 2], facts[at + 3] = one, other
+    facts[at + 4] = held
     return pending + 1
 
 
@@ -333,8 +336,9 @@ def _raise_root(tree: BranchTree, space: Tablespace) -> None:
 def split(
     tree: BranchTree, space: Tablespace, page: int, at: int, key: int, child: int, pending: int, held: int
 ) -> int:
-    """Inserts a record, before the one with index `at`, into a page that `is_full`. Returns the new length of the list
-    of `pending` changes. `held`: insertions on lower levels inside which the change happens."""
+    """Inserts a record, before the one with index `at`, into a page that `is_full`: into its right neighbour, or by a
+    split. Returns the new length of the list of `pending` changes, with those that this asks of the level above.
+    `held`: insertions on lower levels that are under way, which have reserved extents."""
     reserve(space, held)
     state, keys, facts = tree.state, tree.keys, tree.facts
     if page == facts[ROOT]:
@@ -342,7 +346,7 @@ def split(
     facts[ATTEMPTS] += 1
     level, base, n = state[page, LEVEL], state[page, BASE], state[page, RECORDS]
     right, last = state[page, RIGHT], state[page, LAST]
-    # A record behind all others goes into the right neighbour without a split, if it fits there.
+    # 1. A record behind all others goes into the right neighbour without a split, if it fits there.
     roomy = right >= 0 and (state[right, FREED] > 0 or free_bytes(tree, state[right, TOP], 1) >= facts[SIZE])
     if at == n and roomy:
         facts[NEIGHBOURS] += 1
@@ -350,15 +354,17 @@ def split(
         put(tree, right, 0, key, child)
         pending = defer(tree, pending, PUT, level + 1, key, right, held + 1)
         return defer(tree, pending, DELETE, level + 1, father, right, held + 1)
+    # 2. Where the page splits: in the middle, unless the records come in order.
     follows = at > 0 and keys[base + at - 1] == last  # the record before it was inserted last
     if not follows and at < n and keys[base + at] == last:  # the one behind it was
         return _split_down(tree, space, page, at, key, child, pending, held)
-    new = new_page(tree, level, _allocate(tree, space, level, state[page, NUMBER] + 1, 1))
     first = (n + 2) // 2 - 1  # the middle: the first record that moves to the new page
     if follows:
         first = at if at >= n - 1 else at + 1  # the next record stays, unless it is the last one
     begins_new = follows and at >= n - 1  # the new record is the lowest of the new page
     pointer = key if begins_new else keys[base + first]
+    # 3. The new page on the right, the records that move, and the new one.
+    new = new_page(tree, level, _allocate(tree, space, level, state[page, NUMBER] + 1, 1))
     link(tree, new, page, right)
     if first < n:
         move_end(tree, page, first, new)

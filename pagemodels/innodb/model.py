@@ -175,7 +175,8 @@ class InnodbModel(IndexFormat):
         return replace(self, table=table, lengths=lengths if self.most else None)
 
     def _checkpoint(self, events: NDArray[np.int64], rows: int, used: int) -> Checkpoint:
-        """The leaf level after the first `rows` rows, whose records have `used` bytes together."""
+        """The leaf level after the first `rows` rows, whose records have `used` bytes together. `events`: (events,
+        fields of `leaf`); those with NEIGHBOUR moved records to a neighbour and made no page."""
         splits = events[(events[:, leaf.ROW] < rows) & (events[:, leaf.WHAT] != leaf.NEIGHBOUR)]
         appends, edges, interiors = (int((splits[:, leaf.KIND] == kind).sum()) for kind in (APPEND, EDGE, INTERIOR))
         leaf_pages = len(splits) + 1

@@ -112,8 +112,10 @@ def _makes_room_for(tree: BranchTree, page: int, sibling: int) -> bool:
 
 @kernel
 def _lift(tree: BranchTree, page: int, pending: int, held: int) -> int:
-    """Moves the records of a level's only page into its father. Here the page takes the father's place and number
-    instead, and the levels above come down by one."""
+    """Takes out the father of a level's only page: the page takes the father's place and number, its own number is
+    given back, and the levels above come down by one. Returns the new length of the list of `pending` changes. `held`:
+    insertions on lower levels that are under way."""
+    # InnoDB moves the records into the father instead, which ends alike.
     state, root, level = tree.state, tree.facts[branch.ROOT], tree.state[page, branch.LEVEL]
     father = branch.find(tree, branch.MINIMUM, level + 1)
     pending = branch.defer(tree, pending, branch.RELEASE, level, state[page, branch.NUMBER], 0, held)
@@ -122,13 +124,14 @@ def _lift(tree: BranchTree, page: int, pending: int, held: int) -> int:
     if father == root:
         tree.facts[branch.ROOT] = page
     else:
+        # the first page of each level above: they have no neighbours, as the page below them has none
         above = branch.find(tree, branch.MINIMUM, level + 2)
-        tree.children[state[above, branch.BASE]] = page
+        tree.children[state[above, branch.BASE]] = page  # in place of the father
         while True:
             state[above, branch.LEVEL] -= 1
             if above == root:
                 break
-            above = branch.find(tree, branch.MINIMUM, state[above, branch.LEVEL] + 2)
+            above = branch.find(tree, branch.MINIMUM, state[above, branch.LEVEL] + 2)  # its old level + 1
     tree.facts[branch.HEIGHT] -= 1
     return pending
 

@@ -65,7 +65,7 @@ def sweep_reached(
     """Removes the deleted entries of all leaves into which these ranks go. `deleted`: their number in each slot."""
     cells, slots = leaves.cells, leaves.slots
     for rank in ranks:
-        slot = int(cells[rank >> leaves.shift])
+        slot = int(cells[rank >> leaves.shift])  # the rank's leaf: from that of its cell's first rank along the chain
         while rank >= slots[slot, UPPER]:
             slot = int(slots[slot, NEXT])
         if deleted[slot]:
@@ -84,15 +84,14 @@ def insert(
     ranks: NDArray[np.int64],
     taken: NDArray[np.int64],
 ) -> int:
-    """Inserts ranks in order of arrival until a split finds no leaf to take. Returns how many.
-
-    `deleted`: deleted entries of each slot. `empty`: slots that had no others, in the order in which they are taken.
-    `taken[0]` has the place of the next one and how many were taken; `taken[j]` has, of the j-th, the row of arrival
-    at which it was taken, and what it had in `births`.
-    """
+    """Inserts ranks in order of arrival until a split finds no leaf to take. Returns how many. `deleted`: the number of
+    deleted entries in each slot. `empty`: the slots that had no other entries, in the order in which splits take them
+    as new leaves. `taken`: (1 + len(empty), 2); `taken[0]` has the place in `empty` to go on from and how many were
+    taken, `taken[j]` of the j-th one taken: the row that took it, and what `births` had of it."""
     leaves, rules = uncounted(leaves), uncounted(rules)
     cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
     for i in range(len(ranks)):
+        # The rank's leaf: from that of its cell's first rank along the chain. Its deleted entries go.
         rank = ranks[i]
         slot = int(cells[rank >> leaves.shift])
         while rank >= slots[slot, UPPER]:
@@ -100,13 +99,14 @@ def insert(
         if deleted[slot]:
             sweep_leaf(leaves, sizes, states, slot)
             deleted[slot] = 0
+        # The entry, if there is room.
         used = slots[slot, USED] + (int(sizes[rank]) if len(sizes) else 1)
         if used <= (rules.room_last if slot == state[LAST] else rules.room):
             content[slot, slots[slot, COUNT]] = rank
             slots[slot, COUNT] += 1
             slots[slot, USED] = used
             continue
-        # A split: it takes the next leaf that still has only deleted entries.
+        # Else a split, for which the next leaf is taken that still has only deleted entries.
         new = -1
         while new < 0 and taken[0, 0] < len(empty):
             candidate = empty[taken[0, 0]]
@@ -118,7 +118,9 @@ def insert(
         sweep_leaf(leaves, sizes, states, new)
         deleted[new] = 0
         taken[0, 1] += 1
-        taken[taken[0, 1], 0], taken[taken[0, 1], 1] = i, leaves.births[new]
+        entry = taken[0, 1]
+        taken[entry, 0] = i
+        taken[entry, 1] = leaves.births[new]
         _unlink(leaves, new)
         split(leaves, rules, sizes, slot, rank, i, new)
     return len(ranks)

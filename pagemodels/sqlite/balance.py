@@ -92,8 +92,8 @@ def _plan(tree: Tree, n: int, count: int, kind: int, size: int, ahead: int) -> N
 @inlined
 def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int:
     """Distributes the n cells of `count` siblings of a level, all of one size. Returns the number of pages; END, FILLED
-    and (of leaves) BORDER of `pool` say what each gets. No keys are listed for that: the new border of a leaf is some
-    rows away from an old one. `ahead`: as of `_distribute`."""
+    and (of leaves) BORDER of `pool` say what each gets. `ahead`: 1 if the cell behind a page's end becomes its divider,
+    else 0. The plan for n such cells is made once; no keys are listed."""
     pool, kind = tree.pool, min(level, 1)
     size = tree.facts[trees.USUAL if level == 0 else trees.CELL_BYTES + 1]
     if tree.plans[kind, n, 0] == 0:
@@ -104,17 +104,23 @@ def divide_evenly(tree: Tree, n: int, count: int, level: int, ahead: int) -> int
         pool[trees.END, i], pool[trees.FILLED, i] = end, (end - begin) * size
         begin = end + ahead
         if level == 0 and i < number - 1:  # the last page keeps the border of the last sibling
-            nearest = 0
-            for j in range(1, count):
-                if abs(end - pool[trees.OLD_END, j]) < abs(end - pool[trees.OLD_END, nearest]):
-                    nearest = j
-            border, steps = pool[trees.CHILD, nearest], end - pool[trees.OLD_END, nearest]
-            if ahead == 0 and steps <= 0 and not holds(tree.marks, tree.facts[trees.WORDS], ARRIVED, border):
-                steps -= 1  # no row: it lies behind the last one of its leaf
-            pool[trees.BORDER, i] = (
-                stepped(tree.marks, tree.facts[trees.WORDS], ARRIVED, border, steps) if steps != 0 else border
-            )
+            pool[trees.BORDER, i] = _border_after(tree, end, count, ahead)
     return number
+
+
+@inlined
+def _border_after(tree: Tree, end: int, count: int, ahead: int) -> int:
+    """The border of a leaf that ends before the cell `end` of those of `count` siblings: some rows away from the
+    siblings' border that is nearest. `ahead`: 1 if that cell is the divider, else 0."""
+    pool, marks, words = tree.pool, tree.marks, tree.facts[trees.WORDS]
+    nearest = 0
+    for i in range(1, count):
+        if abs(end - pool[trees.OLD_END, i]) < abs(end - pool[trees.OLD_END, nearest]):
+            nearest = i
+    border, steps = pool[trees.CHILD, nearest], end - pool[trees.OLD_END, nearest]
+    if ahead == 0 and steps <= 0 and not holds(marks, words, ARRIVED, border):
+        steps -= 1  # the old border is no row, but lies behind the last one of its leaf
+    return int64(stepped(marks, words, ARRIVED, border, steps) if steps != 0 else border)
 
 
 @kernel
@@ -184,9 +190,9 @@ def _deepen(tree: Tree, file: Ints, page: int, level: int) -> None:
 
 @kernel
 def _lift(tree: Tree, file: Ints, root: int, level: int, free: int) -> None:
-    """Makes the b-tree one level lower: in SQLite, the root takes the cells of its only child, which is given back.
-    Here the child, of level `level`, takes the root's number. SQLite gives it back before the siblings that it has
-    replaced, when `free` pages were free."""
+    """Removes a root with one child, of level `level`: the child becomes the root and takes its page number. Its old
+    number goes to the free pages, before those that its balancing gave back: `free` pages were free until then."""
+    # SQLite copies the child's cells into the root and gives the child back, which ends alike.
     child = int64(tree.children[trees.children_of(tree, root)])
     pages, at = tree.leaves if level == 0 else tree.branches, child >> trees.shift_of(tree, level)
     file_pages.give_back(file, int64(pages[at, trees.NUMBER]), free)
@@ -234,10 +240,9 @@ def _append(tree: Tree, file: Ints, parent: int, leaf: int) -> None:
 
 @inlined
 def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
-    """Balances a child of a page with its siblings: one on each side, or two at an end; with the one before it while
-    sorted keys are built in. `level`: the child's."""
+    """Balances `page`, a child of `parent`, with its siblings: one on each side, or two at an end; with the one before
+    it while sorted keys are built in. `level`: the child's."""
     facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
-    pages = tree.leaves if level == 0 else branches
     # Which siblings: `count` of them, whose places in the parent begin at `first`, and in `children` at `links`.
     links, last, at = trees.children_of(tree, parent), int64(branches[parent, trees.CELLS]), int64(0)
     siblings = children[links : links + last + 1]
@@ -247,10 +252,42 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
     count = min(most, last + 1)
     first = 0 if count < most or at == 0 else min(at - 1, last + 1 - most)
     links += first
-    # What they have goes to `pool`, and the children of branch pages to the front of `children`: n cells in all,
-    # `under` children. `alike`: whether all cells have the usual size.
+    # Their n cells to the pool. `even`: whether all cells of the b-tree have one size; `alike`: those of these leaves.
     even, ahead = facts[trees.CELL_BYTES] > 0, int64(0 if level == 0 and facts[trees.ROWS_IN_LEAVES] else 1)
-    alike, n, under = level == 0, int64(0), int64(0)
+    n, alike = _pool_siblings(tree, parent, links, count, level, ahead)
+    # What each page gets, and its number.
+    if even or alike:
+        number = divide_evenly(tree, n, count, level, ahead)
+    else:
+        number = divide_by_size(tree, n, count, level, ahead)
+    trees.touch(tree, branches[parent, trees.NUMBER], lru.BRANCH, lru.CHANGED)
+    for i in range(count):
+        trees.touch(tree, pool[trees.TAKEN, i], trees.kind_of(level), lru.CHANGED)
+    _renumber(tree, file, count, number, level)
+    # Parent and pages are written: the siblings behind move, then the cells in the parent count.
+    if number != count:
+        move(children, links + number, links + count, last + 1 - first - count)
+        branches[parent, trees.CELLS] += number - count
+    if level == 0:
+        _put_leaves(tree, parent, links, count, number, ahead)
+    else:
+        _put_branches(tree, parent, links, count, number, level)
+    if even:
+        branches[parent, trees.USED] += (number - count) * facts[trees.CELL_BYTES + 1]
+    else:
+        for i in range(number - 1):
+            branches[parent, trees.USED] += trees.cell_bytes(tree, pool[trees.BORDER, i], level + 1)
+
+
+@inlined
+def _pool_siblings(tree: Tree, parent: int, links: int, count: int, level: int, ahead: int) -> tuple[int, bool]:
+    """Writes to `pool` what the siblings have whose names are `Tree.children` from place `links` on, `count` of them;
+    and to its front the children of branch pages. Takes the bytes of the dividers between the siblings from the parent,
+    unless all cells have one size. Returns (the number of cells, whether they are of leaves and all have the usual
+    size). `ahead`: 1 if the dividers between the siblings are among the cells, else 0."""
+    facts, branches, children, pool = tree.facts, tree.branches, tree.children, tree.pool
+    pages, even = tree.leaves if level == 0 else branches, facts[trees.CELL_BYTES] > 0
+    alike, n, under = level == 0, int64(0), int64(0)  # `under`: children moved so far
     for i in range(count):
         child = int64(children[links + i])
         place = child >> trees.shift_of(tree, level)
@@ -267,28 +304,7 @@ def _spread(tree: Tree, file: Ints, parent: int, page: int, level: int) -> None:
                 upper = trees.upper_of(tree, child, level)
                 branches[parent, trees.USED] -= trees.cell_bytes(tree, upper, level + 1)
                 alike &= ahead == 0 or trees.cell_bytes(tree, upper, 0) == facts[trees.USUAL]
-    # What each page gets, and its number.
-    if even or alike:
-        number = divide_evenly(tree, n, count, level, ahead)
-    else:
-        number = divide_by_size(tree, n, count, level, ahead)
-    trees.touch(tree, branches[parent, trees.NUMBER], lru.BRANCH, lru.CHANGED)
-    for i in range(count):
-        trees.touch(tree, pool[trees.TAKEN, i], trees.kind_of(level), lru.CHANGED)
-    _renumber(tree, file, count, number, level)
-    # Pages and parent are written.
-    if number != count:
-        move(children, links + number, links + count, last + 1 - first - count)
-        branches[parent, trees.CELLS] += number - count
-    if level == 0:
-        _put_leaves(tree, parent, links, count, number, ahead)
-    else:
-        _put_branches(tree, parent, links, count, number, level)
-    if even:
-        branches[parent, trees.USED] += (number - count) * facts[trees.CELL_BYTES + 1]
-    else:
-        for i in range(number - 1):
-            branches[parent, trees.USED] += trees.cell_bytes(tree, pool[trees.BORDER, i], level + 1)
+    return n, alike
 
 
 @inlined

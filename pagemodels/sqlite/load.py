@@ -18,9 +18,9 @@ from keybench.pagemodels.sqlite.tree import Tree
 
 @kernel
 def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int, splits: bool) -> int:
-    """Inserts the rows from `begin` to before `end`, or until memory must grow. If `splits` is false, it stops before a
-    row that makes a page overflow, or that has overflow pages of its own. Returns the row to go on from. `ranks`: of
-    the keys of all rows, in order of arrival; empty if keys ascend in that order."""
+    """Inserts the rows from `begin` to before `end`. Returns the row to go on from: an earlier one if memory must grow
+    first, and, if `splits` is false, one that makes a page overflow or has overflow pages of its own. `ranks`: of the
+    keys of all rows, in order of arrival; empty if keys ascend in that order."""
     tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
     ascends, varied, room, first = len(ranks) == 0, len(sizes) > 1, facts[trees.ROOM], facts[trees.WORDS]
@@ -29,6 +29,7 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
     largest = facts[trees.LARGEST]
     before = leaf = slot = int64(-1)
     for row in range(begin, end):
+        # the row's leaf, and its bytes with the row
         key = row if ascends else ranks[row]
         if not before < key < leaf:  # else it goes into the same leaf as the row before: keys often ascend
             leaf = at_least(marks, first, BORDERS, key)
@@ -36,16 +37,20 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
         before = key
         size = trees.POINTER + max(trees.SMALLEST_CELL, int64(sizes[key])) if varied else usual
         used = leaves[slot, trees.USED] + size
-        if used > room and not (splits and facts[trees.PAGES] < facts[trees.MOST_PAGES] and not file_pages.full(file)):
+        # stops before a row that needs pages, if it may take none or there is no memory for them; and where there is no
+        # memory for the list of pages that it touches
+        if (
+            (
+                used > room
+                and not (splits and facts[trees.PAGES] < facts[trees.MOST_PAGES] and not file_pages.full(file))
+            )
+            or (overflows and not splits and trees.overflow_of(tree, key) > 0)
+            or (listed and not trees.has_room(tree, key))
+        ):
             facts[trees.LARGEST] = largest
             return row
-        if overflows and not splits and trees.overflow_of(tree, key) > 0:
-            facts[trees.LARGEST] = largest
-            return row
+        # the row
         if listed:
-            if not trees.has_room(tree, key):
-                facts[trees.LARGEST] = largest
-                return row
             facts[trees.ROW] = row
             trees.touch_path(tree, slot)
         if overflows:
@@ -121,10 +126,11 @@ def load_all(
 def erase(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int) -> int:
     """Deletes rows that are there: ranks[begin] to before ranks[end], or until memory must grow. Returns the place in
     `ranks` to go on from."""
-    tree = uncounted(tree)
+    tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     facts = tree.facts
     facts[trees.KEY] = -1  # no key is inserted
     for row in range(begin, end):
+        # a balancing may need a page
         if facts[trees.PAGES] >= facts[trees.MOST_PAGES] or file_pages.full(file):
             return row
         _erase_row(tree, file, ranks[row])

@@ -77,13 +77,14 @@ def sign_flip_max(log_ratios: Floats, *, seed: int = 0) -> Floats:
 
 
 def shuffle_max(before: Floats, after: Floats, *, seed: int = 0) -> Floats:
-    """(arms,) p-values of two runs' logs, (blocks before, arms) and (blocks after, arms); NaN if a run lacks the arm.
+    """(arms,): for each arm the p-value of "nothing has changed between the two runs"; NaN if a run lacks the arm.
+    `before`: (blocks of that run, arms), logarithms of the arm's values; NaN where there is none. `after`: likewise.
 
-    This is one joint test of two runs with independent blocks. If nothing has changed, any way to assign all blocks to
-    the two runs is as likely as the observed one, with all arms of a block kept together (max-T, stepping down). The
-    statistic is the difference of means over (the spread within the runs + 0.1). With k blocks per run it can reach
-    p = 2 / C(2k, k): 4 blocks suffice at 0.05 whatever the number of arms. Arms with enough blocks are tested without
-    those that have fewer.
+    If nothing has changed, any way to deal all blocks out to the two runs is as likely as the observed one. All arms of
+    a block stay together, so this is one joint test (max-T, stepping down). `seed` draws deals where there are too many
+    to try all. An arm's statistic is the difference of its means over (the spread within the runs + 0.1). With k blocks
+    per run it can reach p = 2 / C(2k, k): 4 blocks suffice at 0.05 whatever the number of arms. Arms with enough blocks
+    are tested without those that have fewer.
     """
     logs = np.vstack([before, after])
     known = (~np.isnan(logs)).astype(np.float64)
@@ -117,12 +118,10 @@ def _have_enough(counts: NDArray[np.int64], needed: int) -> NDArray[np.bool_]:
 
 
 def step_down_max(statistics: Floats) -> Floats:
-    """(…, arms) p-values of (…, arrangements, arms) statistics; the first arrangement is the observed one.
-
-    Take the arms whose observed statistic is no larger than this arm's. The arm's p is the share of arrangements under
-    which the largest statistic of these arms reaches this arm's observed one. It is at least the p of every arm with a
-    larger observed statistic.
-    """
+    """(…, arms) p-values of (…, arrangements, arms) statistics; the first arrangement is the observed one. Take the
+    arms whose observed statistic is no larger than this arm's. The arm's p is the share of arrangements under which the
+    largest statistic of these arms reaches this arm's observed one. It is at least the p of every arm with a larger
+    observed statistic."""
     observed = statistics[..., 0, :]
     order = np.argsort(-observed, axis=-1, kind="stable")  # the arm with the largest observed statistic first
     steps = np.take_along_axis(statistics, order[..., None, :], axis=-1)

@@ -79,10 +79,12 @@ def by_block_ratios(values: ByBlock, base: ByBlock) -> dict[int, float]:
 
 
 def log_ratios(arms: Sequence[ByBlock], control: ByBlock) -> Floats:
-    """(blocks, arms): log of each arm's value over the control's in the same block; NaN if either is not above 0."""
+    """(blocks, arms): log of each arm's value over the control's in the same block, for the blocks whose control is
+    above 0; NaN where an arm has no value above 0."""
     blocks = sorted(block for block, value in control.items() if value > 0)
     base = np.array([control[block] for block in blocks])
-    values = np.array([[arm.get(block, nan) for arm in arms] for block in blocks]).reshape(len(blocks), len(arms))
+    values = np.array([[arm.get(block, nan) for arm in arms] for block in blocks])
+    values = values.reshape(len(blocks), len(arms))  # two dimensions also without blocks
     ratios: Floats = np.log(np.where(values > 0, values, nan) / base[:, None])
     return ratios
 
@@ -94,21 +96,16 @@ MARGIN: Final = 0.05
 
 
 def equivalent(estimate: RatioEstimate) -> bool:
-    """Whether the whole interval lies within the margin, 1 / (1 + MARGIN) … 1 + MARGIN.
-
-    This shows that there is no relevant difference, which is more than finding none: two one-sided tests by interval
-    (Schuirmann 1987), each at half of 1 − confidence. False if there are too few blocks for an interval.
-    """
+    """Whether the whole interval lies within the margin, 1 / (1 + MARGIN) … 1 + MARGIN. This shows that there is no
+    relevant difference, which is more than finding none: two one-sided tests by interval (Schuirmann 1987), each at
+    half of 1 − confidence. False if there are too few blocks for an interval."""
     return estimate.blocks >= ENOUGH_BLOCKS and 1 / (1 + MARGIN) <= estimate.low <= estimate.high <= 1 + MARGIN
 
 
 def verdict(estimate: RatioEstimate, p: float) -> Verdict:
     """`same` if the interval lies within the margin; `faster` or `slower` if the ratio lies beyond it and p reaches
-    ALPHA; else `unclear`, and more blocks may decide.
-
-    Less of the estimated quantity is better. A significant difference within the margin is `same` if the whole interval
-    is within it, else `unclear`.
-    """
+    ALPHA; else `unclear`, and more blocks may decide. Less of the estimated quantity is better. A significant
+    difference within the margin is `same` if the whole interval is within it, else `unclear`."""
     if equivalent(estimate):
         return "same"
     if p <= ALPHA and not 1 / (1 + MARGIN) <= estimate.ratio <= 1 + MARGIN:

@@ -77,11 +77,11 @@ def check(
     # the verdict
     now, failed = measure(groups, limits), failures(groups)
     outcome = decide(now, old, limits, failed)
-    doubts = warnings(checked, trials, ()) if outcome.of_kind("slower", "unclear") else []
-    lines = [] if creating else [*finding_lines(outcome), *(f"warning: {doubt}" for doubt in doubts)]
+    doubts = warnings(checked, trials, environments=()) if outcome.of_kind("slower", "unclear") else []
+    lines = [*finding_lines(outcome), *(f"warning: {doubt}" for doubt in doubts)]
     if as_json:
         cli.print_json(record(outcome, checked.id, doubts))
-    else:
+    elif not creating:  # a baseline that is still to be made says nothing that the run could repeat
         cli.write("".join(f"{line}\n" for line in (lines if update else [*lines, verdict(outcome)])))
     if summary is not None and not creating:
         _append(summary, markdown(outcome, checked.id, [*lines, verdict(outcome)]))
@@ -252,10 +252,8 @@ def _plain(finding: CheckFinding) -> dict[str, Any]:
 
 
 def markdown(outcome: Outcome, run_id: str, lines: Iterable[str]) -> str:
-    """The summary: the verdict as a heading, and the lines that the terminal shows.
-
-    Four spaces before a line make it code in Markdown: names and errors come from whoever made the run, and as code
-    they can neither change the page nor mention anybody.
-    """
+    """The summary: the verdict as a heading, and the lines that the terminal shows. Four spaces before a line make it
+    code in Markdown: names and errors come from whoever made the run, and as code they can neither change the page nor
+    mention anybody."""
     listed = "".join(f"    {' '.join(line.split())}\n" for line in lines)  # an error may have several lines
     return f"### {_SIGNS[outcome.exit_code]} keybench: run {run_id}, {_VERDICTS[outcome.exit_code]}\n\n{listed}\n"

@@ -101,9 +101,9 @@ def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | NoAnswer:
         if arm is None:
             return NoAnswer(f"{side} is not among the trials.")
         arms.append(arm)
-    if problem := _small(group, question, arms[0]):
+    if problem := _small(group, question, arms[0]):  # of two, the one that the claim is about
         return NoAnswer(problem)
-    # the figure that the question asks for
+    # the figure that the question asks for: growth and value of one arm, ratio and difference of two
     if question.compare == "growth":
         first, last = _growth(arms[0], question.chunks)
         return _summary(question, last, first, "measured") or NoAnswer(_absent(arms[:1], question, last))
@@ -111,8 +111,8 @@ def estimate(group: Group, question: ClaimQuestion) -> ClaimAnswer | NoAnswer:
     origins = set[str]().union(*(arm.origins(question.metric) for arm in arms))
     origin = "modelled" if group.modelled else "derived" if "derived" in origins else "measured"
     if question.compare == "value":
-        divisor = float(group.rows) if question.per == "row" else 1.0
-        answer = _summary(question, values[0], dict.fromkeys(values[0], divisor), origin)
+        rows = float(group.rows) if question.per == "row" else 1.0  # the value of each block is divided by them
+        answer = _summary(question, values[0], dict.fromkeys(values[0], rows), origin)
     else:
         answer = _summary(question, values[0], values[1], origin)
     return answer or NoAnswer(_absent(arms, question, *values))

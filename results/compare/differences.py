@@ -77,11 +77,9 @@ def field_of(arm: Arm, name: str) -> str:
 
 
 def side(store: Store, text: str, other: ComparisonSide | None = None) -> ComparisonSide:
-    """The side that `RUN`, `RUN:layout=uuid-v4` or `RUN:layout=uuid-v4,column=uuid` names.
-
-    Raises UsageError: no such run, no such field, or no trial of the run with that value. If the `other` side is of
-    the same run, its trials are reused and not read again.
-    """
+    """The side that `RUN`, `RUN:layout=uuid-v4` or `RUN:layout=uuid-v4,column=uuid` names. Raises UsageError: no such
+    run, no such field, or no trial of the run with that value. If the `other` side is of the same run, its trials are
+    reused and not read again."""
     name, _, selector = text.partition(":")
     chosen = _chosen(text, selector) if selector else {}
     run = store.run(name)
@@ -122,7 +120,7 @@ def against_control(whole: ComparisonSide) -> tuple[ComparisonSide, ComparisonSi
 
 
 def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm, Arm]], list[Arm], list[Arm]]:
-    """Pairs (before, after) of arms that can be compared, then the arms that only `before` has and only `after` has.
+    """(pairs of arms that can be compared, each (before, after); arms only `before` has; arms only `after` has).
 
     Two arms form a pair if they agree in every field that no selector names. If only one of two runs has a selector
     for a field, that value applies to both runs; within one run it compares that part with all others. A layout's
@@ -131,23 +129,25 @@ def pairs(before: ComparisonSide, after: ComparisonSide) -> tuple[list[tuple[Arm
     """
     one_run = before.run.id == after.run.id
     old_values, new_values = before.chosen, after.chosen
-    # Fields whose chosen values differ; a field that one of two runs leaves open has the other's value.
+    # 1. Fields in which a pair must agree: all but those whose chosen values differ, where a field that one of two runs
+    # leaves open has the other's value, and those that follow from them.
     named = {
         name
         for name in {*old_values, *new_values}
         if one_run or old_values.get(name, new_values.get(name)) != new_values.get(name, old_values.get(name))
     }
-    # fields in which a pair need not agree, and those in which it must
     loose = {*named, "server"} | ({"column"} if "layout" in named else set())
     kept = tuple(name for name in FIELDS if name not in loose)
-    # (arms of `before`, arms of `after`) that agree in the kept fields
+    # 2. For each combination of their values: (arms of `before`, arms of `after`).
     groups: dict[tuple[str, ...], tuple[list[Arm], list[Arm]]] = defaultdict(lambda: ([], []))
     for side_index, (one, other) in enumerate(((before, after), (after, before))):
         for arm in one.arms:
+            # without the arms that the other side's selectors leave out, as far as those apply to both
             if all(field_of(arm, name) == value for name, value in other.chosen.items() if name not in named):
                 # Without a database, the server's name says how keys were made.
                 fields = (*kept, "server") if arm.database == NO_DATABASE and "server" not in named else kept
                 groups[tuple(field_of(arm, name) for name in ("writers", *fields))][side_index].append(arm)
+    # 3. The pairs within each combination, and who is left.
     together: list[tuple[Arm, Arm]] = []
     alone: tuple[list[Arm], list[Arm]] = ([], [])
     for old_arms, new_arms in groups.values():

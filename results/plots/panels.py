@@ -193,30 +193,32 @@ class Panels:
         *,
         legend: float = 0.0,
     ) -> None:
-        """`labels` are those of x and y; `legend` is the height of the caller's legend, above the label of y."""
+        """`labels` are those of x and y; `legend` is the height of the caller's legend, above the label of y. All sizes
+        are in pixels."""
         # how many columns fit, and how wide a panel is
         titles = [(label_lines(row.name), label_lines(row.detail)) for row in rows]
-        longest = max(text_width(line, SMALL) for name, detail in titles for line in (*name, *detail))
-        axis = max([_AXIS, *(text_width(label, SMALL) + 8 for _, label in y.ticks)])
-        fitting = [count for count in range(1, _MOST_COLUMNS + 1) if longest <= (WIDTH - axis) / count - GAP]
+        longest_title = max(text_width(line, SMALL) for name, detail in titles for line in (*name, *detail))
+        y_labels = max([_AXIS, *(text_width(label, SMALL) + 8 for _, label in y.ticks)])
+        fitting = [n for n in range(1, _MOST_COLUMNS + 1) if longest_title <= (WIDTH - y_labels) / n - GAP]
         columns = max([*fitting, 2])
-        width = (WIDTH - axis - GAP * (columns - 1) - 6) / columns
+        width = (WIDTH - y_labels - GAP * (columns - 1) - 6) / columns  # 6: at the right edge
+        # tops of the rows of panels; the titles stand above them
         lines = [len(name) + len(detail) for name, detail in titles]
         title_heights = [LINE * max(lines[first : first + columns]) for first in range(0, len(rows), columns)]
-        # Tops of the rows of panels; the titles stand above them.
         tops = legend + 30.0 + np.cumsum(title_heights) + np.arange(len(title_heights)) * (HEIGHT + 14)
         self.canvas = Canvas(float(tops[-1]) + HEIGHT + 40)
+        # the panels and their titles, then the labels of the axes
         self.boxes = []
         for i, (name, detail) in enumerate(titles):
             row, column = divmod(i, columns)
-            left, top = axis + column * (width + GAP), float(tops[row])
+            left, top = y_labels + column * (width + GAP), float(tops[row])
             for lines_below, line in enumerate((*detail[::-1], *name[::-1])):  # upwards from the panel
                 colour = SOFT if lines_below < len(detail) else INK
                 self.canvas.text(left, top - 10 - LINE * lines_below, line, fontsize=SMALL, color=colour)
             box = Box(self.canvas, left=left, top=top, width=width, height=HEIGHT, x=x, y=y)
             box.frame(left=column == 0, below=i + columns >= len(rows))
             self.boxes.append(box)
-        self.canvas.text(axis, self.canvas.height - 8, labels[0] + _logarithmic(x), fontsize=SMALL, color=SOFT)
+        self.canvas.text(y_labels, self.canvas.height - 8, labels[0] + _logarithmic(x), fontsize=SMALL, color=SOFT)
         self.canvas.text(0, legend + 8, labels[1] + _logarithmic(y), fontsize=SMALL, color=SOFT)
 
 

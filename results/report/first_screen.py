@@ -119,24 +119,11 @@ class _Picture:
         # a panel for each group with values, all with the same rows
         rows = self._rows(groups)
         chosen, note = evenly_chosen(groups[0], list(rows.values()), _MOST_ROWS)
-        panels = []
-        for group in groups:
-            arms = self._by_row(group, groups)
-            dots = [self._dot(group, arms.get(_row(arm, groups))) for arm in chosen]
-            if known := [one for one in dots if one.value is not None]:
-                least, most = min(one.low for one in known), max(one.high for one in known)
-                heading = " · ".join(filter(None, (group.run.title(group.database), group.column)))
-                panel = Panel(
-                    heading if len(groups) > 1 else "", dots, self.label if len(groups) < 3 else "", self.limits
-                )
-                if self.ratios:
-                    panel = replace(panel, reference=1.0, ratio=True)
-                elif not self.limits:
-                    panel = replace(panel, limits=(min(0.0, least), 1.05 * max(1.0, most)))
-                panels.append(panel)
+        panels = [panel for group in groups if (panel := self._panel(group, groups, chosen))]
         if not panels:
             why = "Nothing was counted or predicted."
             return ReportFigure(key=self.key, title=self.title, unit=self.unit, caption=why)
+        # its data: all arms, also those without a row
         data = [
             (group, arm, one) for group in groups for arm in self._arms(group) if (one := self.known(group, arm)[0])
         ]
@@ -159,6 +146,22 @@ class _Picture:
                 for group, arm, one in data
             ),
         )
+
+    def _panel(self, group: Group, groups: Sequence[Group], chosen: Sequence[Arm]) -> Panel | None:
+        """The panel of one of the `groups`, with a dot for each row (`chosen`: an arm of each); None without values."""
+        arms = self._by_row(group, groups)
+        dots = [self._dot(group, arms.get(_row(arm, groups))) for arm in chosen]
+        known = [one for one in dots if one.value is not None]
+        if not known:
+            return None
+        heading = " · ".join(filter(None, (group.run.title(group.database), group.column))) if len(groups) > 1 else ""
+        panel = Panel(heading, dots, self.label if len(groups) < 3 else "", self.limits)
+        if self.ratios:
+            return replace(panel, reference=1.0, ratio=True)
+        if self.limits:
+            return panel
+        least, most = min(one.low for one in known), max(one.high for one in known)
+        return replace(panel, limits=(min(0.0, least), 1.05 * max(1.0, most)))
 
     def _arms(self, group: Group) -> tuple[Arm, ...]:
         """The arms that have a dot."""

@@ -1,4 +1,6 @@
-"""Counts for each insertion how many of the keys present are below it, and in how many places insertions happen.
+"""Counts for each insertion how many of the keys present are above it, and at how many fronts insertions happen.
+
+A front is a place of the index that rows of a window, which arrive one after another, go to.
 
 Keys are ranks 0 … n − 1. One bit per rank says whether the key is present: ten million ranks take 1.25 MB, which fits
 into a processor cache. The numbers of bits set in groups of 256 are kept in a Fenwick tree (P. M. Fenwick, A new data
@@ -90,16 +92,15 @@ def _insert(
             group += group & -group  # adds the lowest bit: to the next range that includes the group
 
 
-def positions_and_fronts(ranks: NDArray[np.int64], windows: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(keys present above each key at its insertion, number of fronts in each window).
-
-    `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of arrival. The first window is left out: it has no older
-    keys. A front is a place of the index that the rows of a window go to.
-    """
+def keys_above_and_fronts(ranks: NDArray[np.int64], windows: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(keys present above each key at its insertion, number of fronts in each window). `ranks`: int64 (n,), a
+    permutation of 0 … n − 1, in order of arrival."""
     n = len(ranks)
     groups = n // (64 * _WORDS) + 1
     above = np.empty(n, np.int64)
-    fronts = np.empty(max(0, (n - windows.rows) // (windows.rows * windows.every)), np.int64)
+    # a window begins every `step` rows if all its rows are there; not at row 0, where there are no older keys
+    step = windows.rows * windows.every
+    fronts = np.empty(max(0, (n - windows.rows) // step), np.int64)
     present = Present(np.zeros(groups * _WORDS, np.uint64), np.zeros(groups + 1, np.int32))
     _insert(ranks, windows, present, above, fronts)
     return above, fronts

@@ -69,7 +69,7 @@ class Positions:
 def positions(arrived: Arrived) -> Positions:
     """The positions at which the keys of a load are inserted. Raises UsageError if two keys are equal."""
     # Imported here because it loads numba, which commands that measure nothing do not need.
-    from keybench.runners.measuring.insertion_points import Windows, positions_and_fronts
+    from keybench.runners.measuring.insertion_points import Windows, keys_above_and_fronts
 
     table, places = arrived.table, arrived.order.places
     owner, moment = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
@@ -81,7 +81,7 @@ def positions(arrived: Arrived) -> Positions:
     # all in order of arrival
     ranks = arrived.ranks()
     every = max(1, ceil(len(ranks) / (WINDOW_ROWS * _POINTS)))
-    above, fronts = positions_and_fronts(ranks, Windows(rows=WINDOW_ROWS, every=every, near=FRONT_ROWS))
+    above, fronts = keys_above_and_fronts(ranks, Windows(rows=WINDOW_ROWS, every=every, near=FRONT_ROWS))
     displacement = float(np.abs(ranks - np.arange(len(ranks))).mean())
     return Positions(
         writer=owner[places],
@@ -103,10 +103,8 @@ def _lag(ranks: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int
 
 def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
     """The metrics of all inserts and, if there are several writers, of each writer's (all derived); the position during
-    the load; and a sample of the positions for pictures.
-
-    `rows_per_leaf` refers to the finished index; it is None if neither server nor model gives it.
-    """
+    the load; and a sample of the positions for pictures. `rows_per_leaf` refers to the finished index; it is None if
+    neither server nor model gives it."""
     sources, note = arrived.table.sources, arrived.order.note
     try:
         inserts = positions(arrived)
@@ -187,11 +185,9 @@ def _lag_of_inserts(inserts: Positions, chosen: NDArray[np.bool_], rows_per_leaf
 
 
 def _lag_readings(of_writers: Sequence[tuple[str, LagValues]], note: str) -> list[Reading]:
-    """The readings of all writers together and, if there are several, of each: `of_writers` has ids and values.
-
-    Each number for all is the highest of any writer, and its reason names that writer. A mean or a median over all
-    inserts would hide one writer that lags among many that do not.
-    """
+    """The readings of all writers together and, if there are several, of each: `of_writers` has ids and values. Each
+    number for all is the highest of any writer, and its reason names that writer. A mean or a median over all inserts
+    would hide one writer that lags among many that do not."""
     listed = []
     for metric in LAG_METRICS:
         known = [(values[metric], writer) for writer, values in of_writers if metric in values]

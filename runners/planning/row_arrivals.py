@@ -40,11 +40,9 @@ class Share:
 
 
 def shares(scenario: Scenario, rows: int, seed: tuple[int, ...]) -> tuple[Share, ...]:
-    """The writers' shares of a load of `rows` rows, and of the refill that the scenario asks for.
-
-    If `rows` differs from the scenario's number, rates are scaled. `seed` determines what is drawn at random. After the
-    load, the writers of its last phase continue at the same rates.
-    """
+    """The writers' shares of a load of `rows` rows, and of the refill that the scenario asks for. If `rows` differs
+    from the scenario's number, rates are scaled. `seed` determines what is drawn at random. After the load, the writers
+    of its last phase continue at the same rates."""
     scale = rows / scenario.rows if scenario.rows else 1.0
     phases = scenario.phases(rows)
     refill = round(rows * scenario.after.refill)
@@ -66,20 +64,22 @@ def apportion(rows: int, parts: Sequence[float]) -> list[int]:
 def _by_own_rates(
     writers: Sequence[WriterPart], phases: Sequence[Phase], scale: float, rows: int, refill: int
 ) -> tuple[Share, ...]:
-    """Each writer's rows arrive at even intervals while it is busy; writers with the same rate take turns."""
+    """The writers' shares where each has its own rate: its rows arrive at even intervals while it is busy, and writers
+    with the same rate take turns. `scale`: times the rates; `rows`, `refill`: of all writers together."""
     # how many rows each writer has in the load and in the refill
     last = phases[-1]  # the writers that are busy in it do the refill, too
-    spent = [sum(phase.end - phase.begin for phase in phases if i in phase.busy) for i in range(len(writers))]
-    loads = apportion(rows, [writer.rate * seconds for writer, seconds in zip(writers, spent, strict=True)])
+    busy_seconds = [sum(phase.end - phase.begin for phase in phases if i in phase.busy) for i in range(len(writers))]
+    loads = apportion(rows, [writer.rate * seconds for writer, seconds in zip(writers, busy_seconds, strict=True)])
     refills = apportion(refill, [writer.rate if i in last.busy else 0 for i, writer in enumerate(writers)])
     # when they arrive
     phase_starts = [_tick(phase.begin) for phase in phases]
     arrivals, counts, started = [], [], []
-    for i, (writer, load, more) in enumerate(zip(writers, loads, refills, strict=True)):
+    for i, (writer, load, refill_rows) in enumerate(zip(writers, loads, refills, strict=True)):
+        # the times when it is busy; the last phase goes on in the refill, without an end
         spells = [(phase.begin, inf if phase is last else phase.end) for phase in phases if i in phase.busy]
         rate = writer.rate * scale
-        place = i / len(writers)  # of its first row between two ticks of its rate, so that equal writers take turns
-        ticks = _even_arrivals(load + more, place, _joined(spells), rate)
+        place = i / len(writers)  # by how much of an interval its first row is late, so that equal writers take turns
+        ticks = _even_arrivals(load + refill_rows, place, _joined(spells), rate)
         first_turn = _tick(writer.start) + int(place * (TICKS_PER_SECOND / rate))
         arrivals.append(ticks)
         counts.append(_counts(ticks[:load], phase_starts))

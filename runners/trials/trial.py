@@ -39,13 +39,14 @@ class TrialRunner(ABC):
         return ()
 
     def run(self) -> records.Trial:
-        """Measures, and gives the record; an error, but not RunStopped or an interruption, is one without readings."""
+        """Measures, and returns the record: one without readings after an error. RunStopped and interruptions are
+        raised."""
         request, plan = self.request, self.plan
         started, clock = datetime.now(UTC), time.monotonic()
         error, trace, measured = "", "", Measurements(())
         try:
             measured = self.measure()
-            trace = measured.traceback
+            trace = measured.traceback  # of a prediction that failed: the trial is good all the same
         except RunStopped:
             raise
         except KeybenchError as problem:
@@ -60,7 +61,7 @@ class TrialRunner(ABC):
                 block=plan.block,
                 position=plan.position,
                 database=plan.database,
-                server="",
+                server="",  # filled in by `identify`
                 column=plan.column,
                 layout=plan.layout,
                 scenario=request.scenario.name,

@@ -79,8 +79,7 @@ class LoadResult:
 
     def latency_series(self) -> list[Series]:
         """The median and 99th percentile of latencies in successive parts of the load, over all writers' transactions
-        in order of completion. Empty where there are too few transactions for two parts.
-        """
+        in order of completion. Empty where there are too few transactions for two parts."""
         parts = min(_LATENCY_PARTS, len(self.latencies) // _FEWEST_IN_PART)
         if parts < 2:
             return []
@@ -109,23 +108,19 @@ def load_rows(
     tables: Sequence[Table] = (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> LoadResult:
-    """Loads a trial's rows, or its refill, or `only` these rows of its one writer, with all its writers at once.
+    """Sends the rows of a trial's load, or some of them, with all its writers at once.
 
-    `part` is the share of each writer's rows, from and to; other parts than all are for scenarios with one phase.
+    Which rows is said by at most one of `refill` (those of the refill instead), `only` (these rows of the stream of the
+    one writer) and `part` (a share of each writer's rows, from and to, of a scenario with one phase).
 
     The writers wait for one another before each phase of the scenario, and before each slice of a phase that has more
-    rows than a slice holds. `tables` are the writers' own tables, of the same form as `table`, if they do not share
-    one. `timeout` is in seconds; `progress` is called with the rows sent so far.
+    rows than a slice holds. `skew_rows`: by how many rows one writer may be ahead of another. `path`, `style`: how rows
+    are sent, and what each transaction does beside its batch. `tables` are the writers' own tables, of the same form as
+    `table`, if they do not share one. `timeout` is in seconds; `progress` is called with the rows sent so far.
     """
-    # which rows of each writer's stream: how many in each phase, and the first of them
-    phases = [(s.writer.refill_rows,) if refill else s.writer.phases for s in sources]
-    firsts = [s.writer.rows if refill else 0 for s in sources]
-    if only is not None:
-        phases, firsts = [(len(only),)], [only.start]
-    elif part != (0, 1):
-        ends = [[int(s.writer.rows * share) for share in part] for s in sources]
-        phases, firsts = [(end - first,) for first, end in ends], [first for first, _ in ends]
-    # how many rows a slice holds: whole transactions whose batches, estimated generously, fit SLICE_BYTES
+    firsts, phases = _rows_of_streams(sources, refill, only, part)
+    # A slice holds whole transactions whose batches fit SLICE_BYTES. A generous estimate of a row's bytes in a batch:
+    # with its children, payloads at two bytes a character, 128 bytes for all else.
     row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
     slice_rows = max(rows_per_tx, SLICE_BYTES // row_bytes // rows_per_tx * rows_per_tx)
     tasks = [
@@ -147,6 +142,22 @@ def load_rows(
     return _on_one_timeline(pool.run(tasks, timeout=timeout, progress=progress))
 
 
+def _rows_of_streams(
+    sources: Sequence[KeySource], refill: bool, only: range | None, part: tuple[float, float]
+) -> tuple[list[int], list[tuple[int, ...]]]:
+    """(the first row of each writer's stream to send, how many from there on in each phase), as `load_rows` says."""
+    writers = [source.writer for source in sources]
+    if only is not None:
+        return [only.start], [(len(only),)]
+    if refill:
+        return [writer.rows for writer in writers], [(writer.refill_rows,) for writer in writers]
+    begin, end = part
+    if begin > 0 or end < 1:
+        firsts = [int(writer.rows * begin) for writer in writers]
+        return firsts, [(int(writer.rows * end) - first,) for writer, first in zip(writers, firsts, strict=True)]
+    return [0] * len(writers), [writer.phases for writer in writers]
+
+
 def joined(results: Sequence[LoadResult]) -> LoadResult:
     """Several loads as one, without the time between them."""
     rows = np.cumsum([0, *(result.rows[-1] for result in results)])
@@ -162,11 +173,9 @@ def joined(results: Sequence[LoadResult]) -> LoadResult:
 
 
 def _slices(phases: Sequence[tuple[int, ...]], slice_rows: int, rows_per_tx: int) -> list[tuple[int, ...]]:
-    """Each writer's rows in each slice, given its rows in each phase. All writers have the same number of slices.
-
-    A slice holds at most `slice_rows` rows of a writer, and the same share of every writer's phase, in whole
-    transactions.
-    """
+    """Each writer's rows in each slice, given its rows in each phase. All writers have the same number of slices. A
+    slice holds at most `slice_rows` rows of a writer, and the same share of every writer's phase, in whole
+    transactions."""
     slices: list[list[int]] = [[] for _ in phases]
     for phase_rows in zip(*phases, strict=True):
         count = ceil(max(phase_rows) / slice_rows)
@@ -177,11 +186,9 @@ def _slices(phases: Sequence[tuple[int, ...]], slice_rows: int, rows_per_tx: int
 
 
 def _on_one_timeline(results: Sequence[WriterResult]) -> LoadResult:
-    """Puts the writers on one timeline.
-
-    Writers on one machine read the same clock. Other clocks are aligned at the moment when the barrier before a slice
-    let all writers go. Each writer knows a short interval that contains this moment; its middle is taken.
-    """
+    """Puts the writers on one timeline. Writers on one machine read the same clock. Other clocks are aligned at the
+    moment when the barrier before a slice let all writers go. Each writer knows a short interval that contains this
+    moment; its middle is taken."""
     rows, elapsed, latencies = [], [], []
     seconds = clock_error = 0.0
     for n, parts in enumerate(zip(*(result.slices for result in results), strict=True)):  # the nth slice of all writers

@@ -134,32 +134,45 @@ def _begin_count(pool: SharedBuffers, buffer: int) -> None:
 
 @inlined
 def _victim(pool: SharedBuffers) -> int:
-    """Returns a buffer for another page, by the hand of the clock unless some were never used. Its count is 1 then."""
-    counts, state = pool.counts, pool.state
-    if state[TAKEN] < len(pool.pages):
-        buffer: int = state[TAKEN]
-        state[TAKEN] += 1
+    """Chooses the buffer for another page: one that was never used, else the one at which the hand of the clock stops.
+    Returns it, and sets its usage count to 1."""
+    if pool.state[TAKEN] < len(pool.pages):
+        buffer: int = pool.state[TAKEN]
+        pool.state[TAKEN] += 1
         _begin_count(pool, buffer)
         return buffer
-    # Word by word, `before` has a 1 for each count that the hand has passed already. Adding 127 to a count sets its
-    # highest bit unless the count is 0, so `none` has that bit for the counts that are 0.
+    return _sweep(pool)
+
+
+@inlined
+def _sweep(pool: SharedBuffers) -> int:
+    """Moves the hand to behind the first buffer with the count 0, and takes 1 from each count on the way. Returns that
+    buffer, and sets its count to 1. It looks at the eight counts of a word at once. `passed` and the masks below have,
+    in a word, a 1 in the byte of each count that they mean. `zeros` has the highest bit of each byte whose count is 0:
+    adding 127 sets that bit in all others."""
+    counts, state = pool.counts, pool.state
+    # The word at the hand: counts that it has passed are not looked at, so the lowest bit of each is set: not 0.
     hand = state[HAND]
-    at, before = hand >> 3, _ONES & ((_ONE << Word((hand & 7) << 3)) - _ONE)
+    at, passed = hand >> 3, _ONES & ((_ONE << Word((hand & 7) << 3)) - _ONE)
     word = counts[at]
-    none = ~((word | before) + _FULL) & _HIGH
-    while none == 0:
-        counts[at] = word - (_ONES ^ before)  # takes 1 from each count that the hand passes
-        at, before = at + 1, Word(0)
+    zeros = ~((word | passed) + _FULL) & _HIGH
+    # Words without a 0: the hand passes all their counts.
+    while zeros == 0:
+        counts[at] = word - (_ONES ^ passed)
+        at, passed = at + 1, Word(0)
         if at == len(counts):
             _mark_end(pool)  # the hand took 1 there too
             at = 0
         word = counts[at]
-        none = ~(word + _FULL) & _HIGH
-    up_to = ((none & (~none + _ONE)) - _ONE) & _ONES  # a bit for each count up to the first that is 0
-    victim = up_to ^ (up_to >> Word(8))  # the bit of that count alone
-    counts[at] = word - (up_to ^ victim ^ before) + victim
+        zeros = ~(word + _FULL) & _HIGH
+    # The word with the first 0: the hand passes the counts before that one, which becomes 1.
+    lowest_zero = zeros & (~zeros + _ONE)  # only the lowest bit that is set
+    up_to = (lowest_zero - _ONE) & _ONES  # the first count that is 0, and all before it
+    victim = up_to ^ (up_to >> Word(8))  # the former alone
+    counts[at] = word - (up_to ^ victim ^ passed) + victim
     state[CALM] += 1
-    buffer = (at << 3) + int64(up_to * _ONES >> Word(56)) - 1  # the product's highest byte is the sum of all bytes
+    counted = int64(up_to * _ONES >> Word(56))  # how many 1 `up_to` has: the product's highest byte adds up all bytes
+    buffer: int = (at << 3) + counted - 1
     state[HAND] = buffer + 1 if buffer + 1 < len(pool.pages) else 0
     return buffer
 

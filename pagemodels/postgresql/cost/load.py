@@ -19,6 +19,7 @@ from keybench.pagemodels.half_split.model import SplitModel
 from keybench.pagemodels.memory import prefetch, uncounted
 from keybench.pagemodels.postgresql.cost import cache, log
 from keybench.pagemodels.postgresql.cost.cache import SharedBuffers
+from keybench.pagemodels.postgresql.cost.limits import Limits, limits_of
 from keybench.pagemodels.postgresql.cost.log import Checkpoints, Counts, LogSizes
 from keybench.pagemodels.postgresql.cost.pages import (
     LAST,
@@ -118,21 +119,26 @@ class RowChunk(NamedTuple):
 
 @inlined
 def _repeat(load: LoadState, sent: RowChunk, size: int, row: int, until: int, leaf: int, branch: int, root: int) -> int:
-    """Enters at once the rows from `row` on, before `until`, that the same writer sends to the leaf of the row before.
-    Returns their number. `branch`, `root`: the pages on their way, or −1. `size`: bytes of a row's record."""
+    """Enters at once the rows from `row` on, before `until`, that the writer of the row before sends to its `leaf` too.
+    Returns their number. `branch`, `root`: the pages on the way to the leaf, each −1 if it is not on it or if nobody
+    looks at it. `size`: bytes of a row's record."""
     pool, leaf_of_row, writers = load.pool, sent.leaves, sent.writers
     writer = writers[row - 1 - sent.first]
+    # A page on the way that has left the cache must be read, which is no work for many rows at once.
     if (branch != NONE and pool.buffers[branch] == cache.NOWHERE) or (
         root != NONE and pool.buffers[root] == cache.NOWHERE
     ):
         return int64(0)
-    step, n = int64((size + 7) & ~7), int64(0)  # a record's bytes in the log, rounded up to a multiple of 8
-    most = min(until - row, (log.next_due(load.checkpoints, pool) - pool.state[cache.INSERTED] + step - 1) // step)
+    # Up to the row whose record reaches the place of the log at which a checkpoint has something to do.
+    in_log = int64((size + 7) & ~7)  # a record's bytes in the log, rounded up to a multiple of 8
+    room = log.next_due(load.checkpoints, pool) - pool.state[cache.INSERTED]
+    most = min(until - row, (room + in_log - 1) // in_log)
+    n = int64(0)
     while n < most and leaf_of_row[row + n - sent.first] == leaf and writers[row + n - sent.first] == writer:
         n += 1
     if n == 0:
         return n
-    inserted = pool.state[cache.INSERTED] + step * n
+    inserted = pool.state[cache.INSERTED] + in_log * n
     if root != NONE:
         cache.use_again(pool, root, n)
     if branch != NONE:
@@ -213,21 +219,25 @@ def _enter(load: LoadState, leaf: int, before: int, branch: int, root: int, size
 
 @inlined
 def _enter_rows(load: LoadState, sent: RowChunk, row: int, until: int, writer: int) -> int:
-    """Enters a writer's rows, which split no leaf, into the index: `row` and those behind it, up to `until` or to
-    another writer's row. Returns the row behind the last one, after which checkpoints have yet to go on."""
+    """Enters a writer's rows, which split no leaf, into the index: `row` and those behind it, before `until` and before
+    another writer's row. Returns the row behind the last one; the caller lets checkpoints go on after that one."""
     pool, checkpoints, index = load.pool, load.checkpoints, load.tree
     leaves, branches = index.leaves, index.branches
     first, leaf_of_row, writers = sent
+    # What stays the same for all rows, as no page splits; and the last leaf, if the writer's row before went there.
     deep, tall, last = _is_deep(branches, row), _is_tall(branches, row), int64(leaves.state[LAST])
     root = int64(index.root) if tall else int64(NONE)
-    before, size, splits = int64(load.backends.leaf[writer]), log.INSERT + load.sizes.entry, branches.state[SPLITS]
+    size, splits = log.INSERT + load.sizes.entry, branches.state[SPLITS]
+    before = int64(load.backends.leaf[writer])
     while True:
+        # What a later row needs is fetched meanwhile.
         if row + _AHEAD < until:
             ahead = leaf_of_row[row + _AHEAD - first]
             prefetch(pool.of_pages, ahead)
             prefetch(leaves.entries, ahead)
             if deep:
                 prefetch(index.ways, ahead)
+        # Either this row and those behind it change nothing in the cache, or it is entered with all that it uses.
         leaf = int64(leaf_of_row[row - first])
         if _is_calm(pool, leaf) and (before == NONE or _is_calm(pool, before)):
             row, leaf = _enter_calmly(load, sent, row, until, writer, leaf, size)
@@ -237,9 +247,9 @@ def _enter_rows(load: LoadState, sent: RowChunk, row: int, until: int, writer: i
             _enter(load, leaf, before, branch, root, size)
             before = leaf if tall and leaf == last else int64(NONE)
             row += 1
-            if row < until and leaf_of_row[row - first] == leaf:
+            if row < until and leaf_of_row[row - first] == leaf:  # the next rows go to the same leaf
                 above, top = branch, root
-                if before != NONE:  # the next rows go to the last leaf without a look at the pages above
+                if before != NONE:  # to the last one, without a look at the pages above
                     above = top = int64(NONE)
                 row += _repeat(load, sent, size, row, until, leaf, above, top)
         if row >= until or writers[row - first] != writer:
@@ -253,8 +263,8 @@ def _enter_rows(load: LoadState, sent: RowChunk, row: int, until: int, writer: i
 @kernel
 def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDArray[np.int64]) -> None:
     """Enters the rows of a chunk into heap and index. `ends`: rows before which each part of the load ends. `out`:
-    (parts, FIELDS), gets what was counted up to the end of each part."""
-    load = uncounted(load)
+    (parts, FIELDS), gets the totals at the end of each part that ends in the chunk."""
+    load = uncounted(load)  # counting references to arrays would slow down the loop
     pool, checkpoints, index, backends, counts = load.pool, load.checkpoints, load.tree, load.backends, load.counts
     leaves, (first, leaf_of_row, writers) = index.leaves, sent
     restart, flush_rows = work.restart, work.flush_rows
@@ -282,10 +292,11 @@ def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDA
             until = min(end, ends[part], splits_at, row + backends.in_batch[writer])
             if restart > row:
                 until = min(until, restart)
-            if flush_rows:
-                until = min(until, (row + flush_rows - 1) // flush_rows * flush_rows + 1)  # where the log is written
+            if flush_rows:  # the log is written after each row whose number is a multiple
+                next_multiple = (row + flush_rows - 1) // flush_rows * flush_rows
+                until = min(until, next_multiple + 1)
             row = _enter_rows(load, sent, row, until, writer)
-        # 3. What the writer has sent; the log is written at a commit.
+        # 3. What the writer has sent counts; the log is written at a commit, and where `flush_rows` says so.
         backends.done[writer] += row - begin_row
         backends.in_tx[writer] += row - begin_row
         backends.in_batch[writer] -= row - begin_row
@@ -296,7 +307,8 @@ def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDA
             pool.state[cache.FLUSHED] = pool.state[cache.INSERTED]
         if log.is_due(checkpoints, pool):
             log.go_on(checkpoints, pool)
-        while part < len(ends) and row == ends[part]:  # a part ends; parts without rows end there too
+        # 4. The totals, where a part ends.
+        while part < len(ends) and row == ends[part]:  # parts without rows end there too
             for field in range(len(counts)):  # one by one: numba takes 3 s to compile the assignment of an array
                 out[part, field] = counts[field]
             for kind in range(3):
@@ -308,8 +320,6 @@ def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDA
 
 _MAX_WAL_SIZE = 4 << 30
 """On servers that keybench starts (databases/postgresql/settings.py)."""
-_RING = 16 << 20
-"""Bytes of a COPY's ring (BAS_BULKWRITE): at most an eighth of the buffers (freelist.c, GetAccessStrategy)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,29 +346,6 @@ class HeapIndexModel(SplitModel):
             Pages(*counts[log.WRITTEN : log.WRITTEN + 3]),
             Log(counts[log.BYTES], counts[log.IMAGES], counts[log.IMAGE_BYTES], counts[log.CHECKPOINTS]),
         )
-
-
-class Limits(NamedTuple):
-    """What depends on the size of the server."""
-
-    buffers: int
-    ring: int
-    """Buffers of a COPY's ring, at most."""
-    segment: int
-    """Bytes of a segment of the log that records can use."""
-    flush_rows: int
-    """Rows after which the log is written even without a commit; 0 for never."""
-
-
-def limits_of(server: Server, rows_per_tx: int, heap_rows: int) -> Limits:
-    """The limits of a server. UsageError for a cache of fewer than 100 pages. Transactions of a sample hold as many
-    rows as those of the whole table. So the log is also written in between, and the ring is that of the whole unless a
-    COPY uses all of it."""
-    buffers, share = server.pages(PAGE_BYTES), server.share
-    ring = max(1, min(server.cache_bytes // PAGE_BYTES // 8, _RING // PAGE_BYTES))
-    if rows_per_tx // heap_rows >= ring:
-        ring = max(1, int(ring * share))
-    return Limits(buffers, ring, int(log.USABLE * share), 0 if share == 1 else max(1, int(rows_per_tx * share)))
 
 
 def count_costs(model: HeapIndexModel, load: Load, server: Server, limits: Limits) -> Counts:

@@ -98,7 +98,7 @@ _OFFSET: Final = 1.2
 _WIDEST: Final = 10.0
 """Pixels between two writers at the same place, so that none hides another, and between the first and the last."""
 
-_EDGES: Final = Scale(-3.0, 103.0, ((100.0, "right edge"), (50.0, "middle"), (0.0, "left edge")))
+_INDEX_SCALE: Final = Scale(-3.0, 103.0, ((100.0, "right edge"), (50.0, "middle"), (0.0, "left edge")))
 
 
 @group_figure(
@@ -147,17 +147,17 @@ def _draw_positions(
     panels = Panels(
         named_rows(group, arms, styles),
         Scale.linear(0.0, last / divisor or 1.0),
-        _EDGES,
+        _INDEX_SCALE,
         (f"{unit} of the scenario", "position in the index"),
         legend=legend_height(entries),
     )
     draw_legend(panels.canvas, entries)
-    apart = min(_OFFSET, _WIDEST / len(writers))
+    step = min(_OFFSET, _WIDEST / len(writers))  # writers at one place are drawn apart, around it
     for arm, box in zip(arms, panels.boxes, strict=True):
-        seconds, writer, below = _positions(blobs[arm.name])
+        seconds, writer, percent_below = _positions(blobs[arm.name])
         for i, colour in enumerate(colours):
-            offset = (i - (len(writers) - 1) / 2) * apart
-            box.points(seconds[writer == i] / divisor, below[writer == i], colour, 2.0, up=offset)
+            offset = (i - (len(writers) - 1) / 2) * step
+            box.points(seconds[writer == i] / divisor, percent_below[writer == i], colour, 2.0, up=offset)
     return panels.canvas.svg(key)
 
 
@@ -165,8 +165,8 @@ def _positions(blob: Blob) -> tuple[Floats, Ints, Floats]:
     """(second of the scenario, writer's number, % of the present keys below it) of each row, up to `_ROWS` rows."""
     arrays = blob.arrays
     near = np.unique(np.linspace(0, len(arrays["row"]) - 1, _ROWS).round().astype(np.int64))
-    below = 100 * (1 - arrays["above"][near].astype(np.float64))
-    return arrays["second"][near].astype(np.float64), arrays["writer"][near], below
+    percent_below = 100 * (1 - arrays["above"][near].astype(np.float64))
+    return arrays["second"][near].astype(np.float64), arrays["writer"][near], percent_below
 
 
 def _position_data(
@@ -176,11 +176,11 @@ def _position_data(
     header: list[str] = []
     columns: list[list[Value]] = []
     for arm in arms:
-        seconds, writer, below = _positions(blobs[arm.name])
+        seconds, writer, percent_below = _positions(blobs[arm.name])
         when = [[round(second, 3) for second in seconds.tolist()], [writers[i] for i in writer.tolist()]]
         if columns[:2] != when:
             columns += when
             header += [f"second of {group.label(arm)}", f"writer of {group.label(arm)}"]
-        columns.append([round(value, 2) for value in below.tolist()])
+        columns.append([round(value, 2) for value in percent_below.tolist()])
         header.append(f"{group.label(arm)}, keys present below, %")
     return header, columns

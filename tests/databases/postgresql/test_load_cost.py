@@ -15,7 +15,8 @@ from keybench.model.byteorder import sort_words
 from keybench.model.keys import Keys
 from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Server
-from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits
+from keybench.pagemodels.postgresql.cost.limits import Limits
+from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
 from keybench.pagemodels.postgresql.cost.log import USABLE
 from keybench.pagemodels.ranking import ranked
 from tests.databases.postgresql.load_counters import PARTS, Compared, by_one, compare, records, send, small_server

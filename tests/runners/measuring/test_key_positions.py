@@ -17,7 +17,7 @@ from keybench.model.subject import KEY, Subject
 from keybench.model.table import Table
 from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.insertion_points import Windows, positions_and_fronts
+from keybench.runners.measuring.insertion_points import Windows, keys_above_and_fronts
 from keybench.runners.measuring.key_positions import LAG_METRICS
 from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.key_sources import KeySource, key_sources
@@ -258,6 +258,6 @@ def test_counts_are_those_made_by_hand(n: int, window: int, every: int, near: in
     draw = np.random.default_rng(seed)
     for a, b in draw.integers(0, n, (swaps, 2)):
         ranks[[a, b]] = ranks[[b, a]]
-    above, fronts = positions_and_fronts(ranks, Windows(window, every, near))
+    above, fronts = keys_above_and_fronts(ranks, Windows(window, every, near))
     expected = by_hand(ranks.tolist(), window, every, near)
     assert (above.tolist(), fronts.tolist()) == expected

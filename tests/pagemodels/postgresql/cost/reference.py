@@ -10,7 +10,8 @@ import numpy as np
 
 from keybench.pagemodels.costs.contract import Load
 from keybench.pagemodels.half_split.kernel import Rule
-from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits
+from keybench.pagemodels.postgresql.cost.limits import Limits
+from keybench.pagemodels.postgresql.cost.load import HeapIndexModel
 
 LEAF, BRANCH, HEAP = range(3)
 LATE = 1 << 40

@@ -12,7 +12,8 @@ from keybench.model.table import Table
 from keybench.pagemodels.costs.contract import Load, Server
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.cost import log
-from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, Limits, count_costs, limits_of
+from keybench.pagemodels.postgresql.cost.limits import Limits, limits_of
+from keybench.pagemodels.postgresql.cost.load import HeapIndexModel, count_costs
 from keybench.pagemodels.postgresql.cost.log import BYTES
 from tests.pagemodels.postgresql.cost.reference import Reference
 
