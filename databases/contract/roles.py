@@ -133,6 +133,9 @@ class OwnedSchema(Protocol):
         The lock is needed because two runs would use the same tables. The server releases it when the run dies.
         """
 
+    def foreign(self) -> Sequence[str]:
+        """What has a name that a run needs there and was not made by keybench."""
+
     def create(self) -> None:
         """Creates it, marked as made by keybench, if it does not exist. Raises ServerError if the server refuses."""
 

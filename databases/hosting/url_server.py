@@ -131,7 +131,8 @@ class UrlServer(Provision):
     def start(self) -> Address:
         """Connects, takes the lock, and creates keybench's schema or database if it does not exist.
 
-        Raises EnvironmentMissing if the server does not answer, another run uses it, or the user lacks the permission.
+        Raises EnvironmentMissing if the server does not answer, another run uses it, something that keybench did not
+        make has a name that it needs, or the user lacks the permission.
         """
         schema = self._connect()
         try:
@@ -139,6 +140,11 @@ class UrlServer(Provision):
                 raise EnvironmentMissing(
                     f"{schema.place}: another run of keybench is using it, and both would use the same tables.\n"
                     "Wait until that run has ended, or choose another --server."
+                )
+            if foreign := ", ".join(schema.foreign()):
+                raise EnvironmentMissing(
+                    f"{schema.place}: {foreign} was not made by keybench, which needs the name for tables of its own.\n"
+                    "Rename it, or choose another --server. Nothing was changed."
                 )
             schema.create()
         except ServerError as error:
