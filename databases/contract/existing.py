@@ -23,6 +23,10 @@ PAGES = 200
 INDEX_PAGES = 2_000
 """Pages of an index of which the fill is measured: density is then known to about 0.4 points."""
 STATEMENT_SECONDS, LOCK_SECONDS = 10, 1
+SILENT_SECONDS = 5
+"""How long after the server should have ended a statement the client no longer waits for it."""
+
+ROWS_HIDDEN = "row security hides rows from this user"
 
 
 @dataclass(frozen=True)

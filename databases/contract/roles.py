@@ -269,6 +269,9 @@ class Admin(ABC):
     def close(self) -> None:
         """Closes the connection."""
 
+    def limit(self, seconds: float) -> None:  # noqa: B027 (an engine without servers waits for none)
+        """Lets no statement from now on wait longer for a server that stays silent: ServerError then."""
+
     def page_settings(self) -> Mapping[str, str]:
         """All settings on which the pages of trials' tables depend, as the server has them.
 

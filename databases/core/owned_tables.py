@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.dbapi import DbApiConnection
+from keybench.databases.core.dbapi import ANSWER_SECONDS, DbApiConnection
 from keybench.errors import ServerError
 
 Server = TypeVar("Server", bound=DbApiConnection)
-
 
 NAMES: Final = "keybench_"
 """How the names of keybench's tables in a run begin."""
@@ -42,6 +41,7 @@ class OwnedTables(ABC, Generic[Server]):
         self.address = address
         self.place = place
         self._server = server
+        server.limit(ANSWER_SECONDS)
 
     @abstractmethod
     def tables(self) -> Mapping[str, str]:
@@ -49,11 +49,8 @@ class OwnedTables(ABC, Generic[Server]):
 
     def foreign(self) -> Sequence[str]:
         """Tables and the like that keybench did not make, under names that its own begin with."""
-        return [
-            f"{self.prefix}{name}"
-            for name, _, own in self._server.rows(self.listed)
-            if not own and name.startswith(NAMES)
-        ]
+        listed = self._server.rows(self.listed)
+        return [f"{self.prefix}{name}" for name, _, own in listed if not own and name.startswith(NAMES)]
 
     def is_marked(self) -> bool:
         """Whether keybench made the schema or database."""

@@ -67,6 +67,10 @@ class MssqlAdmin(Admin):
         self.connection = connection.connect(address)
         self._log_holder = probes.LogHolder(address)
 
+    def limit(self, seconds: float) -> None:
+        """Lets no statement wait longer."""
+        self.connection.limit(seconds)
+
     def versions(self) -> Mapping[str, str]:
         """Server, edition, driver."""
         ((number, edition),) = self.connection.rows(

@@ -34,6 +34,7 @@ _NEIGHBOURS: Final = 25
 """Rows after a place in the key's order, of which one or all are taken."""
 _HEADER, _HIDDEN = 5, 13
 """Bytes of each record's header, and of the transaction and the undo pointer in a record of the table."""
+_BITS: Final = (1 << 64) - 1
 _VERSION, _VARIANT = 6, 8
 """Bytes of a UUID whose first bits are its version and its variant."""
 _GUID: Final = re.compile(r"(?i)[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -124,13 +125,16 @@ class RowSampler:
         with_key = [row for row in rows if row[1] is not None]
         if numbered:
             with_key.sort(key=lambda row: int(row[0]))
-        numbers = np.array([int(row[0]) for row in with_key], np.int64) if numbered else None
+        # Python's integers: a `bigint unsigned` may be above 2^63.
+        numbers = np.array([int(row[0]) for row in with_key], object) if numbered else None
         is_beside = numbers is not None and index.columns[0] != self.primary[0].name
         sample = SampleHere(
             _values([row[1] for row in with_key], index, column),
             arrival=numbers.astype(np.float64) if numbers is not None and is_beside else None,
             arrival_from="number of the row" if is_beside else "",
-            after_the_one_before=np.diff(numbers, prepend=numbers[:1] - 2) == 1 if numbers is not None else None,
+            after_the_one_before=(
+                (np.diff(numbers, prepend=numbers[:1] - 2) == 1).astype(bool) if numbers is not None else None
+            ),
             pages_read=len(rows),
         )
         return sample, float(np.mean([float(row[2]) for row in rows])) if rows else 0.0
@@ -209,7 +213,8 @@ class RowSampler:
 def _values(values: list[Any], index: IndexHere, column: ColumnFacts) -> Any:
     """The keys in the form of the index."""
     if index.form == "int":
-        return np.array([int(value) for value in values], np.int64)
+        # Unsigned ones above 2^63 become negative ones of the same 64 bits: keys are named by their bits.
+        return np.array([int(value) & _BITS for value in values], np.uint64).view(np.int64)
     return [UUID(str(value)).bytes for value in values] if column.kind == "uuid" else values
 
 

@@ -40,6 +40,10 @@ class OracleAdmin(Admin):
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
 
+    def limit(self, seconds: float) -> None:
+        """Lets no statement wait longer."""
+        self.connection.limit(seconds)
+
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""
         products = self.connection.rows("SELECT product, version_full FROM product_component_version")
