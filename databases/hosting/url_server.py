@@ -158,14 +158,28 @@ class UrlServer(Provision):
         self._schema = schema
         return schema.address
 
+    def alive(self) -> bool:
+        """Whether the connection is there that holds the lock: a restart of the server ends it."""
+        return self._schema is not None and not self._schema.lost()
+
+    def ended(self) -> str:
+        """That the server was restarted or is out of reach; empty if the connection is there."""
+        return "" if self.alive() else "The server has ended its connections, or cannot be reached."
+
     def stop(self) -> None:
-        """Removes what keybench created: its tables, and the schema or database if nothing else is in it."""
+        """Removes its tables, and its schema or database if nothing else is in it. EnvironmentMissing if that fails."""
         if self._schema is None:
             return
         schema, self._schema = self._schema, None
-        with closing(schema):
-            if not schema.lost():
-                schema.remove()
-                return
-        with closing(self._connect()) as new_connection:
-            new_connection.remove()
+        try:
+            with closing(schema):
+                if not schema.lost():
+                    schema.remove()
+                    return
+            with closing(self._connect()) as new_connection:
+                new_connection.remove()
+        except (EnvironmentMissing, ServerError) as error:
+            raise EnvironmentMissing(
+                f"{error}\nTables of this run may be left on {schema.place}: when it answers, remove them by "
+                "`keybench clean --server URL`."
+            ) from None
