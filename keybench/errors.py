@@ -5,6 +5,7 @@ KeybenchError            a message that ends with the next step; shown without a
 ├── EnvironmentMissing   no server, driver, daemon, disk: exit 4
 │   └── RunStopped       and no other trial can work either: the run stops, --resume goes on
 ├── ServerError          a server refused, failed or went away during a trial: that trial's error
+│   └── ServerGone       it went away: --resume repeats the trial
 └── VerificationError    a table does not hold what was acknowledged: that trial's error
 """
 
@@ -43,6 +44,10 @@ class RunStopped(EnvironmentMissing):
 
 class ServerError(KeybenchError):
     """A database server refused a statement, failed, or went away."""
+
+
+class ServerGone(ServerError):
+    """A database server went away during a trial, whatever that trial did."""
 
 
 class VerificationError(KeybenchError):

@@ -12,7 +12,7 @@ from keybench.databases.contract.roles import Address, Provision
 from keybench.databases.contract.settings import Profile
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine
-from keybench.errors import EnvironmentMissing, KeybenchError
+from keybench.errors import EnvironmentMissing, KeybenchError, RunStopped
 from keybench.model.url import is_url
 from keybench.results.store.records import Environment
 from keybench.runners.planning.server_choice import check_settings, settings_of
@@ -43,11 +43,13 @@ class RunServers:
         self._running: dict[str, tuple[Provision, Target]] = {}
 
     def reach(self, database: str) -> Target:
-        """The database's server, which is started if it is not running."""
+        """The database's server, started if it is not running. RunStopped if a user's own is away for 60 s."""
         provision, target = self._running.get(database, (None, None))
         if provision is not None and target is not None:
-            if provision.alive() and (is_url(self._request.servers[database]) or _answers(target)):
+            if provision.alive() and _answers(target):
                 return target
+            if is_url(self._request.servers[database]):
+                self._wait(target)
             provision.stop()
             del self._running[database]
         return self._start(database, self._request.profile)
@@ -61,6 +63,16 @@ class RunServers:
             if not provision.alive() or time.monotonic() > deadline:
                 raise EnvironmentMissing(f"{target.engine.title} does not answer after its restart: see its log.")
             time.sleep(0.1)
+
+    def _wait(self, target: Target) -> None:
+        """Waits for a server that somebody else restarts. RunStopped if it does not come back."""
+        deadline = time.monotonic() + _ANSWERS
+        if not _answers(target):
+            self._say(f"{target.engine.title} does not answer: waiting for it for {_ANSWERS:g} s")
+        while not _answers(target):
+            if time.monotonic() > deadline:
+                raise RunStopped(f"{target.engine.title} has not answered for {_ANSWERS:g} s: start it, and go on.")
+            time.sleep(0.5)
 
     def gone(self, database: str) -> str:
         """Why the database's server went away, and the next step, as a sentence. Empty if the server is there, or if

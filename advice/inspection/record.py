@@ -58,7 +58,7 @@ def _index(one: IndexFinding) -> dict[str, Any]:
         "layouts": [_group(each) for each in content.groups] if content else [],
         "of_no_layout": content.unknown if content else None,
         "switches": [
-            {"before": each.before, "after": each.after, "time": _iso(each.tick), "clean": each.clean}
+            {"before": each.before, "after": each.after, "time": _day(each.tick), "clean": each.clean}
             for each in (content.switches if content else ())
         ],
         "ascending": content.ascending if content else None,
@@ -84,10 +84,11 @@ def _group(one: KeyGroup) -> dict[str, Any]:
         "keys": one.keys,
         "byte_order": one.order,
         "spelled": one.spelled or None,
-        "first": _iso(one.first),
-        "last": _iso(one.last),
+        "first": _day(one.first),
+        "last": _day(one.last),
     }
 
 
-def _iso(tick: int | None) -> str | None:
-    return None if tick is None else iso_text(tick)
+def _day(tick: int | None) -> str | None:
+    """The day of an instant: a key that is shown to others should not tell more of its row."""
+    return None if tick is None else iso_text(tick).partition("T")[0]

@@ -10,7 +10,7 @@ from rich.text import Text
 from keybench.advice.figure import spoken
 from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding, inserted_a_day
 from keybench.advice.inspection.naming import Content, KeyGroup, Switch
-from keybench.databases.contract.existing import About, TableHere
+from keybench.databases.contract.existing import ROWS_HIDDEN, About, TableHere
 from keybench.generators.core.clock import as_datetime
 from keybench.model.printable import printable
 from keybench.model.sizes import digits, spelled
@@ -115,6 +115,8 @@ def headline(one: TableFinding) -> str:
     size = f" in {spelled(table.bytes)}" if table.bytes is not None else ""
     if key is None or key.content is None:
         reasons = [each.problem or each.index.note for each in one.indexes if each.problem or each.index.note]
+        if one.indexes:
+            reasons.append(ROWS_HIDDEN if ROWS_HIDDEN in table.rows_from else "no keys were seen")
         why = reasons[0].rstrip(".") if reasons else "it has no primary key, unique index or foreign key"
         return f"{table.full_name} has {rows(table)}{size}, and keybench can say nothing of its keys: {why}."
     keys = f"{_key(key)} is {layouts_in_words(key.content)}"

@@ -22,6 +22,10 @@ PAGES = 200  # the number of pages of a table, or of positions in an index, at w
 INDEX_PAGES = 2_000
 """Pages of an index of which the fill is measured: density is then known to about 0.4 points."""
 STATEMENT_SECONDS, LOCK_SECONDS = 10, 1  # how long an inspector's statement may take, and wait for a lock
+SILENT_SECONDS = 5
+"""How long after the server should have ended a statement the client no longer waits for it."""
+
+ROWS_HIDDEN = "row security hides rows from this user"
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,9 @@ class OwnedSchema(Protocol):
         The lock is needed because two runs would use the same tables. The server releases it when the run dies.
         """
 
+    def foreign(self) -> Sequence[str]:
+        """What has a name that a run needs there and was not made by keybench."""
+
     def create(self) -> None:
         """Creates it, marked as made by keybench, if it does not exist. Raises ServerError if the server refuses."""
 
@@ -265,6 +268,9 @@ class Admin(ABC):
     @abstractmethod
     def close(self) -> None:
         """Closes the connection."""
+
+    def limit(self, seconds: float) -> None:  # noqa: B027 (an engine without servers waits for none)
+        """Lets no statement from now on wait longer for a server that stays silent: ServerError then."""
 
     def page_settings(self) -> Mapping[str, str]:
         """All settings on which the pages of trials' tables depend, as the server has them.

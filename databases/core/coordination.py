@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.dbapi import DbApiConnection
+from keybench.databases.core.owned_tables import drop_own
 
 TABLE = "keybench_board"
 """The table's name, in the schema or database of the trials."""
@@ -42,7 +43,9 @@ class Dialect:
     create: str
     """The statement that creates the table, empty, if it does not exist."""
     drop: str
-    """The statement that drops the table if it exists."""
+    """The statement that drops the table."""
+    listed: str
+    """The query of `OwnedTables.listed`."""
     mark: str
     """What the driver takes for a parameter; empty where it takes `:name`."""
     commit: str = ""
@@ -131,8 +134,8 @@ class CoordinationTable:
         return frozenset(int(writer) for (writer,) in rows)
 
     def drop(self) -> None:
-        """Drops the table."""
-        self._run(self._dialect.drop)
+        """Drops the table if it exists. ServerError if it is somebody else's."""
+        drop_own(self._server, self._dialect.listed, TABLE, self._dialect.drop)
 
     def close(self) -> None:
         """Closes the connection."""

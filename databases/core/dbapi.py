@@ -7,13 +7,17 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from keybench.databases.contract.roles import Session
 from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
+
+ANSWER_SECONDS: Final = 60.0
+"""How long administration waits for the end of a statement, unless `limit` says otherwise."""
+_PING_SECONDS: Final = 10.0
 
 
 class DbApiConnection:
@@ -32,6 +36,9 @@ class DbApiConnection:
         """`raw` is the driver's connection, `errors` are the classes of its errors."""
         self.raw = raw
         self._errors = errors
+
+    def limit(self, seconds: float) -> None:
+        """Lets no statement from now on wait longer for a server that stays silent: ServerError then."""
 
     @staticmethod
     def error_text(error: BaseException) -> str:
@@ -63,11 +70,13 @@ class DbApiConnection:
             return int(cursor.rowcount)
 
     def lost(self) -> bool:
-        """Whether the server has ended the connection."""
+        """Whether the server has ended the connection, or does not answer."""
+        self.limit(_PING_SECONDS)
         try:
             self.rows(self.ping)
         except ServerError:
             return True
+        self.limit(ANSWER_SECONDS)
         return False
 
     def commit(self) -> None:

@@ -2,12 +2,28 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.dbapi import DbApiConnection
+from keybench.databases.core.dbapi import ANSWER_SECONDS, DbApiConnection
+from keybench.errors import ServerError
 
 Server = TypeVar("Server", bound=DbApiConnection)
+
+NAMES: Final = "keybench_"
+"""How the names of keybench's tables in a run begin."""
+
+
+def drop_own(server: DbApiConnection, listed: str, name: str, statement: str) -> None:
+    """Runs the statement that drops a table, if there is one of that name. `listed`: as `OwnedTables.listed`.
+
+    ServerError, and nothing is dropped, if it is somebody else's.
+    """
+    for found, _, own in server.rows(listed):
+        if found == name:
+            if not own:
+                raise ServerError(f"{name} was not made by keybench, which drops only what it made: rename it.")
+            server.run(statement)
 
 
 class OwnedTables(ABC, Generic[Server]):
@@ -15,6 +31,8 @@ class OwnedTables(ABC, Generic[Server]):
 
     around = ""
     """The schema or database that keybench may have made for them: `schema keybench`; empty if it makes none."""
+    listed: str
+    """A query for what has a table's name in the schema or database: (name, size, whether it has keybench's mark)."""
     prefix = "keybench."
     """What comes before a table's name in messages."""
 
@@ -23,10 +41,16 @@ class OwnedTables(ABC, Generic[Server]):
         self.address = address
         self.place = place
         self._server = server
+        server.limit(ANSWER_SECONDS)
 
     @abstractmethod
     def tables(self) -> Mapping[str, str]:
         """The size of each of the trials' tables by name, for people; empty where nobody knows it."""
+
+    def foreign(self) -> Sequence[str]:
+        """Tables and the like that keybench did not make, under names that its own begin with."""
+        listed = self._server.rows(self.listed)
+        return [f"{self.prefix}{name}" for name, _, own in listed if not own and name.startswith(NAMES)]
 
     def is_marked(self) -> bool:
         """Whether keybench made the schema or database."""

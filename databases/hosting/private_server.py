@@ -282,6 +282,10 @@ class PrivateServer(Provision):
         self._kept.start(self._timeout)
         try:
             return self.prepare()
+        except ServerError as error:  # it answered, and then no more
+            failed = self._failed(f"failed while it started ({str(error).rstrip('.')})")
+            self.stop()  # and with it its log
+            raise failed from None
         except BaseException:
             self.stop()
             raise

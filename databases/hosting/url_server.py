@@ -132,7 +132,8 @@ class UrlServer(Provision):
     def start(self) -> Address:
         """Connects, takes the lock, and creates keybench's schema or database if it does not exist.
 
-        Raises EnvironmentMissing if the server does not answer, another run uses it, or the user lacks the permission.
+        Raises EnvironmentMissing if the server does not answer, another run uses it, something that keybench did not
+        make has a name that it needs, or the user lacks the permission.
         """
         schema = self._connect()
         try:
@@ -140,6 +141,11 @@ class UrlServer(Provision):
                 raise EnvironmentMissing(
                     f"{schema.place}: another run of keybench is using it, and both would use the same tables.\n"
                     "Wait until that run has ended, or choose another --server."
+                )
+            if foreign := ", ".join(schema.foreign()):
+                raise EnvironmentMissing(
+                    f"{schema.place}: {foreign} was not made by keybench, which needs the name for tables of its own.\n"
+                    "Rename it, or choose another --server. Nothing was changed."
                 )
             schema.create()
         except ServerError as error:
@@ -153,14 +159,28 @@ class UrlServer(Provision):
         self._schema = schema
         return schema.address
 
+    def alive(self) -> bool:
+        """Whether the connection is there that holds the lock: a restart of the server ends it."""
+        return self._schema is not None and not self._schema.lost()
+
+    def ended(self) -> str:
+        """That the server was restarted or is out of reach; empty if the connection is there."""
+        return "" if self.alive() else "The server has ended its connections, or cannot be reached."
+
     def stop(self) -> None:
-        """Removes what keybench created: its tables, and the schema or database if nothing else is in it."""
+        """Removes its tables, and its schema or database if nothing else is in it. EnvironmentMissing if that fails."""
         if self._schema is None:
             return
         schema, self._schema = self._schema, None
-        with closing(schema):
-            if not schema.lost():
-                schema.remove()
-                return
-        with closing(self._connect()) as new_connection:  # the server has ended the old one
-            new_connection.remove()
+        try:
+            with closing(schema):
+                if not schema.lost():
+                    schema.remove()
+                    return
+            with closing(self._connect()) as new_connection:  # the server has ended the old one
+                new_connection.remove()
+        except (EnvironmentMissing, ServerError) as error:
+            raise EnvironmentMissing(
+                f"{error}\nTables of this run may be left on {schema.place}: when it answers, remove them by "
+                "`keybench clean --server URL`."
+            ) from None

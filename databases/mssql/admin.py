@@ -14,8 +14,8 @@ import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.contract.settings import EngineOptions
-from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
-from keybench.databases.core.owned_tables import OwnedTables
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, definitions
+from keybench.databases.core.owned_tables import OwnedTables, drop_own
 from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
 from keybench.databases.mssql import connection, ddl, probes
 from keybench.databases.mssql.connection import MssqlConnection, connect, place
@@ -67,6 +67,10 @@ class MssqlAdmin(Admin):
         self.connection = connection.connect(address)
         self._log_holder = probes.LogHolder(address)
 
+    def limit(self, seconds: float) -> None:
+        """Lets no statement wait longer."""
+        self.connection.limit(seconds)
+
     def versions(self) -> Mapping[str, str]:
         """Server, edition, driver."""
         ((number, edition),) = self.connection.rows(
@@ -103,10 +107,12 @@ class MssqlAdmin(Admin):
             self.connection.run(ddl.create(each, self.options))
 
     def drop(self, table: Table) -> None:
-        """Drops the table and its parent if they are there, and the one that keeps the log."""
-        for each in table.family:
-            self.connection.run(f"DROP TABLE IF EXISTS {ddl.name(each)}")
-        self.connection.run(f"DROP TABLE IF EXISTS {HOLDER}")
+        """Drops the table and its parent if they are there, and the one that keeps the log.
+
+        ServerError if one of them is somebody else's.
+        """
+        for name in (*(each.name for each in table.family), HOLDER):
+            drop_own(self.connection, _LISTED, name, f"DROP TABLE [{SCHEMA}].[{name}]")
 
     def probes(self) -> Sequence[Probe]:
         """All probes; first those whose counters the queries of the others would change."""
@@ -253,12 +259,28 @@ def create_schema(connection: MssqlConnection) -> None:
     connection.run(statement, PROPERTY, MARK, SCHEMA)
 
 
+_BOARD_COLUMNS = ", ".join(f"N'{column}'" for column in COLUMNS)
+_LISTED = (
+    "SELECT o.name, 8192 * (SELECT SUM(s.reserved_page_count) FROM sys.dm_db_partition_stats s "  # noqa: S608  # our own
+    "WHERE s.object_id = o.object_id), CASE WHEN o.type = 'U' AND (EXISTS "
+    "(SELECT 1 FROM sys.columns c WHERE c.object_id = o.object_id AND c.name = N'key') "
+    "AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = o.object_id "
+    "AND c.name NOT IN (N'key', N'payload', N'row_id', N'created')) "
+    f"OR o.name = N'{TABLE}' AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = o.object_id "
+    f"AND c.name NOT IN ({_BOARD_COLUMNS}))) THEN 1 ELSE 0 END FROM sys.objects o "
+    f"WHERE o.schema_id = SCHEMA_ID(N'{SCHEMA}') AND o.type IN ('U', 'V', 'SN') ORDER BY o.name"
+)
+"""Tables, views and synonyms. A trial's table is known by its columns: key, and perhaps created, payload and row_id;
+the coordination table by its name and columns."""
+
+
 class DatabaseOrSchema(OwnedTables[MssqlConnection]):
     """The database `keybench` on the server of a URL, or the schema in the database that it names
     (`contract.OwnedSchema`)."""
 
     advice = "Let its administrator make a database for you, as its owner, and name it in the URL."
     around = f"schema {SCHEMA}"
+    listed = _LISTED
 
     def __init__(self, address: Address) -> None:
         """Connects to the database or, if keybench has yet to create it, to master. EnvironmentMissing where the
@@ -347,19 +369,8 @@ class DatabaseOrSchema(OwnedTables[MssqlConnection]):
         return self._server.rows(of_schema, PROPERTY, SCHEMA) == [(MARK,)]
 
     def tables(self) -> Mapping[str, str]:
-        """The trials' tables in the schema. They are known by their columns: key, and perhaps created,
-        payload and row_id; the coordination table by its name."""
-        rows = self._server.rows(
-            "SELECT t.name, 8192 * (SELECT SUM(s.reserved_page_count) FROM sys.dm_db_partition_stats s "
-            "WHERE s.object_id = t.object_id) FROM sys.tables t WHERE t.schema_id = SCHEMA_ID(?) "
-            "AND (t.name = ? OR EXISTS "
-            "(SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id AND c.name = N'key') "
-            "AND NOT EXISTS (SELECT 1 FROM sys.columns c WHERE c.object_id = t.object_id "
-            "AND c.name NOT IN (N'key', N'payload', N'row_id', N'created'))) ORDER BY t.name",
-            SCHEMA,
-            TABLE,
-        )
-        return {str(name): f"{int(size or 0) >> 10} KiB" for name, size in rows}
+        """The trials' tables in the schema."""
+        return {str(name): f"{int(size or 0) >> 10} KiB" for name, size, own in self._server.rows(_LISTED) if own}
 
 
 _BOARD = f"[{SCHEMA}].[{TABLE}]"
@@ -372,5 +383,5 @@ _CREATE_BOARD = (
 def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
     return CoordinationTable(
-        connect(address), Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE IF EXISTS {_BOARD}", mark="?")
+        connect(address), Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE {_BOARD}", listed=_LISTED, mark="?")
     )

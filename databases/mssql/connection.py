@@ -189,6 +189,10 @@ class MssqlConnection(DbApiConnection):
         super().__init__(raw, driver.module.Error, RuntimeError)
         self.driver = driver
 
+    def limit(self, seconds: float) -> None:
+        """Lets no statement of a cursor that is opened from now on wait longer."""
+        self.raw.timeout = round(seconds)
+
     @staticmethod
     def error_text(error: BaseException) -> str:
         """The message of a driver's error, on one line, without the names of the layers that passed it on."""

@@ -14,6 +14,7 @@ import numpy as np
 from keybench.databases.contract.existing import (
     LOCK_SECONDS,
     PAGES,
+    STATEMENT_SECONDS,
     About,
     Form,
     IndexHere,
@@ -84,6 +85,7 @@ class MssqlInspector:
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing if the server cannot be reached."""
         self._server: MssqlConnection = connect(address)
+        self._server.limit(STATEMENT_SECONDS)
         self._server.run("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
         self._server.run(f"SET LOCK_TIMEOUT {1000 * LOCK_SECONDS}")
         self._ids_and_fills: dict[tuple[str, str], tuple[int, int]] = {}  # by full name of the table and index name

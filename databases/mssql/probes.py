@@ -124,9 +124,11 @@ class OperationsProbe(CounterProbe[MssqlConnection]):
         return [int(value or 0) for value in rows[0]] if rows else [0, 0, 0]
 
 
-HOLDER = f"[{ddl.SCHEMA}].[keybench_hold]"
-MAKE_HOLDER = f"IF OBJECT_ID(N'{HOLDER}') IS NULL CREATE TABLE {HOLDER} ([key] int NOT NULL)"
-HOLD = f"INSERT INTO {HOLDER} ([key]) VALUES (1)"  # noqa: S608  # our own names
+HOLDER = "keybench_hold"
+"""The table in whose transaction the log is kept."""
+_HOLDER = f"[{ddl.SCHEMA}].[{HOLDER}]"
+MAKE_HOLDER = f"IF OBJECT_ID(N'{_HOLDER}') IS NULL CREATE TABLE {_HOLDER} ([key] int NOT NULL)"
+HOLD = f"INSERT INTO {_HOLDER} ([key]) VALUES (1)"  # noqa: S608  # our own names
 """An open transaction keeps the log from its first record on, so it has to write something: a row of its own table."""
 
 LAST = "SELECT MAX([Current LSN]) FROM sys.fn_dblog(NULL, NULL)"

@@ -14,7 +14,7 @@ import pymysql
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
 from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.ddl import quoted
-from keybench.databases.core.owned_tables import OwnedTables
+from keybench.databases.core.owned_tables import OwnedTables, drop_own
 from keybench.databases.core.probes import HeapOrderProbe, SizesProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.mysql import ddl, flavour, probes, settings
@@ -87,9 +87,9 @@ class MySqlAdmin(Queries, Admin):
             self.rows(ddl.create(each))
 
     def drop(self, table: Table) -> None:
-        """Drops the table and its parent if they are there."""
+        """Drops the table and its parent if they are there. ServerError if one of them is somebody else's."""
         for each in table.family:
-            self.rows(f"DROP TABLE IF EXISTS {ddl.name(each)}")
+            drop_own(self, _LISTED, each.name, f"DROP TABLE {ddl.name(each)}")
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:
         """The keys in order of a unique index, a range at a time, each range joined to one value by the server. A row
@@ -263,10 +263,12 @@ _CREATE_BOARD = f"CREATE TABLE IF NOT EXISTS {_BOARD} {definitions()} ENGINE = M
 """The coordination table is in memory: InnoDB does not log its changes."""
 
 _IDLE_SECONDS = 31_536_000  # a year: the longest wait_timeout
-_TABLES = (
-    "SELECT table_name, coalesce(data_length + index_length, 0) FROM information_schema.tables "
-    "WHERE table_schema = %s AND table_type = 'BASE TABLE' AND table_comment = %s ORDER BY table_name"
+_LISTED = (
+    "SELECT table_name, coalesce(data_length + index_length, 0), "  # noqa: S608  # our own names
+    f"table_type = 'BASE TABLE' AND table_comment = '{COMMENT}' FROM information_schema.tables "
+    f"WHERE table_schema = '{SCHEMA}' ORDER BY table_name"
 )
+_MARKED = "SELECT 1 FROM information_schema.tables WHERE table_schema = %s AND table_name = %s AND table_comment = %s"
 _CONTENTS = (
     "SELECT table_name FROM information_schema.tables WHERE table_schema = %s UNION ALL "
     "SELECT routine_name FROM information_schema.routines WHERE routine_schema = %s UNION ALL "
@@ -279,6 +281,7 @@ class Database(OwnedTables[Queries]):
 
     advice = f"Let its administrator run: CREATE DATABASE {SCHEMA}; GRANT ALL ON {SCHEMA}.* TO your_user;"
     around = f"database {SCHEMA}"
+    listed = _LISTED
 
     def __init__(self, address: Address) -> None:
         """EnvironmentMissing where the server cannot be reached or is the other flavour."""
@@ -307,11 +310,11 @@ class Database(OwnedTables[Queries]):
 
     def tables(self) -> Mapping[str, str]:
         """The trials' tables, by their comment."""
-        return {str(name): f"{int(size) / 1e6:.1f} MB" for name, size in self._server.rows(_TABLES, SCHEMA, COMMENT)}
+        return {str(name): f"{int(size) / 1e6:.1f} MB" for name, size, own in self._server.rows(_LISTED) if own}
 
     def is_marked(self) -> bool:
         """Whether keybench made the database."""
-        return bool(self._server.rows(_TABLES, SCHEMA, MARK_COMMENT))
+        return bool(self._server.rows(_MARKED, SCHEMA, MARK, MARK_COMMENT))
 
     def remove(self) -> Sequence[str]:
         """Drops the trials' tables and, where keybench made it and nothing else is in it, the database. Nothing while a
@@ -345,5 +348,5 @@ class Database(OwnedTables[Queries]):
 def coordination_table(address: Address) -> CoordinationTable:
     """A new connection; EnvironmentMissing where a URL's server cannot be reached, else ServerError."""
     return CoordinationTable(
-        Queries(address), Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE IF EXISTS {_BOARD}", mark="%s")
+        Queries(address), Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE {_BOARD}", listed=_LISTED, mark="%s")
     )

@@ -11,7 +11,7 @@ import pymysql
 from pymysql.protocol import OKPacketWrapper
 
 from keybench.databases.contract.roles import Aborted, Address, DeadlockVictim
-from keybench.databases.core.dbapi import DbApiConnection
+from keybench.databases.core.dbapi import ANSWER_SECONDS, DbApiConnection
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_server import UrlForm, unreachable, with_next_step
 from keybench.databases.mysql.ddl import SCHEMA
@@ -55,6 +55,10 @@ class Connection(pymysql.Connection):  # type: ignore[misc]  # the driver comes 
         self.connect(wire)
         self._read_timeout = None
         self._logged_in = True
+
+    def limit(self, seconds: float) -> None:
+        """Lets the driver wait no longer for the server; it then closes the connection."""
+        self._read_timeout = seconds
 
     def write_packet(self, payload: bytes) -> None:
         """Sends a packet. The driver's login packet is changed to tell MariaDB that this client sends arrays."""
@@ -113,6 +117,11 @@ class Queries(DbApiConnection):
         super().__init__(connect(address), pymysql.Error, OSError)
         self.address = address
         self.flavour = flavour_named(address.engine)
+        self.limit(ANSWER_SECONDS)
+
+    def limit(self, seconds: float) -> None:
+        """Lets no statement wait longer for the next part of its answer."""
+        self.raw.limit(seconds)
 
     @property
     def private(self) -> bool:

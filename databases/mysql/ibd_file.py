@@ -171,7 +171,8 @@ _NOT_FREE = {2: spaces.SHARED, 3: spaces.SHARED}
 
 
 def index_pages(pages: Pages, index: IndexPages, column: Column) -> InnodbPages:
-    """All that the page model needs to go on from a clustered index; `pages` are all of its file."""
+    """All that the page model needs to go on from a clustered index; `pages` are all of its file.
+    UnreadableError if the file holds another index."""
     heaps, entries, firsts = [], [], []
     for numbers in index.levels:
         level_pages = pages[numbers]
@@ -297,6 +298,9 @@ def _extents(pages: Pages, root: int) -> Extents:
     for number in range(limit // extent):
         extent_bytes = descriptor(number)
         state = _read(extent_bytes, _STATE, 4)
-        owners.append(spaces.NOBODY if state == 1 else _NOT_FREE.get(state) or segments[_read(extent_bytes, 0, 8)])
+        segment = _read(extent_bytes, 0, 8)
+        if state not in {1, *_NOT_FREE} and segment not in segments:
+            raise UnreadableError("the table has a secondary index, and the page model knows files of one index.")
+        owners.append(spaces.NOBODY if state == 1 else _NOT_FREE.get(state) or segments[segment])
         bits.append(np.unpackbits(extent_bytes[_BITMAP:], bitorder="little")[::2] == 0)  # the lower bit: it is free
     return Extents(size=size, limit=limit, owners=owners, used=np.concatenate(bits), lists=lists, counts=counts)

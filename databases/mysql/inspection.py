@@ -13,6 +13,7 @@ from typing import Final
 from keybench.databases.contract.existing import (
     LOCK_SECONDS,
     PAGES,
+    SILENT_SECONDS,
     STATEMENT_SECONDS,
     About,
     Form,
@@ -49,11 +50,13 @@ class MySqlInspector:
                 "SET SESSION TRANSACTION READ ONLY",
                 f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}",
                 f"SET SESSION innodb_lock_wait_timeout = {LOCK_SECONDS}",
-                f"SET SESSION max_statement_time = {STATEMENT_SECONDS}"
-                if mariadb
-                else f"SET SESSION max_execution_time = {1000 * STATEMENT_SECONDS}",
             ):
                 server.rows(statement)
+            limit, units = ("max_statement_time", 1) if mariadb else ("max_execution_time", 1000)
+            before = float(server.value(f"SELECT @@{limit}")) / units  # 0: none; a lower one stays
+            self._seconds = min(before or STATEMENT_SECONDS, STATEMENT_SECONDS)
+            server.rows(f"SET SESSION {limit} = {self._seconds * units:g}")
+            server.limit(STATEMENT_SECONDS + SILENT_SECONDS)
             self._page_bytes = int(server.value("SELECT @@innodb_page_size"))
             self._statistics = self._may("SELECT 1 FROM mysql.innodb_index_stats LIMIT 1")
             self._counters = self._may("SELECT 1 FROM performance_schema.table_io_waits_summary_by_table LIMIT 1")
@@ -95,7 +98,7 @@ class MySqlInspector:
             self._server.flavour.name,
             f"{self._server.flavour.title} {self._version}",
             (
-                f"Each transaction is read-only; no query runs for more than {STATEMENT_SECONDS} s, or waits for a "
+                f"Each transaction is read-only; no query runs for more than {self._seconds:g} s, or waits for a "
                 f"lock for more than {LOCK_SECONDS} s.",
                 f"At most {DIVES:,} rows of a table are looked up by key, with {2 * RANGES} estimates of "
                 f"ranges; only tables of up to {_COUNTED:,} pages are counted.",

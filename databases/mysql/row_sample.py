@@ -32,6 +32,7 @@ _FEW: Final = 500  # rows of a range that is not divided: they lie on so few pag
 _NEIGHBOURS: Final = 25  # rows behind a key, in order of the key, of which one or all are taken
 _HEADER, _HIDDEN = 5, 13
 """Bytes of each record's header, and of the transaction and the undo pointer in a record of the table."""
+_BITS: Final = (1 << 64) - 1  # all bits of a 64-bit number
 _VERSION, _VARIANT = 6, 8  # bytes of a UUID whose first bits are its version and its variant
 _GUID: Final = re.compile(r"(?i)[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -128,8 +129,9 @@ class RowSampler:
             return sample, record_bytes
         # The numbers that the server gives to rows tell which followed which (− 2: the first follows none), and the
         # order of arrival; but not where they are the keys themselves, whose order that is to explain.
-        numbers = np.array([int(row[0]) for row in with_key], np.int64)
-        sample = replace(sample, after_the_one_before=np.diff(numbers, prepend=numbers[:1] - 2) == 1)
+        numbers = np.array([int(row[0]) for row in with_key], object)  # a `bigint unsigned` may be above 2^63
+        follows = (np.diff(numbers, prepend=numbers[:1] - 2) == 1).astype(bool)
+        sample = replace(sample, after_the_one_before=follows)
         if index.columns[0] != self.primary[0].name:
             sample = replace(sample, arrival=numbers.astype(np.float64), arrival_from="number of the row")
         return sample, record_bytes
@@ -208,7 +210,8 @@ class RowSampler:
 def _values(values: list[Any], index: IndexHere, column: ColumnFacts) -> Any:
     """A column's values in the form of the index (`IndexHere.form`)."""
     if index.form == "int":
-        return np.array([int(value) for value in values], np.int64)
+        # Unsigned ones above 2^63 become negative ones of the same 64 bits: keys are named by their bits.
+        return np.array([int(value) & _BITS for value in values], np.uint64).view(np.int64)
     return [UUID(str(value)).bytes for value in values] if column.kind == "uuid" else values
 
 

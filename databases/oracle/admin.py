@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from keybench.databases.contract.roles import Address, Admin, Probe
-from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
+from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.ddl import index_name
-from keybench.databases.core.owned_tables import OwnedTables
+from keybench.databases.core.owned_tables import OwnedTables, drop_own
 from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
 from keybench.databases.oracle import connection, ddl, probes
 from keybench.databases.oracle.connection import OracleConnection
@@ -39,6 +39,10 @@ class OracleAdmin(Admin):
         self.address = address
         self.options = options(address.parameters)
         self.connection = connection.connect(address)
+
+    def limit(self, seconds: float) -> None:
+        """Lets no statement wait longer."""
+        self.connection.limit(seconds)
 
     def versions(self) -> Mapping[str, str]:
         """Server and driver."""
@@ -74,10 +78,12 @@ class OracleAdmin(Admin):
             self.connection.run(statement)
 
     def drop(self, table: Table) -> None:
-        """Drops the table and its parent if they are there, without the recycle bin, and the table for statistics."""
-        for each in table.family:
-            self.connection.run(f"DROP TABLE IF EXISTS {ddl.name(each)} PURGE")
-        self.connection.run(probes.DROP)
+        """Drops the table and its parent if they are there, without the recycle bin, and the table for statistics.
+
+        ServerError if one of them is somebody else's.
+        """
+        for name in (*(each.name for each in table.family), STATISTICS):
+            drop_own(self.connection, _LISTED, name, f'DROP TABLE "{name}" PURGE')
 
     def probes(self) -> Sequence[Probe]:
         """All probes; a probe that cannot read something here says so in its readings."""
@@ -143,15 +149,17 @@ GRANTS = (
 )
 """On the views V_$…, not on their synonyms; by SYS, or a user with the right to grant them. On a user's own server the
 administrator runs them once; nothing else is changed there."""
-_LOCK = '"keybench_lock"'
-_BOARD = f'"{TABLE}"'
-_TABLES = (
-    "SELECT t.table_name FROM user_tables t WHERE EXISTS (SELECT 1 FROM user_tab_columns c "
-    "WHERE c.table_name = t.table_name AND c.column_name = 'KEY') AND NOT EXISTS (SELECT 1 FROM user_tab_columns c "
-    "WHERE c.table_name = t.table_name AND c.column_name NOT IN ('KEY', 'PAYLOAD', 'CREATED')) "
-    "AND t.table_name LIKE 'keybench%' ORDER BY t.table_name"
+_LOCK = "keybench_lock"
+_BESIDE = STATISTICS, TABLE, _LOCK
+"""Tables beside those of trials."""
+_SHAPES = "KEY", "KEY,PAYLOAD", "CREATED,KEY", "CREATED,KEY,PAYLOAD", "NAME,VALUE", "HELD", ",".join(COLUMNS).upper()
+_LISTED = (
+    "SELECT o.object_name, 0, CASE WHEN o.object_type = 'TABLE' AND (SELECT LISTAGG(c.column_name, ',') "  # noqa: S608
+    "WITHIN GROUP (ORDER BY c.column_id) FROM user_tab_columns c WHERE c.table_name = o.object_name) "
+    f"IN {_SHAPES} THEN 1 ELSE 0 END FROM user_objects o "
+    "WHERE o.object_type IN ('TABLE', 'VIEW', 'SYNONYM') AND o.object_name LIKE 'keybench%' ORDER BY o.object_name"
 )
-"""Trials' tables by name and shape: only keybench has names in lower case."""
+"""A table of keybench's is known by its name, of which only keybench has some in lower case, and its columns."""
 _BUSY = "ORA-00054"  # the error if another session holds the lock
 
 
@@ -160,6 +168,7 @@ class TrialTables(OwnedTables[OracleConnection]):
 
     advice = f"Let its administrator run: {'; '.join(GRANTS)};"
     prefix = ""
+    listed = _LISTED
 
     def __init__(self, address: Address) -> None:
         """Connects. Raises EnvironmentMissing if the server cannot be reached."""
@@ -169,9 +178,9 @@ class TrialTables(OwnedTables[OracleConnection]):
     def acquire(self) -> bool:
         """Takes the lock, unless another run has it; this connection holds it as long as it commits nothing."""
         if not self._locked:
-            self._server.run(f"CREATE TABLE IF NOT EXISTS {_LOCK} (held NUMBER)")
+            self._server.run(f'CREATE TABLE IF NOT EXISTS "{_LOCK}" (held NUMBER)')
             try:
-                self._server.run(f"LOCK TABLE {_LOCK} IN EXCLUSIVE MODE NOWAIT")
+                self._server.run(f'LOCK TABLE "{_LOCK}" IN EXCLUSIVE MODE NOWAIT')
             except ServerError as error:
                 if _BUSY not in str(error):
                     raise
@@ -191,15 +200,13 @@ class TrialTables(OwnedTables[OracleConnection]):
         if not self.acquire():
             return []
         names = self.tables()
-        for name in names:
-            self._server.run(f'DROP TABLE "{name}" PURGE')
-        for name in (STATISTICS, _BOARD, _LOCK):
-            self._server.run(f"DROP TABLE IF EXISTS {name} PURGE")
+        for name in (*names, *_BESIDE):
+            drop_own(self._server, _LISTED, name, f'DROP TABLE "{name}" PURGE')
         return [f"table {name}" for name in names]
 
     def tables(self) -> Mapping[str, str]:
         """The trials' tables, of unknown size."""
-        return {str(name): "" for (name,) in self._server.rows(_TABLES)}
+        return {str(name): "" for name, _, own in self._server.rows(_LISTED) if own and name not in _BESIDE}
 
 
 def coordination_table(address: Address) -> CoordinationTable:
@@ -208,10 +215,12 @@ def coordination_table(address: Address) -> CoordinationTable:
     Its commits do not wait for the disk. The redo of the writers' sessions, which is measured, does not contain its
     changes: they have a session of their own.
     """
+    board = f'"{TABLE}"'
     dialect = Dialect(
-        _BOARD,
-        create=f"CREATE TABLE IF NOT EXISTS {_BOARD} {definitions('NUMBER(19)')}",
-        drop=f"DROP TABLE IF EXISTS {_BOARD} PURGE",
+        board,
+        create=f"CREATE TABLE IF NOT EXISTS {board} {definitions('NUMBER(19)')}",
+        drop=f"DROP TABLE {board} PURGE",
+        listed=_LISTED,
         mark="",
         commit="COMMIT WRITE BATCH NOWAIT",
     )

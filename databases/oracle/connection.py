@@ -31,6 +31,10 @@ class OracleConnection(DbApiConnection):
         super().__init__(raw, module.Error)
         self.module = module
 
+    def limit(self, seconds: float) -> None:
+        """Lets no call to the server wait longer."""
+        self.raw.call_timeout = round(1000 * seconds)  # milliseconds
+
     @staticmethod
     def error_text(error: BaseException) -> str:
         """The message of a driver's error, on one line, without the address of its help page."""

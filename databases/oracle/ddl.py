@@ -41,7 +41,7 @@ COLUMNS = (
 )
 """Texts compare by their bytes: NLS_SORT and NLS_COMP are BINARY unless a session changes them."""
 
-STATISTICS = '"keybench_statistics"'
+STATISTICS = "keybench_statistics"
 """The table in which writers' sessions store their own statistics when they end."""
 
 WIDEST_TEXT = 4000

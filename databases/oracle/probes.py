@@ -62,10 +62,9 @@ OF_SESSION = (
     + ", ".join(f"'{name}'" for name in NAMES)
     + ")"
 )
-CREATE = f"CREATE TABLE {STATISTICS} (name VARCHAR2(64) NOT NULL, value NUMBER NOT NULL)"
-DROP = f"DROP TABLE IF EXISTS {STATISTICS} PURGE"
-KEEP = f"INSERT INTO {STATISTICS} (name, value) VALUES (:name, :value)"  # noqa: S608
-KEPT = f"SELECT name, SUM(value) FROM {STATISTICS} GROUP BY name"  # noqa: S608
+CREATE = f'CREATE TABLE "{STATISTICS}" (name VARCHAR2(64) NOT NULL, value NUMBER NOT NULL)'
+KEEP = f'INSERT INTO "{STATISTICS}" (name, value) VALUES (:name, :value)'  # noqa: S608
+KEPT = f'SELECT name, SUM(value) FROM "{STATISTICS}" GROUP BY name'  # noqa: S608
 _NO_STATISTICS = (
     "the writers' sessions may not read their statistics: GRANT SELECT ON v_$mystat and v_$statname as in "
     "databases/oracle/admin.py."

@@ -1,9 +1,8 @@
 """Administration: of a trial's table (`PostgresAdmin`), and of the schema of trials on a user's own server (`Schema`).
 
-The results database can be in the same schema. So a trial's table is recognised by its shape: it has the column `key`,
-perhaps `created` before and `payload` after it (or the columns of the coordination table), autovacuum is off, and this
-user owns it. A schema that keybench made has a comment that says so. While a run uses the server, it holds an advisory
-lock, which the server releases when the run dies.
+The results database and other people's tables can be in the same schema. So a trial's table has a comment that says
+so, and so has a schema that keybench made. While a run uses the server, it holds an advisory lock, which the server
+releases when the run dies.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,8 +13,8 @@ from numpy.typing import NDArray
 from psycopg import pq, sql
 
 from keybench.databases.contract.roles import Address, Admin, ArrivalRecorder, PageOrder, Probe
-from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, definitions
-from keybench.databases.core.owned_tables import OwnedTables
+from keybench.databases.core.coordination import TABLE, CoordinationTable, Dialect, definitions
+from keybench.databases.core.owned_tables import OwnedTables, drop_own
 from keybench.databases.core.probes import HeapOrderProbe, SizesProbe, UnreadableError
 from keybench.databases.hosting.url_server import LOCK_SECONDS
 from keybench.databases.postgresql import connection, ddl, pages, settings
@@ -94,9 +93,9 @@ class PostgresAdmin(AdminConnection, Admin):
                 self.rows(statement)
 
     def drop(self, table: Table) -> None:
-        """Drops the table and its parent if they exist."""
+        """Drops the table and its parent if they exist. ServerError if one of them is somebody else's."""
         for each in table.family:
-            self.rows(f"DROP TABLE IF EXISTS {ddl.name(each)}")
+            drop_own(self, _LISTED, each.name, f"DROP TABLE {ddl.name(each)}")
 
     def probes(self) -> Sequence[Probe]:
         """All probes. The counters come first, because the others may read pages and write to the log."""
@@ -187,15 +186,11 @@ LOCK = int.from_bytes(b"keytrial")
 """Key of the advisory lock that a run holds. Advisory locks belong to one database, as schemas do."""
 COMMENT = "made by keybench, which removes it"
 
-_TABLES = """
-SELECT relname, pg_size_pretty(pg_total_relation_size(c.oid)) FROM pg_class c
-WHERE relnamespace = to_regnamespace(%s) AND relkind = 'r' AND pg_has_role(relowner, 'USAGE')
-  AND 'autovacuum_enabled=false' = ANY (reloptions)
-  AND (SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
-       WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) IN
-       (ARRAY['key'], ARRAY['key', 'payload'], ARRAY['created', 'key'], ARRAY['created', 'key', 'payload'], %s)
-ORDER BY relname
-"""
+_LISTED = f"""
+SELECT relname, pg_size_pretty(pg_total_relation_size(oid)), relkind = 'r' AND pg_has_role(relowner, 'USAGE')
+  AND obj_description(oid, 'pg_class') IS NOT DISTINCT FROM '{ddl.COMMENT}'
+FROM pg_class WHERE relnamespace = to_regnamespace('{SCHEMA}') AND relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY relname
+"""  # noqa: S608  # our own names
 _IS_MARKED = """
 SELECT count(*) = 1 FROM pg_namespace
 WHERE nspname = %s AND obj_description(oid, 'pg_namespace') = %s AND pg_has_role(nspowner, 'USAGE')
@@ -207,6 +202,7 @@ class Schema(OwnedTables[AdminConnection]):
 
     advice = f"Let its administrator run: CREATE SCHEMA {SCHEMA} AUTHORIZATION your_user;"
     around = f"schema {SCHEMA}"
+    listed = _LISTED
 
     def __init__(self, address: Address) -> None:
         """Raises EnvironmentMissing if the server cannot be reached, or is no PostgreSQL."""
@@ -243,8 +239,8 @@ class Schema(OwnedTables[AdminConnection]):
             return self._locked_out()
 
     def tables(self) -> Mapping[str, str]:
-        """The trials' tables, by their shape."""
-        return {str(name): str(size) for name, size in self._server.rows(_TABLES, SCHEMA, list(COLUMNS))}
+        """The trials' tables, by their comment."""
+        return {str(name): str(size) for name, size, own in self._server.rows(_LISTED) if own}
 
     def is_marked(self) -> bool:
         """Whether keybench made the schema."""
@@ -288,6 +284,7 @@ class Schema(OwnedTables[AdminConnection]):
 _BOARD = f"{SCHEMA}.{TABLE}"
 _CREATE_BOARD = (
     f"CREATE UNLOGGED TABLE IF NOT EXISTS {_BOARD} {definitions()} WITH (fillfactor = 10, autovacuum_enabled = false)"
+    + ddl.marked(_BOARD)
 )
 """Unlogged, so that its changes do not wait for the disk. The fill factor leaves room for new versions of the rows."""
 
@@ -300,5 +297,5 @@ def coordination_table(address: Address) -> CoordinationTable:
     server = AdminConnection(address)
     server.rows("SET synchronous_commit = off; SET client_min_messages = warning")
     return CoordinationTable(
-        server, Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE IF EXISTS {_BOARD}", mark="%s")
+        server, Dialect(_BOARD, create=_CREATE_BOARD, drop=f"DROP TABLE {_BOARD}", listed=_LISTED, mark="%s")
     )

@@ -1,5 +1,6 @@
 """The address of a server from its URL, connections to it, and the server's errors as keybench's own."""
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -14,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
 from keybench.databases.contract.roles import Address
-from keybench.databases.core.dbapi import DbApiConnection
+from keybench.databases.core.dbapi import ANSWER_SECONDS, DbApiConnection
 from keybench.databases.hosting.secret import from_url
 from keybench.databases.hosting.url_server import unreachable, with_next_step
 from keybench.databases.postgresql import ddl
@@ -68,14 +69,38 @@ def _server_error(error: psycopg.Error) -> ServerError:
     return ServerError(f"PostgreSQL: {with_next_step(message)}")
 
 
-def connect(address: Address) -> psycopg.Connection:
+class _Connection(psycopg.Connection[Any]):
+    """A connection that is closed if a statement takes longer than `seconds`; libpq would wait for ever."""
+
+    seconds = ANSWER_SECONDS
+
+    def wait(self, gen: Any, *arguments: Any, **named: Any) -> Any:
+        """Works as the driver's, whose loop asks the generator again at short intervals."""
+        return super().wait(self._limited(gen), *arguments, **named)
+
+    def _limited(self, gen: Any) -> Any:
+        """The same generator with an end."""
+        deadline = time.monotonic() + self.seconds
+        try:
+            state = next(gen)
+            while True:
+                ready = yield state
+                if not ready and time.monotonic() > deadline:
+                    self.pgconn.finish()
+                    raise psycopg.OperationalError(f"no answer within {self.seconds:g} s")
+                state = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+
+
+def connect(address: Address) -> _Connection:
     """A connection in autocommit.
 
     Raises EnvironmentMissing if a URL's server cannot be reached, and ServerError for other servers.
     """
     info = conninfo(address)
     try:
-        return psycopg.connect(info, autocommit=True)
+        return _Connection.connect(info, autocommit=True)
     except (psycopg.Error, ValueError) as error:  # ValueError: a host that is no name of a host
         problem = _unreachable(address, str(error))
     raise problem  # outside the handler, so that no error in the chain shows the connection string
@@ -120,6 +145,10 @@ class AdminConnection(DbApiConnection):
         self.address = address
         self.version: int = self.raw.info.server_version
         """The server's version as libpq numbers it: 180004."""
+
+    def limit(self, seconds: float) -> None:
+        """Lets no statement wait longer."""
+        self.raw.seconds = seconds
 
     @cached_property
     def page_bytes(self) -> int:

@@ -27,6 +27,8 @@ from keybench.model.table import ServerKeys, Table
 
 SCHEMA = "keybench"
 """The one schema that keybench works in."""
+COMMENT = "a trial of keybench, which removes it"
+"""The comment of a trial's table, by which `keybench clean` recognises it."""
 USER = "keybench"
 """The user of trials, and the name of their database, on servers that keybench starts."""
 
@@ -72,7 +74,7 @@ def create(table: Table) -> tuple[str, ...]:
     constraint = "NOT NULL" if table.key == "fk" else f"PRIMARY KEY{f' WITH ({filled})' if filled else ''}"
     statements = [
         f"CREATE TABLE {name(table)} ({created}key {table.column.sql_type} {constraint}{default}{payload}) "
-        "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)"
+        "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)" + marked(name(table))
     ]
     if table.by_date:
         statements.append(f'CREATE INDEX "{table.name}_created" ON {name(table)} (created)')
@@ -80,6 +82,11 @@ def create(table: Table) -> tuple[str, ...]:
         options = ", ".join(filter(None, ["deduplicate_items = off", filled]))
         statements.append(f'CREATE INDEX "{table.name}_key" ON {name(table)} (key) WITH ({options})')
     return tuple(statements)
+
+
+def marked(name: str) -> str:
+    """The end of a statement that creates a table: its mark. Statements sent together are one transaction."""
+    return f"; COMMENT ON TABLE {name} IS '{COMMENT}'"
 
 
 def is_primary(table: Table) -> bool:

@@ -15,6 +15,8 @@ from keybench.databases.contract.existing import (
     INDEX_PAGES,
     LOCK_SECONDS,
     PAGES,
+    ROWS_HIDDEN,
+    SILENT_SECONDS,
     STATEMENT_SECONDS,
     About,
     Form,
@@ -47,13 +49,26 @@ SELECT to_char(stats_reset AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') FRO
 WHERE datname = current_database() AND stats_reset IS NOT NULL
 """
 
+_LIMITS: Final = (
+    "SELECT setting::int FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout') ORDER BY name"
+)
+"""In milliseconds; 0 is none."""
+
 _TABLES: Final = """
+WITH held AS MATERIALIZED (
+  SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation IS NOT NULL AND pid <> pg_backend_pid()
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())),
+locked AS MATERIALIZED (
+  SELECT relation FROM held UNION SELECT indrelid FROM pg_index WHERE indexrelid IN (SELECT relation FROM held)
+  UNION SELECT oid FROM pg_class WHERE reltoastrelid IN (SELECT relation FROM held))
 SELECT n.nspname, c.relname, c.relkind::text, c.oid::bigint, coalesce(pn.nspname || '.' || p.relname, ''),
-       CASE WHEN c.relkind IN ('r', 'm') THEN pg_total_relation_size(c.oid) END,
+       CASE WHEN c.relkind IN ('r', 'm') AND c.oid NOT IN (SELECT relation FROM locked)
+         THEN pg_total_relation_size(c.oid) END,
        (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
          AND has_schema_privilege(n.oid, 'USAGE'), row_security_active(c.oid), c.reltuples::float8, c.relpages,
-       pg_relation_size(CASE WHEN c.relkind IN ('r', 'm') THEN c.oid END) / current_setting('block_size')::bigint,
-       s.n_tup_ins
+       pg_relation_size(CASE WHEN c.relkind IN ('r', 'm') AND c.oid NOT IN (SELECT relation FROM locked) THEN c.oid END)
+         / current_setting('block_size')::bigint,
+       s.n_tup_ins, c.oid IN (SELECT relation FROM locked)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND c.relispartition
 LEFT JOIN pg_class p ON p.oid = i.inhparent LEFT JOIN pg_namespace pn ON pn.oid = p.relnamespace
@@ -62,6 +77,7 @@ WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT IN ('pg_catalog',
   AND n.nspname !~ '^pg_(toast|temp)'
 ORDER BY 6 DESC NULLS LAST, 1, 2
 """
+"""Sizes would wait for the lock of a table that is being altered."""
 
 _INDEXES: Final = """
 SELECT c.relname, i.indexrelid::bigint, i.indisprimary, i.indisunique, i.indpred IS NOT NULL,
@@ -118,11 +134,15 @@ class PostgresInspector:
         self._server = server = AdminConnection(address)
         try:
             require_postgresql(str(server.value("SELECT version()")))
+            server.rows("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY; SET max_parallel_workers_per_gather = 0")
+            ((lock,), (statement,)) = server.rows(_LIMITS)
+            self._lock_seconds = min(lock / 1000 or LOCK_SECONDS, LOCK_SECONDS)  # a lower one stays
+            self._seconds = min(statement / 1000 or STATEMENT_SECONDS, STATEMENT_SECONDS)
             server.rows(
-                "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY;"
-                f"SET statement_timeout = '{STATEMENT_SECONDS}s'; SET lock_timeout = '{LOCK_SECONDS}s';"
-                "SET max_parallel_workers_per_gather = 0"
+                f"SET lock_timeout = '{1000 * self._lock_seconds:g}ms'; "
+                f"SET statement_timeout = '{1000 * self._seconds:g}ms'"
             )
+            server.limit(STATEMENT_SECONDS + SILENT_SECONDS)
             self._version = str(server.value("SHOW server_version"))
             since = server.rows(_SINCE)
             self._since = str(since[0][0]) if since else ""
@@ -145,8 +165,8 @@ class PostgresInspector:
         if not self._since:
             caveats.append("The server does not say since when it counts inserted rows.")
         promises = (
-            f"Each transaction is read-only; no statement runs for more than {STATEMENT_SECONDS} s, or waits for a "
-            f"lock for more than {LOCK_SECONDS} s.",
+            f"Each transaction is read-only; no statement runs for more than {self._seconds:g} s, or waits for a "
+            f"lock for more than {self._lock_seconds:g} s.",
             f"At most {PAGES + _LAST} pages of each table and {INDEX_PAGES:,} of each index are read.",
         )
         return About("postgresql", f"PostgreSQL {self._version}", promises, tuple(caveats))
@@ -155,7 +175,7 @@ class PostgresInspector:
         """All tables and views, the largest first."""
         tables = []
         for row in self._server.rows(_TABLES):
-            schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted = row
+            schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted, locked = row
             refused = ""
             if kind in {"v", "m"}:
                 refused = "a view has no keys of its own: name its tables."
@@ -163,10 +183,12 @@ class PostgresInspector:
                 refused = "a foreign table stores its rows on another server."
             elif not may_read:
                 refused = f"this user may not read it: GRANT SELECT ON {schema}.{name}, and USAGE on its schema."
+            elif locked:
+                refused = "it is locked, as by ALTER TABLE: look again when that transaction has ended."
             table = TableHere(
                 schema, name, _KINDS[kind], part_of, bytes=None if size is None else int(size),  # type: ignore[arg-type]
                 inserted=None if inserted is None else int(inserted), since=self._since, refused=refused,
-                rows_from="row security hides rows from this user" if policy else "",
+                rows_from=ROWS_HIDDEN if policy else "",
             )  # fmt: skip
             tables.append(table)
             self._heaps[table.full_name] = HeapPages(

@@ -150,10 +150,13 @@ class LocalServer(PrivateServer):
         """Creates the database of trials and the schema in it."""
         from keybench.databases.postgresql import connection
 
-        with self.first_answer(lambda: connection.connect(self._address("postgres"))) as admin:
+        with (
+            self.first_answer(lambda: connection.connect(self._address("postgres"))) as admin,
+            connection.server_errors(),
+        ):
             connection.create_database(admin)
         address = self._address(USER)
-        with connection.connect(address) as connected:
+        with connection.connect(address) as connected, connection.server_errors():
             connected.execute(f"CREATE SCHEMA {SCHEMA}")
         return address
 

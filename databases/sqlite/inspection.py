@@ -7,7 +7,7 @@ shared memory beside it.
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -53,6 +53,15 @@ class Shape:
     """The column that is the rowid; empty if there is none."""
 
 
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Turns what pages of a damaged file lead to into ServerError."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, OSError, ValueError) as error:
+        raise ServerError(f"the file is damaged ({error}): PRAGMA integrity_check says where.") from None
+
+
 def read_only(path: Path) -> apsw.Connection:
     """A connection that cannot write to the file or beside it."""
     with path.open("rb") as file:
@@ -71,22 +80,20 @@ class SqliteInspector:
     def __init__(self, path: Path) -> None:
         """EnvironmentMissing if the file cannot be read or is none of SQLite's."""
         self._path = path
+        self._open = ExitStack()
         try:
-            with ExitStack() as after_an_error:
-                self._file = SqliteFile(path)
-                after_an_error.callback(self._file.close)
-                self._connection = read_only(path)
-                after_an_error.callback(self._connection.close)
-                self._connection.execute("PRAGMA query_only = 1")
-                self._connection.execute("BEGIN")
-                self._schema = {
-                    str(name): (str(kind), str(table), int(root or 0), str(sql or ""))
-                    for kind, name, table, root, sql in self._connection.execute(
-                        "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE type <> 'trigger'"
-                    )
-                }
-                after_an_error.pop_all()
+            self._file = self._open.enter_context(closing(SqliteFile(path)))
+            self._connection = self._open.enter_context(closing(read_only(path)))
+            self._connection.execute("PRAGMA query_only = 1")
+            self._connection.execute("BEGIN")
+            self._schema = {
+                str(name): (str(kind), str(table), int(root or 0), str(sql or ""))
+                for kind, name, table, root, sql in self._connection.execute(
+                    "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE type <> 'trigger'"
+                )
+            }
         except (OSError, ValueError, apsw.Error) as error:
+            self.close()
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise EnvironmentMissing(
                 f"{shown(str(path))} cannot be read as an SQLite database: {reason.rstrip('.')}.\n"
@@ -118,10 +125,15 @@ class SqliteInspector:
             elif not root:
                 tables.append(TableHere("", name, "other", refused="a virtual table stores its rows elsewhere."))
             else:
-                tree = sampled_tree(self._file, root, _FEW, np.random.default_rng(root))
-                tables.append(TableHere("", name, bytes=round(tree.total * self._file.page_bytes)))
+                try:
+                    with _damage():
+                        tree = sampled_tree(self._file, root, _FEW, np.random.default_rng(root))
+                    tables.append(TableHere("", name, bytes=round(tree.total * self._file.page_bytes)))
+                except ServerError as error:
+                    tables.append(TableHere("", name, refused=str(error)))
         return sorted(tables, key=lambda one: -(one.bytes or 0))
 
+    @_damage()
     def details(self, table: TableHere) -> TableHere:
         """The table with its number of rows, estimated from its leaves, and the mean bytes of their records."""
         shape = self._shape(table.name)
@@ -138,6 +150,7 @@ class SqliteInspector:
             row_bytes=float(np.mean(lengths)) if lengths else None,
         )
 
+    @_damage()
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """The primary key, unique indexes and foreign keys, as SQLite's pragmas list them."""
         name, shape = table.name, self._shape(table.name)
@@ -183,12 +196,13 @@ class SqliteInspector:
             return None
         return {bytes: "bytes", str: "text", int: "int"}.get(kinds.pop())  # type: ignore[return-value]
 
+    @_damage()
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys from leaves of the table: neighbours where they lie in order of arrival, else a few of many leaves.
 
         Neighbours in order of the key have the same leading bits.
         """
-        shape = self._shape(table.name)
+        shape, kind = self._shape(table.name), {"bytes": bytes, "text": str, "int": int}[str(index.form)]
         tree = self._tree(shape.root)
         leaves, weights = tree.leaves, tree.weights
         most_of_leaf = _PER_LEAF if shape.rowids else max(1, _KEYS // max(1, len(leaves)))
@@ -200,7 +214,8 @@ class SqliteInspector:
         values: list[Value] = []
         rows_for_key: list[float] = []  # how many rows of the table each key stands for
         for leaf, weight in zip(leaves, weights, strict=True):
-            rows_here = list(self._values([leaf], shape, index.columns[0], most_of_leaf))
+            found = self._values([leaf], shape, index.columns[0], most_of_leaf)
+            rows_here = [row for row in found if isinstance(row[1], kind)]  # a column may hold values of any type
             rowids += [rowid for rowid, _ in rows_here]
             values += [value for _, value in rows_here]
             rows_for_key += [weight * len(leaf.cells) / max(1, len(rows_here))] * len(rows_here)
@@ -218,6 +233,7 @@ class SqliteInspector:
             pages_read=len(leaves),
         )
 
+    @_damage()
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:  # noqa: ARG002
         """How full the leaves of the index's b-tree are, from all of them or a weighted sample."""
         if not index.name:
@@ -290,5 +306,4 @@ class SqliteInspector:
 
     def close(self) -> None:
         """Closes the file."""
-        self._connection.close()
-        self._file.close()
+        self._open.close()

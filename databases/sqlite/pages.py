@@ -78,9 +78,11 @@ class Page:
         gap_end = _number(self.data, self._header + _CONTENT, 2) or 65_536  # which two bytes cannot hold
         total = gap_end - gap_begin + self.data[self._header + _FRAGMENTS]
         block = _number(self.data, self._header + _FREE_BLOCK, 2)
-        while block:  # a free block begins with the place of the next one, and its own size
+        while block:  # a free block begins with the place of the next one, which lies behind it, and its own size
             total += _number(self.data, block + 2, 2)
-            block = _number(self.data, block, 2)
+            before, block = block, _number(self.data, block, 2)
+            if 0 < block <= before:
+                raise ValueError(f"the free blocks of page {self.number} form no chain")
         return total
 
     def rows(self, usable: int) -> Iterator[tuple[int, int, list[Value]]]:
@@ -209,6 +211,11 @@ def _logged(log: io.FileIO, page_bytes: int) -> dict[int, int]:
     return committed
 
 
+_DEEPEST: Final = 20
+"""Levels of a b-tree at most (SQLite's btreeInt.h, BTCURSOR_MAX_DEPTH): deeper ones go round in a circle."""
+_NO_TREE: Final = "pages form no b-tree"
+
+
 @dataclass(frozen=True)
 class SampledTree:
     """Leaves of a b-tree: all, or as many as were asked for."""
@@ -227,13 +234,18 @@ def sampled_tree(file: SqliteFile, root: int, most: int, rng: np.random.Generato
     """All leaves if there are at most `most`, else `most` found by choosing a child at random on every level.
 
     Such a leaf was met with a probability of 1 ÷ (children of each page on its way); it stands for as many leaves.
+    ValueError, IndexError or OSError if the file is damaged.
     """
     level = [file.page(root)]
-    while not level[0].is_leaf:
+    for _ in range(_DEEPEST):
+        if all(page.is_leaf for page in level):
+            break
         numbers = [child for page in level for child in page.children]
         if len(numbers) > most:
             return _descend(file, level, most, rng)
         level = [file.page(number) for number in numbers]
+    else:
+        raise ValueError(_NO_TREE)
     steps = np.diff([page.number for page in level])
     backward = float((steps < 0).mean()) if len(steps) else 0.0
     return SampledTree(tuple(level), weights=(1.0,) * len(level), total=len(level), backward=backward, whole=True)
@@ -246,20 +258,22 @@ def _descend(file: SqliteFile, level: list[Page], most: int, rng: np.random.Gene
     branches = {page.number: page for page in level}
     for start in np.linspace(0, len(level), most, endpoint=False):
         page, weight = level[int(start)], float(len(level))
-        while not page.is_leaf:
+        for _ in range(_DEEPEST):
+            if page.is_leaf:
+                break
             children = page.children
             place = int(rng.integers(len(children)))
             weight *= len(children)
             number = children[place]
             following = children[place + 1] if place + 1 < len(children) else None
-            parent = page
             page = branches.get(number) or file.page(number)
             if not page.is_leaf and len(branches) < most:
                 branches[number] = page
             if page.is_leaf and following is not None:
                 pairs += 1
                 backward_pairs += following < number
-        assert parent is not None
+        else:
+            raise ValueError(_NO_TREE)
         leaves.append(page)
         weights.append(weight)
     backward = backward_pairs / pairs if pairs else None

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from keybench.errors import UsageError
 from keybench.results.store import rows, tables
 from keybench.results.store.opening import open_storage
-from keybench.results.store.records import Environment, Run, Trial
+from keybench.results.store.records import REPEATED, Environment, Run, Trial
 from keybench.results.store.storage import DAMAGE, Storage, damaged
 
 _SHOWN_RUNS = 5
@@ -102,9 +102,13 @@ class Store:
 
     def record(self, run_id: str, trial: Trial) -> None:
         """Records a trial with all its measurements, in one transaction: if an error is raised, nothing is recorded.
-        Raises ValueError if that block and position of the run is already recorded, or the run is unknown."""
+        It takes the place of one that is to be repeated. Raises ValueError if that block and position of the run is
+        already recorded otherwise, or the run is unknown."""
+        table = tables.trial
+        here = and_(table.c.run == run_id, table.c.block == trial.block, table.c.position == trial.position)
         try:
             with self._storage.transaction() as connection:
+                connection.execute(table.delete().where(and_(here, table.c.error.endswith(REPEATED))))
                 rows.insert_trial(connection, run_id, trial)
         except IntegrityError as error:
             raise ValueError(
@@ -112,10 +116,11 @@ class Store:
             ) from None
 
     def done(self, run_id: str) -> set[tuple[int, int]]:
-        """(block, position) of every recorded trial, failed ones included."""
+        """(block, position) of every recorded trial, failed ones included but for those that are to be repeated."""
         table = tables.trial
+        final = and_(table.c.run == run_id, ~table.c.error.endswith(REPEATED))
         with self._reading(f"run {run_id}") as connection:
-            places = connection.execute(select(table.c.block, table.c.position).where(table.c.run == run_id)).all()
+            places = connection.execute(select(table.c.block, table.c.position).where(final)).all()
         return {(block, position) for block, position in places}
 
     def trials(self, run_id: str, *, blobs: bool = False) -> list[Trial]:

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from keybench.model.column import Pairing
 from keybench.model.reading import Reading, Series
@@ -83,6 +83,10 @@ class Environment:
     versions: Mapping[str, str]
     settings: Mapping[str, str]
     cache_bytes: int
+
+
+REPEATED: Final = " --resume repeats this trial."
+"""How the error of a trial ends that failed for want of its server, not by what it did."""
 
 
 @dataclass(frozen=True)

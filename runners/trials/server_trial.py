@@ -13,8 +13,9 @@ from typing import Final
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.questions import JudgedTrial
 from keybench.databases.contract.roles import Admin
+from keybench.databases.core.dbapi import ANSWER_SECONDS
 from keybench.databases.registry import engine
-from keybench.errors import ServerError, UsageError
+from keybench.errors import ServerError, ServerGone, UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import MODEL
@@ -138,6 +139,7 @@ class ServerTrial(TrialRunner):
             tables = self.tables  # planned before the trial's time begins to run
             self.deadline = time.monotonic() + self.request.trial_timeout
             self.admin = target.engine.admin(target.address)
+            self.admin.limit(self.request.trial_timeout + ANSWER_SECONDS)
             try:
                 yield target
                 for one in tables:
@@ -147,7 +149,7 @@ class ServerTrial(TrialRunner):
         except ServerError as error:
             if not (why := self.resources.gone(self.plan.database)):
                 raise
-            explained = ServerError(f"{str(error).rstrip('.')}. {why}")
+            explained = ServerGone(f"{str(error).rstrip('.')}. {why}")
             explained.traceback = error.traceback
             raise explained from None
 

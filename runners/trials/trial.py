@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from keybench.errors import KeybenchError, RunStopped, unexpected
+from keybench.errors import EnvironmentMissing, KeybenchError, RunStopped, ServerGone, unexpected
 from keybench.results.store import records
 from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.trial_plan import Request, TrialPlan
@@ -49,6 +49,8 @@ class TrialRunner(ABC):
             trace = measured.traceback  # of a prediction that failed: the trial is good all the same
         except RunStopped:
             raise
+        except (EnvironmentMissing, ServerGone) as problem:
+            error, trace = f"{problem}{records.REPEATED}", problem.traceback
         except KeybenchError as problem:
             error, trace = str(problem), problem.traceback
         except MemoryError:

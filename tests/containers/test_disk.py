@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from keybench.databases.hosting.url_server import NEXT_STEP
+from keybench.results.store.records import REPEATED
 from tests.containers.conftest import SMOKE_IMAGE, Second, ended, trials
 from tests.runners.test_kill import start, wait_until_nothing_is_left
 
@@ -47,7 +48,7 @@ def test_a_disk_that_fills_up_makes_failed_trials(
     for error in errors:
         full = "No space left on device" in error and error.endswith(NEXT_STEP)
         refused = error.startswith("Docker cannot start the PostgreSQL container (") and error.endswith(
-            "no space left on device): fix that, or choose another --server."
+            "no space left on device): fix that, or choose another --server." + REPEATED
         )
         at_start = error.startswith("the PostgreSQL container ended while it started") and "No space left" in error
         assert full or refused or at_start, error

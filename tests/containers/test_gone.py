@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from keybench.databases.registry import engine
+from keybench.results.store.records import REPEATED
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.runners.servers import RunServers
 from keybench.runners.trials.kinds import new_trial
@@ -56,7 +57,7 @@ def test_a_container_that_is_killed_or_removed_fails_one_trial_and_the_run_goes_
     assert runner.returncode == len(failed), output
     for trial in failed:
         assert engine(db).title in trial.error
-        assert trial.error.endswith(f". {why} The next trial starts another."), trial.error
+        assert trial.error.endswith(f". {why} The next trial starts another.{REPEATED}"), trial.error
     assert "password" not in output
     wait_until_nothing_is_left(servers_folder)
 
@@ -81,7 +82,9 @@ def test_too_little_memory_in_a_trial(db: str, daemon: Daemon) -> None:
         found = new_trial(request, plan(request)[0], Resources(servers.reach, gone=servers.gone)).run()
     assert found.status == "error"
     assert engine(db).title in found.error
-    assert found.error.endswith(". Its container ran out of memory: give it more than 0.3125 GiB by --memory.")
+    assert found.error.endswith(
+        ". Its container ran out of memory: give it more than 0.3125 GiB by --memory." + REPEATED
+    )
     assert daemon.names() == []
 
 
@@ -104,7 +107,7 @@ def test_a_daemon_that_stops_in_a_run(
             f". The Docker daemon at {second.host} does not answer: start it, remove the container by `keybench "
             "clean`, and go on with --resume."
         )
-        assert error.endswith(gone) or "Its container ended with exit status" in error, error
+        assert error.endswith(gone + REPEATED) or "Its container ended with exit status" in error, error
     assert f"stopped: {len(kept)} of {TRIALS} trials are kept. Go on with: --resume " in output
     last = output.splitlines()[-1]
     assert last.startswith(f"keybench: the Docker daemon at {second.host} does not answer (")

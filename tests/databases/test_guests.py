@@ -28,7 +28,7 @@ from keybench.databases.contract.engine import Engine
 from keybench.databases.contract_suite.places import places
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.registry import engines
-from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
+from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.model.table import Table
 
 PASSWORD = "s3cret/hunter:2 %@x" + secrets.token_hex(6)
@@ -252,6 +252,77 @@ def test_a_run_leaves_everything_as_it_was_and_shows_no_password(
     assert {"results.sqlite", "report.html"} <= files.keys()
     assert hidden(*outputs, *files.values(), owner.log())
     assert owner.dump() == before
+
+
+@pytest.mark.parametrize("table", ["keybench_rows", "keybench_rows_parent", "keybench_board"])
+def test_a_run_is_refused_where_somebody_elses_table_has_a_name_that_it_needs(
+    engine: Engine, owner: Any, command: Command, table: str
+) -> None:
+    owner.make_place()
+    try:
+        owner.make_table(table)
+        before = owner.dump()
+        run = command("runners.run", "--db", engine.name, "--server", owner.url(PASSWORD), *WORK)
+        assert run.returncode == 4
+        assert run.stderr.endswith(
+            f": keybench.{table} was not made by keybench, which needs the name for tables of its own.\n"
+            "Rename it, or choose another --server. Nothing was changed.\n"
+        )
+        assert owner.dump() == before
+        clean = command("runners.clean", "--server", owner.url(PASSWORD), "--yes")
+        assert (clean.returncode, clean.stderr) == (0, "")
+        assert owner.dump() == before
+    finally:
+        owner.drop_place()
+
+
+def test_a_table_that_somebody_else_makes_during_a_run_is_not_dropped(engine: Engine, owner: Any) -> None:
+    owner.make_place()
+    there = provision(engine, owner.url(PASSWORD))
+    try:
+        address = there.start()
+        admin, board = engine.admin(address), engine.coordination_table(address)
+        for name in ("keybench_rows", "keybench_board"):
+            owner.make_table(name)
+        before = owner.dump()
+        for touch in (admin.create, admin.drop):
+            with pytest.raises(ServerError, match=r"^keybench_rows was not made by keybench, which drops only what it"):
+                touch(Table("keybench_rows", engine.columns[0], 10))
+        with pytest.raises(ServerError, match=r"^keybench_board was not made by keybench, which drops only what it"):
+            board.create(1, 1)
+        admin.close()
+        board.close()
+        there.stop()
+        assert owner.dump() == before
+    finally:
+        owner.drop_place()
+
+
+def test_a_table_beside_the_trials_survives_runs_that_succeed_fail_and_are_killed(
+    engine: Engine, owner: Any, command: Command, variables: dict[str, str], tmp_path: Path
+) -> None:
+    owner.make_place()
+    try:
+        owner.make_table("orders")
+        before, server = owner.dump(), ("--db", engine.name, "--server", owner.url(PASSWORD))
+        for work, code in ((WORK, 0), ((*LONG, "--trial-timeout", "1"), 1)):
+            assert command("runners.run", *server, *work).returncode == code
+            assert owner.dump() == before
+        run = subprocess.Popen(
+            [sys.executable, "-m", "keybench.runners.run", *server, *LONG],
+            cwd=tmp_path,
+            env=variables,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for(owner.table_is_there)
+        run.kill()
+        run.wait()
+        wait_for(owner.idle)
+        assert command("runners.clean", *server[2:], "--yes").returncode == 0
+        assert owner.dump() == before
+    finally:
+        owner.drop_place()
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:

@@ -166,7 +166,8 @@ def test_at_a_terminal_it_asks(url: str, variables: dict[str, str], tmp_path: Pa
 
 TRIAL = (
     "CREATE TABLE keybench.keybench_rows (key uuid PRIMARY KEY, payload text NOT NULL) "
-    "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false)"
+    "WITH (autovacuum_enabled = false, toast.autovacuum_enabled = false); "
+    "COMMENT ON TABLE keybench.keybench_rows IS 'a trial of keybench, which removes it'"
 )
 
 

@@ -147,6 +147,47 @@ def test_strange_names_are_shown_as_they_are(shop: Shop, capsys, monkeypatch) ->
     assert_strange_names_are_shown(shop.url("reader"), capsys, monkeypatch)
 
 
+@pytest.mark.parametrize("numbered", ["", "AUTO_INCREMENT"])
+def test_unsigned_keys_above_the_greatest_signed_one(shop: Shop, numbered: str, capsys) -> None:
+    shop.owner.rows(f"DROP DATABASE IF EXISTS {SHOP}")
+    shop.owner.rows(f"CREATE DATABASE {SHOP}")
+    shop.owner.rows(
+        f"CREATE TABLE {SHOP}.high (id bigint unsigned {numbered} PRIMARY KEY, other bigint unsigned UNIQUE)"
+    )
+    keys = [1, 2**63 - 1, 2**63, 2**64 - 2] + [2**63 + 7 * n for n in range(1, 300)]
+    rows = ", ".join(f"({key}, {2**64 - 1 - key})" for key in keys)
+    shop.owner.rows(f"INSERT INTO {SHOP}.high VALUES {rows}")
+    (table,) = shop.inspected(capsys, "watcher")["tables"]
+    assert [(one["sampled"], one["problem"]) for one in table["indexes"]] == [(len(keys), None)] * 2
+
+
+def test_a_table_that_is_locked_is_named_and_the_others_are_looked_at(shop: Shop, capsys) -> None:
+    shop.owner.rows(f"DROP DATABASE IF EXISTS {SHOP}")
+    shop.owner.rows(f"CREATE DATABASE {SHOP}")
+    for name in ("shut", "free"):
+        shop.owner.rows(f"CREATE TABLE {SHOP}.{name} (id int PRIMARY KEY)")
+        shop.owner.rows(f"INSERT INTO {SHOP}.{name} VALUES (1), (2), (3)")
+    shop.owner.rows(f"LOCK TABLES {SHOP}.shut WRITE")
+    try:
+        found = {one["name"].partition(".")[2]: one for one in shop.inspected(capsys, "watcher")["tables"]}
+    finally:
+        shop.owner.rows("UNLOCK TABLES")
+    assert "Lock wait timeout exceeded" in found["shut"]["refused"]
+    assert (found["free"]["rows"], found["free"]["refused"]) == (3, None)
+
+
+def test_a_lower_limit_of_the_administrators_stays(shop: Shop, capsys) -> None:
+    name, low, before = (
+        ("max_statement_time", 3, 0) if shop.address.engine == MARIADB.name else ("max_execution_time", 3000, 0)
+    )
+    shop.owner.rows(f"SET GLOBAL {name} = {low}")
+    try:
+        promise = shop.inspected(capsys, "watcher")["promises"][0]
+    finally:
+        shop.owner.rows(f"SET GLOBAL {name} = {before}")
+    assert "no query runs for more than 3 s, or waits" in promise
+
+
 @pytest.mark.long
 def test_a_large_table_is_met_by_its_keys(shop: Shop, capsys) -> None:
     every = tables(200_000)

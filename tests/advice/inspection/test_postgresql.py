@@ -2,19 +2,24 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 
 from keybench.advice.inspection import command
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.servers import Servers
-from keybench.databases.postgresql.connection import conninfo
+from keybench.databases.postgresql import inspection
+from keybench.databases.postgresql.connection import address_of, conninfo
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.errors import EnvironmentMissing, UsageError
+from keybench.databases.postgresql.inspection import PostgresInspector
+from keybench.errors import EnvironmentMissing, ServerError, UsageError
 from tests.advice.inspection.planted import FEW, LONG, tables
 from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_postgresql
 
@@ -156,6 +161,68 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(shop: Shop, capsys) -> N
         "own.secret",
         *(f"public.{name}" for name in ("nothing", "pairs", "parts", "parts_1", "parts_2")),
     }
+
+
+@pytest.mark.parametrize("shop", ["embedded"], indirect=True)
+@pytest.mark.parametrize("statement", ["ALTER TABLE shut ADD COLUMN b int", "REINDEX INDEX shut_pkey"])
+def test_a_table_that_is_locked_is_named_and_the_others_are_looked_at(shop: Shop, statement: str, capsys) -> None:
+    for name in ("shut", "free"):
+        shop.owner.execute(
+            f"CREATE TABLE {name} (id uuid PRIMARY KEY);"  # type: ignore[arg-type]
+            f"INSERT INTO {name} SELECT gen_random_uuid() FROM generate_series(1, 2000); ANALYZE {name}"
+        )
+    with shop.owner.transaction():
+        shop.owner.execute(statement)  # type: ignore[call-overload]
+        found = {one["name"]: one for one in shop.inspected(capsys)["tables"]}
+    why = "it is locked, as by ALTER TABLE: look again when that transaction has ended."
+    assert found["public.shut"]["refused"] == why
+    assert found["public.shut"]["finding"] == f"public.shut was not looked at: {why}"
+    assert "its primary key id is uuid-v4" in found["public.free"]["finding"]
+
+
+@pytest.mark.parametrize("shop", ["embedded"], indirect=True)
+def test_lower_limits_of_the_administrators_stay(shop: Shop, capsys) -> None:
+    shop.owner.execute("ALTER ROLE reader SET statement_timeout = '3s'; ALTER ROLE reader SET lock_timeout = '250ms'")
+    try:
+        (promise, _) = shop.inspected(capsys, "reader")["promises"]
+        with closing(PostgresInspector(address_of(shop.url("reader"), {}))) as inspector:
+            assert inspector._server.value("SHOW statement_timeout") == "3s"
+    finally:
+        shop.owner.execute("ALTER ROLE reader RESET ALL")
+    assert promise == (
+        "Each transaction is read-only; no statement runs for more than 3 s, or waits for a lock for more than 0.25 s."
+    )
+    assert "for more than 10 s, or waits for a lock for more than 1 s" in shop.inspected(capsys)["promises"][0]
+
+
+@pytest.mark.parametrize("shop", ["embedded"], indirect=True)
+def test_rows_that_row_security_hides_are_no_missing_key(shop: Shop, capsys) -> None:
+    shop.owner.execute(
+        "CREATE TABLE hidden (id uuid PRIMARY KEY); ALTER TABLE hidden ENABLE ROW LEVEL SECURITY;"
+        "INSERT INTO hidden SELECT gen_random_uuid() FROM generate_series(1, 2000); ANALYZE hidden"
+    )
+    (found,) = shop.inspected(capsys, "reader")["tables"]
+    assert found["finding"] == (
+        "public.hidden has about 2,000 rows in 200 KB, and keybench can say nothing of its keys: row security hides "
+        "rows from this user."
+    )
+
+
+@pytest.mark.parametrize("shop", ["embedded"], indirect=True)
+def test_a_server_that_goes_silent_is_not_waited_for(shop: Shop, monkeypatch) -> None:
+    monkeypatch.setattr(inspection, "STATEMENT_SECONDS", 0.5)
+    monkeypatch.setattr(inspection, "SILENT_SECONDS", 0.5)
+    with closing(PostgresInspector(address_of(shop.url(), {}))) as inspector:
+        server = psutil.Process(int(inspector._server.value("SELECT pg_backend_pid()")))
+        server.suspend()
+        try:
+            began = time.monotonic()
+            with pytest.raises(ServerError, match=r"^PostgreSQL: no answer within 1 s$"):
+                inspector.tables()
+            assert time.monotonic() - began < 3
+            assert inspector._server.lost()
+        finally:
+            server.resume()
 
 
 def test_a_wrong_password_is_never_shown(shop: Shop, capsys, monkeypatch) -> None:

@@ -1,6 +1,7 @@
 """SQLite files: what is in them is named, and nothing is written to them or beside them."""
 
 import json
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,51 @@ def test_no_file_no_database_no_engine(tmp_path, capsys) -> None:
     ) as no:
         inspected("redis://h", capsys)
     assert str(no.value).endswith("mariadb://, mssql://, mysql://, postgres://, postgresql://, sqlserver://.")
+
+
+def test_a_column_of_values_of_many_types(tmp_path, capsys) -> None:
+    path = tmp_path / "mixed.sqlite"
+    owner = apsw.Connection(str(path))
+    owner.execute("CREATE TABLE t (id UNIQUE, note)")
+    owner.execute(
+        "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 9000) INSERT INTO t SELECT i, 0 FROM n"
+    )
+    owner.execute("INSERT INTO t SELECT 'text ' || id, 0 FROM t")
+    owner.close()
+    (table,) = inspected(path, capsys)["tables"]
+    assert table["indexes"][0]["problem"] is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_damaged_file_is_no_traceback(seed, tmp_path, capsys) -> None:
+    path, rng = tmp_path / "shop.sqlite", np.random.default_rng(seed)
+    planted = tables(2_000)
+    into_sqlite(path, {"t_v4": planted["t_v4"], "t_child": planted["t_child"]})
+    whole, broken, seen = path.read_bytes(), tmp_path / "broken.sqlite", set()
+    for case in range(15):
+        data = bytearray(whole)
+        page = int(rng.integers(1, len(data) // 4096))
+        for place in rng.integers(0, 4096 if case % 2 else 16, 8):  # half of the cases: in the page's header
+            data[4096 * page + int(place)] = int(rng.integers(256))
+        broken.write_bytes(data[: len(data) if case % 3 else 4096 * int(rng.integers(1, len(data) // 4096)) + 100])
+        with suppress(EnvironmentMissing):  # where SQLite itself cannot read the schema
+            for table in inspected(broken, capsys)["tables"]:
+                seen |= {str(text)[:40] for text in (table["refused"], *(one["problem"] for one in table["indexes"]))}
+    assert any("damaged" in text for text in seen), seen
+
+
+def test_pages_that_go_round_in_a_circle(tmp_path, capsys) -> None:
+    path = tmp_path / "circle.sqlite"
+    planted = tables(2_000)
+    into_sqlite(path, {"t_v4": planted["t_v4"]})
+    root = apsw.Connection(str(path)).execute("SELECT rootpage FROM sqlite_schema WHERE name = 't_v4'").fetchall()[0][0]
+    data = bytearray(path.read_bytes())
+    begin = 4096 * (root - 1)
+    data[begin + 3 : begin + 5] = b"\0\0"  # no cells, so one child: the page itself
+    data[begin + 8 : begin + 12] = int(root).to_bytes(4, "big")
+    path.write_bytes(data)
+    (table,) = inspected(path, capsys)["tables"]
+    assert table["refused"] == ("the file is damaged (pages form no b-tree): PRAGMA integrity_check says where.")
 
 
 @pytest.mark.long

@@ -93,6 +93,11 @@ class Owner:
         self.admin.rows("CREATE DATABASE keybench")
         self.admin.rows("CREATE TABLE keybench.trial (id INT PRIMARY KEY)")
 
+    def make_table(self, name: str) -> None:
+        """Creates a table of the guest's there, with a row."""
+        self.admin.rows(f"CREATE TABLE keybench.{name} (id int, important text)")
+        self.admin.rows(f"INSERT INTO keybench.{name} VALUES (1, 'must stay')")
+
     def drop_place(self) -> None:
         self.admin.rows("DROP DATABASE keybench")
 

@@ -15,11 +15,13 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.bench import Bench
 from keybench.databases.contract_suite.past import Both, history
 from keybench.databases.contract_suite.servers import Servers
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.mariadb import ENGINE as MARIADB
+from keybench.databases.mysql import ddl
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.engine import MySqlEngine
 from keybench.databases.mysql.flavour import MYSQL
-from keybench.databases.mysql.probes import data_file, innodb_name, read_index
+from keybench.databases.mysql.probes import data_file, innodb_name, read_for_model, read_index
 from keybench.errors import ServerError, UsageError
 from keybench.model.byteorder import sort_words
 from keybench.model.table import Table
@@ -225,6 +227,19 @@ def test_a_rebuild_sets_the_fill_factor_for_its_own_time(admin) -> None:
     with pytest.raises(ServerError, match=r"past' doesn't exist"):
         admin.rebuild(on, 90)
     assert int(admin.value(factor)) == 100
+
+
+def test_a_table_with_a_secondary_index_is_none_of_the_models(admin) -> None:
+    on = table(payload=100)
+    admin.create(on)
+    send(admin.address, on, streams.keys(np.arange(30_000), on.column))
+    admin.rows(f"ALTER TABLE {ddl.name(on)} ADD INDEX other (payload)")
+    with pytest.raises(
+        UnreadableError, match=r"^the table has a secondary index, and the page model knows files of one"
+    ):
+        read_for_model(admin, on)
+    assert admin.index_pages(on) is None
+    admin.drop(on)
 
 
 def test_the_fill_factor_of_somebodys_own_server_is_not_changed(address: Address, admin) -> None:

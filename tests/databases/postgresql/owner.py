@@ -85,6 +85,13 @@ class Owner:
         """Creates a schema of that name with a table in it. It belongs to the guest, but keybench did not make it."""
         self.psql("SET ROLE guest; CREATE SCHEMA keybench CREATE TABLE trial (id int, key uuid)")
 
+    def make_table(self, name: str) -> None:
+        """Creates a table of the guest's there, with a row."""
+        self.psql(
+            f"SET ROLE guest; CREATE TABLE keybench.{name} (id int, important text);"
+            f"INSERT INTO keybench.{name} VALUES (1, 'must stay')"
+        )
+
     def drop_place(self) -> None:
         self.psql("SET client_min_messages = warning; DROP SCHEMA keybench CASCADE")
 

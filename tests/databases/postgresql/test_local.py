@@ -1,17 +1,21 @@
 """Private servers: found, started with the chosen settings, removed without a trace."""
 
 import pickle
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
+import psycopg
 import pytest
 
-from keybench.databases.postgresql import servers, settings
+from keybench.databases.postgresql import connection, servers, settings
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.postgresql.servers import LocalServer
 from keybench.errors import EnvironmentMissing
+from tests.databases.waiting import wait_while
 
 KIND = "embedded" if not servers.missing("embedded") else "local"
 
@@ -77,6 +81,23 @@ def test_wrong_settings_give_the_logs_last_lines(base) -> None:
     assert message.startswith("the private PostgreSQL server ended while it started. The end of its log:\n")
     assert 'invalid value for parameter "shared_buffers": "several"' in message
     assert message.endswith("\nFix that, or choose another --server.")
+    base.assert_nothing_left()
+
+
+def test_a_server_that_is_killed_while_its_database_is_made_is_a_sentence(base, monkeypatch) -> None:
+    make = connection.create_database
+
+    def kill_and_make(admin: psycopg.Connection) -> None:
+        psutil.Process(int(admin.info.backend_pid)).parent().send_signal(signal.SIGQUIT)  # type: ignore[union-attr]
+        wait_while(lambda: not admin.pgconn.socket or psutil.pid_exists(admin.info.backend_pid))
+        make(admin)
+
+    monkeypatch.setattr(connection, "create_database", kill_and_make)
+    with pytest.raises(EnvironmentMissing) as caught:
+        LocalServer(KIND, ENGINE.settings("durable", "small")).start()
+    message = str(caught.value)
+    assert message.startswith("the private PostgreSQL server failed while it started (PostgreSQL: ")
+    assert "received immediate shutdown request" in message
     base.assert_nothing_left()
 
 
