@@ -166,8 +166,9 @@ def test_a_refill_after_deletions(here: Run, tmp_path: Path, database: str) -> N
     assert done.returncode == 0, done.stdout + done.stderr
     trials = latest_trials(tmp_path)
     for trial in trials:
-        given = {reading.metric for reading in trial.readings}
-        assert (trial.status, set(Metric) - given) == ("ok", {*of_theme(Theme.KEYS), *SOME_ENGINES})
+        absent = set(Metric) - {reading.metric for reading in trial.readings}
+        assert trial.status == "ok"
+        assert absent <= {*of_theme(Theme.KEYS), *SOME_ENGINES}
 
 
 @ON_MARIADB
