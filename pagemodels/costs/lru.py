@@ -29,8 +29,8 @@ LOOKED_AT, CHANGED, NEW = range(3)
 
 READ, LEFT, LOGGED, COPIED = range(4)
 """What is counted. READ: pages read. LEFT: changed pages that left the cache. LOGGED: pages that go to a log of whole
-pages: each page that a transaction changes, once more if it left the cache in between. COPIED: different pages between
-two checkpoints of that log."""
+pages: each page that a transaction changes, once more if it left the cache in between. COPIED: different pages of that
+log that a checkpoint copies to the file."""
 
 _NEWER, _OLDER, _STATE, _KIND, _LOGGED_IN = range(5)
 """Columns of `_Cache.pages`. _NEWER, _OLDER: the elements of the pages used next after it and next before it. _STATE:
@@ -60,6 +60,8 @@ class _Cache(NamedTuple):
     """(pages + 2, 5): by the names above."""
     facts: Integers
     """(9,): by the names above."""
+    waiting: Integers
+    """(4,): different pages in the log since the last checkpoint, by kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,7 @@ class LruCache:
         pages = np.zeros((_PLACES, _LOGGED_IN + 1), np.int32)
         pages[_KEPT, [_NEWER, _OLDER]] = _KEPT
         return cls(
-            _cache=_Cache(pages=pages, facts=facts),
+            _cache=_Cache(pages=pages, facts=facts, waiting=np.zeros(OTHER + 1, np.int64)),
             _before=_before_rows(load, private=private),
             _ends=np.asarray(load.ends, np.int64),
             _counts=np.zeros((len(load.ends), COPIED + 1, OTHER + 1), np.int64),
@@ -170,7 +172,7 @@ def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> No
     is_logged = pages[place, _STATE] == _DIRTY and pages[place, _LOGGED_IN] == facts[_TRANSACTION]
     if use != LOOKED_AT and not is_logged:
         counts[LOGGED, kind] += 1
-        counts[COPIED, kind] += pages[place, _LOGGED_IN] < facts[_LOG_BEGAN]
+        cache.waiting[kind] += pages[place, _LOGGED_IN] < facts[_LOG_BEGAN]
         # A page that the same transaction sent to the log before takes its old place there.
         facts[_LOG_PAGES] += pages[place, _LOGGED_IN] != facts[_TRANSACTION]
         facts[_KEPT_PAGES] += facts[_PRIVATE]
@@ -180,12 +182,22 @@ def _use(cache: _Cache, place: int, kind: int, use: int, counts: Integers) -> No
 
 
 @kernel
+def _end(cache: _Cache, counts: Integers) -> None:
+    """Ends a transaction: copies the pages in the log if they are enough for a checkpoint. `counts`: as of
+    `_drop_oldest`."""
+    facts = cache.facts
+    if facts[_TRANSACTION] == 0 or facts[_LOG_PAGES] >= facts[_CHECKPOINT]:
+        counts[COPIED] += cache.waiting
+        cache.waiting[:] = 0
+        facts[_LOG_PAGES], facts[_LOG_BEGAN] = 0, facts[_TRANSACTION] + 1
+
+
+@kernel
 def _begin(cache: _Cache, empties: bool, counts: Integers) -> None:
     """Begins a transaction, perhaps with an empty cache. `counts`: as of `_drop_oldest`."""
     pages, facts = cache.pages, cache.facts
+    _end(cache, counts)
     facts[_TRANSACTION] += 1
-    if facts[_TRANSACTION] == 1 or facts[_LOG_PAGES] >= facts[_CHECKPOINT]:
-        facts[_LOG_PAGES], facts[_LOG_BEGAN] = 0, facts[_TRANSACTION]
     if facts[_KEPT_PAGES] > 0:  # they follow the pages that may leave: the whole ring at once
         oldest, newest, before = pages[_KEPT, _NEWER], pages[_KEPT, _OLDER], pages[_RING, _OLDER]
         pages[before, _NEWER], pages[oldest, _OLDER] = oldest, before
@@ -210,3 +222,5 @@ def _use_all(cache: _Cache, touches: Touches, before: NDArray[np.uint8], ends: I
             if before[row] != _GOES_ON:
                 _begin(cache, before[row] == _EMPTIES, counts[part])
         _use(cache, _PLACES + touches[i, PAGE], touches[i, KIND], touches[i, USE], counts[part])
+    if facts[_LAST_ROW] == len(before) - 1:
+        _end(cache, counts[-1])

@@ -23,6 +23,16 @@ def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> 
     counts = [[[0] * 4 for _ in range(4)] for _ in load.ends]
     writers = [0] * len(rows) if load.writers is None else load.writers.tolist()
     in_tx, once, in_log, log_pages, rows_of_tx = set[int](), set[int](), set[int](), 0, 0
+    waiting = [0, 0, 0, 0]
+
+    def end() -> None:
+        nonlocal log_pages
+        if log_pages >= checkpoint:
+            log_pages = 0
+            in_log.clear()
+            for kind in range(4):
+                count[COPIED][kind] += waiting[kind]
+                waiting[kind] = 0
 
     def drop() -> None:
         if len(kept) > 0.9 * room:
@@ -44,9 +54,7 @@ def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> 
             once.clear()
             free.update(kept)
             kept.clear()
-            if log_pages >= checkpoint:
-                log_pages = 0
-                in_log.clear()
+            end()
         while free and (row == load.restart or (private and switches)):
             drop()
         rows_of_tx += 1
@@ -58,7 +66,7 @@ def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> 
             kinds[page] = kind
             if use != LOOKED_AT and page not in in_tx:
                 count[LOGGED][kind] += 1
-                count[COPIED][kind] += page not in in_log
+                waiting[kind] += page not in in_log
                 log_pages += page not in once
                 once.add(page)
                 in_log.add(page)
@@ -67,6 +75,7 @@ def plain(load: Load, rows: Rows, room: int, private: bool, checkpoint: int) -> 
             free.pop(page, None)
             kept.pop(page, None)
             (kept if private and page in in_tx else free)[page] = None
+    end()
     return counts
 
 
