@@ -169,7 +169,7 @@ def basis(answer: Answer) -> str:
     what = {
         "exact model": "all rows went through a page model that live servers have confirmed",
         "scaled": "forecast from fewer rows, by a page model that live servers have confirmed",
-        "unconfirmed model": f"a page model that follows the documentation of {answer.needs.on.title}; no server has "
+        "unconfirmed model": f"a page model that follows what is published on {answer.needs.on.title}; no server has "
         "confirmed it",
     }[size.kind]
     figures = [one.leaf_pages for one in answer.options] or [size]

@@ -29,7 +29,7 @@ _HEAD: Final = """\
 Each question was asked in public. It is told in our words, under the name of its thread, with the command that puts it
 to keybench and the answer that the command prints. What the thread does not say is *assumed*. No answer used a server:
 they are forecasts ([how they are made](advise.md)). The page models of PostgreSQL, MariaDB, MySQL and SQLite have been
-compared with live servers; those of SQL Server and Oracle follow documents alone, and their answers say so.
+compared with live servers; those of SQL Server and Oracle follow what is published, and their answers say so.
 
 `python -m scripts.questions` writes this page from `docs/questions.toml`, and a test compares it with the program."""
 

@@ -97,7 +97,7 @@ def test_keys_of_the_application_change_without_a_statement() -> None:
         ("mysql", "5.6", "MySQL '5.6' is unknown: name a version from 8.0.13 on, for example 9.7."),
         ("mariadb", "x", "MariaDB 'x' is unknown: name a version from 10.6 on, for example 11.8."),
         ("mariadb", "10.6", "MariaDB has the type uuid from 10.7 on: choose the column binary16, or a newer version."),
-        ("mssql", "2008", "SQL Server '2008' is unknown: name one of 2012, 2014, 2016, 2017, 2019, 2022, 2025."),
+        ("mssql", "2005", "SQL Server '2005' is unknown: name one of 2008, 2012, 2014, 2016, 2017, 2019, 2022, 2025."),
         ("oracle", "9i", "Oracle '9i' is unknown: name a release from 12c to 26ai, for example 19c."),
         ("sqlite", "2", "SQLite '2' is unknown: name a version 3, for example 3.50."),
     ],

@@ -8,7 +8,6 @@ import pytest
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
-from keybench.model.subject import Subject
 from keybench.results.claims.answers import ClaimRow, rows
 from keybench.results.claims.claim import ClaimSide, claims
 from keybench.results.claims.estimate import answering_groups, arm_of
@@ -204,34 +203,6 @@ def test_a_model_answers_nothing_that_it_takes_for_granted(runs) -> None:
     assert {row.verdict for row in of(found(runs), "moguls-pg-ulid-8c")} == {"not measured"}
     runs.arms(arms, scenario="same-tick", blocks=1)
     assert {row.verdict for row in of(found(runs), "moguls-pg-ulid-8c")} == {"reproduced"}
-
-
-def test_what_a_page_model_cannot_know_stays_undecided(runs) -> None:
-    """The answer depends on a parameter whose value no live server has confirmed."""
-
-    def pages(density, other):
-        def values(block):
-            return {DENSITY: density}
-
-        return values, Reading(DENSITY, other, "modelled", "", Subject.model("split at the insertion point"))
-
-    plans = {
-        ("bigint-identity", "bigint"): pages(99.0, 99.0),
-        ("efcore-sequential", "uniqueidentifier"): pages(56.0, 98.5),
-    }
-    plain = {name: values for name, (values, _) in plans.items()}
-    runs.arms(plain, blocks=1, scenario="clock-skew", database="mssql", server="model", origin="modelled")
-    alone = only(found(runs), "dbrowne-goodsplits")
-    assert alone.verdict == "contradicted"
-    with Store.open(str(runs.path), write=False) as store:
-        trials = store.trials(store.run("latest").id)
-    runs.add(*(replace(one, readings=(*one.readings, plans[one.layout, one.column][1])) for one in trials))
-    row = only(found(runs), "dbrowne-goodsplits")
-    assert (row.verdict, row.ours) == ("undecided", "−43 points (1 block)")
-    assert row.reason == (
-        "It depends on a rule of the page model that no live server has confirmed: with split at the insertion point "
-        "it gives −0.500 points."
-    )
 
 
 def test_growth_is_of_halves_or_of_the_last_part_over_the_first(runs) -> None:
