@@ -227,13 +227,15 @@ def _select_lower(
     if rules.after_latest and count > leaves.slots[slot, SETTLED]:  # else nobody knows which entry came last
         keep = _kept_near_latest(rules, scratch, items, rank, scratch[count - 1])
     if not keep and (len(sizes) or rules.half == HALF_OF_PRESENT):
-        return _kept_by_size(scratch, items, sizes, rules.half, rank)
-    if keep == count and is_highest:
-        return int(count)  # nothing moves, and the sequence in which the entries came stays
-    if rules.together > 1:
+        keep = _kept_by_size(scratch, items, sizes, rules.half, rank)
+        if is_highest and keep == count:
+            _gather(leaves, slot, rank)  # nothing moves: the sequence again in which the entries came
+        return keep
+    if not keep and rules.together > 1:
         return _kept_between_keys(scratch, items, rules.choices[kind], rules.together)
     keep = keep or rules.keep[kind]
-    select(scratch, items, keep)
+    if not is_highest or keep < count:  # else nothing moves, and the entries stay in the sequence in which they came
+        select(scratch, items, keep)
     return int(keep)
 
 

@@ -37,6 +37,9 @@ from keybench.pagemodels.sqlite.tree import Tree
 Ranks = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
 _NO_RANKS = np.empty(0, np.int64)
+_ROWID_OVERHEAD = 55
+"""Bytes of a page beside payload and key of a row that just fits it in a rowid table: 35 of the page (file format, "Cell
+Payload Overflow Pages"), and about 20 of the record's header and the rowid."""
 _LARGEST_INTEGER = 8
 """Bytes of an integer at most."""
 _ROWS = 1 << 11
@@ -152,11 +155,13 @@ def _class_of_model(table: Table, page_bytes: int) -> type[FixedModel | IntegerM
     """The class of the model: for integers, or for keys of one width; with costs where these are known."""
     integers = table.column.form == "int"
     has_cost = table.key in ("clustered", "nonclustered") and table.lengths is None
-    if has_cost and table.key == "clustered" and not cells.is_rowid(table):
-        # a table that is an index b-tree has costs only if not even its longest rows have overflow pages
+    if has_cost:  # what rows with overflow pages cost is not modelled
         payload = cells.text_bytes(np.array([table.payload])) if table.payload else np.zeros(1, np.int64)
         longest_key = np.full(1, _LARGEST_INTEGER if integers else 0, np.uint16)
-        has_cost = not _cells(table, page_bytes, longest_key, payload).overflow.any()
+        if table.key == "clustered" and not cells.is_rowid(table):
+            has_cost = not _cells(table, page_bytes, longest_key, payload).overflow.any()
+        else:
+            has_cost = int(payload[0]) + table.column.width + _ROWID_OVERHEAD <= page_bytes
     if integers:
         return IntegerCostModel if has_cost else IntegerModel
     return CostModel if has_cost else FixedModel
