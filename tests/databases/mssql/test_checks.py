@@ -81,20 +81,3 @@ def test_whether_newsequentialid_ascends_is_measured(splits: float, outcome: str
     assert not verdicts(given, table, writers=4)
     random = next(key for key in ddl.SERVER_KEYS if key.name == "server-newid")
     assert not verdicts(given, Table("rows", ENGINE.column(random.column), 100, server_keys=random))
-
-
-@pytest.mark.parametrize(
-    ("pages", "outcome", "size"),
-    [
-        (3718, "equal", "28 bytes"),
-        (4202, "equal", "32 bytes"),
-        (5000, "differs", "neither of the two sizes that were thought possible"),
-    ],
-)
-def test_page_counts_show_the_row_size_of_an_index_over_a_heap(pages: float, outcome: str, size: str) -> None:
-    table = Table("rows", ENGINE.column("uniqueidentifier"), 100, "nonclustered")
-    given = readings({Metric.LEAF_PAGES: pages, Metric.EDGE_AND_INTERIOR_SPLITS: 0})
-    verdict = verdicts(given, table, rows=1_000_000)[
-        "a row of an index over a heap has one of the two sizes that the page model knows"
-    ]
-    assert verdict == Verdict(outcome, f"measured {size}, 1,000,000 rows on {pages:,} pages")  # type: ignore[arg-type]

@@ -165,7 +165,13 @@ def test_the_row_versioning_of_the_database_is_that_of_the_model(
     row = (160, "SIMPLE", committed, snapshot, accelerated, "DISABLED", "CHECKSUM", "collation", False)
     record.answers["SELECT compatibility_level"] = [row]
     settings = admin.page_settings()
-    others = {"beneath": "heap", "fill_factor": "100", "pad_index": "off", "sequential_key": "off"}
+    others = {
+        "beneath": "heap",
+        "fill_factor": "100",
+        "pad_index": "off",
+        "before_2012": "off",
+        "sequential_key": "off",
+    }
     assert settings == {"row_versioning": kind, **others}
     usual, versioned = (
         predict(ENGINE.page_model(Table("rows", TABLE.column, 100, settings=chosen)), TABLE.column, random(9000))

@@ -32,7 +32,7 @@ def test_urls_become_addresses() -> None:
 
 def test_unknown_options_and_other_databases_are_refused() -> None:
     assert str(failure(ENGINE, "mssql://h?colour=red")).startswith(
-        "SQL Server URL: unknown option colour. Known: beneath, "
+        "SQL Server URL: unknown option colour. Known: before_2012, beneath, "
     )
     for name in ("tempdb", "Master"):
         assert str(failure(ENGINE, f"mssql://h/{name}")) == (
