@@ -38,8 +38,8 @@ Ranks = NDArray[np.int64]
 Sizes = NDArray[np.uint16]
 _NO_RANKS = np.empty(0, np.int64)
 _ROWID_OVERHEAD = 55
-"""Bytes of a page beside payload and key of a row that just fits it in a rowid table: 35 of the page (file format, "Cell
-Payload Overflow Pages"), and about 20 of the record's header and the rowid."""
+"""Bytes of a page beside payload and key of a row that just fits it in a rowid table: 35 of the page (file format,
+"Cell Payload Overflow Pages"), and about 20 of the record's header and the rowid."""
 _LARGEST_INTEGER = 8
 """Bytes of an integer at most."""
 _ROWS = 1 << 11
