@@ -1,14 +1,13 @@
-"""The contract of engines: columns by name and by rule, the registry, and an engine from another distribution."""
+"""The contract of engines: columns by name and by rule, and the registry; an engine from another
+distribution is measured in tests/runners/trials/test_load_paths.py."""
 
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 from typing import NoReturn, get_args
 
 import numpy as np
 import pytest
 
+from keybench.databases import registry
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address, Admin, Provision, Secret, Session, Settings
 from keybench.databases.contract.settings import CacheSize, Profile
@@ -100,11 +99,6 @@ def test_a_column_that_may_refuse_keys_is_not_the_default(fixed, chosen: str) ->
     assert declared(column("a", "mariadb")).default_column("uuid", fixed).name == "a"  # there is no other
 
 
-def test_a_kind_without_a_column() -> None:
-    with pytest.raises(UsageError, match=r"^declared has no column for int keys\.$"):
-        declared(column("a", "rfc")).default_column("int")
-
-
 def test_an_engine_without_a_page_model_says_so() -> None:
     on = declared(column("a", "rfc"))
     with pytest.raises(UsageError) as refused:
@@ -190,62 +184,13 @@ def test_an_address_is_picklable_and_safe_to_print(monkeypatch: pytest.MonkeyPat
     assert "correct horse" not in repr(address)
 
 
-PLUGIN = """
-from keybench.model.column import Column
-from keybench.databases.contract.roles import Settings
-from keybench.databases.contract.engine import Engine
-
-class Other(Engine):
-    def settings(self, profile, cache): return Settings(profile, 1, {})
-    def missing(self, server): return ""
-    def provision(self, server, settings): raise NotImplementedError
-    def admin(self, address): raise NotImplementedError
-    def session(self, address, table): raise NotImplementedError
-    def bytes_per_row(self, column, payload, key): return (1.0, 1.0)
-
-ENGINE = Other("NAME", "Other", (Column("guid", "GUID", frozenset({"uuid"}), "net", native=True),), ("local",))
-"""
-
-
-def with_plugin(folder: Path, source: str, code: str) -> subprocess.CompletedProcess[str]:
-    """Runs code in a process in which another distribution, in `folder`, plugs in a module with that source."""
-    (folder / "other_engine.py").write_text(source, encoding="utf-8")
-    info = folder / "other_engine-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other-engine\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text("[keybench.databases]\nother = other_engine\n", encoding="utf-8")
-    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(folder)!r})\n{code}"]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-
-
-def test_an_engine_plugs_in_from_outside(tmp_path: Path) -> None:
-    code = """
-from keybench.databases.registry import engine, engines
-print(engine("other").default_column("uuid").name, "sqlite" in engines())
-"""
-    done = with_plugin(tmp_path, PLUGIN.replace("NAME", "other"), code)
-    assert (done.stdout, done.stderr) == ("guid True\n", "")
-
-
-def refusal(folder: Path, source: str) -> str:
-    code = """
-from keybench.databases.registry import engines
-from keybench.errors import UsageError
-try:
-    engines()
-except UsageError as error:
-    print(error)
-"""
-    done = with_plugin(folder, source, code)
-    assert done.stderr == ""
-    return done.stdout.strip()
-
-
-def test_two_engines_of_one_name_are_refused(tmp_path: Path) -> None:
-    message = refusal(tmp_path, PLUGIN.replace("NAME", "sqlite"))
-    assert message.startswith("two engines are called 'sqlite'; the second is in ")
-    assert message.endswith(": rename one.")
-
-
-def test_something_else_called_engine_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, "ENGINE = 'steam'") == "other_engine.ENGINE is 'steam', which is no Engine."
+def test_two_engines_of_one_name_and_something_else_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for found, message in (
+        (engine("sqlite"), "two engines are called 'sqlite'; the second is in other_engine: rename one."),
+        ("steam", "other_engine.ENGINE is 'steam', which is no Engine."),
+    ):
+        both = [("own", engine("sqlite")), ("other_engine", found)]
+        monkeypatch.setattr(registry, "discover", lambda *_, both=both, **__: both)
+        with pytest.raises(UsageError) as refused:
+            engines.__wrapped__()
+        assert str(refused.value) == message

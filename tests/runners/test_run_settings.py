@@ -134,8 +134,8 @@ def test_options_that_contradict_the_run_are_refused(here: Run, arguments: tuple
     assert done.stderr.endswith(f"{message}\n")
 
 
-def test_without_docker_the_error_for_a_container_names_the_alternatives(command: Run) -> None:
-    done = command("--db", "postgresql", "--server", "container")
+def test_without_docker_the_error_for_a_container_names_the_alternatives(here: Run) -> None:
+    done = here("--db", "postgresql", "--server", "container")
     assert done.returncode == 4
     assert done.stderr == (
         "keybench: PostgreSQL in a container needs Docker, and no daemon answers at "

@@ -101,6 +101,15 @@ def test_what_is_wrong_is_said(text: str, said: str) -> None:
     assert f"  {said}" in problem(text).splitlines()
 
 
+def test_impossible_writers_are_reported_in_one_message() -> None:
+    assert problem(one("start = 5\nstop = 3\n[[writer]]\nid = 'b'\nrate = 0\n")) == (
+        "scenario mine.toml:\n"
+        "  writer.0: writer a stops at 3 s and starts at 5 s: stop it later\n"
+        "  writer.1.rate: Input should be greater than 0 (it says 0)\n"
+        "Fields: docs/scenarios.md."
+    )
+
+
 def writer(name: str, **fields: object) -> WriterPart:
     return WriterPart.model_validate({"id": name, "rate": 10.0} | fields)
 

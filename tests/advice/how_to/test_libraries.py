@@ -53,8 +53,3 @@ def test_a_wrong_file_is_named_with_its_field(text: str, message: str) -> None:
 @pytest.mark.parametrize("language", languages())
 def test_each_language_has_a_call_for_random_and_for_timed_guids(language: str, layout: str) -> None:
     assert any(call.language == language for call in calls_for(layout))
-
-
-def test_names_that_are_not_known_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"^unknown layout 'uuid-v9'\."):
-        calls_for("uuid-v9")

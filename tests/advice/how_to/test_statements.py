@@ -85,9 +85,10 @@ def test_random_keys_get_room_when_their_index_is_rebuilt() -> None:
     assert len(rebuild_index(on, "18", on.column("uuid"), "uuid-v7")) == 1
 
 
-def test_keys_of_the_application_change_without_a_statement() -> None:
-    on = engine("postgresql")
-    (step,) = switch_keys(on, "18", on.column("uuid"), "uuid-v6")
+@pytest.mark.parametrize(("database", "version"), [("postgresql", "18"), ("oracle", "")])
+def test_keys_of_the_application_change_without_a_statement(database: str, version: str) -> None:
+    on = engine(database)
+    (step,) = switch_keys(on, version, on.default_column("uuid"), "uuid-v6")
     assert (step.sql, step.note.split(".")[0]) == ("", "Deploy the application that makes uuid-v6 keys")
 
 
@@ -197,12 +198,6 @@ def test_where_no_recipe_was_tested_one_sentence_says_so(
     on = engine(database)
     column = on.default_column("uuid")
     assert steps(option, on, "", (column, "uuid-v4"), (column, "uuid-v4")) == expected
-
-
-def test_keys_of_the_application_need_no_statement_on_oracle() -> None:
-    on = engine("oracle")
-    (step,) = switch_keys(on, "", on.default_column("uuid"), "uuid-v7")
-    assert step.note.startswith("Deploy the application that makes uuid-v7 keys.")
 
 
 def test_every_engine_of_which_advice_speaks_knows_statements() -> None:

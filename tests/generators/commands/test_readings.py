@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from keybench.generators.commands.decode import groups, parse, readings
 from keybench.generators.commands.make import key_text
 from keybench.generators.commands.odds import fit
-from keybench.generators.core.clock import TICKS_PER_SECOND, ticks_of
+from keybench.generators.core.clock import TICKS_PER_SECOND
 from keybench.generators.core.layout import layout, layouts
 
 NAMES = sorted({known.name for known in layouts().values()})
@@ -75,31 +75,6 @@ def test_ef_cores_counter_is_recognised_by_the_clock_at_its_start(opened) -> Non
     assert reading.reason == "version fit; its counter is near a clock's ticks"
 
 
-def test_shard_process_and_counter_are_read(opened) -> None:
-    keys = opened("hotguid", [NOW], shard=208).take(1)
-    reading = one(readings(keys, NOW), "hotguid")
-    assert reading.fields["shard"] == 208
-    assert reading.fields["pid"] == 74_565 & 0xFFFF
-    assert set(reading.fields) == {"shard", "pid", "counter", "machine"}
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "name", "moment"),
-    [
-        ("1541815603606036480", "int", "snowflake", "2022-06-28T16:07:40.105Z"),
-        ("-JhLeOlGIEjaIOFHR0xd", "text", "pushid", "2015-02-04T22:15:31.153Z"),
-        ("01221H8Q1MMZR", "text", "tsid-text", "2020-04-15T19:59:46.360Z"),
-    ],
-)
-def test_published_keys_of_other_kinds(text, kind, name, moment) -> None:
-    from datetime import datetime
-
-    (keys,) = [keys for keys in parse(text) if keys.kind == kind]
-    reading = one(readings(keys, NOW), name)
-    assert reading.ticks == ticks_of(datetime.fromisoformat(moment))
-    assert key_text(keys) == text
-
-
 def test_fixed_bits_are_compared_bit_by_bit() -> None:
     (keys,) = parse("017f22e2-79b0-7cc3-d8c4-dc0c0c07398f")
     assert not fits("uuid-v7", keys), "its variant is 11"
@@ -115,13 +90,6 @@ def test_layouts_that_no_bits_tell_apart_are_one_group() -> None:
     assert first_group("d30add63-11a1-11dd-b2eb-005056ae063c") == {"uuid-v1", "mysql-uuid", "mariadb-uuid-v1"}
     assert first_group(KEY) == {"rt-comb-sql", "rt-comb-sql-no-repeat"}
     assert first_group("1541815603606036480") == {"snowflake", "instagram"}
-
-
-def test_a_random_guid_has_no_structure() -> None:
-    (keys,) = parse("3f2b8a54-c1d7-4e0a-9b6f-52d1c7e8a903")
-    found = groups(readings(keys, NOW))
-    assert [reading.layout.name for reading in found[0]] == ["uuid-v4", "tvondra-sequence", "tvondra-time"]
-    assert {reading.verdict for group in found for reading in group} == {"possible"}
 
 
 def test_a_low_number_is_a_count_and_no_snowflake() -> None:

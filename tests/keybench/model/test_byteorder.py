@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from keybench.model.byteorder import PERMUTATIONS, accepts, accepts_all, rank, sort_words, stored, text36
+from keybench.model.byteorder import PERMUTATIONS, accepts, accepts_all, rank, sort_words, stored
 from keybench.model.keys import Keys
 
 GUIDS = (
@@ -134,14 +134,6 @@ def test_sort_words_and_ranks_agree_with_pythons_sort(order, keys) -> None:
     assert sorted(range(len(keys)), key=lambda row: tuple(words[row])) == expected
     places = rank(keys, order)
     assert np.argsort(places).tolist() == expected
-
-
-@given(keys=GUIDS)
-@example(keys=Keys(np.zeros((0, 16), np.uint8), "uuid"))
-def test_text36_is_pythons_text(keys) -> None:
-    text = text36(keys)
-    assert text.shape == (len(keys), 36)
-    assert [row.tobytes().decode() for row in text] == [str(guid) for guid in uuids(keys)]
 
 
 @given(values=arrays(np.int64, st.integers(1, 40)))

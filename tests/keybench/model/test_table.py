@@ -66,19 +66,6 @@ def keys_of(*guids: uuid.UUID) -> Keys:
     return Keys(np.frombuffer(b"".join(guid.bytes for guid in guids), np.uint8).reshape(-1, 16), "uuid")
 
 
-@pytest.mark.parametrize(
-    ("order", "stored"),
-    [
-        ("rfc", "00112233445566778899aabbccddeeff"),
-        ("net", example.bytes_le.hex()),
-        ("mssql", "aabbccddeeff88997766554433221100"),
-        ("mysql-swap", "66774455001122338899aabbccddeeff"),
-    ],
-)
-def test_bytes_are_stored_in_the_columns_order(order: Order, stored: str) -> None:
-    assert Column("c", "T", GUID, order).encode(keys_of(example)).tobytes().hex() == stored
-
-
 @given(st.lists(st.uuids(), min_size=1, max_size=50, unique=True))
 def test_text_is_what_uuid_prints_and_sorts_as_the_bytes_do(guids: list[uuid.UUID]) -> None:
     keys = keys_of(*guids)
@@ -95,25 +82,11 @@ def test_stored_bytes_sort_as_the_order_ranks(order: Order, guids: list[uuid.UUI
     assert [stored[i] for i in np.argsort(rank(keys, order))] == sorted(stored)
 
 
-def test_integers_are_stored_as_they_are() -> None:
-    keys = Keys(np.array([-(2**63), -1, 0, 2**63 - 1]), "int")
-    encoded = Column("c", "T", frozenset({"int"}), "rfc", "int").encode(keys)
-    assert encoded.dtype == np.int64
-    assert encoded.tolist() == keys.data.tolist()
-
-
 def test_a_column_accepts_its_kinds_alone() -> None:
     column = Column("c", "T", GUID, "rfc")
     assert column.accepts(keys_of(example, example)).tolist() == [True, True]
     assert column.accepts(Keys(np.arange(3), "int")).tolist() == [False] * 3
     assert column.accepts(keys_of()).tolist() == []
-
-
-def test_no_column_stores_the_order_none() -> None:
-    with pytest.raises(
-        ValueError, match=r"^'none' is the order of layouts whose keys do not ascend; no column stores it$"
-    ):
-        Column("c", "T", GUID, "none").encode(keys_of(example))
 
 
 def test_a_column_refuses_what_its_order_refuses() -> None:

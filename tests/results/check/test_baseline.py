@@ -1,6 +1,5 @@
 """The baseline file: it is read back as written, and other files are refused."""
 
-import json
 import tempfile
 from pathlib import Path
 
@@ -205,21 +204,3 @@ def test_a_file_that_is_not_there_or_cannot_be_written(tmp_path: Path, monkeypat
         "nowhere/base.json cannot be written (No such file or directory): give --baseline another file."
     )
     assert not list(tmp_path.iterdir())
-
-
-def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "base.json"
-    save(path, one(arm()))
-    before = path.read_bytes()
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "write_text", full)
-        with pytest.raises(UsageError, match=r"\(No space left on device\)"):
-            save(path, one(arm("morris")))
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-    assert save(path, one(arm("morris")))
-    assert json.loads(path.read_text(encoding="utf-8"))["counts"][0]["arms"][0]["layout"] == "morris"

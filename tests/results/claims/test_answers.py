@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.results.claims.answers import ClaimRow, rows
@@ -289,12 +288,6 @@ def test_rows_that_a_server_sorted_answer_nothing_and_another_profile_is_told(ru
     row = only(found(runs, runs.add(*trials, profile="fast")), "jt-pg-string-vs-int")
     assert row.verdict == "reproduced"
     assert row.differs.endswith(" Measured with --profile fast.")
-
-
-def test_an_unknown_run_is_an_error(runs) -> None:
-    runs.add()
-    with pytest.raises(UsageError, match="no run 'feed'"):
-        found(runs, "feed")
 
 
 def test_a_side_without_a_column_means_the_default_column() -> None:

@@ -1,7 +1,5 @@
 """Verdicts: fair to small effects, to opposite ones, to wide intervals and to too few blocks."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -79,11 +77,6 @@ EMPTIER = asked("difference", "leaf_density", direction="less", within=5)
 )  # fmt: skip
 def test_verdicts(question: ClaimQuestion, low: float, high: float, verdict: str, reason: str) -> None:
     assert judge(question, ours(low, high)) == (verdict, reason)
-
-
-def test_too_few_blocks_decide_nothing() -> None:
-    few = replace(ours(0.4, 0.41), blocks=5, enough=False)
-    assert judge(HALF, few) == ("undecided", "Too few blocks for an interval: use --blocks 6.")
 
 
 RATIOS = st.floats(0.05, 20)

@@ -1,6 +1,7 @@
 """The command: text for people, tables for documents and programs, one message for bad input."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,15 +13,19 @@ import pytest
 from keybench.model.metric import Metric
 from keybench.results.claims.answers import VERDICTS, ClaimRow, answers, as_text, rows
 from keybench.results.claims.claim import claims as all_claims
+from keybench.results.compare.command import app
 from keybench.results.store.database import Store
 from scripts.claims import catalogue
+from tests.runners.conftest import Run, in_this_process
 
 ROOT = Path(__file__).parents[3]
 
 
-def claims(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "keybench.results.claims", *arguments, "--results", "results.sqlite"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+@pytest.fixture
+def claims(runs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`keybench compare --claims …` beside the runs, in this process."""
+    run = in_this_process(app, dict(os.environ), runs.path.parent, monkeypatch, capsys)
+    return lambda *arguments: run("--claims", *arguments, "--results", "results.sqlite")
 
 
 @pytest.fixture
@@ -33,8 +38,8 @@ def table(runs) -> list[ClaimRow]:
         return rows(store, ["latest"])
 
 
-def test_the_command_shows_what_a_run_answers(table, runs) -> None:
-    done = claims(runs.path.parent, "1111")
+def test_the_command_shows_what_a_run_answers(table, claims) -> None:
+    done = claims("1111")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == as_text(table, everything=False)
     assert (
@@ -54,11 +59,12 @@ def test_the_command_shows_what_a_run_answers(table, runs) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 130
 
 
-def test_an_unknown_run_is_one_message(table, runs) -> None:
-    done = claims(runs.path.parent, "feed")
+def test_an_unknown_run_is_one_message(table, claims) -> None:
+    done = claims("feed")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("keybench: no run 'feed' in ")
-    assert claims(runs.path.parent / "..").returncode == 0  # all claims, without any results
+    command = [sys.executable, "-m", "keybench.results.claims"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # all claims, without any results
 
 
 def test_everything_has_reasons_and_the_commands_that_are_missing(table) -> None:
@@ -68,13 +74,13 @@ def test_everything_has_reasons_and_the_commands_that_are_missing(table) -> None
     assert set(lines) == {row.command for row in table if row.verdict == "not measured"}
 
 
-def test_json_has_every_field(table, runs) -> None:
-    found = json.loads(claims(runs.path.parent, "1111", "--all", "--json").stdout)
+def test_json_has_every_field(table, claims) -> None:
+    found = json.loads(claims("1111", "--all", "--json").stdout)
     assert found == [asdict(row) for row in table]
     assert {row["verdict"] for row in found} <= set(VERDICTS)
     told = next(row for row in found if row["claim"] == "calkio-v4" and row["published"] == "69.4 % full")
     assert (told["estimate"], told["low"], told["blocks"], told["run"]) == (70.5, 70.5, 1, "1111111111")
-    assert len(json.loads(claims(runs.path.parent, "1111", "--json").stdout)) < len(found)
+    assert len(json.loads(claims("1111", "--json").stdout)) < len(found)
 
 
 def test_without_a_run_everything_is_listed() -> None:

@@ -1,7 +1,5 @@
 """Comparing two runs, or two parts of one run: which arms are paired, and the verdicts."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from math import isnan
@@ -425,13 +423,13 @@ def test_all_that_differs_in_conditions_is_inconclusive(fake_run, tmp_path, caps
     )
 
 
-def test_the_command(fake_run, tmp_path) -> None:
+def test_the_command(fake_run, tmp_path, capsys) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=2).close()
-    command = [sys.executable, "-m", "keybench.results.compare", "latest", "--results", "results.sqlite"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"{A}:layout=bigint-identity → {A}\n\nsqlite · embedded · 100 characters\n\nlayout ")
-    assert "Insert time " in done.stdout
+    assert not app(["latest", "--results", str(tmp_path / "results.sqlite")], standalone_mode=False)
+    shown = capsys.readouterr()
+    assert not shown.err
+    assert shown.out.startswith(f"{A}:layout=bigint-identity → {A}\n\nsqlite · embedded · 100 characters\n\nlayout ")
+    assert "Insert time " in shown.out
 
 
 def test_a_claim_has_its_own_metric() -> None:

@@ -40,19 +40,6 @@ def test_unknown_runs_and_missing_files_are_refused(fake_run, report: Run, tmp_p
     assert not (tmp_path / "other.sqlite").exists()
 
 
-def test_a_damaged_file_is_refused_and_nothing_is_written(report: Run, tmp_path) -> None:
-    results, page = tmp_path / "results.sqlite", tmp_path / "page.html"
-    results.write_bytes(b"no results" * 100)
-    page.write_text("the last one", encoding="utf-8")
-    done = report("latest", "--results", "results.sqlite", "-o", "page.html")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("keybench: results.sqlite ")
-    assert len(done.stderr.splitlines()) == 1
-    assert results.read_bytes() == b"no results" * 100
-    assert page.read_text(encoding="utf-8") == "the last one"
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["page.html", "results.sqlite"]
-
-
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_report_of_ten_thousand_trials_takes_ten_seconds(tmp_path) -> None:

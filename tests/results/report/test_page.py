@@ -12,7 +12,6 @@ from urllib.parse import unquote
 
 import pytest
 
-from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject
@@ -223,22 +222,6 @@ def test_modelled_groups_are_marked(fake_run) -> None:
 def test_products_whose_licences_restrict_publishing_are_named(fake_run, database, product) -> None:
     page = read(fake_run(layouts=FEW, databases=("sqlite",), change=lambda trial: replace(trial, database=database)))
     assert f"The licence of {product} restricts publishing benchmark results" in page.text
-
-
-def test_the_file_is_written_atomically(fake_run, tmp_path) -> None:
-    store = fake_run(layouts=FEW)
-    path = tmp_path / "report.html"
-    assert write_report(store, ["latest"], path) == path
-    assert Page(path.read_text(encoding="utf-8")).tags
-    missing = tmp_path / "nowhere" / "report.html"
-    with pytest.raises(UsageError) as caught:
-        write_report(store, ["latest"], missing)
-    assert str(caught.value) == f"{missing} cannot be written (No such file or directory): give -o another file."
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    with pytest.raises(UsageError, match=r"cannot be written \(Is a directory\): give -o another file\.$"):
-        write_report(store, ["latest"], folder)
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "report.html", "results.sqlite"]
 
 
 @pytest.mark.parametrize("name", ["", "\n"])

@@ -20,7 +20,6 @@ import keybench
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
-from keybench.results.store import tables
 from keybench.results.store.blobs import Blob
 from keybench.results.store.database import Store
 from keybench.results.store.records import Environment, Run, Trial, new_run_id
@@ -265,23 +264,6 @@ def test_somebody_elses_database_is_left_alone(tmp_path: Path, write: bool, tabl
     assert file.read_bytes() == before
 
 
-def test_a_damaged_file_says_so(store: Store, file: str) -> None:
-    for position in range(20):
-        store.record(a_run().id, a_trial(position=position, points=500))
-    store.close()
-    size = Path(file).stat().st_size
-    with Path(file).open("r+b") as damaged:
-        damaged.seek(size // 2)
-        damaged.write(b"\xff" * (size - size // 2))
-    before = Path(file).read_bytes()
-    for write in (False, True):
-        said = opening(file, write=write)
-        assert said.startswith(
-            (f"{file} is damaged: a part of it cannot be read (", f"{file} is no results database or")
-        )
-        assert Path(file).read_bytes() == before
-
-
 def set_version(file: str, version: str) -> None:
     with sqlite3.connect(file) as direct:
         direct.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (version,))
@@ -298,19 +280,6 @@ def test_a_newer_file_is_refused_and_left_alone(store: Store, file: str, write: 
         f"{SCHEMA_VERSION}: update keybench, or give --results another file."
     )
     assert Path(file).read_bytes() == before
-
-
-@pytest.mark.parametrize("write", [False, True])
-def test_an_older_file_is_migrated(store: Store, file: str, write: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.close()
-    monkeypatch.setattr(tables, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
-    added = "UPDATE run SET command = command || ' migrated'"
-    monkeypatch.setattr(
-        tables, "MIGRATIONS", (*tables.MIGRATIONS, lambda connection: connection.exec_driver_sql(added))
-    )
-    for _ in range(2):
-        with Store.open(file, write=write) as migrated:
-            assert migrated.run("latest").command == "keybench run migrated"
 
 
 def test_a_metric_of_a_newer_keybench_says_so(store: Store, file: str) -> None:
@@ -433,20 +402,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("needs the right to mount a small file system")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_disk_that_is_really_full(small_disk: Path) -> None:
-    file, filler = small_disk / "r.sqlite", small_disk / "filler"
-    with Store.open(str(file), write=True) as store:
-        store.add_run(a_run())
-        with suppress_full(filler):
-            filler.write_bytes(b"x" * 2**19)
-        full = message(lambda: store.record(a_run().id, a_trial()), EnvironmentMissing)
-        assert full.startswith(f"the disk of {file} is full; what was recorded before is safe")
-        assert store.done(a_run().id) == set()
-        filler.unlink()
-        store.record(a_run().id, a_trial())
-        assert store.done(a_run().id) == {(1, 0)}
 
 
 def suppress_full(_path: Path) -> pytest.RaisesExc[OSError]:

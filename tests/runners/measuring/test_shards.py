@@ -17,8 +17,7 @@ from keybench.results.analysis.p_values import ALPHA, sign_flip_max
 from keybench.results.analysis.ratios import Verdict, estimate, verdict
 from keybench.runners.measuring.contention import rollback_readings, share_on_same_leaf
 from keybench.runners.measuring.measured import of_all_shards
-from keybench.runners.planning.trial_plan import Request, TrialPlan, plan
-from keybench.runners.trials.prediction import ModelTrial
+from keybench.runners.planning.trial_plan import Request, plan
 from keybench.scenarios.files import load_scenario
 
 
@@ -45,16 +44,6 @@ def test_counts_add_up_and_shares_are_weighted_by_leaves() -> None:
         Metric.BRANCH_PAGES: "Not of every shard.",
     }
     assert of_all_shards([first]) == first
-
-
-@pytest.mark.parametrize("name", ["oracle", "mariadb"])
-def test_the_page_model_alone(name: str) -> None:
-    work = load_scenario("sharded")
-    request = Request((name,), {name: "model"}, work, ("uuid-v4",), (), 2000, 1, "fast", 3, 60.0)
-    ended = ModelTrial(request, TrialPlan(1, 0, name, "uuid-v4", "binary16-mssql", 100, 2000)).run()
-    assert (ended.status, ended.error) == ("ok", "")
-    pages = {of.subject: of.value for of in ended.readings if of.metric == Metric.LEAF_PAGES}
-    assert pages[KEY] == sum(pages[Subject.shard(number)] or 0 for number in (1, 2, 3, 4))
 
 
 BLOCKS, SEEDS, NOISE = 8, 300, 0.01

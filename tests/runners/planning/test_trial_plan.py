@@ -4,13 +4,10 @@ from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from keybench.databases.registry import engine, engines
-from keybench.errors import UsageError
-from keybench.generators.core.clock import TICKS_PER_MS
 from keybench.generators.core.layout import layout, layouts
 from keybench.model.names import CONTROL
 from keybench.runners.planning.key_sources import key_sources
@@ -94,25 +91,6 @@ def test_rows_are_dealt_whole_and_planned_once_each(rows: int, count: int, seed:
         assert np.all(np.diff(source.planned) > 0)
 
 
-def test_writers_of_unequal_rates_get_rows_by_rate_in_order_of_arrival() -> None:
-    from keybench.scenarios.writers import WriterPart
-
-    two = QUICK.model_copy(update={"writer": (WriterPart(id="a", rate=750), WriterPart(id="b", rate=250))})
-    request = request_for(two, rows=1000)
-    a, b = key_sources(request, plan(request)[0])
-    assert (a.writer.rows, b.writer.rows) == (750, 250)
-    times = np.empty(1000, np.int64)
-    times[a.planned - 1] = a.writer.arrivals
-    times[b.planned - 1] = b.writer.arrivals
-    assert np.all(np.diff(times) >= 0)
-
-
-def test_rows_scale_the_rates_so_that_the_hours_stay() -> None:
-    usual, tenfold = (key_sources(r, plan(r)[0])[0].writer for r in (request_for(), request_for(rows=500_000)))
-    assert np.diff(usual.arrivals[:3]).tolist() == [TICKS_PER_MS] * 2
-    assert tenfold.arrivals[-1] == pytest.approx(usual.arrivals[-1], rel=1e-4)
-
-
 def test_refills_come_after_all_loads() -> None:
     scenario = load_scenario("refill").with_equal_writers(3)
     request = request_for(scenario, rows=100)
@@ -135,11 +113,6 @@ def test_a_block_has_the_same_keys_on_every_database_and_others_in_the_next() ->
     }
     assert keys[1, "postgresql"] == keys[1, "sqlite"]
     assert len(set(keys.values())) == 3
-
-
-def test_more_writers_than_rows_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"^3 rows are too few for 4 writers: give each at least one row\.$"):
-        plan(request_for(QUICK.with_equal_writers(4), rows=3))
 
 
 def test_the_benchmark_of_2012_has_the_articles_columns_and_its_five_tests() -> None:

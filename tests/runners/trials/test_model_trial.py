@@ -159,13 +159,6 @@ def test_an_engine_without_a_model_says_so(monkeypatch: pytest.MonkeyPatch) -> N
         resolve((on.name,), ("model",))
 
 
-def test_keys_that_servers_make_are_no_work_for_a_model(here: Run, tmp_path: Path) -> None:
-    done = here("--db", "postgresql", "--server", "model", "--layout", "server-uuid-v4", "--rows", "500")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("keybench: server-uuid-v4 keys are made by a server, and this run has only the page")
-    assert not (tmp_path / "keybench-results.sqlite").exists()
-
-
 def test_auto_never_falls_back_to_the_model() -> None:
     assert "model" not in resolve(("sqlite",), ("auto",)).values()
 

@@ -228,14 +228,6 @@ def test_no_writer_runs_further_ahead_than_the_limit(target: Target) -> None:
     assert 0 < furthest[0] <= skew
 
 
-def test_fewer_slots_than_writers_are_refused(target: Target) -> None:
-    with workers(2) as executor, pytest.raises(UsageError) as caught:
-        pool_on(executor, 2).check(target.engine.name, target.address, 4, ("uuid-v7",))
-    assert str(caught.value) == (
-        "4 writers need as many worker processes, and ProcessPoolExecutor has 2: use fewer writers."
-    )
-
-
 def test_a_worker_without_the_password_says_so(target: Target) -> None:
     with workers(1, "") as executor, pytest.raises(EnvironmentMissing) as caught:
         pool_on(executor, 1).check(target.engine.name, other_password(target), 1, ("uuid-v7",))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract.roles import Admin
-from keybench.errors import KeybenchError, ServerError
+from keybench.errors import KeybenchError
 from keybench.model.metric import Metric
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource
@@ -66,15 +66,6 @@ def test_rows_beyond_one_slice_are_sent_in_several(
     admin.drop(table)
     assert loaded.rows[-1] == 4567
     assert np.all(np.diff(loaded.elapsed) >= 0)
-
-
-def test_a_repeated_key_is_the_servers_error(target: Target, admin: Admin) -> None:
-    table, sources = load_of(target)
-    admin.create(table)
-    load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
-    with pytest.raises(ServerError, match=r"(?i)unique"):
-        load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
-    admin.drop(table)
 
 
 def test_keys_that_the_column_refuses_are_an_error_before_anything_is_sent(target: Target, admin: Admin) -> None:
