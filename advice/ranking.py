@@ -175,8 +175,8 @@ def _easiest(judged: Sequence[Choice], languages: Callable[[str], int]) -> Choic
 
 
 def _avoided(ordered: Sequence[Choice], best: Choice, runner_up: Choice | None) -> tuple[Choice, ...]:
-    """Layouts that move many more bytes than the best and a second choice that is near it: random GUIDs first, then the
-    worst of the others."""
+    """Layouts that a user might take and should not: they move many more bytes than the best and a second choice near
+    it, disturb its neighbours, and meet the needs. Random GUIDs first, also where they miss one; then the worst."""
     near = runner_up is not None and runner_up.moved.high < 2 * WORSE * best.moved.high
     most = max(best.moved.high, runner_up.moved.high) if runner_up and near else best.moved.high
     worse = [

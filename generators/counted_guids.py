@@ -188,7 +188,7 @@ class SequencedUuids(GuidStream[StreamLayout]):
     def _fill(self, data: Bytes, readings: Ticks) -> int:
         """Makes keys, at least one, before the sequence can overflow again; returns how many."""
         left = _SEQUENCE_LAST - self._sequence
-        count = min(len(readings), _MOST_AT_ONCE, max(left, 1))
+        count = min(len(readings), _MOST_AT_ONCE, max(left, 1))  # that certainly fit; the one key begins a sequence
         times = self._times(readings[:count])
         if left == 0 and times[0] == self._used:
             # The sequence overflows: the handler tries again with a reading one millisecond later. One key only.

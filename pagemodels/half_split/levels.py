@@ -67,8 +67,8 @@ class LevelMemory:
         """A level of one empty page, with room for as many pages as ordinary splits make."""
         new = cls(keys, rule, cls.usual_pages(keys, rule))
         new.leaves.slots[0] = 0
-        new.leaves.births[0], new.leaves.kinds[0] = -1, FIRST
-        new.link(np.zeros(1, np.int64), np.zeros(1, np.int64))
+        new.leaves.births[0], new.leaves.kinds[0] = -1, FIRST  # −1 − 0: its number in the file is 0
+        new.link(slots=np.zeros(1, np.int64), lowers=np.zeros(1, np.int64))
         return new
 
     @staticmethod

@@ -90,7 +90,7 @@ def load_beside(
         if begin < until:
             begin = load(index, file, ranks, begin, until, True)
         if begin < until or table.facts[trees.PAGES] >= table.facts[trees.MOST_PAGES] or file_pages.full(file):
-            return begin, reached
+            return begin, reached  # memory must grow first
         if ahead < end:
             reached = load(table, file, rows, ahead, ahead + 1, True)
             if reached == ahead:
