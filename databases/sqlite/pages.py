@@ -157,15 +157,22 @@ class SqliteFile:
     def __init__(self, path: Path) -> None:
         """OSError if the file cannot be read, ValueError if it is none of SQLite's."""
         self._file = path.open("rb", buffering=0)
+        self._wal: io.FileIO | None = None
+        try:
+            self._read_header(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def _read_header(self, path: Path) -> None:
+        """Reads how large pages are, and which of them a log beside the file has. Errors as of the class."""
         head = self._file.read(_FILE_HEADER)
         if len(head) < _FILE_HEADER or head[:16] != b"SQLite format 3\0":
-            self._file.close()
             raise ValueError("no SQLite database")
         size = _number(head, 16, 2)
         self.page_bytes = 65_536 if size == 1 else size
         self.usable = self.page_bytes - head[20]  # bytes that extensions reserve at the end of each page
         """Bytes of a page that cells and headers may take."""
-        self._wal: io.FileIO | None = None
         self._logged: dict[int, int] = {}
         self.pages_read = 0
         log = path.with_name(path.name + "-wal")

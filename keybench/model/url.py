@@ -159,9 +159,9 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
                     replacement = shown(url) if is_url(url) else "…"
                     for spelling in (url, repr(url)[1:-1], _escaped(url)):
                         message = message.replace(spelling, replacement)
-        # A path that was made of a malformed URL is spelled otherwise, but the login in it is the same.
+        # A path that was made of a URL is spelled otherwise, but the login in it is the same.
         login = argument.rpartition("@")[0].rpartition("/")[2]
-        if ":" in login and not is_url(argument):
+        if ":" in login:
             message = message.replace(f"{login}@", "…@")
     message = _IN_TEXT.sub(lambda match: shown(match[0]), message)
     return _GIVEN_SECRET.sub(r"\1…", message)

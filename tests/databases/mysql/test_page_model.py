@@ -45,7 +45,7 @@ def predicted(admin: MySqlAdmin, on: Table, keys: Keys) -> InnodbStats:
 
 
 def assert_as_the_server(admin: MySqlAdmin, on: Table, keys: Keys) -> None:
-    admin.rows("SET GLOBAL innodb_monitor_enable = 'index_page%'")
+    admin.rows("SET GLOBAL innodb_monitor_enable = 'index_page%%'")
     merges = "SELECT count FROM information_schema.innodb_metrics WHERE name = 'index_page_merge_successful'"
     before = admin.value(merges)
     real = {metric: reading.value for metric, reading in measured(admin, on, keys).items()}

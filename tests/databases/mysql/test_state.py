@@ -82,7 +82,7 @@ def lives(
     rows: int,
     life: Callable[[Both, int], None] = history,
 ) -> None:
-    admin.rows("SET GLOBAL innodb_monitor_enable = 'index_page%'")
+    admin.rows("SET GLOBAL innodb_monitor_enable = 'index_page%%'")
     keys, model = streams.keys(streams.STREAMS[stream](2 * rows), on.column), engine.page_model(on)
     assert isinstance(model, InnodbModel)
     ranks = ranked(sort_words(keys, on.column.order))

@@ -122,5 +122,6 @@ def test_the_page_model_sees_it() -> None:
         readings = predicted_alone(engine("mssql"), Arrived.as_planned(table)).readings
         pages[name] = next(r.value for r in readings if r.metric == Metric.LEAF_PAGES)
     assert pages["server-restarts"] == 2813, "64 rows a page: as if it had never restarted"
-    assert pages["server-failover"] > 1.2 * 2813
-    assert pages["several-servers"] > 1.7 * 2813
+    # Keys that go inside the index follow one another, so that their pages fill; a few splits are left.
+    assert pages["server-failover"] == 2815
+    assert pages["several-servers"] == 2816
