@@ -54,6 +54,7 @@ def test_without_pandas_the_error_names_the_next_step(monkeypatch: pytest.Monkey
     assert not isinstance(sys.modules["pandas"], ModuleType)
 
 
+@pytest.mark.long
 def test_two_runners_write_to_one_database_at_once(tmp_path: Path) -> None:
     """Two runners write to one PostgreSQL database at the same time; both runs are complete."""
     own = engine("postgresql")

@@ -42,6 +42,7 @@ def test_a_disk_too_small_for_the_largest_trial_is_refused_before_the_start(
     assert not list(small_disk.iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("small_disk", ["620m"], indirect=True)
 def test_a_disk_that_fills_up_under_the_server_makes_failed_trials(
     small_disk: Path, tmp_path: Path, variables: dict[str, str]
@@ -91,6 +92,7 @@ def test_an_io_error_on_a_full_disk_says_that_it_is_full(small_disk: Path) -> No
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("small_disk", ["200k"], indirect=True)
 def test_a_results_file_on_a_full_disk_stops_the_run_and_keeps_what_is_recorded(
     small_disk: Path, tmp_path: Path, variables: dict[str, str]

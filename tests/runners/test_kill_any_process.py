@@ -82,6 +82,7 @@ def kill_and_go_on(
     return kills
 
 
+@pytest.mark.long
 def test_killing_a_writer_the_fork_server_or_the_resource_tracker(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str]
 ) -> None:

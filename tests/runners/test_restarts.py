@@ -92,6 +92,7 @@ def test_a_run_waits_for_its_server_and_takes_its_lock_again(monkeypatch: pytest
                 run_servers(url).reach("postgresql")
 
 
+@pytest.mark.long
 def test_a_silent_server_stops_the_run_and_the_error_names_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "_ANSWERS", 1.0)
     monkeypatch.setattr("keybench.databases.core.dbapi._PING_SECONDS", 1.0)

@@ -172,6 +172,7 @@ def test_a_bulk_run_is_measured_recorded_and_labelled(command: Run, plugged: dic
     assert {row["load_path"] for row in rows} == {"bulk"}
 
 
+@pytest.mark.long
 def test_the_same_rows_by_the_other_path_have_all_of_that(
     command: Run, plugged: dict[str, str], tmp_path: Path
 ) -> None:

@@ -149,6 +149,7 @@ insert = 0.1
 """
 
 
+@pytest.mark.long
 def test_a_server_that_starts_again_reads_the_pages_that_are_touched(here: Run, tmp_path: Path) -> None:
     (tmp_path / "cold.toml").write_text(COLD, encoding="utf-8")
     arguments = ("--scenario", "cold.toml", "--layout", "uuid-v4,uuid-v7", "--rows", "60000", "--blocks", "1")

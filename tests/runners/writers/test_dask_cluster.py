@@ -54,6 +54,7 @@ def target(url: str) -> Iterator[Target]:
         provision.stop()
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target: Target, address: str) -> None:
     on, admin = target.engine, target.engine.admin(target.address)
     cluster = DaskCluster(address)
@@ -94,6 +95,7 @@ def test_a_worker_that_is_killed_makes_an_error_and_nothing_is_sent_twice(target
         cluster.close()
 
 
+@pytest.mark.long
 def test_a_scheduler_that_is_killed_makes_an_error_of_the_trial(target: Target) -> None:
     on, admin = target.engine, target.engine.admin(target.address)
     with scheduler_of_its_own(4) as (address, scheduler):
