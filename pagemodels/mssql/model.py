@@ -1,4 +1,4 @@
-"""The page model of SQL Server (docs/internals/mssql.md). Published page counts confirm it, no live server has yet.
+"""The page model of SQL Server (docs/internals/mssql.md): published page counts and files of real servers confirm it.
 
 Where a full leaf splits depends on the row that came to it last, as files and logs of real servers show. A row right
 after that one splits the page there: what lies above moves, and where nothing does, the new row gets a page alone. From
