@@ -1,8 +1,17 @@
 """keybench: which primary-key layout a table should have, measured on real servers, page by page."""
 
-from importlib.metadata import PackageNotFoundError, version
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    __version__: str
+else:
 
-try:
-    __version__ = version("keybench")
-except PackageNotFoundError:  # a source tree that was never installed
-    __version__ = "0+unknown"
+    def __getattr__(name: str) -> str:
+        """`__version__`, read when it is asked for: that takes longer than all else before signals are heard."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("keybench")
+        except PackageNotFoundError:  # a source tree that was never installed
+            return "0+unknown"

@@ -1,0 +1,51 @@
+"""Signals interrupt a command from its first line on, and change nothing once it has ended."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from keybench import interruption
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+def listens(process: subprocess.Popen[str]) -> bool:
+    """Whether the process catches SIGHUP: bit n − 1 of the mask is for signal n."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    return bool(int(status.split("SigCgt:")[1].split()[0], 16) >> (signal.SIGHUP - 1) & 1)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_command_that_has_hardly_begun_is_interrupted(number: signal.Signals) -> None:
+    line = [sys.executable, "-m", "keybench", "list", "layouts"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not listens(process):
+        time.sleep(0.001)
+    process.send_signal(number)
+    assert (process.communicate(timeout=60), process.returncode) == (("", "keybench: interrupted\n"), 130)
+
+
+def ended(code: str) -> subprocess.CompletedProcess[str]:
+    """A process that runs the code, and then `keybench list databases` without arguments of its own."""
+    code = f"import atexit, os\n{code}\nfrom keybench import cli\ncli.run()"
+    line = [sys.executable, "-c", code, "list", "databases", "--json"]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_after_the_end_does_not_change_the_exit_code(number: signal.Signals) -> None:
+    done = ended(f"atexit.register(os.kill, os.getpid(), {int(number)})")
+    assert (done.returncode, done.stderr, done.stdout[:1]) == (0, "", "[")
+
+
+def test_a_signal_that_was_ignored_stays_so() -> None:
+    """As `nohup` has it."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    interruption.listen()
+    signal.raise_signal(signal.SIGHUP)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
