@@ -14,7 +14,9 @@ def main() -> NoReturn:
         from keybench import cli  # takes a while
 
         cli.run()
-    except KeyboardInterrupt:
+    except (Exception, KeyboardInterrupt):
+        if not interruption.received():
+            raise
         interruption.ignore()
         sys.stderr.write("keybench: interrupted\n")
         sys.exit(130)

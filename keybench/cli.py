@@ -197,11 +197,13 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
                 locked_folder.sweep_at_start()
             code, message = _outcome(app, arguments)
             interruption.ignore()
-        except KeyboardInterrupt:
+        except (Exception, KeyboardInterrupt) as error:
             interruption.ignore()
+            if not (interruption.received() or isinstance(error, KeyboardInterrupt)):
+                raise
             code = INTERRUPTED
-        if code == INTERRUPTED:
-            message = "interrupted"
+        if interruption.received() or code == INTERRUPTED:
+            code, message = INTERRUPTED, "interrupted"
         if message:
             sys.stderr.write(f"keybench: {printable(_without_secrets(message, arguments))}\n")
         sys.exit(code)

@@ -30,16 +30,38 @@ def test_a_command_that_has_hardly_begun_is_interrupted(number: signal.Signals) 
 
 
 def ended(code: str) -> subprocess.CompletedProcess[str]:
-    """A process that runs the code, and then `keybench list databases` without arguments of its own."""
-    code = f"import atexit, os\n{code}\nfrom keybench import cli\ncli.run()"
+    """A process that runs the code."""
+    code = f"import atexit, os, signal\nfrom keybench import cli, interruption\n{code}"
     line = [sys.executable, "-c", code, "list", "databases", "--json"]
     return subprocess.run(line, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_after_the_end_does_not_change_the_exit_code(number: signal.Signals) -> None:
-    done = ended(f"atexit.register(os.kill, os.getpid(), {int(number)})")
+    done = ended(f"atexit.register(os.kill, os.getpid(), {int(number)})\ncli.run()")
     assert (done.returncode, done.stderr, done.stdout[:1]) == (0, "", "[")
+
+
+COMMAND = """
+app = cli.application()
+@app.command()
+def command() -> None:
+    {}
+cli.run(app, [])
+"""
+
+
+def test_a_signal_that_python_makes_another_exception_of_interrupts() -> None:
+    """A RuntimeError, for what is raised while an attribute of a new class gets its name."""
+    name = 'type("Name", (), {"__set_name__": lambda *_: signal.raise_signal(signal.SIGTERM)})()'
+    done = ended(COMMAND.format(f'type("Any", (), {{"name": {name}}})'))
+    assert (done.returncode, done.stderr) == (130, "keybench: interrupted\n")
+
+
+def test_a_signal_in_code_that_is_run_from_a_text_interrupts() -> None:
+    """As in the making of a named tuple: Python's own way to end by the signal is for what nobody has handled."""
+    done = ended(COMMAND.format('exec("signal.raise_signal(signal.SIGTERM)")'))
+    assert (done.returncode, done.stderr) == (130, "keybench: interrupted\n")
 
 
 def test_a_signal_that_was_ignored_stays_so() -> None:
