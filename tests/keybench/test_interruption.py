@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,15 +30,23 @@ def test_a_command_that_has_hardly_begun_is_interrupted(number: signal.Signals) 
     assert (process.communicate(timeout=60), process.returncode) == (("", "keybench: interrupted\n"), 130)
 
 
-def ended(code: str) -> subprocess.CompletedProcess[str]:
-    """A process that runs the code."""
-    code = f"import atexit, os, signal\nfrom keybench import cli, interruption\n{code}"
-    line = [sys.executable, "-c", code, "list", "databases", "--json"]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+Ended = Callable[[str], "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def ended(tmp_path: Path) -> Ended:
+    """A process that runs the code as a module, whose arguments are those of `keybench list databases`."""
+
+    def run(code: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "a.py").write_text(f"import atexit, os, signal\nfrom keybench import cli\n{code}", encoding="utf-8")
+        line = [sys.executable, "-m", "a", "list", "databases", "--json"]
+        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    return run
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_after_the_end_does_not_change_the_exit_code(number: signal.Signals) -> None:
+def test_a_signal_after_the_end_does_not_change_the_exit_code(ended: Ended, number: signal.Signals) -> None:
     done = ended(f"atexit.register(os.kill, os.getpid(), {int(number)})\ncli.run()")
     assert (done.returncode, done.stderr, done.stdout[:1]) == (0, "", "[")
 
@@ -51,14 +60,14 @@ cli.run(app, [])
 """
 
 
-def test_a_signal_that_python_makes_another_exception_of_interrupts() -> None:
+def test_a_signal_that_python_makes_another_exception_of_interrupts(ended: Ended) -> None:
     """A RuntimeError, for what is raised while an attribute of a new class gets its name."""
     name = 'type("Name", (), {"__set_name__": lambda *_: signal.raise_signal(signal.SIGTERM)})()'
     done = ended(COMMAND.format(f'type("Any", (), {{"name": {name}}})'))
     assert (done.returncode, done.stderr) == (130, "keybench: interrupted\n")
 
 
-def test_a_signal_in_code_that_is_run_from_a_text_interrupts() -> None:
+def test_a_signal_in_code_that_is_run_from_a_text_interrupts(ended: Ended) -> None:
     """As in the making of a named tuple: Python's own way to end by the signal is for what nobody has handled."""
     done = ended(COMMAND.format('exec("signal.raise_signal(signal.SIGTERM)")'))
     assert (done.returncode, done.stderr) == (130, "keybench: interrupted\n")
