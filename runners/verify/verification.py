@@ -1,7 +1,6 @@
 """A verification: a run for each load that an engine's questions name, the verdicts, and the file to send in."""
 
 import json
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from keybench.databases.hosting import docker_daemon
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
+from keybench.locked_folder import base_directory, locked_folder
 from keybench.model.names import COMPUTED
 from keybench.results.atomic_file import STANDARD_OUTPUT, atomic_file
 from keybench.results.bundle.writing import write_bundle
@@ -192,7 +192,7 @@ def _write(path: Path, on: Engine, store: Store, runs: Sequence[str], answers: S
         "verdicts.json": json.dumps(_as_json(on, answers), ensure_ascii=False, indent=2) + "\n",
     }
     with (
-        tempfile.TemporaryDirectory(prefix="keybench-verify-") as folder,
+        locked_folder(base_directory(), "verify") as folder,
         atomic_file(path, "give --output another file") as part,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive,
     ):

@@ -20,7 +20,7 @@ _INSPECT = ("--table", "--seconds", "--json")
 _FORM = "keybench.toml"
 _FLAGS = frozenset(
     {"--keep-server", "--debug", "--no-config", "--all", "--series", "--yes", "--kept", "--json"}
-    | {"--small", "--verify", "--claims", "--bundle"}
+    | {"--small", "--verify", "--claims", "--bundle", "--with-texts"}
     | {"--sortable", "--unguessable", "--hides-time", "--hides-machine", "--merge", "--spread"}
 )
 _GOOD = {
@@ -41,7 +41,7 @@ _GOOD = {
 _READERS = {
     "report": ("--results",),
     "site": ("--results", "--small", "--verify"),
-    "export": ("--results", "--format", "--series", "--bundle", "--json"),
+    "export": ("--results", "--format", "--series", "--bundle", "--with-texts", "--yes", "--json"),
     "compare": ("--results", "--metric", "--claims", "--all", "--json"),
     "check": ("--results", "--baseline", "--limit", "--summary", "--json"),
 }
