@@ -210,16 +210,6 @@ class AfterPart(FilePart):
         return not (self.reads or self.delete_oldest or self.refill)
 
 
-class GridPart(FilePart):
-    """The same work with only the page model, for each number of processes with each number of rows per clock tick."""
-
-    processes: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)]
-    rows_per_tick: Annotated[tuple[Annotated[int, Field(ge=1, le=100_000)], ...], Field(min_length=1)]
-    """Rows that all processes together send within one tick of their clocks."""
-    rows: Annotated[int, Field(gt=0, le=MOST_ROWS)] = 50_000
-    """Rows of each cell (one number of processes with one number of rows per tick); at most the trial's rows."""
-
-
 EntropyKind = Literal["aes", "os", "plain"]
 """AES in counter mode, the operating system's random bytes, or a plain pseudo-random generator."""
 

@@ -1,4 +1,4 @@
-"""The tables of a group: all metrics, the columns of layouts, its writers, phases, page models and grid."""
+"""The tables of a group: all metrics, the columns of layouts, its writers, phases and page models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -196,7 +196,7 @@ LAG_METRICS: Final = (
 
 @dataclass(frozen=True)
 class SubjectTable:
-    """A row for each arm and each of its writers, phases, page models or cells of a grid.
+    """A row for each arm and each of its writers, phases or page models.
 
     `arms` and the cells of every column have the same length.
     """
@@ -213,8 +213,8 @@ class SubjectTable:
 
 
 def subject_tables(group: Group) -> list[SubjectTable]:
-    """The tables that the group's readings allow: of writers, phases, page models beside a server, and a grid."""
-    tables = (_writers(group), _phases(group), _models(group), _grid(group))
+    """The tables that the group's readings allow: of writers, phases, and page models beside a server."""
+    tables = (_writers(group), _phases(group), _models(group))
     return [table for table in tables if table.arms]
 
 
@@ -250,17 +250,6 @@ def _models(group: Group) -> SubjectTable:
         notes.add("No live server has confirmed which rules are right.")
     table = _subject_table("Predicted by the page model", "Rule", rows, tuple(Metric), (SubjectKind.MODEL,))
     return replace(table, note=" ".join(sorted(notes - {""})))
-
-
-def _grid(group: Group) -> SubjectTable:
-    """The density for other numbers of processes and of keys per clock tick, by the page model."""
-    rows = [
-        (arm, cell.name)
-        for arm in group.arms
-        for cell in sorted((one for one in arm.readings if one.kind == SubjectKind.GRID), key=lambda one: one.cell)
-    ]
-    title = "Density by processes and keys per clock tick"
-    return _subject_table(title, "Processes × keys", rows, (Metric.LEAF_DENSITY,), (SubjectKind.GRID,))
 
 
 def _subject_table(

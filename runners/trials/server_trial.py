@@ -207,7 +207,7 @@ class ServerTrial(TrialRunner):
             return without_order(of_all_shards(of_tables), self.path.no_prediction, self.path.no_position)
         predicted = [predicted_beside(on, one, read) for one, read in zip(arrived, of_tables, strict=True)]
         readings = of_all_shards([one.readings for one in predicted])
-        placed = placement(self.request, self.plan, arrived, readings)
+        placed = placement(arrived, readings)
         costs = load_cost(on, self.request, arrived[0])
         return Measurements(
             [*readings, *costs.readings, *placed.readings],

@@ -15,7 +15,6 @@ from keybench.scenarios.schema import scenario_of
 PATHS = " or ".join(map(repr, LOAD_PATHS))
 MINIMAL = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n'
 SMALLEST = MINIMAL + "[table]\n"
-GRID = "[grid]\nprocesses = [1, 2]\nrows_per_tick = [1]\n"
 
 
 def problem(text: str) -> str:
@@ -108,15 +107,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         (
             MINIMAL + "[columns]\nmysql = [3]\n",
             "columns: the columns of mysql have to be a list of names: write them so",
-        ),
-        (
-            MINIMAL + GRID.replace("1, 2", "0"),
-            "grid.processes.0: Input should be greater than or equal to 1 (it says 0)",
-        ),
-        (MINIMAL + GRID + "[generation]\n", "a scenario with generation has no grid: leave it out"),
-        (
-            MINIMAL + GRID + "[[writer]]\nid = 'a'\n[[writer]]\nid = 'b'\nclock = { offset = 1 }\n",
-            "writers of a scenario with a grid have different clocks: make them alike, or leave it out",
         ),
         (SMALLEST + "payload = { min = 1 }\n", "table.payload.0.max: Field required"),
         (

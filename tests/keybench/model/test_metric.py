@@ -48,7 +48,6 @@ TEXTS = {
     Subject.shard(4): "shard 4",
     Subject(SubjectKind.PHASE, "3 delete"): "phase 3 delete",
     Subject(SubjectKind.MODEL_PHASE, "3 delete"): "modelled-phase 3 delete",
-    Subject.grid(16, 256): "grid 16 processes, 256 rows a tick",
     CLUSTERED: "clustered",
     PARENT: "parent",
     Subject.wait("LWLock:WALWrite"): "wait LWLock:WALWrite",
@@ -73,17 +72,11 @@ def test_any_name_is_read_back(name: str, make: type[Subject]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "keys", "key x", "writer", "writer ", "shard", "grid", "grid 2x3", "grid 2 processes", "machine 1"]
+    "text", ["", "keys", "key x", "writer", "writer ", "shard", "grid 2 processes, 3 rows a tick", "machine 1"]
 )
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="subject"):
         Subject.parse(text)
-
-
-def test_the_cell_of_a_grid() -> None:
-    assert Subject.grid(2, 64).cell == (2, 64)
-    with pytest.raises(ValueError, match="model is not a cell of a grid"):
-        _ = MODEL.cell
 
 
 @pytest.mark.parametrize(
