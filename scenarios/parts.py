@@ -198,16 +198,9 @@ class BeforePart(FilePart):
 
 
 class AfterPart(FilePart):
-    """The work after the load: look-ups of each kind, then deletion of the oldest share of rows, then a refill."""
+    """The work after the load: look-ups of each kind."""
 
     reads: Annotated[int, Field(ge=0, le=MOST_ROWS)] = 0
-    delete_oldest: Share = 0.0
-    refill: Share = 0.0
-
-    @property
-    def nothing(self) -> bool:
-        """Whether there is no work after the load."""
-        return not (self.reads or self.delete_oldest or self.refill)
 
 
 EntropyKind = Literal["aes", "os", "plain"]

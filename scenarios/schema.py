@@ -188,16 +188,16 @@ class Scenario(FilePart):
 
 
 class LoadScenario(Scenario):
-    """Rows come into an empty table; their writers may come and go. Reads and deletes may follow."""
+    """Rows come into an empty table; their writers may come and go. Reads may follow."""
 
     kind = "load"
     lacks = ("phase", "generation")
 
     def _kind_problem(self) -> str:
         shards = self.table.shards
-        if self.table.key == "fk" and not self.after.nothing:
+        if self.table.key == "fk" and self.after.reads:
             return "what follows the load is done by keys that have one row each: leave out after"
-        if shards > 1 and not self.after.nothing:
+        if shards > 1 and self.after.reads:
             return "what follows the load is done in one table: leave out after, or shards"
         if idle := set(range(shards)).difference(*(writer.tables(shards) for writer in self.writer)):
             return f"no writer sends rows to table {min(idle) + 1} of {shards}: give one the shard {min(idle)}"

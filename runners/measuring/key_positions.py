@@ -75,9 +75,9 @@ def positions(arrived: Arrived) -> Positions:
     owner, moment = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
     # writer and moment of each row, in planned order
     for i, source in enumerate(table.sources):
-        rows = source.planned[: source.writer.rows] - 1  # without the refill's; planned numbers begin with 1
+        rows = source.planned - 1  # planned numbers begin with 1
         owner[rows] = i
-        moment[rows] = source.writer.arrivals[: source.writer.rows]
+        moment[rows] = source.writer.arrivals
     # all in order of arrival
     ranks = arrived.ranks()
     every = max(1, ceil(len(ranks) / (WINDOW_ROWS * _POINTS)))
