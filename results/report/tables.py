@@ -113,17 +113,14 @@ def time_columns(group: Group, judgement: Judgement, arms: Sequence[Arm], title:
 
 
 def _significance(group: Group, judgement: Judgement) -> MetricTable:
-    """Each arm against the control: ratio with interval, p of the joint test, verdict, and whether it is first."""
+    """Each arm against the control: ratio with interval, p of the joint test, and verdict."""
     p_values = []
     for arm in group.arms:
         judged = judgement.find(arm)
         p_values.append(TableCell("–" if judged is None or isnan(judged.p) else number(judged.p, 3)))
-    first = tuple(TableCell("yes" if arm in judgement.first else "no") for arm in group.arms)
     times, verdicts = time_columns(group, judgement, group.arms, judgement.metric.definition.title)
     p_column = TableColumn("p", "joint test", tuple(p_values))
-    return MetricTable(
-        "Significance of the times", (times, p_column, verdicts, TableColumn("Shares the first place", "", first))
-    )
+    return MetricTable("Significance of the times", (times, p_column, verdicts))
 
 
 def _ratio(summary: Summary) -> TableCell:
