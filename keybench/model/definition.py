@@ -73,11 +73,6 @@ class Declared(StrEnum):
 DEEP_LEAVES: Final = 10
 """An insert is deep if it is more than this many leaves behind the right edge."""
 
-WINDOW_ROWS: Final = 1000
-FRONT_ROWS: Final = 100
-"""Insertion fronts are the places to which `WINDOW_ROWS` successive rows go. Two places are different fronts if more
-than `FRONT_ROWS` older keys lie between them."""
-
 HIGHEST: Final = "Of several writers, the highest value of any one."
 """One number for all writers must not hide the writer that lags."""
 

@@ -5,9 +5,9 @@ declarations. If a server cannot give a metric, the reading is absent and says w
 """
 
 from keybench.model import definition
-from keybench.model.definition import DEEP_LEAVES, FRONT_ROWS, HIGHEST, P95, WINDOW_ROWS, Declared, Theme
+from keybench.model.definition import DEEP_LEAVES, HIGHEST, P95, Declared, Theme
 
-__all__ = ["DEEP_LEAVES", "FRONT_ROWS", "WINDOW_ROWS", "Metric", "of_theme"]
+__all__ = ["DEEP_LEAVES", "Metric", "of_theme"]
 
 
 class Metric(Declared):
@@ -273,15 +273,6 @@ class Metric(Declared):
     DEEP_INSERTS = "deep_inserts", definition.position(
         "Deep inserts", "% of inserts", "lower",
         f"Share of inserts more than {DEEP_LEAVES} leaves from the edge.",
-    )
-    FRONTS = "fronts", definition.position(
-        "Insertion fronts", "fronts", "lower",
-        f"Places that {WINDOW_ROWS:,} successive rows go to, median; two places have more than {FRONT_ROWS} older keys "
-        "between them. 1 for an appended sequence; random keys in a large table have one each.",
-    )
-    DISPLACEMENT = "displacement", definition.position(
-        "Displacement", "% of rows", "lower",
-        "Mean distance between a row's places in order of arrival and of keys.",
     )
     SENTINEL_MS = "sentinel_ms", definition.machine(
         "Sentinel", "ms", "lower",
