@@ -50,9 +50,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     kinds: dict[str, str] = {}
     for item in items:
         given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        if isinstance(place := given.get("place", given.get("private")), Place):
-            if kinds.setdefault(place.engine.name, place.server) != place.server:
-                item.add_marker(pytest.mark.long)
+        place = given.get("place", given.get("private"))
+        if isinstance(place, Place) and kinds.setdefault(place.engine.name, place.server) != place.server:
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.hookimpl(wrapper=True)
