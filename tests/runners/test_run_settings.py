@@ -37,7 +37,7 @@ def settings(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("database", "server", "chosen", "leaves"),
     [
-        pytest.param("mariadb", "local", "page_size=4K", 1039, marks=installed),
+        pytest.param("mariadb", "local", "page_size=4K", 1039, marks=[installed, pytest.mark.long]),
         ("sqlite", "embedded", "page_size=1K", None),
         ("postgresql", "embedded", "fillfactor=60", None),
     ],

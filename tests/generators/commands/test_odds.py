@@ -22,13 +22,14 @@ from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import Layout, layouts
 from keybench.generators.core.process import Process
 from keybench.model.keys import Keys
+from tests.parameters import first
 
 KNOWN = {known.name: known for known in layouts().values()}
 NAMES = sorted(KNOWN)
 NOW = 639_309_024_000_000_000  # 2026-11-22
 Y2020 = 637_134_336_000_000_000
 MILLION = 1_000_000
-DRAWN = [200_000, pytest.param(MILLION, marks=pytest.mark.long)]
+DRAWN = first(1, [50_000, MILLION])
 
 
 @cache
@@ -123,7 +124,7 @@ def rankings(keys: Keys) -> list[list[tuple[Layout, float, bool]]]:
     return [[(one.layout, float(one.chance[at]), likely) for one, likely in rank(fits, at)] for at in range(len(keys))]
 
 
-def sample(name: str, n: int = 1_000, each: int = 4) -> Keys:
+def sample(name: str, n: int = 500, each: int = 4) -> Keys:
     """Keys of 2020 to 2026 from many processes: other machines, process ids, worker numbers."""
     known, rng, parts = KNOWN[name], np.random.default_rng(len(name)), []
     workers = min(known.description.worker_ids or 1_024, 1_024)
