@@ -138,12 +138,12 @@ def public_trial(trial: Trial, names: Names) -> Trial:
         column=_word(trial.column, names),
         layout=_word(trial.layout, names),
         scenario=_word(_without_payload(trial.scenario), names),
-        error=_stand_in(trial.error, names, ERROR),
+        error=stand_in(trial.error, names, ERROR),
         traceback="",
         readings=tuple(
             replace(
                 one,
-                reason=_stand_in(one.reason, names, REASON) if one.value is None else "",
+                reason=stand_in(one.reason, names, REASON) if one.value is None else "",
                 subject=_subject(one.subject, names),
             )
             for one in trial.readings
@@ -163,19 +163,14 @@ def public_blob(blob: Blob, names: Names) -> Blob:
 
 def _word(text: str, names: Names) -> str:
     """A word that keybench defines, or what stands for a name; `TEXT` for any other text."""
-    return text if text in words() else _stand_in(text, names, TEXT)
+    return text if text in words() else stand_in(text, names, TEXT)
 
 
-def _stand_in(text: str, names: Names, kind: str) -> str:
+def stand_in(text: str, names: Names, kind: str) -> str:
     """What stands for a foreign text: itself, in one line, in `Texts`; else the name's number, or its kind."""
     if text and isinstance(names, Texts):
         names[text] = printable(" ".join(text.split()))[:_LONGEST]
     return names.get(text, kind) if text else ""
-
-
-def public_warnings(warnings: Iterable[str], names: Names) -> list[str]:
-    """The run's warnings if `names` are `Texts`; else none."""
-    return [_stand_in(text, names, TEXT) for text in warnings] if isinstance(names, Texts) else []
 
 
 def _public(value: Any, names: Names) -> Any:

@@ -19,14 +19,15 @@ from keybench.errors import UsageError
 from keybench.results import tidy
 from keybench.results.atomic_file import atomic_file
 from keybench.results.bundle.private import (
+    TEXT,
     Names,
     Texts,
     public_environment,
     public_names,
     public_run,
     public_trial,
-    public_warnings,
     publishable,
+    stand_in,
     unit,
 )
 from keybench.results.store.database import Store
@@ -85,7 +86,7 @@ def write_bundle(store: Store, name: str, path: Path, agree: Callable[[Sequence[
                 "started": shown.started.isoformat(),
                 "seed": str(shown.seed),
                 "environments": [asdict(public_environment(one, names)) for one in store.environments(run.id)],
-                "warnings": public_warnings(store.warnings(run.id), names),
+                "warnings": [stand_in(text, names, TEXT) for text in store.warnings(run.id)] if agree else [],
             }
         ),
         VALUES: _values(shown, shown_trials),
