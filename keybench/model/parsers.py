@@ -11,12 +11,9 @@ import stat
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 T = TypeVar("T")
-
-MOST_TEXT: Final = 8 << 20
-"""Bytes of a text file. Parsed, they take up to forty times their size."""
 
 
 def regular_file(path: Path) -> BinaryIO:
@@ -30,12 +27,9 @@ def regular_file(path: Path) -> BinaryIO:
 
 
 def file_text(path: Path) -> str:
-    """The text in a file. OSError if it is no regular file or too large, ValueError if it is not UTF-8."""
+    """The text in a file. OSError if it is no regular file, ValueError if it is not UTF-8."""
     with regular_file(path) as file:
-        content = file.read(MOST_TEXT + 1)
-    if len(content) > MOST_TEXT:
-        raise OSError(errno.EFBIG, f"it has more than {MOST_TEXT >> 20} MiB", str(path))
-    return content.decode("utf-8")
+        return file.read().decode("utf-8")
 
 
 def parsed(parse: Callable[[str], T], text: str) -> T:

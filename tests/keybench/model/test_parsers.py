@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from keybench.errors import UsageError
-from keybench.model import parsers
 from keybench.results.check import baseline
 from keybench.runners import config
 from keybench.scenarios.files import load_scenario
@@ -38,13 +37,3 @@ def test_what_is_no_regular_file_is_refused(reader: str, make, tmp_path: Path, m
     with pytest.raises(UsageError) as caught:
         read(Path("x.toml"))
     assert str(caught.value) == message
-
-
-def test_a_text_that_is_too_large_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "x.toml"
-    path.touch()
-    os.truncate(path, parsers.MOST_TEXT)
-    assert len(parsers.file_text(path)) == parsers.MOST_TEXT
-    os.truncate(path, 1 << 40)  # takes no disk, and would take a terabyte of memory
-    with pytest.raises(OSError, match="it has more than 8 MiB"):
-        parsers.file_text(path)
