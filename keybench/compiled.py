@@ -30,16 +30,25 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     The machine code is cached (`_directory`; if that cannot be written, in the user's cache directory), so that a
     second process starts at once. The function releases the interpreter lock and does not check indices. Tests do that
     (`NUMBA_BOUNDSCHECK=1`).
+
+    The caller keeps all arrays in memory: references to them are not counted, because that would take longer than many
+    short loops, and a quarter of the time to compile. So no array can be made (numba's NumbaRuntimeError).
     """
-    return _compiled(function)
+    return _compiled(function, _nrt=False)
+
+
+def allocating(function: Callable[P, R]) -> Callable[P, R]:
+    """As `kernel`, for a function that makes arrays: references are counted. Only Python can take one that it returns.
+    """
+    return _compiled(function, _nrt=True)  # not what the caller has, which else would go for this function too
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """As `kernel`, for a function that becomes part of its caller: one line, or called often by one kernel only.
 
-    A call passes seven words for each array and counts references to it. That is more work than many short loops.
+    A call passes seven words for each array. That is more work than many short loops.
     """
-    return _compiled(function, forceinline=True)
+    return _compiled(function, _nrt=False, forceinline=True)
 
 
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:

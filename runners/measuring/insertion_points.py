@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import allocating, kernel
 
 _WORDS: Final = 4
 """64-bit words of a group."""
@@ -63,7 +63,7 @@ def _below(present: Present, rank: int) -> np.int64:
     return count
 
 
-@kernel
+@allocating
 def _insert(
     ranks: NDArray[np.int64], windows: Windows, present: Present, above: NDArray[np.int64], fronts: NDArray[np.int64]
 ) -> None:
