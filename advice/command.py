@@ -1,5 +1,7 @@
 """The command `keybench advise`: its options."""
 
+import io
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +13,7 @@ app = cli.application()
 Format = Literal["text", "html", "json"]
 _TABLE, _KEYS, _OUTPUT = "The table", "What keys must be", "Output"
 """Headings of the options in `--help`."""
-COMPILING = "keybench compiles its page models first, up to two minutes. It keeps them, so the next answer is fast."
+COMPILING = "keybench compiles its page models first, up to a minute. It keeps them, so the next answer is fast."
 
 
 def _option(panel: str, text: str, **more: Any) -> Any:
@@ -75,7 +77,6 @@ def advise(
     """
     from keybench.advice.answer import answer
     from keybench.advice.needs import needs_from_options
-    from keybench.advice.output import terminal
     from keybench.compiling import when_compiling
     from keybench.results.atomic_file import atomic_file, written
 
@@ -95,6 +96,8 @@ def advise(
     ):
         reply = answer(needs)
     if chosen == "text" and output is None:
+        from keybench.advice.output import terminal
+
         terminal.show(reply, cli.console())
         return 0
     text = _text(reply, chosen)
@@ -109,15 +112,16 @@ def advise(
 
 def _text(reply: Any, chosen: Format) -> str:
     """The answer as text in the format that was asked for."""
-    import io
-    import json
-
-    from keybench.advice.output import as_json, document, terminal
-
     if chosen == "json":
+        from keybench.advice.output import as_json
+
         return json.dumps(as_json.content(reply), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if chosen == "html":
+        from keybench.advice.output import document  # imports jinja2
+
         return document.page(reply)
+    from keybench.advice.output import terminal
+
     file = io.StringIO()
     terminal.show(reply, cli.console(file=file, width=120))
     return file.getvalue()

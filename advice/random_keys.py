@@ -131,8 +131,7 @@ def _grown(state: Figures, keep: int, time: float) -> Figures:
     With r = room + 1, the matrix P = 1 + (M − 1) / r has no entry below 0. So the power is the mean of P to the power
     of k, where k has Poisson's distribution with the mean r · time ("uniformization": A. Jensen, 1953).
     """
-    room = len(state)
-    rate = room + 1.0
+    room, rate = len(state), len(state) + 1.0
     sizes = np.arange(1.0, room + 1)[:, None]
     moves, stays = sizes / rate, 1 - (sizes + 1) / rate
     steps = max(1, ceil(rate * time / _MOST_EVENTS))

@@ -203,7 +203,7 @@ def _enter(load: LoadState, leaf: int, before: int, branch: int, root: int, size
             counts[log.READ + cache.BRANCH] += cache.use(pool, branch)
     buffer = pool.buffers[leaf]
     if buffer == cache.NOWHERE:
-        cache.bring_here(pool, leaf)
+        cache.bring(pool, leaf)
         counts[log.READ + cache.LEAF] += 1
     elif (
         cache.use_buffer(pool, buffer) == cache.MOST
