@@ -1,7 +1,5 @@
 """The command `keybench advise`: its options."""
 
-import io
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -77,6 +75,7 @@ def advise(
     """
     from keybench.advice.answer import answer
     from keybench.advice.needs import needs_from_options
+    from keybench.advice.output import terminal
     from keybench.compiling import when_compiling
     from keybench.results.atomic_file import atomic_file, written
 
@@ -96,8 +95,6 @@ def advise(
     ):
         reply = answer(needs)
     if chosen == "text" and output is None:
-        from keybench.advice.output import terminal
-
         terminal.show(reply, cli.console())
         return 0
     text = _text(reply, chosen)
@@ -112,16 +109,17 @@ def advise(
 
 def _text(reply: Any, chosen: Format) -> str:
     """The answer as text in the format that was asked for."""
-    if chosen == "json":
-        from keybench.advice.output import as_json
+    import io
+    import json
 
+    from keybench.advice.output import as_json, terminal
+
+    if chosen == "json":
         return json.dumps(as_json.content(reply), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if chosen == "html":
         from keybench.advice.output import document  # imports jinja2
 
         return document.page(reply)
-    from keybench.advice.output import terminal
-
     file = io.StringIO()
     terminal.show(reply, cli.console(file=file, width=120))
     return file.getvalue()

@@ -135,9 +135,14 @@ def reach_back(ranks: Ranks) -> float:
 
 
 def is_random(ranks: Ranks) -> bool:
-    """Whether a row's place among all rows is anywhere, whatever the place of the row before: a test by χ²."""
-    # a square of cells: a row's place across, the next row's place up; random keys fill all cells evenly
-    places = ranks * _CELLS // len(ranks)
+    """Whether rows come in no order: a row's place among all keys says nothing of the next row's place, nor when a key
+    came of when the next higher one did. Tests by χ²."""
+    return _is_even(ranks) and _is_even(np.argsort(ranks))
+
+
+def _is_even(order: Ranks) -> bool:
+    """Whether numbers and the numbers behind them fill a square of cells evenly: one across, the next one up."""
+    places = order * _CELLS // len(order)
     counts = np.bincount(places[:-1] * _CELLS + places[1:], minlength=_CELLS**2)
     expected = counts.sum() / _CELLS**2
     chi, freedom = float(((counts - expected) ** 2).sum() / expected), _CELLS**2 - 1

@@ -74,9 +74,7 @@ class _Part(_Library):  # type: ignore[misc]
 
     def _optimize_final_module(self) -> None:
         """Only inlines what has to be inlined, numba's first step."""
-        passes, builder = self._codegen._module_pass_manager(
-            loop_vectorize=False, slp_vectorize=False, opt=0, cost="cheap"
-        )
+        passes, builder = self._codegen._module_pass_manager(opt=0, loop_vectorize=False, cost="cheap")
         passes.run(self._final_module, builder)
 
     def _finalize_final_module(self) -> None:

@@ -1,4 +1,4 @@
-"""What numba lacks, for kernels: `memmove`, many times faster than a loop; `prefetch`; and `select`, which partitions in
+"""What numba lacks, for kernels: `memmove`, faster than a loop; `prefetch`; and `select`, which partitions in
 place (numba's `np.partition` copies)."""
 
 from collections.abc import Callable
