@@ -57,7 +57,7 @@ def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     within.__qualname__ = f"{function.__qualname__}.within"  # another name in machine code
-    for_kernels = numba.njit(**_OPTIONS, **options, **_FOR_KERNELS)(within)
+    for_kernels = _njit(**_OPTIONS, **options, **_FOR_KERNELS)(within)
     for_python = _cached(function, **options)
     for_python.get_call_template = _of_few_types(for_kernels.get_call_template)
     for_python.get_overload = for_kernels.get_overload
@@ -98,6 +98,7 @@ class _PartCompiler(_Compiler):  # type: ignore[misc]
         super().__init__(typing, target, library or _Part(target.codegen(), "part"), *rest)
 
 
+_njit: Any = numba.njit
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 _FOR_KERNELS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _PartCompiler}
 
@@ -129,9 +130,9 @@ def _cached(function: Callable[..., Any], **options: bool) -> Any:
     users_directory = settings.CACHE_DIR  # empty if the user has named none (NUMBA_CACHE_DIR)
     try:
         settings.CACHE_DIR = users_directory or _directory()
-        return numba.njit(cache=True, **_OPTIONS, **options)(function)
+        return _njit(cache=True, **_OPTIONS, **options)(function)
     except RuntimeError:  # no directory can be written: every process compiles anew
-        return numba.njit(**_OPTIONS, **options)(function)
+        return _njit(**_OPTIONS, **options)(function)
     finally:
         settings.CACHE_DIR = users_directory
 
