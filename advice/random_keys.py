@@ -134,7 +134,7 @@ def _grown(state: Figures, keep: int, time: float) -> Figures:
     room, rate = len(state), len(state) + 1.0
     sizes = np.arange(1.0, room + 1)[:, None]
     moves, stays = sizes / rate, 1 - (sizes + 1) / rate
-    steps = max(1, ceil(rate * time / _MOST_EVENTS))
+    steps = ceil(rate * time / _MOST_EVENTS)
     events = rate * time / steps  # their mean number in a step
     for _ in range(steps):
         chance, k, after_k = exp(-events), 0, state.copy()

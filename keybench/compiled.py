@@ -61,11 +61,12 @@ def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
     for_python = _cached(function, **options)
     for_python.get_call_template = _of_few_types(for_kernels.get_call_template)
     for_python.get_overload = for_kernels.get_overload
-    compiled: Callable[P, R] = for_python
-    return compiled
+    return cast("Callable[P, R]", for_python)
 
 
-_Library, _Compiler = cast("Any", JITCodeLibrary), cast("Any", Compiler)
+_Library: Any = JITCodeLibrary
+_Compiler: Any = Compiler
+_njit: Any = numba.njit
 
 
 class _Part(_Library):  # type: ignore[misc]
@@ -98,7 +99,6 @@ class _PartCompiler(_Compiler):  # type: ignore[misc]
         super().__init__(typing, target, library or _Part(target.codegen(), "part"), *rest)
 
 
-_njit: Any = numba.njit
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 _FOR_KERNELS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _PartCompiler}
 
@@ -127,7 +127,7 @@ def _plain(argument_type: Any) -> Any:
 def _cached(function: Callable[..., Any], **options: bool) -> Any:
     """numba's compiler of a function, with the machine code in `_directory`."""
     settings: Any = numba.config
-    users_directory = settings.CACHE_DIR  # empty if the user has named none (NUMBA_CACHE_DIR)
+    users_directory = settings.CACHE_DIR  # empty without NUMBA_CACHE_DIR
     try:
         settings.CACHE_DIR = users_directory or _directory()
         return _njit(cache=True, **_OPTIONS, **options)(function)
