@@ -27,8 +27,7 @@ _SPLIT_IN_HALF = 16, 25_000
 """Small indexes whose leaves split at a fixed place, and the rows of each."""
 _OTHERS = 4, 100_000
 """The same of engines that split at several places or move rows between leaves: the rule holds for their mean only."""
-_MOST_EVENTS = 600  # of a step on average, whose exponential a float can still hold
-_NO_CHANCE = 1e-18  # adds nothing to a sum
+_MOST_EVENTS, _NO_CHANCE = 600, 1e-18  # of a step on average: a float holds its exponential; what adds nothing to a sum
 _POINTS = 8
 """Numbers of rows in a doubling at which the density of those is looked at."""
 
