@@ -1,5 +1,5 @@
-"""`python -m keybench`, and the installed command. Signals interrupt it from here on. Before it, Python starts and looks
-for the version: some 50 ms in which a signal ends the process, and nothing is there to clean up."""
+"""`python -m keybench`, and the installed command. Signals interrupt it from here on: what comes before is Python's own
+start, some 30 ms in which a signal ends the process and nothing is there to clean up."""
 
 import sys
 from typing import NoReturn
