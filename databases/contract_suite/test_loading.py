@@ -60,6 +60,20 @@ def test_rows_are_acknowledged_and_stored_and_drop_removes_them(
         bench.admin.index_bytes(table)
 
 
+@pytest.mark.parametrize("payload", [4001, 8001, 20_000])
+def test_long_texts_are_stored_in_order_beside_keys_of_each_kind(bench: Bench, native: Column, payload: int) -> None:
+    """4,000 and 8,000 characters are where drivers and servers change how they take a text."""
+    sized, keys = accepted(native, random(60))
+    table = bench.table(sized, payload, "nonclustered")
+    bench.admin.create(table)
+    assert bench.send(table, keys, 25) == [min(25, len(keys) - first) for first in range(0, len(keys), 25)]
+    check_keys(sized.encode(keys), bench.admin.stored_keys(table))
+    arrived = bench.admin.arrived_keys(table)
+    assert arrived is None or np.array_equal(arrived, sized.encode(keys))
+    with closing(bench.session(table)) as session:
+        assert session.find(session.prepare_keys(keys[:1])[0]) == 1
+
+
 @pytest.mark.parametrize("rows_per_tx", [1, 999, 1000, 1001])
 def test_batches_hold_the_rows_asked_for(bench: Bench, guids: Column, rows_per_tx: int) -> None:
     table = bench.table(guids, 10)
