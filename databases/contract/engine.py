@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from keybench.databases.contract.existing import Inspector
 from keybench.databases.contract.questions import Question
@@ -19,6 +20,9 @@ from keybench.model.table import KeyRole, ServerKeys, Table
 from keybench.model.transactions import Isolation
 from keybench.model.url import scheme
 from keybench.pagemodels.contract import PageModel, SizedByValue
+
+DESCRIBED: Final = "server"
+"""The name, among `Admin.versions`, of the words in which a server says what it is."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,9 @@ class Engine(ABC):
     `rollback`."""
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """The roles that the key can have in a table. Trials use the first one unless they name another."""
+    make: str = ""
+    """How its own servers begin to say what they are (`DESCRIBED`). Others that speak their protocol say something
+    else, so that their answers are not taken for the engine's. Empty if nobody else speaks it."""
     versions: Mapping[str, int] = field(default_factory=dict)
     """The versions that people run, as they write them (`postgresql:18`), oldest first. The numbers are in the form of
     `Setting.min_version`."""
