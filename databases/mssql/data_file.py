@@ -13,8 +13,9 @@ OrcaMDF; the Microsoft Tape Format. Nothing in a file is trusted: what leads out
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,10 @@ from numpy.typing import NDArray
 from keybench.databases.core.probes import UnreadableError
 
 Integers = NDArray[np.int64]
+Rows = NDArray[np.void]
+"""Rows of several pages, page by page in slot order. `owner`: the place of its page among them. `begin`, `offset`:
+where it begins in the file and in its page, where rows lie in order of arrival. `size`: its bytes without its slot.
+`deleted`: whether it is only marked as deleted."""
 
 PAGE = 8192
 _FIELDS = {
@@ -29,79 +34,70 @@ _FIELDS = {
     "fixed": ("<u2", 14), "next": ("<u4", 16), "rows": ("<u2", 22), "object": ("<u4", 24), "number": ("<u4", 32),
     "file": ("<u2", 36),
 }  # fmt: skip
-_HEADER = 96
+_ROW: Any = [(name, np.int64) for name in ("owner", "begin", "offset", "size")] + [("deleted", np.bool_)]
+_HEADER, _SLOT_BYTES = 96, 2
 _DATA, _INDEX, _ALLOCATION, _BOOT = 1, 2, 11, 9
 """Types: rows of a table, of an index, and what pages are in use (PFS); the number of the boot page."""
 _INTERVAL, _IN_USE = 8088, 0x40  # pages that a PFS page tells of, and the bit of a page in use
-_MARK, _MOST_MARKS = b"MQDA", 1000
-_SYSTEM = {"units": (7, 0), "rowsets": (5, 0), "columns": (3, 0), "objects": (34, 1), "indexes": (54, 1), "keys": (55, 1)}
-"""(object, index) of sysallocunits, sysrowsets, sysrscols, sysschobjs, sysidxstats and sysiscols."""
-GHOSTS = (5, 6, 7)
-"""Kinds of rows that are only marked as deleted."""
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows of several pages, page by page in slot order; each array has an element a row."""
-
-    owner: Integers
-    """The place of its page among these pages."""
-    slot: Integers
-    begin: Integers
-    """Where it begins in the file."""
-    offset: Integers
-    """Where it begins in its page: rows lie there in order of arrival."""
-    size: Integers
-    """Its bytes without its slot."""
-    kind: Integers
+_MARK, _SECTOR = b"MQDA", 512
+_FIRST_2005 = 611
+_GHOSTS = 5  # the first of the kinds of rows that are only marked as deleted
+_SYSTEM = {
+    "units": (7, 0),
+    "rowsets": (5, 0),
+    "columns": (3, 0),
+    "objects": (34, 1),
+    "indexes": (54, 1),
+    "keys": (55, 1),
+}
+"""(object, index) of sysallocunits, sysrowsets, sysrscols (from 2008 on), sysschobjs, sysidxstats and sysiscols."""
 
 
 class DataFile:
     """The pages of a database's first file that are in use."""
 
     def __init__(self, path: Path) -> None:
-        """UnreadableError if the file holds no page of a database."""
+        """UnreadableError if the file holds no database, or one that SQL Server 2000 or an older one made."""
         if path.stat().st_size < PAGE:
-            raise UnreadableError("the file is shorter than a page.")
+            raise UnreadableError("it is shorter than a page.")
         self.data = np.memmap(path, np.uint8, mode="r")
         backup = self.data[:4].tobytes() == b"TAPE"
-        starts = np.concatenate([*self._stretches()] if backup else [np.arange(0, len(self.data) - PAGE + 1, PAGE)])
-        kind = np.dtype({"names": list(_FIELDS), "formats": [form for form, _ in _FIELDS.values()],
-                         "offsets": [at for _, at in _FIELDS.values()], "itemsize": 64})  # fmt: skip
-        heads = self.data[starts[:, None] + np.arange(64)].view(kind).ravel()
-        real = (heads["version"] == 1) & (heads["file"] == 1)
-        real &= backup | (heads["number"] == starts // PAGE)
+        found = [self._from(begin, backup=backup) for begin in (_behind_marks(path) if backup else [0])]
+        heads = np.concatenate([head for head, _ in found]) if found else np.empty(0, [("number", np.int64)])
+        if _BOOT not in heads["number"]:
+            raise UnreadableError("it is no primary data file of SQL Server, and no full and uncompressed backup.")
         # Sorted by number; of several copies of a page the first.
-        self.numbers, first = np.unique(heads["number"][real].astype(np.int64), return_index=True)
-        self.starts, self.heads = starts[real][first], heads[real][first]
-        if _BOOT not in self.numbers:
-            raise UnreadableError("this is no primary data file and no uncompressed backup of SQL Server.")
+        self.numbers, first = np.unique(heads["number"].astype(np.int64), return_index=True)
+        self.heads, self.starts = heads[first], np.concatenate([starts for _, starts in found])[first]
         self.in_use = self._allocated()
+        boot = self.starts[self.places(np.array([_BOOT]))[0]] + _HEADER
+        self.version = _number(self.data[boot : boot + 8].tobytes(), 6, 2)
+        """The internal version of the server that created the database: 655 is 2008, 706 is 2012."""
+        if self.version < _FIRST_2005:
+            raise UnreadableError("SQL Server 2000 or an older one made it, whose rules are not known.")
 
-    def _stretches(self) -> Iterator[Integers]:
-        """Where pages may begin in a backup, for each mark."""
-        whole, at, marks = self.data.tobytes(), 0, 0
-        while (at := whole.find(_MARK, at) + 1) and (marks := marks + 1) <= _MOST_MARKS:
-            begin = -(-(at + 21) // 512) * 512  # behind the mark's header of 22 bytes
-            yield np.arange(begin, len(self.data) - PAGE + 1, PAGE)
+    def _from(self, begin: int, *, backup: bool) -> tuple[NDArray[np.void], Integers]:
+        """(header, where it begins) of each page that begins a whole number of pages behind `begin`."""
+        n = (len(self.data) - begin) // PAGE
+        form: Any = {"names": list(_FIELDS), "formats": [form for form, _ in _FIELDS.values()],
+                     "offsets": [at for _, at in _FIELDS.values()], "itemsize": PAGE}  # fmt: skip
+        heads = self.data[begin : begin + n * PAGE].view(np.dtype(form))
+        real = (heads["version"] == 1) & (heads["file"] == 1) & (backup | (heads["number"] == np.arange(n)))
+        short = np.empty(np.count_nonzero(real), [(name, form) for name, (form, _) in _FIELDS.items()])
+        for name in _FIELDS:
+            short[name] = heads[name][real]
+        return short, begin + PAGE * np.flatnonzero(real)
 
     def _allocated(self) -> NDArray[np.bool_]:
         """Whether each page is in use. One that was given back keeps its content."""
-        interval = self.numbers // _INTERVAL
-        telling = self.places(np.maximum(1, interval * _INTERVAL))
+        telling = self.places(np.maximum(1, self.numbers // _INTERVAL * _INTERVAL))
         told = self.data[self.starts[telling] + 100 + self.numbers % _INTERVAL]
-        return (telling >= 0) & (self.heads["type"][telling] == _ALLOCATION) & (told & _IN_USE > 0)
+        return np.asarray((telling >= 0) & (self.heads["type"][telling] == _ALLOCATION) & (told & _IN_USE > 0))
 
     def places(self, numbers: Integers) -> Integers:
         """The places of pages in these arrays by their numbers; -1 if the file does not have them."""
         found = np.minimum(np.searchsorted(self.numbers, numbers), len(self.numbers) - 1)
         return np.where(self.numbers[found] == numbers, found, -1)
-
-    @cached_property
-    def version(self) -> int:
-        """The internal version of the server that created the database: 655 is 2008, 706 is 2012."""
-        boot = int(self.starts[self.places(np.array([_BOOT]))[0]]) + _HEADER
-        return int.from_bytes(self.data[boot + 6 : boot + 8].tobytes(), "little")
 
     def pages_of(self, item: int, index: int, kind: int = _DATA) -> Integers:
         """The places of the leaf pages of an allocation unit, by number. `kind`: the type of these pages. Also the page
@@ -114,7 +110,7 @@ class DataFile:
         """The rows of these pages."""
         heads = self.heads[pages]
         counts = heads["rows"].astype(np.int64)
-        if (counts > (PAGE - _HEADER) // 3).any():
+        if (counts > (PAGE - _HEADER) // _SLOT_BYTES).any():
             raise UnreadableError("a page has more rows than can be in it.")
         owner = np.repeat(np.arange(len(pages)), counts)
         slot = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -124,12 +120,13 @@ class DataFile:
             """The two bytes at these offsets in the rows' pages."""
             if ((at < 0) | (at > PAGE - 2)).any():
                 raise UnreadableError("a row is not in its page.")
-            return self.data[start + at].astype(np.int64) | self.data[start + at + 1].astype(np.int64) << 8
+            low, high = (self.data[start + at + i].astype(np.int64) for i in (0, 1))
+            return np.asarray(low | high << 8)
 
-        offset = word(PAGE - 2 - 2 * slot)
+        offset = word(PAGE - _SLOT_BYTES * (slot + 1))
         status = word(offset) & 0xFF
-        is_data = heads["type"][owner] == _DATA
         # The fixed part, then a bitmap with the number of columns, then the ends of columns of variable length.
+        is_data = heads["type"][owner] == _DATA
         end = offset + np.where(is_data, word(np.minimum(offset + 2, PAGE - 2)), heads["fixed"][owner])
         end += np.where(status & 0x10, 2 + (word(np.where(status & 0x10, end, 0)) + 7) // 8, 0)
         varies = (status & 0x20) > 0
@@ -138,18 +135,37 @@ class DataFile:
         size = np.where(varies, last, end - offset) + np.where(status & 0x40, 14, 0)  # its row version
         if ((offset < _HEADER) | (size < 1) | (offset + size > PAGE)).any():
             raise UnreadableError("a row is not in its page.")
-        return Rows(owner, slot, start + offset, offset, size, status >> 1 & 7)
+        rows = np.empty(len(owner), _ROW)
+        rows["owner"], rows["begin"], rows["offset"], rows["size"] = owner, start + offset, offset, size
+        rows["deleted"] = status >> 1 & 7 >= _GHOSTS
+        return rows
 
     def system(self, table: str) -> Iterator[tuple[bytes, str]]:
         """(the row up to the end of its fixed part, its name) of each row of a system table."""
-        rows = self.rows_of(self.pages_of(*_SYSTEM[table]))
-        for begin, size in zip(rows.begin.tolist(), rows.size.tolist(), strict=True):
+        for _, begin, _, size, _ in self.rows_of(self.pages_of(*_SYSTEM[table])).tolist():
             row = self.data[begin : begin + size].tobytes()
-            fixed = int.from_bytes(row[2:4], "little")
-            name = fixed + 2 + (int.from_bytes(row[fixed : fixed + 2], "little") + 7) // 8 + 2  # behind their number
-            columns = int.from_bytes(row[name - 2 : name], "little") if row[0] & 0x20 else 0
-            text = row[name + 2 * columns : int.from_bytes(row[name : name + 2], "little")]
-            yield row[:fixed], text.decode("utf-16-le", "replace")
+            fixed = _number(row, 2, 2)
+            ends = fixed + 2 + (_number(row, fixed, 2) + 7) // 8 + 2  # behind the number of these columns
+            columns = _number(row, ends - 2, 2) if row[0] & 0x20 else 0
+            yield (
+                row[:fixed].ljust(64, b"\0"),
+                row[ends + 2 * columns : _number(row, ends, 2)].decode("utf-16-le", "replace"),
+            )
+
+
+def _behind_marks(path: Path) -> list[int]:
+    """Where pages begin behind the marks of a backup; of places a whole number of pages apart, the first."""
+    begins: dict[int, int] = {}
+    with path.open("rb") as opened, mmap(opened.fileno(), 0, access=ACCESS_READ) as whole:
+        at = -1
+        while (at := whole.find(_MARK, at + 1)) >= 0:
+            begin = -(-(at + 22) // _SECTOR) * _SECTOR  # the mark's header has 22 bytes
+            begins.setdefault(begin % PAGE, begin)
+    return [begin for begin in begins.values() if begin <= path.stat().st_size]
+
+
+def _number(row: bytes, at: int, width: int) -> int:
+    return int.from_bytes(row[at : at + width], "little")
 
 
 @dataclass(frozen=True)
@@ -165,16 +181,12 @@ class StoredIndex:
     """Its allocation unit."""
     key: tuple[int, ...]
     """The columns of its key."""
-    places: Mapping[int, int]
-    """Offset in a row of each column of fixed length, by its number in the index."""
-
-
-def _number(row: bytes, at: int, width: int) -> int:
-    return int.from_bytes(row[at : at + width], "little")
+    offsets: Mapping[int, int]
+    """Where in a row each column of fixed length begins, by its number in the index."""
 
 
 def indexes(file: DataFile) -> list[StoredIndex]:
-    """The tables' heaps and indexes, those of one table one after the other. UnreadableError without system tables."""
+    """The tables' heaps and indexes, those of one table one after the other."""
     tables = {_number(row, 4, 4): name for row, name in file.system("objects") if row[17:19] == b"U "}
     names = {(_number(row, 4, 4), _number(row, 8, 4)): name for row, name in file.system("indexes")}
     keys: dict[tuple[int, int], dict[int, int]] = {}
@@ -190,24 +202,20 @@ def indexes(file: DataFile) -> list[StoredIndex]:
     for row, _ in file.system("rowsets"):
         rowset, item, number = _number(row, 4, 8), _number(row, 13, 4), _number(row, 17, 4)
         if item in tables and rowset in units:
-            of_key = keys.get((item, number), {})
+            of_key, name = keys.get((item, number), {}), names.get((item, number), "")
             key = tuple(of_key[place] for place in sorted(of_key))
-            name = names.get((item, number)) or "heap"
             found.append(StoredIndex(tables[item], name, item, number, units[rowset], key, columns.get(rowset, {})))
     return sorted(found, key=lambda one: (one.table, one.item, one.number, one.unit))
 
 
 def leaves(file: DataFile, index: StoredIndex) -> Integers:
-    """The places of its leaf pages in key order; of a heap, by number. UnreadableError if they are not one chain."""
-    kind = _DATA if index.number <= 1 else _INDEX
-    pages = file.pages_of(index.unit >> 16 & 0xFFFF_FFFF, index.unit >> 48, kind)
-    if index.number == 0 or not len(pages):
-        return pages
+    """The places of an index's leaf pages in key order. UnreadableError if they are not one chain."""
+    pages = file.pages_of(index.unit >> 16 & 0xFFFF_FFFF, index.unit >> 48, _DATA if index.number == 1 else _INDEX)
     members, successors = set(pages.tolist()), file.places(file.heads["next"][pages].astype(np.int64)).tolist()
     following = dict(zip(pages.tolist(), successors, strict=True))
-    chain = [int(page) for page in pages[file.heads["previous"][pages] == 0][:1]]
+    chain = pages[file.heads["previous"][pages] == 0][:1].tolist()
     while chain and len(chain) < len(pages) and (after := following[chain[-1]]) in members:
         chain.append(after)
-    if len(chain) != len(pages) or len(set(chain)) != len(chain):
+    if len(set(chain)) != len(pages):
         raise UnreadableError("its leaf pages are not one chain.")
     return np.array(chain, np.int64)
