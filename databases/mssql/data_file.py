@@ -133,7 +133,7 @@ class DataFile:
         columns = word(np.where(varies, end, 0))
         last = word(np.where(varies, end + 2 * columns, 0)) & 0x7FFF  # the high bit: it is stored elsewhere
         size = np.where(varies, last, end - offset) + np.where(status & 0x40, 14, 0)  # its row version
-        if ((offset < _HEADER) | (size < 1) | (offset + size > PAGE)).any():
+        if ((offset < _HEADER) | (size < 1) | (offset + size > PAGE - _SLOT_BYTES * counts[owner])).any():
             raise UnreadableError("a row is not in its page.")
         rows = np.empty(len(owner), _ROW)
         rows["owner"], rows["begin"], rows["offset"], rows["size"] = owner, start + offset, offset, size
@@ -142,7 +142,10 @@ class DataFile:
 
     def system(self, table: str) -> Iterator[tuple[bytes, str]]:
         """(the row up to the end of its fixed part, its name) of each row of a system table."""
-        for _, begin, _, size, _ in self.rows_of(self.pages_of(*_SYSTEM[table])).tolist():
+        pages = self.pages_of(*_SYSTEM[table])
+        if not len(pages) and table != "columns":
+            raise UnreadableError("a system table is missing.")
+        for _, begin, _, size, _ in self.rows_of(pages).tolist():
             row = self.data[begin : begin + size].tobytes()
             fixed = _number(row, 2, 2)
             ends = fixed + 2 + (_number(row, fixed, 2) + 7) // 8 + 2  # behind the number of these columns
@@ -216,6 +219,6 @@ def leaves(file: DataFile, index: StoredIndex) -> Integers:
     chain = pages[file.heads["previous"][pages] == 0][:1].tolist()
     while chain and len(chain) < len(pages) and (after := following[chain[-1]]) in members:
         chain.append(after)
-    if len(set(chain)) != len(pages):
+    if len(set(chain)) != len(pages) or file.heads["next"][chain[-1:]].any():
         raise UnreadableError("its leaf pages are not one chain.")
     return np.array(chain, np.int64)

@@ -42,6 +42,11 @@ class _Content:
     arrival: Integers | str = _HEAP
     """Places of the rows in key order, in order of arrival; if that is not known, why not."""
 
+    @property
+    def counts(self) -> Integers:
+        """The rows of each leaf."""
+        return np.bincount(self.rows["owner"], minlength=len(self.numbers))
+
 
 def verdicts(path: Path) -> Iterator[tuple[str, Verdict]]:
     """(what it looks like, the verdict) for each index of more than one leaf. UnreadableError if the file cannot be
@@ -70,7 +75,7 @@ def verdicts(path: Path) -> Iterator[tuple[str, Verdict]]:
         except UnreadableError as error:
             yield name, Verdict("not measured", str(error))
         else:
-            if len(pages) > 1:
+            if len(pages) > 1 and many:
                 yield f"{name}: {_shape(content)}", _compared(content, parameters)
 
 
@@ -123,7 +128,7 @@ def _listed(counts: Integers) -> str:
 
 def _shape(content: _Content) -> str:
     """The index in words."""
-    sizes, counts = content.rows["size"], np.bincount(content.rows["owner"])
+    sizes, counts = content.rows["size"], content.counts
     size = f"{sizes.min()} to {sizes.max()}" if sizes.min() < sizes.max() else str(sizes[0])
     density = space_used(int(sizes.sum()) + SLOT * len(sizes), len(counts))
     runs, deleted = _disorder(content.rows), int(content.rows["deleted"].sum())
@@ -141,7 +146,7 @@ def _compared(content: _Content, parameters: Parameters) -> Verdict:
     """The verdict: rows of one size equal row for row; for others as many leaves, with one row more or less in each."""
     if isinstance(content.arrival, str):
         return Verdict("not measured", content.arrival)
-    sizes, counts = content.rows["size"] + SLOT, np.bincount(content.rows["owner"])
+    sizes, counts = content.rows["size"] + SLOT, content.counts
     if varies := sizes.min() < sizes.max():
         rule = leaf_rule(PAGE_BYTES, parameters, int(sizes.min()))
         level = build_level(content.arrival, rule, sizes.astype(np.uint16))

@@ -115,6 +115,7 @@ def _judge_file(name: str, path: Path) -> int:
     """Prints what the indexes in a file look like, beside the page model. Of rows it shows numbers and sizes alone."""
     from keybench.databases.registry import engine
     from keybench.model.printable import printable
+    from keybench.runners.progress import say
     from keybench.runners.verify.verdicts import WORDS
     from keybench.runners.verify.verification import DIFFERS, INCONCLUSIVE
 
@@ -122,10 +123,11 @@ def _judge_file(name: str, path: Path) -> int:
     for text, verdict in engine(name).judge_file(path):
         outcomes.append(verdict.outcome)
         evidence = f": {verdict.evidence}" if verdict.evidence else ""
-        console.print(printable(f"{WORDS[verdict.outcome]}{evidence}: {text}"), markup=False, highlight=False)
-    console.print(", ".join(f"{outcomes.count(outcome)} {words}" for outcome, words in WORDS.items()))
+        say(console, printable(f"{WORDS[verdict.outcome]}{evidence}: {text}"))
+    counted = ", ".join(f"{outcomes.count(outcome)} {words}" for outcome, words in WORDS.items())
+    say(console, counted if outcomes else "no index in this file has more than one leaf")
     if "differs" in outcomes:
-        console.print("Indexes whose rows were changed or deleted, or that were built from rows, differ as they must.")
+        say(console, "indexes whose rows were changed or deleted, or that were built from rows, differ as they must")
         return DIFFERS
     return 0 if "equal" in outcomes else INCONCLUSIVE
 
