@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from keybench.databases.contract.questions import Verdict
 from keybench.databases.core.probes import UnreadableError
-from keybench.databases.mssql.data_file import DataFile, Integers, Rows, StoredIndex, indexes, leaves
+from keybench.databases.mssql.data_file import PAGE, DataFile, Integers, Rows, StoredIndex, indexes, leaves
 from keybench.pagemodels.half_split.levels import build_level
 from keybench.pagemodels.mssql.model import Parameters, leaf_rule
 from keybench.pagemodels.mssql.records import PAGE_BYTES, SLOT, space_used
@@ -89,7 +89,7 @@ def _followed(file: DataFile, content: _Content, table: _Content) -> Integers | 
     if isinstance(table.arrival, str):
         return table.arrival
     in_index, in_table = (_table_keys(file, one, table) for one in (content, table))
-    if in_index is None or in_table is None:
+    if in_index is None or in_table is None or in_index.dtype != in_table.dtype:
         return _NO_WAY
     order_in_index, order_in_table = np.argsort(in_index), np.argsort(in_table)
     if not np.array_equal(in_index[order_in_index], in_table[order_in_table]):
@@ -108,6 +108,8 @@ def _table_keys(file: DataFile, content: _Content, table: _Content) -> NDArray[n
         if (begin := offsets.get(column if content is table else of_index.index(column) + 1)) is None:
             return None
         width = min((at for at in (*offsets.values(), content.fixed) if at > begin), default=begin) - begin
+        if begin + width > content.rows["size"].min(initial=PAGE):
+            return None
         parts.append(file.data[content.rows["begin"][:, None] + begin + np.arange(width)])
     keys = np.concatenate(parts, axis=1) if parts else np.empty((0, 0), np.uint8)
     return np.ascontiguousarray(keys).view(f"V{keys.shape[1]}").ravel() if keys.size else None
