@@ -44,13 +44,16 @@ class FileOfPages:
         struct.pack_into("<IH", page, 32, number, 1)
         self.pages[number] = page
 
-    def leaves(self, name: str, first: int, keys: Sequence[Sequence[int]], rows: Mapping[int, bytes]) -> None:
-        """Writes the leaves of an index from page `first` on. `keys`: of each leaf, as they came; `rows`: by key."""
-        for i, came in enumerate(keys):
-            neighbours = (first + i - 1 if i else 0, first + i + 1 if i + 1 < len(keys) else 0)
-            in_order = sorted(range(len(came)), key=lambda place: came[place])
-            self.page(first + i, 1 if name == "clustered" else 2, IDS[name], [rows[key] for key in came],
-                      fixed=13, neighbours=neighbours, slots=in_order)  # fmt: skip
+    def leaves(
+        self, name: str, numbers: Sequence[int], keys: Sequence[Sequence[int]], rows: Mapping[int, bytes]
+    ) -> None:
+        """Writes the leaves of an index on these pages. `keys`: of each leaf, as they came; `rows`: by key."""
+        chain = [0, *numbers[: len(keys)], 0]
+        for before, number, after, came in zip(chain, chain[1:], chain[2:], keys, strict=False):
+            in_order = sorted(range(len(came)), key=came.__getitem__)
+            kind = 1 if name == "clustered" else 2
+            self.page(number, kind, IDS[name], [rows[key] for key in came], fixed=13, neighbours=(before, after),
+                      slots=in_order)  # fmt: skip
 
     def system_tables(self) -> None:
         """Writes the catalogue: table `t` with a key of 8 bytes at 4, clustered; its index on an int, with that key."""
