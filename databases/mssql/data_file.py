@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 from numpy.typing import NDArray
 
 from keybench.databases.core.probes import UnreadableError
@@ -42,14 +43,7 @@ _INTERVAL, _IN_USE = 8088, 0x40  # pages that a PFS page tells of, and the bit o
 _MARK, _SECTOR = b"MQDA", 512
 _FIRST_2005 = 611
 _GHOSTS = 5  # the first of the kinds of rows that are only marked as deleted
-_SYSTEM = {
-    "units": (7, 0),
-    "rowsets": (5, 0),
-    "columns": (3, 0),
-    "objects": (34, 1),
-    "indexes": (54, 1),
-    "keys": (55, 1),
-}
+_SYSTEM = {"units": (7, 0), "rowsets": (5, 0), "columns": (3, 0), "objects": (34, 1), "names": (54, 1), "keys": (55, 1)}
 """(object, index) of sysallocunits, sysrowsets, sysrscols (from 2008 on), sysschobjs, sysidxstats and sysiscols."""
 
 
@@ -81,12 +75,9 @@ class DataFile:
         n = (len(self.data) - begin) // PAGE
         form: Any = {"names": list(_FIELDS), "formats": [form for form, _ in _FIELDS.values()],
                      "offsets": [at for _, at in _FIELDS.values()], "itemsize": PAGE}  # fmt: skip
-        heads = self.data[begin : begin + n * PAGE].view(np.dtype(form))
+        heads = repack_fields(self.data[begin : begin + n * PAGE].view(np.dtype(form)))
         real = (heads["version"] == 1) & (heads["file"] == 1) & (backup | (heads["number"] == np.arange(n)))
-        short = np.empty(np.count_nonzero(real), [(name, form) for name, (form, _) in _FIELDS.items()])
-        for name in _FIELDS:
-            short[name] = heads[name][real]
-        return short, begin + PAGE * np.flatnonzero(real)
+        return heads[real], begin + PAGE * np.flatnonzero(real)
 
     def _allocated(self) -> NDArray[np.bool_]:
         """Whether each page is in use. One that was given back keeps its content."""
@@ -191,7 +182,7 @@ class StoredIndex:
 def indexes(file: DataFile) -> list[StoredIndex]:
     """The tables' heaps and indexes, those of one table one after the other."""
     tables = {_number(row, 4, 4): name for row, name in file.system("objects") if row[17:19] == b"U "}
-    names = {(_number(row, 4, 4), _number(row, 8, 4)): name for row, name in file.system("indexes")}
+    names = {(_number(row, 4, 4), _number(row, 8, 4)): name for row, name in file.system("names")}
     keys: dict[tuple[int, int], dict[int, int]] = {}
     for row, _ in file.system("keys"):
         if row[24]:  # its place in the key; 0 is a column that is only included

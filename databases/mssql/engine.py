@@ -1,8 +1,8 @@
 """SQL Server 2019 and later: clustered tables, nonclustered keys, heaps.
 
 Written from documentation and source: no SQL Server has run these modules yet, only a server of another make that
-speaks its protocol. Each trial therefore checks the open questions and reports the answers (`QUESTIONS`). SQL Server's ordering can be measured without it: the column
-`binary16-mssql` of other engines sorts as uniqueidentifier does.
+speaks its protocol. Each trial therefore checks the open questions and reports the answers (`QUESTIONS`). SQL Server's
+ordering can be measured without it: the column `binary16-mssql` of other engines sorts as uniqueidentifier does.
 """
 
 from collections.abc import Iterator

@@ -24,7 +24,7 @@ from keybench.pagemodels.page_stats import LeafOrder
 _FIRST_2012 = 706  # the internal version
 _SHOWN = 12  # leaves whose rows are listed
 _MOST_ROWS = 5_000_000  # of an index that is read
-_HEAP = "its table is a heap, whose rows need not lie in the order in which they came"
+_HEAP = "its table is a heap, whose rows need not lie in the order in which they came, or cannot be read"
 _NOT_ONE_BY_ONE = "the pages of its table were not made in key order, so that the file does not show when its rows came"
 _NO_WAY = "its rows do not all lead to rows of the table, by a key of fixed length (in files of 2008 and later)"
 
@@ -92,7 +92,8 @@ def _followed(file: DataFile, content: _Content, table: _Content) -> Integers | 
     if in_index is None or in_table is None or in_index.dtype != in_table.dtype:
         return _NO_WAY
     order_in_index, order_in_table = np.argsort(in_index), np.argsort(in_table)
-    if not np.array_equal(in_index[order_in_index], in_table[order_in_table]):
+    keys = in_table[order_in_table]
+    if not np.array_equal(in_index[order_in_index], keys) or (keys[1:] == keys[:-1]).any():
         return _NO_WAY
     row_in_index = np.empty(len(in_table), np.int64)
     row_in_index[order_in_table] = order_in_index

@@ -114,7 +114,6 @@ def verify(
 def _judge_file(name: str, path: Path) -> int:
     """Prints what the indexes in a file look like, beside the page model. Of rows it shows numbers and sizes alone."""
     from keybench.databases.registry import engine
-    from keybench.model.printable import printable
     from keybench.runners.progress import say
     from keybench.runners.verify.verdicts import WORDS
     from keybench.runners.verify.verification import DIFFERS, INCONCLUSIVE
@@ -123,7 +122,7 @@ def _judge_file(name: str, path: Path) -> int:
     for text, verdict in engine(name).judge_file(path):
         outcomes.append(verdict.outcome)
         evidence = f": {verdict.evidence}" if verdict.evidence else ""
-        say(console, printable(f"{WORDS[verdict.outcome]}{evidence}: {text}"))
+        say(console, f"{WORDS[verdict.outcome]}{evidence}: {text}")
     counted = ", ".join(f"{outcomes.count(outcome)} {words}" for outcome, words in WORDS.items())
     say(console, counted if outcomes else "no index in this file has more than one leaf")
     if "differs" in outcomes:
