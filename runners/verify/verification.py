@@ -10,7 +10,7 @@ from typing import Any, Final
 from rich.console import Console
 
 import keybench
-from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.engine import DESCRIBED, Engine
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.hosting import docker_daemon
 from keybench.databases.hosting.container import KIND
@@ -153,11 +153,21 @@ def perform(
         f"\n{this.on.title}: {equal} equal, {differ} differ{'s' if differ == 1 else ''}, {unmeasured} could not be "
         "measured",
     )
-    _write(path, this.on, store, [load.run_id for load in loads.values() if load.run_id], answers)
+    runs = [load.run_id for load in loads.values() if load.run_id]
+    if another := _another_make(this.on, store, runs):
+        say(console, f"nothing to send in: this server says that it is {another!r}, not {this.on.make}.")
+        return INCONCLUSIVE
+    _write(path, this.on, store, runs, answers)
     say(console, f"to send in: {path} (its README.txt says what is in it and where to send it)")
     if any(one.outcome == "differs" or one.failed for one in answers):
         return DIFFERS
     return INCONCLUSIVE if any(one.outcome == "not measured" for one in answers) else 0
+
+
+def _another_make(on: Engine, store: Store, runs: Sequence[str]) -> str:
+    """What a server of these runs says that it is, if it only speaks the engine's protocol; else empty."""
+    described = (one.versions.get(DESCRIBED, "") for run in runs for one in store.environments(run))
+    return next((text for text in described if not text.startswith(on.make)), "")
 
 
 def _measured(
