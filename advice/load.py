@@ -58,6 +58,8 @@ class Growth:
             return ()
         # A process that makes no key changes nothing: no writer restarts more often than it has rows.
         between = max(_DAY / self.restarts_per_day, self.writers / self.rows_per_second)
+        if between >= seconds * self.writers:  # nobody restarts; `between` may be infinite
+            return ()
         first = between * (1 - (writer + 1) / self.writers)
         return tuple(float(at) for at in np.arange(first, seconds, between) if at > 0)
 

@@ -19,7 +19,10 @@ T = TypeVar("T")
 def regular_file(path: Path) -> BinaryIO:
     """Opens a file for reading. OSError if it is a pipe or a device: these may have no end, or nobody who writes."""
     # Opened without waiting: a pipe that nobody writes to would never open. Windows has neither.
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
+    try:
+        file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
+    except ValueError:
+        raise OSError(errno.EINVAL, "its name holds a NUL", str(path)) from None
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "it is no regular file", str(path))

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Final
 
 PASSWORD: Final = "password"  # noqa: S105 (the name of an option)
@@ -157,8 +158,9 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
                 pieces = (piece.strip() for piece in text.split(","))
                 for url in (text, *(piece for piece in pieces if is_url(piece) or "@" in piece)):
                     replacement = shown(url) if is_url(url) else "…"
-                    for spelling in (url, repr(url)[1:-1], _escaped(url)):
-                        message = message.replace(spelling, replacement)
+                    for spelled in (url, str(PurePath(url))):  # a path that was made of it has fewer slashes
+                        for spelling in (spelled, repr(spelled)[1:-1], _escaped(spelled)):
+                            message = message.replace(spelling, replacement)
         # A path that was made of a URL is spelled otherwise, but the login in it is the same.
         login = argument.rpartition("@")[0].rpartition("/")[2]
         if ":" in login:

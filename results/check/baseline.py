@@ -11,6 +11,7 @@ A missing value is null. `limits` gives for each metric by how many per cent a r
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from math import isnan, log
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -180,8 +181,9 @@ def save(path: Path, baseline: Baseline) -> bool:
     """Writes the whole file; False if it already has this content. Raises UsageError if it cannot be written; the file
     is then unchanged."""
     new = text(baseline)
-    if path.is_file() and path.read_bytes() == new.encode():
-        return False
+    with suppress(OSError), parsers.regular_file(path) as file:  # what cannot be read cannot be written either
+        if file.read() == new.encode():
+            return False
     with atomic_file(path, _ANOTHER[3:]) as part:
         part.write_text(new, encoding="utf-8")
     return True

@@ -14,7 +14,7 @@ from keybench.errors import UsageError
 from keybench.results.store import rows, tables
 from keybench.results.store.opening import open_storage
 from keybench.results.store.records import REPEATED, Environment, Run, Trial
-from keybench.results.store.storage import DAMAGE, Storage, damaged
+from keybench.results.store.storage import ANOTHER, DAMAGE, Storage, damaged
 
 _SHOWN_RUNS = 5
 
@@ -102,8 +102,8 @@ class Store:
 
     def record(self, run_id: str, trial: Trial) -> None:
         """Records a trial with all its measurements, in one transaction: if an error is raised, nothing is recorded.
-        It takes the place of one that is to be repeated. Raises ValueError if that block and position of the run is
-        already recorded otherwise, or the run is unknown."""
+        It takes the place of one that is to be repeated. Raises UsageError if that block and position of the run is
+        already recorded otherwise, or the run is unknown: of a damaged file."""
         table = tables.trial
         here = and_(table.c.run == run_id, table.c.block == trial.block, table.c.position == trial.position)
         try:
@@ -111,8 +111,9 @@ class Store:
                 connection.execute(table.delete().where(and_(here, table.c.error.endswith(REPEATED))))
                 rows.insert_trial(connection, run_id, trial)
         except IntegrityError as error:
-            raise ValueError(
-                f"block {trial.block}, position {trial.position} of run {run_id} cannot be recorded: {error.orig}"
+            raise UsageError(
+                f"block {trial.block}, position {trial.position} of run {run_id} cannot be recorded: {error.orig}. "
+                f"{self._storage.where} may be damaged: take it from a copy, or {ANOTHER}."
             ) from None
 
     def done(self, run_id: str) -> set[tuple[int, int]]:

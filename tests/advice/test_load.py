@@ -49,5 +49,7 @@ def test_writers_restart_in_turns() -> None:
 
 
 def test_no_writer_restarts_more_often_than_it_has_rows() -> None:
+    (writer,) = Growth(1_000, 10, restarts_per_day=5e-324).scenario().writer
+    assert writer.restarts == ()
     (writer,) = Growth(1_000, 10, restarts_per_day=1e9).scenario().writer
     assert len(writer.restarts) <= 1_000

@@ -37,3 +37,13 @@ def test_what_is_no_regular_file_is_refused(reader: str, make, tmp_path: Path, m
     with pytest.raises(UsageError) as caught:
         read(Path("x.toml"))
     assert str(caught.value) == message
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        baseline.load(Path("a\0b"))
+    assert str(caught.value) == (
+        "the baseline a\0b cannot be read (its name holds a NUL): give --baseline another file."
+    )
+    with pytest.raises(UsageError, match=r"cannot be written \(File name too long\): give --baseline another file\.$"):
+        baseline.save(Path("x" * 300), baseline.Baseline())

@@ -141,13 +141,13 @@ def test_a_trial_is_recorded_wholly_or_not_at_all(store: Store) -> None:
     trial = a_trial()
     twice = replace(trial, readings=(*trial.readings, trial.readings[0]))
     message = "block 1, position 0 of run 0a1b2c3d4e cannot be recorded: UNIQUE constraint failed: value.trial"
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(UsageError, match=re.escape(message)):
         store.record(a_run().id, twice)
     assert store.trials(a_run().id) == []
     store.record(a_run().id, trial)
-    with pytest.raises(ValueError, match="block 1, position 0 of run 0a1b2c3d4e cannot be recorded: UNIQUE constraint"):
+    with pytest.raises(UsageError, match="block 1, position 0 of run 0a1b2c3d4e cannot be recorded: UNIQUE constraint"):
         store.record(a_run().id, trial)
-    with pytest.raises(ValueError, match="run unknown cannot be recorded: FOREIGN KEY constraint failed"):
+    with pytest.raises(UsageError, match="run unknown cannot be recorded: FOREIGN KEY constraint failed"):
         store.record("unknown", trial)
     assert len(store.trials(a_run().id)) == 1
 
