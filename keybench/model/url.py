@@ -157,8 +157,8 @@ def hidden(message: str, arguments: Iterable[str]) -> str:
             if is_url(text) or _may_be_url(text):
                 pieces = (piece.strip() for piece in text.split(","))
                 for url in (text, *(piece for piece in pieces if is_url(piece) or "@" in piece)):
-                    replacement = shown(url) if is_url(url) else "…"
-                    for spelled in (url, str(PurePath(url))):  # a path that was made of it has fewer slashes
+                    replacement, path = (shown(url), str(PurePath(url))) if is_url(url) else ("…", url)
+                    for spelled in (url, path):  # a path that was made of it has fewer slashes
                         for spelling in (spelled, repr(spelled)[1:-1], _escaped(spelled)):
                             message = message.replace(spelling, replacement)
         # A path that was made of a URL is spelled otherwise, but the login in it is the same.
