@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -43,7 +43,8 @@ class Store:
 
     def remove_empty_run(self, run_id: str) -> None:
         """Removes a run that has no trial, with its environments and warnings."""
-        with self._storage.transaction() as connection:
+        # In a damaged file, a row without its trial may still refer to the run, which then stays.
+        with suppress(IntegrityError), self._storage.transaction() as connection:
             for table in (tables.environment, tables.warning):
                 connection.execute(table.delete().where(table.c.run == run_id))
             connection.execute(tables.run.delete().where(tables.run.c.id == run_id))
