@@ -1,11 +1,13 @@
 """The answer to `keybench advise`: what is recommended, by what figures, and how to do it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Final
 
 from keybench.advice.candidates import Candidate, candidates
-from keybench.advice.how_to.existing import Name, Option, options
+from keybench.advice.decision import Decision, decide
+from keybench.advice.how_to.existing import Option, options
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
 from keybench.advice.how_to.statements import create_table
 from keybench.advice.index_forecast import IndexForecast, Question, forecast
@@ -16,6 +18,8 @@ from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.names import CONTROL, RANDOM
 
+SMALL: Final = 32 << 20
+"""Bytes of an index below which no choice of keys matters."""
 _CORES = 2
 """Threads that forecast layouts side by side."""
 
@@ -36,6 +40,8 @@ class Answer:
     """The table with the recommended key."""
     refused: Sequence[tuple[str, str]]
     """Layouts that cannot be forecast, and why."""
+    decision: Decision | None = None
+    """What to do about the keys that the table has; None without options."""
     ends: str = ""
     """Why the keys that the table has cannot go on to the last row."""
 
@@ -54,9 +60,9 @@ class Answer:
         return next((one for one in common if one.candidate.name != self.best.name), None)
 
     @property
-    def ways(self) -> Mapping[Name, Option]:
-        """The options by name."""
-        return {one.name: one for one in self.options}
+    def small(self) -> bool:
+        """Whether the key hardly matters: every layout's index fits into a corner of any server's memory."""
+        return max(one.forecast.index_bytes.value for one in self.ranking.meeting) < SMALL
 
     @property
     def place(self) -> str:
@@ -100,13 +106,13 @@ def answer(needs: Needs) -> Answer:
     calls: dict[str, LibraryCall] = {}
     for call in calls_for(best.name):
         calls.setdefault(call.language, call)  # the first of each language is the one to prefer
+    ways = _options(needs, existing.candidate, best) if existing and existing.candidate.label != best.label else []
     return Answer(
         needs=needs,
         ranking=order,
         existing=existing,
-        options=_options(needs, existing.candidate, best)
-        if existing and existing.candidate.label != best.label
-        else [],
+        options=ways,
+        decision=decide(needs, ways, existing, order.best) if existing and ways else None,
         calls=tuple(calls.values()),
         statements=create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         refused=refused,

@@ -57,6 +57,9 @@ def advise(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file.", rich_help_panel=_OUTPUT)
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All layouts, ways, statements and libraries.", rich_help_panel=_OUTPUT)
+    ] = False,
     as_json: cli.AsJson = False,
 ) -> int:
     """Say which key a table should have, why, and how to do it: without a server, and without touching one.
@@ -95,9 +98,9 @@ def advise(
     ):
         reply = answer(needs)
     if chosen == "text" and output is None:
-        terminal.show(reply, cli.console())
+        terminal.show(reply, cli.console(), everything=everything)
         return 0
-    text = _text(reply, chosen)
+    text = _text(reply, chosen, everything=everything)
     if output is None:
         cli.write(text)
         return 0
@@ -107,7 +110,7 @@ def advise(
     return 0
 
 
-def _text(reply: Any, chosen: Format) -> str:
+def _text(reply: Any, chosen: Format, *, everything: bool) -> str:
     """The answer as text in the format that was asked for."""
     import io
     import json
@@ -119,7 +122,7 @@ def _text(reply: Any, chosen: Format) -> str:
     if chosen == "html":
         return document.page(reply)
     file = io.StringIO()
-    terminal.show(reply, cli.console(file=file, width=120))
+    terminal.show(reply, cli.console(file=file, width=120), everything=everything)
     return file.getvalue()
 
 

@@ -180,7 +180,7 @@ def needs(values: Mapping[str, object]) -> Needs:
                 f"at {digits(rate, 3)} rows a second, --retention {digits(retention, 3)} keeps {rows:,} of the "
                 f"{existing.rows:,} rows that exist: give --existing the rows that stay, or a longer --retention."
             )
-    key_type, made_by = str(values["type"]), str(values["made_by"])
+    key_type, made_by = str(values["type"]) or _type_of(existing), str(values["made_by"])
     for option, value, choices in (("--type", key_type, get_args(KeyType)), ("--made-by", made_by, get_args(MadeBy))):
         if value not in choices:
             raise unknown_name(option, value, choices)
@@ -212,6 +212,12 @@ def needs(values: Mapping[str, object]) -> Needs:
     )
 
 
+def _type_of(existing: ExistingKeys | None) -> KeyType:
+    """The type of today's keys, as `--type` names it: UUIDs in a column of text are UUIDs."""
+    kinds: Mapping[str, KeyType] = {"uuid": "uuid", "int": "integer", "text": "text"}
+    return kinds.get(layout(existing.layout).kind, "any") if existing else "any"
+
+
 def _number(values: Mapping[str, object], name: str, least: float, most: float = 1e12) -> float:
     """The value of an option as a number. UsageError, which names the option, if it is none or out of bounds."""
     value = values[name]
@@ -234,7 +240,7 @@ USUAL: Final[Mapping[str, Any]] = {
     "retention": 0.0,
     "secondary": 0,
     "children": 0,
-    "type": "any",
+    "type": "",
     "made_by": "any",
     "sortable": False,
     "unguessable": False,

@@ -34,25 +34,21 @@ _LACKS: Final[Mapping[str, str]] = {
 def headline(answer: Answer) -> str:
     """What to do: one sentence."""
     best = answer.best
-    workers = "; each writer needs a number of its own" if best.properties.uniqueness == "worker id" else ""
-    column = f"in a column of type {best.type_name}"
-    if answer.existing and answer.existing.candidate.label == best.label:
-        return f"Keep `{best.name}` {column}{workers}."
-    if existing_sentences.keeps_column(answer):
-        then = (
-            "leave those of old rows as they are"
-            if existing_sentences.pays_at_once(answer)
-            else f"rebuild {answer.place} afterwards"
-        )
-        return f"Give new rows `{best.name}` keys{_by_server(answer)}, and {then}{workers}."
-    return f"Use `{best.name}` {column}{_by_server(answer)}{workers}."
+    if answer.decision:
+        text = existing_sentences.headline(answer, answer.decision)
+    elif answer.existing and answer.existing.candidate.label == best.label:
+        text = f"Leave it: no key is clearly better than `{best.name}` in a column of type {best.type_name}."
+    else:
+        workers = "; each writer needs a number of its own" if best.properties.uniqueness == "worker id" else ""
+        text = f"Use `{best.name}` in a column of type {best.type_name}{_by_server(answer)}{workers}."
+    return f"At this size it does not matter. {text}" if answer.small else text
 
 
 def reason(answer: Answer) -> str:
-    """Why: one sentence."""
+    """Why: a sentence or two."""
     best, needs = answer.ranking.best, answer.needs
-    if answer.options:
-        return existing_sentences.gain(answer)
+    if answer.decision:
+        return existing_sentences.reason(answer, answer.decision)
     size = spelled(best.forecast.index_bytes.value)
     other = answer.compared
     at = f"At {needs.rows:,} rows {answer.place} takes {size}"
@@ -64,17 +60,28 @@ def reason(answer: Answer) -> str:
     return f"{at}{against}{_costs(best, other)}{_memory(answer, best, other)}."
 
 
-def other_sentences(answer: Answer) -> list[str]:
-    """What else the first screen says, a sentence or two each."""
+def more(answer: Answer) -> list[str]:
+    """What else is to be said, a sentence or two each; none of it decides."""
     texts = [
         existing_sentences.why_keys_end(answer),
-        existing_sentences.cost(answer),
         deletions(answer),
         spread(answer),
         what_the_key_is(answer),
+        price_of_needs(answer),
+        *(why for _, why in avoided(answer)),
+        *layouts_asked_for(answer),
     ]
-    texts += [price_of_needs(answer), runner_up(answer), *to_avoid(answer), *layouts_asked_for(answer)]
     return [sentence for sentence in texts if sentence]
+
+
+def when_not(answer: Answer) -> str:
+    """Whom the recommended key does not suit, beyond what the second choice is for; empty if there is nobody."""
+    offers = answer.best.properties.offers
+    said = {*answer.needs.conditions, *(answer.ranking.gains[:2] if answer.ranking.runner_up else ())}
+    if answer.needs.made_by != "any":
+        said |= {"--made-by client", "--made-by server"}
+    lacks = [_IF[option] for option in _IF if not offers[option] and option not in said]
+    return f"Not if {' or '.join(lacks[:3])}." if lacks else ""
 
 
 def deletions(answer: Answer) -> str:
@@ -120,21 +127,27 @@ def runner_up(answer: Answer) -> str:
     second = answer.ranking.runner_up
     if second is None:
         return ""
-    name = _named(second.candidate)
-    cost = _more(second, answer.ranking.best, answer)
+    name, ratio = _named(second.candidate), second.moved.value / answer.ranking.best.moved.value
     if second.candidate.properties.uniqueness == "worker id":
-        return f"Second choice: {name}. {cost}; choose it if each writer can be given a number of its own."
+        return f"Second choice: {name} ({_times(ratio)}), if each writer can be given a number of its own."
     if not answer.ranking.gains:
-        near = second.moved.value <= ALIKE * answer.ranking.best.moved.value
-        return f"Second choice: {name}. {cost}: choose it if it is easier for you to get." if near else ""
-    only = "only " if second.moved.value > WORSE * answer.ranking.best.moved.value else ""
-    when = " or ".join(_IF[option] for option in answer.ranking.gains[:3])
-    return f"Second choice: {name}. {cost}; choose it {only}if {when}."
+        return f"Second choice: {name} ({_times(ratio)}), if it is easier to get." if ratio <= ALIKE else ""
+    only = "only " if ratio > WORSE else ""
+    when = " or ".join(_IF[option] for option in answer.ranking.gains[:2])
+    return f"Second choice: {name} ({_times(ratio)}), {only}if {when}."
 
 
-def to_avoid(answer: Answer) -> list[str]:
-    """A sentence for each layout to avoid."""
-    return [_avoid(one, answer.ranking.best, answer) for one in answer.ranking.avoid]
+def _times(ratio: float) -> str:
+    """How many more bytes a row takes, as words."""
+    if ratio <= ALIKE:
+        return "as cheap" if ratio > 1 / ALIKE else f"{100 * (1 - ratio):.0f} % fewer bytes a row"
+    return f"{100 * (ratio - 1):.0f} % more bytes a row" if ratio < 2 else f"{ratio:.1f} × the bytes a row"
+
+
+def avoided(answer: Answer) -> list[tuple[Choice, str]]:
+    """The layouts to avoid, but for the second choice, each with a sentence."""
+    listed = [one for one in answer.ranking.avoid if one is not answer.ranking.runner_up]
+    return [(one, _avoid(one, answer.ranking.best, answer)) for one in listed]
 
 
 def layouts_asked_for(answer: Answer) -> list[str]:
@@ -156,10 +169,10 @@ def _of_named(one: Choice, answer: Answer) -> str:
         return f"{_named(one.candidate)} does not meet your needs: {'; '.join(one.candidate.misses)}."
     less = [_LACKS[option] for option in gains(answer.best, one.candidate, answer.needs.made_by)]
     lacks = f"; but {' and '.join(less[:2])}" if less else ""
-    cost = _more(one, answer.ranking.best, answer)
+    cost = _times(one.moved.value / answer.ranking.best.moved.value)
     name = f"`{one.candidate.name}` in a column of type {one.candidate.type_name}"
     splits = f"splits {one.forecast.splits.value:.1f} pages for 1,000 rows"
-    return f"{name}: {cost[0].lower()}{cost[1:]}, and {splits}{lacks}.{_trap(one.candidate)}"
+    return f"{name}: {cost}, and it {splits}{lacks}.{_trap(one.candidate)}"
 
 
 def basis(answer: Answer) -> str:
@@ -186,7 +199,7 @@ def _by_server(answer: Answer) -> str:
         return ""
     if facts.server:
         return f", made by the server{facts.server.declaration and f' ({facts.server.declaration})'}"
-    return f", made by the server ({facts.default} as the column's default: see “How to do it”)"
+    return f", made by the server ({facts.default} as the column's default)"
 
 
 def _alike(one: Choice, other: Choice) -> bool:
@@ -222,25 +235,6 @@ def _pages(value: float) -> str:
     return "no page" if value < 0.005 else f"{value:.2f} pages"
 
 
-def _more(one: Choice, best: Choice, answer: Answer) -> str:
-    """How many more or fewer bytes a row of `one` takes than one of the best, and which bytes are meant."""
-    forecast = best.forecast
-    parts = [
-        answer.place.removeprefix("the "),
-        *(["log"] if forecast.log_bytes else []),
-        *(["reads"] if forecast.reads else []),
-    ]
-    counted = f"({', '.join(parts[:-1])} and {parts[-1]} together)" if len(parts) > 1 else f"(of {answer.place})"
-    ratio = one.moved.value / best.moved.value
-    if ratio < 1 / ALIKE:
-        return f"It takes {100 * (1 - ratio):.0f} % fewer bytes a row {counted}"
-    if ratio <= ALIKE:
-        return "It costs as little"
-    if ratio < 2:
-        return f"It takes {100 * (ratio - 1):.0f} % more bytes a row {counted}"
-    return f"It takes {ratio:.1f} × the bytes a row {counted}"
-
-
 def _trap(one: Candidate) -> str:
     """A warning, as a sentence behind a space, that the column undoes the order of the keys; empty if it does not."""
     ordered = one.layout.order != "none" and not one.properties.ascends
@@ -270,10 +264,4 @@ def _avoid(one: Choice, best: Choice, answer: Answer) -> str:
     if ours.log_bytes and theirs.log_bytes and ours.log_bytes.value > 1.2 * theirs.log_bytes.value:
         why.append(f"it writes {ours.log_bytes.value / theirs.log_bytes.value:.1f} × the log")
     reasons = "; ".join(why) or "it takes more bytes a row"
-    otherwise = " otherwise" if one is answer.ranking.runner_up else ""
-    return f"Avoid {_named(one.candidate)}{otherwise}: {reasons}.{_trap(one.candidate)}"
-
-
-def first_screen(answer: Answer) -> list[str]:
-    """What to do, why, what else, and what that rests on: a paragraph each."""
-    return [headline(answer), reason(answer), *other_sentences(answer), basis(answer)]
+    return f"Avoid {_named(one.candidate)}: {reasons}.{_trap(one.candidate)}"
