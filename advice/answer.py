@@ -17,6 +17,7 @@ from keybench.databases.contract.statements import Statement
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.names import CONTROL, RANDOM
+from keybench.model.table import Table
 
 SMALL: Final = 32 << 20
 """Bytes of an index below which no choice of keys matters."""
@@ -42,6 +43,8 @@ class Answer:
     """Layouts that cannot be forecast, and why."""
     decision: Decision | None = None
     """What to do about the keys that the table has; None without options."""
+    public_id: IndexForecast | None = None
+    """The index of a second, random id for people outside; None where nobody needs one."""
     ends: str = ""
     """Why the keys that the table has cannot go on to the last row."""
 
@@ -116,6 +119,7 @@ def answer(needs: Needs) -> Answer:
         calls=tuple(calls.values()),
         statements=create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         refused=refused,
+        public_id=_public_id(needs) if needs.public_id else None,
         ends=dict(refused).get(today.label, "") if today else "",
     )
 
@@ -134,6 +138,15 @@ def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option
         new_column=best.column,
         server=needs.server,
     )
+
+
+def _public_id(needs: Needs) -> IndexForecast:
+    """The index of random GUIDs beside the table's key."""
+    column = needs.on.default_column("uuid", layout(RANDOM).shared_bits())
+    table = Table(
+        "t", column, needs.payload, "nonclustered", settings=needs.on.settings_of_versions.get(needs.version, {})
+    )
+    return forecast(Question(needs.on, table, RANDOM, needs.growth, needs.server))
 
 
 def _today(choices: Sequence[Candidate], existing: ExistingKeys | None) -> Candidate | None:

@@ -37,7 +37,7 @@ def name_of(answer: Answer, way: Way, *, imperative: bool = False) -> str:
     nouns: dict[Name, str] = {
         "stay": "today's keys",
         "switch": f"{new} for new rows",
-        "switch-rebuild-later": f"{new} for new rows, then a rebuild",
+        "switch-rebuild-later": f"{new}, later a rebuild",
         "retype": f"the same keys as {kind}{then}",
     }
     verbs: dict[Name, str] = {
@@ -107,6 +107,8 @@ def when(decision: Decision, way: Way) -> str:
     """When to go this way, for a table's cell."""
     if way is decision.way:
         return "recommended"
+    if not decision.worth_it:
+        return "saves too little"
     cells: dict[Name, str] = {
         "stay": "nothing may change",
         "switch": "only new rows may change",

@@ -74,6 +74,9 @@ class Needs:
     existing: ExistingKeys | None
     layouts: tuple[str, ...]
     """Layouts that the answer is to speak of in any case."""
+    public_id: bool = False
+    """Whether nobody may guess what stands outside for a row, while the table has an integer as its key: then a second,
+    random id is better than another key."""
 
     @property
     def growth(self) -> Growth:
@@ -185,6 +188,7 @@ def needs(values: Mapping[str, object]) -> Needs:
         if value not in choices:
             raise unknown_name(option, value, choices)
     names = (name.strip() for name in str(values["layout"]).split(","))
+    public_id = bool(values["unguessable"]) and existing is not None and (values["type"], key_type) == ("", "integer")
     return Needs(
         on=on,
         version=version,
@@ -202,13 +206,14 @@ def needs(values: Mapping[str, object]) -> Needs:
         type=key_type,  # type: ignore[arg-type]  # checked above
         made_by=made_by,  # type: ignore[arg-type]
         sortable=bool(values["sortable"]),
-        unguessable=bool(values["unguessable"]),
+        unguessable=bool(values["unguessable"]) and not public_id,
         hides_time=bool(values["hides_time"]),
         hides_machine=bool(values["hides_machine"]),
         merge=bool(values["merge"]),
         spread=bool(values["spread"]),
         existing=existing,
         layouts=tuple(layout(name).name for name in names if name),
+        public_id=public_id,
     )
 
 

@@ -10,6 +10,7 @@ from keybench.advice.answer import Answer
 from keybench.advice.figure import Figure
 from keybench.advice.how_to import statements
 from keybench.advice.how_to.existing import Option
+from keybench.advice.index_forecast import IndexForecast
 from keybench.advice.ranking import Choice
 from keybench.databases.contract.statements import Statement
 from keybench.model.sizes import spelled
@@ -47,7 +48,13 @@ class Screen:
 
 def screen(answer: Answer) -> Screen:
     """The parts of an answer's first screen."""
-    if answer.decision:
+    if answer.public_id:
+        today, of = answer.existing, answer.public_id
+        rows = [(today.candidate.label, *_figures(today.forecast), "the key, inside")] if today else []
+        rows.append(("public_id (random)", *_figures(of), "what people outside see"))
+        chosen, second = len(rows) - 1, ""
+        code: Sequence[Statement] = statements.add_public_id(answer.needs.on, answer.needs.version)
+    elif answer.decision:
         ways = [answer.decision.stay, *answer.decision.others]
         rows = [
             (
@@ -60,11 +67,11 @@ def screen(answer: Answer) -> Screen:
             for way in ways
         ]
         chosen = ways.index(answer.decision.way)
-        code: Sequence[Statement] = steps(answer, answer.decision.way.option)
+        code = steps(answer, answer.decision.way.option)
         second = ""
     else:
         shown = dict(_shown(answer))
-        rows = [(one.candidate.label, *_figures(one), when) for one, when in shown.values()]
+        rows = [(one.candidate.label, *_figures(one.forecast), when) for one, when in shown.values()]
         chosen = list(shown).index(answer.ranking.best.candidate.label)
         code = [] if answer.existing else answer.statements
         second = sentences.runner_up(answer)
@@ -103,9 +110,8 @@ def _shown(answer: Answer) -> Iterator[tuple[str, tuple[Choice, str]]]:
     yield from told.items()
 
 
-def _figures(one: Choice) -> tuple[str, str, str]:
+def _figures(of: IndexForecast) -> tuple[str, str, str]:
     """The index, log and reads of one layout."""
-    of = one.forecast
     return spelled(of.index_bytes.value), _number(of.log_bytes), _number(of.reads)
 
 

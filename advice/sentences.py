@@ -34,7 +34,11 @@ _LACKS: Final[Mapping[str, str]] = {
 def headline(answer: Answer) -> str:
     """What to do: one sentence."""
     best = answer.best
-    if answer.decision:
+    if answer.public_id:
+        text = (
+            f"Keep `{answer.needs.existing.layout}` as the key, and add a random `public_id` that people outside see."
+        )
+    elif answer.decision:
         text = existing_sentences.headline(answer, answer.decision)
     elif answer.existing and answer.existing.candidate.label == best.label:
         text = f"Leave it: no key is clearly better than `{best.name}` in a column of type {best.type_name}."
@@ -47,6 +51,12 @@ def headline(answer: Answer) -> str:
 def reason(answer: Answer) -> str:
     """Why: a sentence or two."""
     best, needs = answer.ranking.best, answer.needs
+    if answer.public_id:
+        size = spelled(answer.public_id.index_bytes.value)
+        return (
+            f"The new column's index takes {size} at {needs.rows:,} rows. Another primary key would change every table "
+            "that refers to it, and their indexes."
+        )
     if answer.decision:
         return existing_sentences.reason(answer, answer.decision)
     size = spelled(best.forecast.index_bytes.value)
