@@ -48,12 +48,14 @@ class Screen:
 
 def screen(answer: Answer) -> Screen:
     """The parts of an answer's first screen."""
+    code: Sequence[Statement]
     if answer.public_id:
         today, of = answer.existing, answer.public_id
+        key = (today or answer.ranking.best).candidate
         rows = [(today.candidate.label, *_figures(today.forecast), "the key, inside")] if today else []
         rows.append(("public_id (random)", *_figures(of), "what people outside see"))
         chosen, second = len(rows) - 1, ""
-        code: Sequence[Statement] = statements.add_public_id(answer.needs.on, answer.needs.version)
+        code = statements.add_public_id(answer.needs.on, answer.needs.version, key.column, key.name)
     elif answer.decision:
         ways = [answer.decision.stay, *answer.decision.others]
         rows = [

@@ -28,8 +28,9 @@ _HEAD: Final = """\
 
 Questions with an address were asked in public; the others are ours. Each is told in our words, under the name of its
 thread, with the command that puts it to keybench and the answer that the command prints, without its table and code.
-What the thread does not say is *assumed*. No answer used a server: they are forecasts ([how they are made](advise.md)). The page models of PostgreSQL, MariaDB, MySQL and SQLite have been
-compared with live servers; those of SQL Server and Oracle follow what is published, and their answers say so.
+What the thread does not say is *assumed*. No answer used a server: they are forecasts
+([how they are made](advise.md)). The page models of PostgreSQL, MariaDB, MySQL and SQLite have been compared with live
+servers; those of SQL Server and Oracle follow files and what is published, and their answers say so.
 
 `python -m scripts.questions` writes this page from `docs/questions.toml`, and a test compares it with the program."""
 

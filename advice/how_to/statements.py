@@ -48,6 +48,12 @@ def rebuild_index(on: Engine, version: str, column: Column, layout: str) -> Sequ
     return writes.rebuilding(_keyed("orders", column, layout, version, by_clients=False)) if writes else []
 
 
+def add_public_id(on: Engine, version: str, column: Column, layout: str) -> Sequence[Statement]:
+    """Adds a random `public_id` beside the key of an existing table; `column`, `layout`: of its key."""
+    writes = on.statements()
+    return writes.adding_public_id(_keyed("orders", column, layout, version, by_clients=False)) if writes else []
+
+
 def convert_keys(
     on: Engine, version: str, old: tuple[Column, str], new: tuple[Column, str], *, by_clients: bool = False
 ) -> Sequence[Statement]:

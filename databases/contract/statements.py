@@ -66,5 +66,8 @@ class WritesStatements(Protocol):
     def rebuilding(self, table: KeyedTable) -> Sequence[Statement]:
         """The index of the key is built again."""
 
+    def adding_public_id(self, table: KeyedTable) -> Sequence[Statement]:
+        """A second, random and unique id beside the key of an existing table, for people outside."""
+
     def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
         """Every row of `table` gets a new key in place of its old one. The two have one name."""

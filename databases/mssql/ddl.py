@@ -301,3 +301,8 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
 def converting(_table: KeyedTable, _into: KeyedTable) -> Sequence[Statement]:
     """No statement: no SQL Server has run those that would convert a user's keys."""
     return [UNTESTED]
+
+
+def adding_public_id(_table: KeyedTable) -> Sequence[Statement]:
+    """No statement yet."""
+    return [UNTESTED]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
+from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
     FILL_CHILDREN,
     FILL_OLD_ROWS,
@@ -230,6 +230,10 @@ class Advised:
         if layout(table.layout).order == "none":
             note += " Where random keys stay, pages are full after it and then split all at one time: see fill factors."
         return [self._altering(table, "ENGINE = InnoDB, ALGORITHM = INPLACE, LOCK = NONE", note, _ONLINE)]
+
+    def adding_public_id(self, _table: KeyedTable) -> Sequence[Statement]:
+        """No statement yet."""
+        return [UNTESTED]
 
     def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
         """A new key beside the old one, filled in batches; then the table is built again in its order."""

@@ -215,3 +215,8 @@ def rebuilding(_table: KeyedTable) -> Sequence[Statement]:
 def converting(_table: KeyedTable, _into: KeyedTable) -> Sequence[Statement]:
     """No statement: no Oracle has run those that would convert a user's keys."""
     return [UNTESTED]
+
+
+def adding_public_id(_table: KeyedTable) -> Sequence[Statement]:
+    """No statement yet."""
+    return [UNTESTED]

@@ -7,7 +7,7 @@ model needs no version. The tests run the statements for users' own tables (`cre
 import re
 from collections.abc import Sequence
 
-from keybench.databases.contract.statements import BY_CLIENTS, KeyedTable, Statement
+from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
     FILL_CHILDREN,
     FILL_OLD_ROWS,
@@ -289,3 +289,8 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
         ),
     )
     return [*first, *(Statement(sql, text, bool(sql), page, locks) for sql, text, page, locks in steps)]
+
+
+def adding_public_id(_table: KeyedTable) -> Sequence[Statement]:
+    """No statement yet."""
+    return [UNTESTED]

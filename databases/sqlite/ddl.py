@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from keybench.databases.contract.statements import KeyedTable, Statement
+from keybench.databases.contract.statements import UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import identifier
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
@@ -181,3 +181,8 @@ def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
             locks="Writers wait for a moment.",
         ),
     ]
+
+
+def adding_public_id(_table: KeyedTable) -> Sequence[Statement]:
+    """No statement yet."""
+    return [UNTESTED]
