@@ -12,6 +12,7 @@ from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
     EMPTIEST,
+    NEXT_RANGES,
     NO_FUNCTION,
     SERVER_MAKES,
     WIDEST_KEY,
@@ -298,11 +299,43 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     ]
 
 
-def converting(_table: KeyedTable, _into: KeyedTable) -> Sequence[Statement]:
+def converting(_table: KeyedTable, _into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:  # noqa: ARG001
     """No statement: no SQL Server has run those that would convert a user's keys."""
     return [UNTESTED]
 
 
-def adding_public_id(_table: KeyedTable) -> Sequence[Statement]:
-    """No statement yet."""
-    return [UNTESTED]
+def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
+    """A random GUID, not clustered, that new rows get from a default, and old rows in ranges of the key."""
+    if table.column.form != "int":
+        return [UNTESTED]
+    major_version(table.version)
+    name, default = _quoted(table.name), _quoted(f"{table.name}_public_id_default")
+    fill = f"UPDATE {name} SET public_id = NEWID() WHERE public_id IS NULL AND id BETWEEN 1 AND 10000"  # noqa: S608
+    index = f"CREATE UNIQUE INDEX {_quoted(f'{table.name}_public_id')} ON {name} (public_id) WITH (ONLINE = ON)"
+    steps = (
+        (
+            f"ALTER TABLE {name} ADD public_id uniqueidentifier NULL CONSTRAINT {default} DEFAULT NEWID()",
+            "The clustered key stays inside, and public_id is what people outside see. Old rows have none yet.",
+            "alter-table-transact-sql",
+            "Sch-M on the table, for a moment: no row is read. Set LOCK_TIMEOUT, so that it never queues long.",
+        ),
+        (
+            fill,
+            NEXT_RANGES,
+            "../queries/update-transact-sql",
+            "These rows; from some 5,000 locks on perhaps the table.",
+        ),
+        (
+            f"ALTER TABLE {name} ALTER COLUMN public_id uniqueidentifier NOT NULL",
+            "Reads the whole table once. The Enterprise edition can do it WITH (ONLINE = ON).",
+            "alter-table-transact-sql",
+            "Sch-M on the table until it ends.",
+        ),
+        (
+            index,
+            "ONLINE takes the Enterprise edition, or Azure SQL.",
+            "create-index-transact-sql",
+            "Reads and writes go on. Without ONLINE, writes wait until it ends.",
+        ),
+    )
+    return [Statement(sql, note, source=f"{_DOCS}statements/{page}", locks=lock) for sql, note, page, lock in steps]

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
+    AFTER_STANDSTILL,
     FILL_CHILDREN,
-    FILL_OLD_ROWS,
+    FILL_NEW_KEYS,
+    FILL_SAME_KEYS,
+    NEXT_RANGES,
     NO_FUNCTION,
     SERVER_MAKES,
+    STANDSTILL,
     identifier,
     server_made,
     sql_type,
@@ -109,6 +113,14 @@ _MILLISECONDS = (
 """SQL for 12 hexadecimal digits: the Unix milliseconds of the call."""
 _VARIANT = "HEX(ORD(RANDOM_BYTES(1)) & 63 | 128)"
 """SQL for two hexadecimal digits: the variant bits 10, then six random bits."""
+_UNIQUE = {"binary16": "DEFAULT (UNHEX(REPLACE(UUID(), '-', '')))", "uuid": "DEFAULT UUID()"}
+"""By column: a default that every version of both flavours has."""
+_SAME_KEY = {
+    ("text", "binary16"): "DEFAULT (UNHEX(REPLACE(id, '-', '')))",
+    ("text", "uuid"): "DEFAULT (id)",
+    ("bytes", "uuid"): "DEFAULT (id)",
+}
+"""By (form, new column): a default that is the row's key in the new column's type."""
 _A_MOMENT = "For a moment: no row is read."
 _ONLINE = (
     "Reads and writes go on; at its beginning and end it waits for all transactions on the table, and new ones wait "
@@ -231,39 +243,67 @@ class Advised:
             note += " Where random keys stay, pages are full after it and then split all at one time: see fill factors."
         return [self._altering(table, "ENGINE = InnoDB, ALGORITHM = INPLACE, LOCK = NONE", note, _ONLINE)]
 
-    def adding_public_id(self, _table: KeyedTable) -> Sequence[Statement]:
-        """No statement yet."""
-        return [UNTESTED]
-
-    def converting(self, table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
-        """A new key beside the old one, filled in batches; then the table is built again in its order."""
-        declaration, note = self._default(into)
-        old, new = sql_type(table.column), sql_type(into.column)
-        rebuild = (
-            f"MODIFY id {old} NULL, MODIFY id_new {new} NOT NULL, DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), "
-            "ADD UNIQUE KEY id_old (id), ALGORITHM = INPLACE, LOCK = NONE"
-        )
-        statements = [
-            self._altering(table, f"ADD COLUMN id_new {new}", "", _A_MOMENT),
-            Statement(
-                "",
-                f"{FILL_OLD_ROWS}. {FILL_CHILDREN}. Drop the foreign keys that refer to the old key before the next "
-                "step, and add them again after the last.",
-            ),
+    def adding_public_id(self, table: KeyedTable) -> Sequence[Statement]:
+        """A random UUID that new rows get from a default, and old rows in ranges of the key."""
+        version = self.version(table.version)
+        if table.column.form != "int" or (self.flavour is not MYSQL and version < _RANDOM_BYTES):
+            return [UNTESTED]
+        columns = {column.name: column for column in self.flavour.columns}
+        public = KeyedTable(table.name, columns.get("uuid", columns["binary16"]), "uuid-v4", table.version)
+        declaration, note = self._default(public)
+        column = sql_type(public.column)
+        name = identifier(table.name, BACKQUOTES)
+        fill = f"UPDATE {name} SET public_id = DEFAULT WHERE public_id IS NULL AND id BETWEEN 1 AND 10000"  # noqa: S608
+        inside = "The key stays inside, and public_id is what people outside see."
+        return [
+            self._altering(table, f"ADD COLUMN public_id {column}", inside, _A_MOMENT),
+            self._altering(table, f"ALTER COLUMN public_id SET {declaration}", note, _A_MOMENT),
+            Statement(fill, NEXT_RANGES, self._confirmed(version), self._page("update.html", "update/"), "These rows."),
             self._altering(
                 table,
-                rebuild,
-                "Builds the table again in the order of the new key. Rows that come meanwhile need both keys. The old "
-                "key keeps an index, as long as anybody may ask for it.",
+                f"MODIFY public_id {column} NOT NULL {declaration}, ADD UNIQUE KEY public_id (public_id), "
+                "ALGORITHM = INPLACE, LOCK = NONE",
+                "Builds the table again.",
                 _ONLINE,
             ),
-            self._altering(
-                table,
-                "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id",
-                "Together with the application that knows the new keys alone.",
-                _A_MOMENT,
-            ),
         ]
-        if declaration and "AUTO" not in declaration:
-            statements.append(self._altering(table, f"ALTER COLUMN id SET {declaration}", note, _A_MOMENT))
-        return statements
+
+    def converting(self, table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
+        """A new key beside the old one. New rows get it from a default, which can be the old key in the new type; old
+        rows in batches. Then the table is built again in its order, and the two change names."""
+        declaration, note = self._default(into)
+        old, new = sql_type(table.column), sql_type(into.column)
+        build = "DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id), ALGORITHM = INPLACE"
+        builds = "Builds the table again in the order of the new key. The old key keeps an index."
+        if "AUTO" in declaration:
+            numbering = f"ADD COLUMN id_new {new} NOT NULL {declaration}, {build}, LOCK = SHARED"
+            locks = "Reads go on; writes wait until it ends: stop what cannot wait so long."
+            steps = [
+                self._altering(table, numbering, f"Numbers the rows. {builds}", locks),
+                Statement("", FILL_CHILDREN),
+            ]
+            last = ""
+        else:
+            rfc = table.column.order == "rfc"  # other bytes are not those of the text
+            same_key = _SAME_KEY.get((table.column.form, into.column.name)) if rfc else None
+            # what new rows get before the change: where the application is to make keys, any that is unique will do
+            meanwhile = same_key if same_keys else declaration or _UNIQUE.get(into.column.name)
+            if not meanwhile:
+                return [UNTESTED]
+            change = f"MODIFY id_new {new} NOT NULL {meanwhile}, {build}, LOCK = NONE"
+            if table.column.form != "int" and not self._default(table)[0]:
+                change = f"MODIFY id {old} NULL, {change}"
+                builds += " MODIFY takes away a default of id: repeat it there, if it has one."
+            fill = FILL_SAME_KEYS if same_keys else FILL_NEW_KEYS
+            steps = [
+                self._altering(table, f"ADD COLUMN id_new {new}", note, _A_MOMENT),
+                self._altering(table, f"ALTER COLUMN id_new SET {meanwhile}", "New rows get both keys.", _A_MOMENT),
+                Statement("", f"{fill} {FILL_CHILDREN}"),
+                self._altering(table, change, builds, _ONLINE),
+            ]
+            last = "" if declaration == meanwhile else f"SET {declaration}" if declaration else "DROP DEFAULT"
+        steps.append(Statement("", STANDSTILL))
+        if last:
+            steps.append(self._altering(table, f"ALTER COLUMN id_new {last}", "", _A_MOMENT))
+        rename = "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id"
+        return [*steps, self._altering(table, rename, "", _A_MOMENT), Statement("", AFTER_STANDSTILL)]

@@ -11,6 +11,7 @@ from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.contract.statements import BY_CLIENTS, UNTESTED, KeyedTable, Statement
 from keybench.databases.core.ddl import (
     EMPTIEST,
+    NEXT_RANGES,
     NO_FUNCTION,
     SERVER_MAKES,
     WIDEST_KEY,
@@ -212,11 +213,32 @@ def rebuilding(_table: KeyedTable) -> Sequence[Statement]:
     return [UNTESTED]
 
 
-def converting(_table: KeyedTable, _into: KeyedTable) -> Sequence[Statement]:
+def converting(_table: KeyedTable, _into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:  # noqa: ARG001
     """No statement: no Oracle has run those that would convert a user's keys."""
     return [UNTESTED]
 
 
-def adding_public_id(_table: KeyedTable) -> Sequence[Statement]:
-    """No statement yet."""
-    return [UNTESTED]
+def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
+    """A random UUID that new rows get from a default, and old rows in ranges of the key. Before UUID() a
+    default could call SYS_GUID alone, whose next value can be guessed."""
+    if table.column.form != "int" or release_number(table.version) < _UUID:
+        return [UNTESTED]
+    name, index = _quoted(table.name), _quoted(f"{table.name}_public_id")
+    alter, check = f"ALTER TABLE {name} MODIFY", _quoted(f"{table.name}_public_id_set")
+    fill = f"UPDATE {name} SET public_id = UUID() WHERE public_id IS NULL AND id BETWEEN 1 AND 10000"  # noqa: S608
+    inside = "The key stays inside, and public_id is what people outside see."
+    brief = "The table, for a moment, once running transactions on it have ended: set DDL_LOCK_TIMEOUT."
+    steps = (
+        (f"ALTER TABLE {name} ADD (public_id RAW(16))", inside, "ALTER-TABLE", brief),
+        (f"{alter} (public_id DEFAULT UUID())", f"{SERVER_MAKES} UUID() is new in 26ai.", "ALTER-TABLE", brief),
+        (fill, f"{NEXT_RANGES} Commit after each.", "UPDATE", "These rows."),
+        (f"CREATE UNIQUE INDEX {index} ON {name} (public_id) ONLINE", "", "CREATE-INDEX", "Reads and writes go on."),
+        (f"{alter} (public_id CONSTRAINT {check} NOT NULL ENABLE NOVALIDATE)", "For new rows.", "constraint", brief),
+        (
+            f"{alter} CONSTRAINT {check} VALIDATE",
+            "Reads the whole table once.",
+            "constraint",
+            "Reads and writes go on.",
+        ),
+    )
+    return [Statement(sql, note, source=f"{_DOCS}{page}.html", locks=lock) for sql, note, page, lock in steps]

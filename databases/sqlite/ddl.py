@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from keybench.databases.contract.statements import UNTESTED, KeyedTable, Statement
-from keybench.databases.core.ddl import identifier
+from keybench.databases.contract.statements import START, STOP, UNTESTED, KeyedTable, Statement
+from keybench.databases.core.ddl import NEXT_RANGES, identifier
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
@@ -162,27 +162,70 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     return [Statement("VACUUM", note, confirmed=True, source=f"{_DOCS}lang_vacuum.html", locks=locks)]
 
 
-def converting(table: KeyedTable, into: KeyedTable) -> Sequence[Statement]:
-    """A new table, filled by the application, which takes the old one's place."""
+def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
+    """A new table, filled by the application, which takes the old one's place. Nothing writes meanwhile."""
     _checked(table.version)
     name, new, old = (identifier(table.name + ending) for ending in ("", "_new", "_old"))
+    key = "its own key in the new type" if same_keys else "a new key"
     return [
+        Statement(
+            "",
+            f"{STOP}, until the last step: rows that come meanwhile would be lost. If anything fails before the tables "
+            "change names, drop the new ones; the old ones are as they were.",
+        ),
         _create(into, f"{table.name}_new"),
         Statement(
             "",
-            f"Read the rows of {name} in the order of their creation, and insert each with a new key into {new}, in "
-            "transactions of some thousands. Do the same for every child table.",
+            f"Read the rows of {name} in the order of their creation, and insert each with {key} into {new}, in "
+            f"transactions of some thousands. Do the same for every child table; its new one refers to {new}.",
         ),
         Statement(
             f"BEGIN IMMEDIATE;\nALTER TABLE {name} RENAME TO {old};\nALTER TABLE {new} RENAME TO {name};\nCOMMIT",
-            "Together with the application that knows the new keys. Drop the old table later.",
+            "References of child tables follow the names.",
             confirmed=True,
             source=f"{_DOCS}lang_altertable.html",
             locks="Writers wait for a moment.",
         ),
+        Statement(
+            "", f"Let the new child tables take the place of the old ones. {START} that knows the new keys. Drop later."
+        ),
     ]
 
 
-def adding_public_id(_table: KeyedTable) -> Sequence[Statement]:
-    """No statement yet."""
-    return [UNTESTED]
+def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
+    """Sixteen random bytes that new rows get from a trigger, and old rows in ranges of the key."""
+    _checked(table.version)
+    if table.column.form != "int":
+        return [UNTESTED]
+    name, trigger = identifier(table.name), identifier(f"{table.name}_public_id")
+    fill, brief = f"UPDATE {name} SET public_id = randomblob(16) WHERE", "Writers wait for a moment."  # noqa: S608
+    return [
+        Statement(
+            f"ALTER TABLE {name} ADD COLUMN public_id BLOB",
+            "The key stays inside, and public_id is what people outside see.",
+            confirmed=True,
+            source=f"{_DOCS}lang_altertable.html",
+            locks=brief,
+        ),
+        Statement(
+            f"CREATE TRIGGER {trigger} AFTER INSERT ON {name} WHEN NEW.public_id IS NULL BEGIN\n  {fill} id = NEW.id;\nEND",
+            "SQLite adds no column with such a default. The trigger makes ids for programs that send none.",
+            confirmed=True,
+            source=f"{_DOCS}lang_createtrigger.html",
+            locks=brief,
+        ),
+        Statement(
+            f"{fill} public_id IS NULL AND id BETWEEN 1 AND 10000",
+            NEXT_RANGES,
+            confirmed=True,
+            source=f"{_DOCS}lang_update.html",
+            locks="Writers wait until it ends.",
+        ),
+        Statement(
+            f"CREATE UNIQUE INDEX {trigger} ON {name} (public_id)",
+            "",
+            confirmed=True,
+            source=f"{_DOCS}lang_createindex.html",
+            locks="Writers wait until it ends.",
+        ),
+    ]
