@@ -17,6 +17,7 @@ from keybench.databases.core.ddl import (
     NO_FUNCTION,
     SERVER_MAKES,
     STANDSTILL,
+    alike,
     identifier,
     server_made,
     sql_type,
@@ -113,6 +114,8 @@ _MILLISECONDS = (
 """SQL for 12 hexadecimal digits: the Unix milliseconds of the call."""
 _VARIANT = "HEX(ORD(RANDOM_BYTES(1)) & 63 | 128)"
 """SQL for two hexadecimal digits: the variant bits 10, then six random bits."""
+_SWAPPED = r"UNHEX(REGEXP_REPLACE(UUID(), '(.{8})-(.{4})-(.{4})-(.{4})-(.{12})', '\\3\\2\\1\\4\\5'))"
+"""SQL for what MySQL's UUID_TO_BIN(UUID(), 1) is: an ascending key, also before MariaDB 10.7 with its type uuid."""
 _UNIQUE = {"binary16": "DEFAULT (UNHEX(REPLACE(UUID(), '-', '')))", "uuid": "DEFAULT UUID()"}
 """By column: a default that every version of both flavours has."""
 _SAME_KEY = {
@@ -186,6 +189,8 @@ class Advised:
             numbers_rows = "AUTO" in server_keys.declaration
             note = "The server numbers the rows." if numbers_rows else f"{SERVER_MAKES}{caveat}"
             return server_keys.declaration, note
+        if self.flavour is not MYSQL and column.name == "binary16-swapped" and alike("mariadb-uuid-v1", table.layout):
+            return f"DEFAULT ({_SWAPPED})", f"{SERVER_MAKES} It is UUID() with the high bits of its time first."
         if self.flavour is not MYSQL and version < _RANDOM_BYTES:
             return "", "The application makes the keys: this version of the server has no function for them."
         digits = self._expression(table)

@@ -251,6 +251,7 @@ def recipes() -> Iterator[Any]:
         number = (NUMBER.get(name, "bigint"), "bigint-identity")
         for key in KEYS[name]:
             v4, v7 = (key, "uuid-v4"), (key, "uuid-v7")
+            yield server, "switch-rebuild-later", v7, v4, False
             for clients in (False, True):
                 for option in ("switch", "switch-rebuild-now", "switch-rebuild-later", "convert"):
                     yield server, option, v4, v7, clients
@@ -265,7 +266,9 @@ def name_of(value: object) -> str | None:
     return "-".join(value) if isinstance(value, tuple) else None
 
 
-@pytest.mark.parametrize(("live", "option", "old", "new", "by_clients"), list(recipes()), indirect=["live"], ids=name_of)
+@pytest.mark.parametrize(
+    ("live", "option", "old", "new", "by_clients"), list(recipes()), indirect=["live"], ids=name_of
+)
 def test_an_application_runs_while_keys_change(
     live: Live, option: Name, old: tuple[str, str], new: tuple[str, str], *, by_clients: bool
 ) -> None:
