@@ -14,8 +14,10 @@ from keybench.databases.core.ddl import (
     EMPTIEST,
     NEXT_RANGES,
     NO_FUNCTION,
+    PUBLIC_ID,
     SERVER_MAKES,
     WIDEST_KEY,
+    fill_public_ids,
     index_name,
     quoted,
     sent_columns,
@@ -309,33 +311,23 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
     if table.column.form != "int":
         return [UNTESTED]
     major_version(table.version)
-    name, default = _quoted(table.name), _quoted(f"{table.name}_public_id_default")
-    fill = f"UPDATE {name} SET public_id = NEWID() WHERE public_id IS NULL AND id BETWEEN 1 AND 10000"  # noqa: S608
-    index = f"CREATE UNIQUE INDEX {_quoted(f'{table.name}_public_id')} ON {name} (public_id) WITH (ONLINE = ON)"
+    name, default, index = (_quoted(table.name + end) for end in ("", "_public_id_default", "_public_id"))
+    add = f"ADD public_id uniqueidentifier NULL CONSTRAINT {default} DEFAULT NEWID()"
+    enterprise = "With ONLINE, which takes the Enterprise edition or Azure SQL, reads and writes go on."
     steps = (
+        (f"ALTER TABLE {name} {add}", f"{PUBLIC_ID} Old rows have none yet.", _ALTER_TABLE, "Sch-M, for a moment."),
+        (fill_public_ids(name, "NEWID()"), NEXT_RANGES, f"{_DOCS}queries/update-transact-sql", "Its rows."),
         (
-            f"ALTER TABLE {name} ADD public_id uniqueidentifier NULL CONSTRAINT {default} DEFAULT NEWID()",
-            "The clustered key stays inside, and public_id is what people outside see. Old rows have none yet.",
-            "alter-table-transact-sql",
-            "Sch-M on the table, for a moment: no row is read. Set LOCK_TIMEOUT, so that it never queues long.",
+            f"ALTER TABLE {name} ALTER COLUMN public_id uniqueidentifier NOT NULL WITH (ONLINE = ON)",
+            f"Reads the whole table once. {enterprise}",
+            _ALTER_TABLE,
+            "Without it, Sch-M until it ends.",
         ),
         (
-            fill,
-            NEXT_RANGES,
-            "../queries/update-transact-sql",
-            "These rows; from some 5,000 locks on perhaps the table.",
-        ),
-        (
-            f"ALTER TABLE {name} ALTER COLUMN public_id uniqueidentifier NOT NULL",
-            "Reads the whole table once. The Enterprise edition can do it WITH (ONLINE = ON).",
-            "alter-table-transact-sql",
-            "Sch-M on the table until it ends.",
-        ),
-        (
-            index,
-            "ONLINE takes the Enterprise edition, or Azure SQL.",
-            "create-index-transact-sql",
-            "Reads and writes go on. Without ONLINE, writes wait until it ends.",
+            f"CREATE UNIQUE INDEX {index} ON {name} (public_id) WITH (ONLINE = ON)",
+            enterprise,
+            f"{_DOCS}statements/create-index-transact-sql",
+            "Without it, writes wait until it ends.",
         ),
     )
-    return [Statement(sql, note, source=f"{_DOCS}statements/{page}", locks=lock) for sql, note, page, lock in steps]
+    return [Statement(sql, note, source=source, locks=locks) for sql, note, source, locks in steps]

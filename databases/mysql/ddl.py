@@ -15,13 +15,16 @@ from keybench.databases.core.ddl import (
     FILL_SAME_KEYS,
     NEXT_RANGES,
     NO_FUNCTION,
+    PUBLIC_ID,
     SERVER_MAKES,
     STANDSTILL,
     alike,
+    fill_public_ids,
     identifier,
     server_made,
     sql_type,
     uuid_version,
+    without_default,
 )
 from keybench.databases.mysql.flavour import (
     MYSQL,
@@ -231,10 +234,8 @@ class Advised:
     def switching(self, table: KeyedTable) -> Sequence[Statement]:
         """A new default; with keys of the application, nothing to run."""
         declaration, note = self._default(table)
-        if not declaration:
-            return [Statement("", f"Deploy the application that makes {table.layout} keys. {note}")]
-        if "AUTO" in declaration:
-            return [Statement("", "An integer cannot stand in a column of GUIDs: convert the keys.")]
+        if step := without_default(table, declaration, note):
+            return [step]
         lock = "For a moment, an exclusive metadata lock; no row is read."
         return [self._altering(table, f"ALTER COLUMN id SET {declaration}", note, lock)]
 
@@ -258,12 +259,11 @@ class Advised:
         declaration, note = self._default(public)
         column = sql_type(public.column)
         name = identifier(table.name, BACKQUOTES)
-        fill = f"UPDATE {name} SET public_id = DEFAULT WHERE public_id IS NULL AND id BETWEEN 1 AND 10000"  # noqa: S608
-        inside = "The key stays inside, and public_id is what people outside see."
+        fill, page = fill_public_ids(name, "DEFAULT"), self._page("update.html", "update/")
         return [
-            self._altering(table, f"ADD COLUMN public_id {column}", inside, _A_MOMENT),
+            self._altering(table, f"ADD COLUMN public_id {column}", PUBLIC_ID, _A_MOMENT),
             self._altering(table, f"ALTER COLUMN public_id SET {declaration}", note, _A_MOMENT),
-            Statement(fill, NEXT_RANGES, self._confirmed(version), self._page("update.html", "update/"), "These rows."),
+            Statement(fill, NEXT_RANGES, self._confirmed(version), page, "Its rows."),
             self._altering(
                 table,
                 f"MODIFY public_id {column} NOT NULL {declaration}, ADD UNIQUE KEY public_id (public_id), "
@@ -282,7 +282,7 @@ class Advised:
         builds = "Builds the table again in the order of the new key. The old key keeps an index."
         if "AUTO" in declaration:
             numbering = f"ADD COLUMN id_new {new} NOT NULL {declaration}, {build}, LOCK = SHARED"
-            locks = "Reads go on; writes wait until it ends: stop what cannot wait so long."
+            locks = "Reads go on; writes wait until it ends: stop the application if it cannot wait so long."
             steps = [
                 self._altering(table, numbering, f"Numbers the rows. {builds}", locks),
                 Statement("", FILL_CHILDREN),
@@ -311,4 +311,6 @@ class Advised:
         if last:
             steps.append(self._altering(table, f"ALTER COLUMN id_new {last}", "", _A_MOMENT))
         rename = "RENAME COLUMN id TO id_old, RENAME COLUMN id_new TO id"
-        return [*steps, self._altering(table, rename, "", _A_MOMENT), Statement("", AFTER_STANDSTILL)]
+        at_once = "SET foreign_key_checks = 0 before it adds the foreign key at once, unchecked."
+        last_step = Statement("", f"{AFTER_STANDSTILL} {at_once}")
+        return [*steps, self._altering(table, rename, "", _A_MOMENT), last_step]

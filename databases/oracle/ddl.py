@@ -13,8 +13,10 @@ from keybench.databases.core.ddl import (
     EMPTIEST,
     NEXT_RANGES,
     NO_FUNCTION,
+    PUBLIC_ID,
     SERVER_MAKES,
     WIDEST_KEY,
+    fill_public_ids,
     index_name,
     sent_columns,
     server_made,
@@ -219,26 +221,19 @@ def converting(_table: KeyedTable, _into: KeyedTable, *, same_keys: bool = False
 
 
 def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
-    """A random UUID that new rows get from a default, and old rows in ranges of the key. Before UUID() a
-    default could call SYS_GUID alone, whose next value can be guessed."""
+    """A random UUID that new rows get from a default, and old rows in ranges of the key. Before UUID() a default could
+    call SYS_GUID alone, whose next value can be guessed."""
     if table.column.form != "int" or release_number(table.version) < _UUID:
         return [UNTESTED]
-    name, index = _quoted(table.name), _quoted(f"{table.name}_public_id")
-    alter, check = f"ALTER TABLE {name} MODIFY", _quoted(f"{table.name}_public_id_set")
-    fill = f"UPDATE {name} SET public_id = UUID() WHERE public_id IS NULL AND id BETWEEN 1 AND 10000"  # noqa: S608
-    inside = "The key stays inside, and public_id is what people outside see."
-    brief = "The table, for a moment, once running transactions on it have ended: set DDL_LOCK_TIMEOUT."
+    name, index, check = (_quoted(table.name + end) for end in ("", "_public_id", "_public_id_set"))
+    alter, brief = f"ALTER TABLE {name}", "The table, for a moment, after running transactions: set DDL_LOCK_TIMEOUT."
+    online = "Reads and writes go on."
     steps = (
-        (f"ALTER TABLE {name} ADD (public_id RAW(16))", inside, "ALTER-TABLE", brief),
-        (f"{alter} (public_id DEFAULT UUID())", f"{SERVER_MAKES} UUID() is new in 26ai.", "ALTER-TABLE", brief),
-        (fill, f"{NEXT_RANGES} Commit after each.", "UPDATE", "These rows."),
-        (f"CREATE UNIQUE INDEX {index} ON {name} (public_id) ONLINE", "", "CREATE-INDEX", "Reads and writes go on."),
-        (f"{alter} (public_id CONSTRAINT {check} NOT NULL ENABLE NOVALIDATE)", "For new rows.", "constraint", brief),
-        (
-            f"{alter} CONSTRAINT {check} VALIDATE",
-            "Reads the whole table once.",
-            "constraint",
-            "Reads and writes go on.",
-        ),
+        (f"{alter} ADD (public_id RAW(16))", PUBLIC_ID, "ALTER-TABLE", brief),
+        (f"{alter} MODIFY (public_id DEFAULT UUID())", "UUID() is new in 26ai.", "ALTER-TABLE", brief),
+        (fill_public_ids(name, "UUID()"), f"{NEXT_RANGES} Commit after each.", "UPDATE", "Its rows."),
+        (f"CREATE UNIQUE INDEX {index} ON {name} (public_id) ONLINE", "", "CREATE-INDEX", online),
+        (f"{alter} ADD CONSTRAINT {check} CHECK (public_id IS NOT NULL) ENABLE NOVALIDATE", "", "constraint", brief),
+        (f"{alter} MODIFY CONSTRAINT {check} VALIDATE", "Reads the whole table once.", "constraint", online),
     )
-    return [Statement(sql, note, source=f"{_DOCS}{page}.html", locks=lock) for sql, note, page, lock in steps]
+    return [Statement(sql, note, source=f"{_DOCS}{page}.html", locks=locks) for sql, note, page, locks in steps]

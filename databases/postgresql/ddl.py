@@ -15,8 +15,10 @@ from keybench.databases.core.ddl import (
     FILL_SAME_KEYS,
     NEXT_RANGES,
     NO_FUNCTION,
+    PUBLIC_ID,
     SERVER_MAKES,
     STANDSTILL,
+    fill_public_ids,
     identifier,
     server_made,
     uuid_version,
@@ -319,13 +321,11 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
         return [UNTESTED]
     version_number(table.version)
     name, make = identifier(table.name), "gen_random_uuid()"
-    fill = f"UPDATE {name} SET public_id = {make} WHERE public_id IS NULL AND id BETWEEN 1 AND 10000"  # noqa: S608
+    fill = Statement(fill_public_ids(name, make), NEXT_RANGES, True, f"{_DOCS}sql-update.html", "Its rows.")
     return [
-        _altering(
-            table, "ADD COLUMN public_id uuid", "The key stays inside, and public_id is what people outside see."
-        ),
-        _altering(table, f"ALTER COLUMN public_id SET DEFAULT {make}", "For new rows: no program has to know it."),
-        Statement(fill, f"{NEXT_RANGES} VACUUM now and then.", True, f"{_DOCS}sql-update.html", "These rows."),
+        _altering(table, "ADD COLUMN public_id uuid", PUBLIC_ID),
+        _altering(table, f"ALTER COLUMN public_id SET DEFAULT {make}", "Only new rows get one."),
+        fill,
         _unique_index(table, identifier(f"{table.name}_public_id"), "public_id"),
         *_checking(table, "public_id"),
         _transaction(

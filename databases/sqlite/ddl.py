@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from keybench.databases.contract.statements import START, STOP, UNTESTED, KeyedTable, Statement
-from keybench.databases.core.ddl import NEXT_RANGES, identifier
+from keybench.databases.core.ddl import NEXT_RANGES, PUBLIC_ID, fill_public_ids, identifier
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
@@ -136,8 +136,7 @@ def _create(table: KeyedTable, name: str) -> Statement:
             "The application makes the keys: SQLite has no function for them. WITHOUT ROWID, rows lie in the order of "
             "the key, and there is no second tree."
         )
-    page = "lang_createtable" if integer else "withoutrowid"
-    return Statement(sql, note, confirmed=True, source=f"{_DOCS}{page}.html")
+    return _locking(sql, note, "lang_createtable" if integer else "withoutrowid", locks="")
 
 
 def creating(table: KeyedTable) -> Sequence[Statement]:
@@ -158,37 +157,30 @@ def rebuilding(table: KeyedTable) -> Sequence[Statement]:
     note = "Writes the whole file again, every table with full pages. Needs room for a second file until it ends."
     if layout(table.layout).order == "none":
         note += " Where random keys stay, full pages split soon after it."
-    locks = "Writers wait until it ends; readers go on in WAL mode."
-    return [Statement("VACUUM", note, confirmed=True, source=f"{_DOCS}lang_vacuum.html", locks=locks)]
+    return [_locking("VACUUM", note, "lang_vacuum", "Writers wait until it ends; readers go on in WAL mode.")]
 
 
 def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) -> Sequence[Statement]:
     """A new table, filled by the application, which takes the old one's place. Nothing writes meanwhile."""
     _checked(table.version)
     name, new, old = (identifier(table.name + ending) for ending in ("", "_new", "_old"))
-    key = "its own key in the new type" if same_keys else "a new key"
+    stop = (
+        f"{STOP}, until the last step: rows that come meanwhile would be lost. If anything fails before the tables "
+        "change names, drop the new ones; the old ones are as they were."
+    )
+    fill = (
+        f"Read the rows of {name} in the order of their creation, and insert each with "
+        f"{'its own key in the new type' if same_keys else 'a new key'} into {new}, in transactions of some thousands. "
+        f"Do the same for every child table; its new one refers to {new}."
+    )
+    rename = f"BEGIN IMMEDIATE;\nALTER TABLE {name} RENAME TO {old};\nALTER TABLE {new} RENAME TO {name};\nCOMMIT"
+    start = f"Let the new child tables take the place of the old ones. {START} that knows the new keys. Drop later."
     return [
-        Statement(
-            "",
-            f"{STOP}, until the last step: rows that come meanwhile would be lost. If anything fails before the tables "
-            "change names, drop the new ones; the old ones are as they were.",
-        ),
+        Statement("", stop),
         _create(into, f"{table.name}_new"),
-        Statement(
-            "",
-            f"Read the rows of {name} in the order of their creation, and insert each with {key} into {new}, in "
-            f"transactions of some thousands. Do the same for every child table; its new one refers to {new}.",
-        ),
-        Statement(
-            f"BEGIN IMMEDIATE;\nALTER TABLE {name} RENAME TO {old};\nALTER TABLE {new} RENAME TO {name};\nCOMMIT",
-            "References of child tables follow the names.",
-            confirmed=True,
-            source=f"{_DOCS}lang_altertable.html",
-            locks="Writers wait for a moment.",
-        ),
-        Statement(
-            "", f"Let the new child tables take the place of the old ones. {START} that knows the new keys. Drop later."
-        ),
+        Statement("", fill),
+        _locking(rename, "References of child tables follow the names.", "lang_altertable"),
+        Statement("", start),
     ]
 
 
@@ -197,35 +189,19 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
     _checked(table.version)
     if table.column.form != "int":
         return [UNTESTED]
-    name, trigger = identifier(table.name), identifier(f"{table.name}_public_id")
-    fill, brief = f"UPDATE {name} SET public_id = randomblob(16) WHERE", "Writers wait for a moment."  # noqa: S608
+    name, made = identifier(table.name), identifier(f"{table.name}_public_id")
+    make = f"UPDATE {name} SET public_id = randomblob(16) WHERE id = NEW.id"  # noqa: S608
+    trigger = f"CREATE TRIGGER {made} AFTER INSERT ON {name} WHEN NEW.public_id IS NULL BEGIN\n  {make};\nEND"
+    why = "SQLite adds no column with such a default. The trigger makes ids for programs that send none."
+    long = "Writers wait until it ends."
     return [
-        Statement(
-            f"ALTER TABLE {name} ADD COLUMN public_id BLOB",
-            "The key stays inside, and public_id is what people outside see.",
-            confirmed=True,
-            source=f"{_DOCS}lang_altertable.html",
-            locks=brief,
-        ),
-        Statement(
-            f"CREATE TRIGGER {trigger} AFTER INSERT ON {name} WHEN NEW.public_id IS NULL BEGIN\n  {fill} id = NEW.id;\nEND",
-            "SQLite adds no column with such a default. The trigger makes ids for programs that send none.",
-            confirmed=True,
-            source=f"{_DOCS}lang_createtrigger.html",
-            locks=brief,
-        ),
-        Statement(
-            f"{fill} public_id IS NULL AND id BETWEEN 1 AND 10000",
-            NEXT_RANGES,
-            confirmed=True,
-            source=f"{_DOCS}lang_update.html",
-            locks="Writers wait until it ends.",
-        ),
-        Statement(
-            f"CREATE UNIQUE INDEX {trigger} ON {name} (public_id)",
-            "",
-            confirmed=True,
-            source=f"{_DOCS}lang_createindex.html",
-            locks="Writers wait until it ends.",
-        ),
+        _locking(f"ALTER TABLE {name} ADD COLUMN public_id BLOB", PUBLIC_ID, "lang_altertable"),
+        _locking(trigger, why, "lang_createtrigger"),
+        _locking(fill_public_ids(name, "randomblob(16)"), NEXT_RANGES, "lang_update", long),
+        _locking(f"CREATE UNIQUE INDEX {made} ON {name} (public_id)", "", "lang_createindex", long),
     ]
+
+
+def _locking(sql: str, note: str, page: str, locks: str = "Writers wait for a moment.") -> Statement:
+    """A statement that the tests run; `page` is that of SQLite's documentation."""
+    return Statement(sql, note, confirmed=True, source=f"{_DOCS}{page}.html", locks=locks)

@@ -213,7 +213,14 @@ class Application:
             else f"MODIFY order_id_old {self.old[0].sql_type} NULL"
         )
         self.live.run(f"ALTER TABLE items {nullable}")
-        self.live.run("ALTER TABLE items ADD CONSTRAINT items_new FOREIGN KEY (order_id) REFERENCES orders (id)")
+        foreign = "ADD CONSTRAINT items_new FOREIGN KEY (order_id) REFERENCES orders (id)"
+        if self.live.on.name == "postgresql":
+            self.live.run(f"ALTER TABLE items {foreign} NOT VALID")
+            self.live.run("ALTER TABLE items VALIDATE CONSTRAINT items_new")
+        else:
+            self.live.run("SET foreign_key_checks = 0")
+            self.live.run(f"ALTER TABLE items {foreign}, ALGORITHM = INPLACE")
+            self.live.run("SET foreign_key_checks = 1")
 
     def copy(self) -> None:
         """On SQLite: the rows of both tables go to new ones."""
