@@ -251,7 +251,7 @@ def _costs(best: Choice, other: Choice | None = None) -> str:
     if ours.reads is not None:
         more = theirs.reads.value if theirs and theirs.reads else 0.0
         beside = f" instead of {more:.2f}" if more >= 0.005 and more > ALIKE * ours.reads.value else ""
-        parts.append(f"reads {_pages(ours.reads.value)} from disk{beside}")
+        parts.append(f"reads {existing_sentences.pages(ours.reads.value)} from disk{beside}")
     return f", and each insert {' and '.join(parts)}" if parts else ""
 
 
@@ -261,11 +261,6 @@ def _memory(answer: Answer, best: Choice, other: Choice) -> str:
     if best.forecast.reads is not None or not ours <= answer.needs.ram < theirs:
         return ""
     return f"; the former fits into the server's {spelled(answer.needs.ram)} of memory, the latter does not"
-
-
-def _pages(value: float) -> str:
-    """Pages read for a row, as words: `no page`, `0.25 pages`."""
-    return "no page" if value < 0.005 else f"{value:.2f} pages"
 
 
 def _trap(one: Candidate) -> str:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from keybench.advice import sentences
 from keybench.advice.answer import Answer
@@ -11,29 +12,30 @@ from keybench.advice.output import table
 from keybench.advice.screen import HEAD, screen, steps
 from keybench.databases.contract.statements import Statement
 
-_MOST_LINES = 8
-"""Lines of code that the first screen has."""
+_LINES = 25
+"""Of the first screen."""
 
 
 def show(answer: Answer, console: Console, *, everything: bool = False) -> None:
     """Prints the answer on one screen; `everything`: and after it all layouts, ways, statements and calls."""
     database, seen = f"{answer.needs.on.title} {answer.needs.version}".strip(), screen(answer)
-    console.print(seen.do, style="bold")
-    console.print(seen.why)
-    console.print()
-    console.print(_grid(HEAD, seen.rows, seen.chosen, texts=(0, len(HEAD) - 1)))
+    grid = _grid(HEAD, seen.rows, seen.chosen, texts=(0, len(HEAD) - 1))
+    above: list[RenderableType] = [Text(seen.do, "bold"), Text(seen.why), Text(), grid]
+    basis = seen.basis if everything else f"{seen.basis} --all says more."
+    below: list[RenderableType] = [
+        Text(),
+        *(Text(text) for text in (seen.second, seen.when_not) if text),
+        Text(basis, "dim"),
+    ]
+    console.print(*above, sep="\n")
     lines = [line for statement in seen.code for line in _code(statement)]
     if lines and not everything:
         console.print(f"\nHow to do it on {database}:")
-        for line in lines if len(lines) <= _MOST_LINES + 1 else lines[:_MOST_LINES]:
+        room = _LINES - 2 - sum(len(console.render_lines(part)) for part in above + below)
+        cut = lines if len(lines) <= room else [*lines[: max(1, room - 1)], "-- --all has the other lines"]
+        for line in cut:
             console.print(line, markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
-        if len(lines) > _MOST_LINES + 1:
-            console.print(f"-- and {len(lines) - _MOST_LINES} lines more: --all", style="dim")
-    console.print()
-    for text in (seen.second, seen.when_not):
-        if text:
-            console.print(text)
-    console.print(seen.basis if everything else f"{seen.basis} --all says more.", style="dim")
+    console.print(*below, sep="\n")
     if everything:
         _show_more(answer, console, database)
 
