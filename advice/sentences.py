@@ -8,7 +8,8 @@ from keybench.advice import existing_sentences
 from keybench.advice.answer import Answer
 from keybench.advice.candidates import Candidate, candidates
 from keybench.advice.figure import spoken
-from keybench.advice.ranking import ALIKE, WORSE, Choice, gains
+from keybench.advice.how_to.libraries import calls_for
+from keybench.advice.ranking import ALIKE, WORSE, Choice, easiest, gains
 from keybench.advice.row_cost import KNEE
 from keybench.model.names import CONTROL
 from keybench.model.sizes import digits, spelled
@@ -152,7 +153,7 @@ def ways_out(answer: Answer) -> str:
     by_clients = [one for one in answer.ranking.missing if one.candidate.missed_options == ("--made-by server",)]
     if not by_clients or by_clients[0].moved.value * WORSE > best.moved.value:
         return ""
-    other = by_clients[0]
+    other = easiest(by_clients, lambda name: len({call.language for call in calls_for(name)})) or by_clients[0]
     versions = list(needs.on.versions)
     later = (
         version

@@ -1,6 +1,7 @@
 """An answer as text for a terminal."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -28,13 +29,12 @@ def show(answer: Answer, console: Console, *, everything: bool = False) -> None:
         Text(basis, "dim"),
     ]
     console.print(*above, sep="\n")
-    lines = [line for statement in seen.code for line in _code(statement)]
+    lines = [line for statement in seen.code for line in _code(statement, console.width)]
     if lines and not everything:
         console.print(f"\nHow to do it on {database}:")
         room = _LINES - 2 - sum(len(console.render_lines(part)) for part in above + below)
         cut = lines if len(lines) <= room else [*lines[: max(1, room - 1)], "-- --all has the other lines"]
-        for line in cut:
-            console.print(line, markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
+        console.print("\n".join(cut), markup=False, highlight=False, soft_wrap=True)
     console.print(*below, sep="\n")
     if everything:
         _show_more(answer, console, database)
@@ -65,9 +65,12 @@ def _show_statements(title: str, listed: Sequence[Statement], console: Console) 
         console.print(table.sql(statement), markup=False, soft_wrap=True)
 
 
-def _code(statement: Statement) -> Iterator[str]:
+def _code(statement: Statement, width: int) -> Iterator[str]:
     """The lines of a statement, or a step that is none as a comment."""
-    yield from (f"{statement.sql};" if statement.sql else f"-- {statement.note}").splitlines()
+    if statement.sql:
+        yield from f"{statement.sql};".splitlines()
+    else:
+        yield from (f"-- {line}" for line in wrap(statement.note, width - 3))
 
 
 def _grid(head: Sequence[str], rows: Sequence[Sequence[str]], bold: int = -1, texts: Sequence[int] = (0,)) -> Table:
