@@ -13,10 +13,9 @@ def headline(answer: Answer, decision: Decision) -> str:
     """What to do, and what it saves: one sentence."""
     if not decision.worth_it:
         return f"Leave it: {_little(answer, decision)}."
-    written = "log, reads and pages" if decision.way.reads is not None else "pages and log"
     return (
-        f"{name_of(answer, decision.way, imperative=True)}: that saves {_share(decision.share)} of the {written} of "
-        f"the next {decision.rows:,} rows ({spelled(decision.saved)})."
+        f"{name_of(answer, decision.way, imperative=True)}: that saves {_share(decision.share)} of what the next "
+        f"{decision.rows:,} rows write and read ({spelled(decision.saved)})."
     )
 
 
@@ -33,12 +32,12 @@ def name_of(answer: Answer, way: Way, *, imperative: bool = False) -> str:
     """The way to go, as a noun phrase or as what to do."""
     new, kind = f"`{answer.best.name}`", answer.best.type_name
     same = answer.existing is not None and answer.existing.candidate.name == answer.best.name
-    then = "" if same else f" and {new} for new rows"
+    then = "" if same else f", {new} for new rows"
     nouns: dict[Name, str] = {
         "stay": "today's keys",
         "switch": f"{new} for new rows",
         "switch-rebuild-later": f"{new}, later a rebuild",
-        "retype": f"the same keys as {kind}{then}",
+        "retype": f"today's keys as {kind}{then}",
     }
     verbs: dict[Name, str] = {
         "switch": f"Give new rows {new} keys and leave the old ones",
@@ -55,7 +54,7 @@ def reason(answer: Answer, decision: Decision) -> str:
         return f"{answer.place.capitalize()} ends at {spelled(way.index_bytes)}."
     parts = _work(way, decision.stay)
     parts.append(_end(answer, way, decision.stay))
-    text = f"With {name_of(answer, way)}, {' and '.join(parts)}{_between(way)}."
+    text = f"With {name_of(answer, way)}, {' and '.join(parts)}{_between(way, decision.stay)}."
     return f"{text} {what_changes(answer, way)}" if decision.worth_it else text
 
 
@@ -66,7 +65,7 @@ def _work(way: Way, stay: Way) -> list[str]:
     if ours and theirs and not 1 / ALIKE < ours.value / theirs.value < ALIKE:
         parts.append(f"an insert writes {ours.value:,.0f} bytes of log instead of {theirs.value:,.0f}")
     if way.reads is not None and stay.reads and stay.reads >= 0.005 and way.reads * ALIKE < stay.reads:
-        parts.append(f"{'' if parts else 'an insert '}reads {way.reads:.2f} pages instead of {stay.reads:.2f}")
+        parts.append(f"{'' if parts else 'an insert '}reads {pages(way.reads)} instead of {stay.reads:.2f}")
     return parts
 
 
@@ -77,9 +76,9 @@ def _end(answer: Answer, way: Way, stay: Way) -> str:
     return f"{answer.place} ends at {spelled(way.index_bytes)} instead of {spelled(stay.index_bytes)}"
 
 
-def _between(way: Way) -> str:
-    """That new keys among old ones split pages, as a clause; empty if they do not."""
-    if way.option.name != "switch" or way.option.splits.value < 0.05:  # of 1,000 rows
+def _between(way: Way, stay: Way) -> str:
+    """Why the index ends larger with new keys among old ones, as a clause; empty if it does not."""
+    if way.option.name != "switch" or way.index_bytes <= ALIKE * stay.index_bytes:
         return ""
     return ", because new keys stand between old ones and split full pages"
 
@@ -116,6 +115,11 @@ def when(decision: Decision, way: Way) -> str:
         "retype": "all programs may change",
     }
     return cells[way.option.name]
+
+
+def pages(value: float) -> str:
+    """Pages read for a row, as words: `no page`, `0.25 pages`."""
+    return "no page" if value < 0.005 else f"{value:.2f} pages"
 
 
 def _share(share: float) -> str:

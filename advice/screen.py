@@ -99,13 +99,14 @@ def _shown(answer: Answer) -> Iterator[tuple[str, tuple[Choice, str]]]:
             told.setdefault(one.candidate.label, (one, when))
 
     tell(order.best, "recommended")
-    second = " or ".join(_WHEN[option] for option in order.gains[:1]) or "it is easier to get"
-    tell(order.runner_up, second)
+    numbered = order.runner_up and order.runner_up.candidate.properties.uniqueness == "worker id"
+    second = "writers have numbers" if numbered else "".join(_WHEN[option] for option in order.gains[:1])
+    tell(order.runner_up, second or "it is easier to get")
     tell(answer.existing, "it is there already")
     tell(order.spared, f"not here: {order.spared.candidate.misses[0]}" if order.spared else "")
     for one in order.avoid[:1]:
         tell(one, "avoid")
-    tell(answer.compared, "only if asked for")
+    tell(answer.compared, "for comparison")
     for one in order.meeting:
         if len(told) < 3:
             tell(one, "as good")

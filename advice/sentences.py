@@ -1,13 +1,15 @@
 """An answer in plain English. Names of layouts stand in backticks."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from keybench.advice import existing_sentences
 from keybench.advice.answer import Answer
-from keybench.advice.candidates import Candidate
+from keybench.advice.candidates import Candidate, candidates
 from keybench.advice.figure import spoken
-from keybench.advice.ranking import ALIKE, WORSE, Choice, gains
+from keybench.advice.how_to.libraries import calls_for
+from keybench.advice.ranking import ALIKE, WORSE, Choice, easiest, gains
 from keybench.advice.row_cost import KNEE
 from keybench.model.names import CONTROL
 from keybench.model.sizes import digits, spelled
@@ -35,10 +37,8 @@ def headline(answer: Answer) -> str:
     """What to do: one sentence."""
     best = answer.best
     if answer.public_id:
-        text = (
-            f"Keep `{answer.needs.existing.layout}` as the key, and add a random `public_id` that people outside see."
-        )
-    elif answer.decision:
+        return "Keep today's key, and add a random `public_id` beside it, which people outside see."
+    if answer.decision:
         text = existing_sentences.headline(answer, answer.decision)
     elif answer.existing and answer.existing.candidate.label == best.label:
         text = f"Leave it: no key is clearly better than `{best.name}` in a column of type {best.type_name}."
@@ -136,7 +136,7 @@ def runner_up(answer: Answer) -> str:
     """The second choice, and when it would be the first; empty if there is none."""
     second = answer.ranking.runner_up
     if second is None:
-        return ""
+        return ways_out(answer)
     name, ratio = _named(second.candidate), second.moved.value / answer.ranking.best.moved.value
     if second.candidate.properties.uniqueness == "worker id":
         return f"Second choice: {name} ({_times(ratio)}), if each writer can be given a number of its own."
@@ -145,6 +145,30 @@ def runner_up(answer: Answer) -> str:
     only = "only " if ratio > WORSE else ""
     when = " or ".join(_IF[option] for option in answer.ranking.gains[:2])
     return f"Second choice: {name} ({_times(ratio)}), {only}if {when}."
+
+
+def ways_out(answer: Answer) -> str:
+    """What helps where this version of the server makes no keys that ascend; empty if it does, or need not."""
+    best, needs = answer.ranking.best, answer.needs
+    by_clients = [one for one in answer.ranking.missing if one.candidate.missed_options == ("--made-by server",)]
+    if not by_clients or by_clients[0].moved.value * WORSE > best.moved.value:
+        return ""
+    other = easiest(by_clients, lambda name: len({call.language for call in calls_for(name)})) or by_clients[0]
+    versions = list(needs.on.versions)
+    later = (
+        version
+        for version in versions[versions.index(needs.version) + 1 :]
+        if any(
+            not one.misses and one.properties.by_server and one.properties.ascends
+            for one in candidates(replace(needs, version=version), lambda _: True)
+        )
+    )
+    newer = next(later, "")
+    upgrade = f", or {needs.on.title} {newer}, which makes keys in order" if newer else ""
+    return (
+        f"{needs.on.title} {needs.version} makes no keys that ascend. Ways out: {_named(other.candidate)} made by "
+        f"programs ({_times(other.moved.value / best.moved.value)}){upgrade}."
+    )
 
 
 def _times(ratio: float) -> str:
@@ -228,7 +252,7 @@ def _costs(best: Choice, other: Choice | None = None) -> str:
     if ours.reads is not None:
         more = theirs.reads.value if theirs and theirs.reads else 0.0
         beside = f" instead of {more:.2f}" if more >= 0.005 and more > ALIKE * ours.reads.value else ""
-        parts.append(f"reads {_pages(ours.reads.value)} from disk{beside}")
+        parts.append(f"reads {existing_sentences.pages(ours.reads.value)} from disk{beside}")
     return f", and each insert {' and '.join(parts)}" if parts else ""
 
 
@@ -238,11 +262,6 @@ def _memory(answer: Answer, best: Choice, other: Choice) -> str:
     if best.forecast.reads is not None or not ours <= answer.needs.ram < theirs:
         return ""
     return f"; the former fits into the server's {spelled(answer.needs.ram)} of memory, the latter does not"
-
-
-def _pages(value: float) -> str:
-    """Pages read for a row, as words: `no page`, `0.25 pages`."""
-    return "no page" if value < 0.005 else f"{value:.2f} pages"
 
 
 def _trap(one: Candidate) -> str:

@@ -1,9 +1,11 @@
 """An answer as text for a terminal."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from keybench.advice import sentences
 from keybench.advice.answer import Answer
@@ -11,29 +13,29 @@ from keybench.advice.output import table
 from keybench.advice.screen import HEAD, screen, steps
 from keybench.databases.contract.statements import Statement
 
-_MOST_LINES = 8
-"""Lines of code that the first screen has."""
+_LINES = 25
+"""Of the first screen."""
 
 
 def show(answer: Answer, console: Console, *, everything: bool = False) -> None:
     """Prints the answer on one screen; `everything`: and after it all layouts, ways, statements and calls."""
     database, seen = f"{answer.needs.on.title} {answer.needs.version}".strip(), screen(answer)
-    console.print(seen.do, style="bold")
-    console.print(seen.why)
-    console.print()
-    console.print(_grid(HEAD, seen.rows, seen.chosen, texts=(0, len(HEAD) - 1)))
-    lines = [line for statement in seen.code for line in _code(statement)]
+    grid = _grid(HEAD, seen.rows, seen.chosen, texts=(0, len(HEAD) - 1))
+    above: list[RenderableType] = [Text(seen.do, "bold"), Text(seen.why), Text(), grid]
+    basis = seen.basis if everything else f"{seen.basis} --all says more."
+    below: list[RenderableType] = [
+        Text(),
+        *(Text(text) for text in (seen.second, seen.when_not) if text),
+        Text(basis, "dim"),
+    ]
+    console.print(*above, sep="\n")
+    lines = [line for statement in seen.code for line in _code(statement, console.width)]
     if lines and not everything:
         console.print(f"\nHow to do it on {database}:")
-        for line in lines if len(lines) <= _MOST_LINES + 1 else lines[:_MOST_LINES]:
-            console.print(line, markup=False, highlight=False, no_wrap=True, overflow="ellipsis")
-        if len(lines) > _MOST_LINES + 1:
-            console.print(f"-- and {len(lines) - _MOST_LINES} lines more: --all", style="dim")
-    console.print()
-    for text in (seen.second, seen.when_not):
-        if text:
-            console.print(text)
-    console.print(seen.basis if everything else f"{seen.basis} --all says more.", style="dim")
+        room = _LINES - 2 - sum(len(console.render_lines(part)) for part in above + below)
+        cut = lines if len(lines) <= room else [*lines[: max(1, room - 1)], "-- --all has the other lines"]
+        console.print("\n".join(cut), markup=False, highlight=False, soft_wrap=True)
+    console.print(*below, sep="\n")
     if everything:
         _show_more(answer, console, database)
 
@@ -63,9 +65,12 @@ def _show_statements(title: str, listed: Sequence[Statement], console: Console) 
         console.print(table.sql(statement), markup=False, soft_wrap=True)
 
 
-def _code(statement: Statement) -> Iterator[str]:
+def _code(statement: Statement, width: int) -> Iterator[str]:
     """The lines of a statement, or a step that is none as a comment."""
-    yield from (f"{statement.sql};" if statement.sql else f"-- {statement.note}").splitlines()
+    if statement.sql:
+        yield from f"{statement.sql};".splitlines()
+    else:
+        yield from (f"-- {line}" for line in wrap(statement.note, width - 3))
 
 
 def _grid(head: Sequence[str], rows: Sequence[Sequence[str]], bold: int = -1, texts: Sequence[int] = (0,)) -> Table:

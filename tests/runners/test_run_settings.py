@@ -116,11 +116,6 @@ def test_the_model_knows_the_page_size_of_a_users_own_server(here: Run, tmp_path
         ),
         (("--scenario", "generation", "--set", "a=b"), "only makes keys, without a database: leave out --set."),
         (
-            ("--db", "sqlite", "--keep-server"),
-            "--keep-server keeps containers, and this run has none: private servers of other kinds end with the run. "
-            "Choose --server container, or start a server by hand and give its URL.",
-        ),
-        (
             ("--db", "sqlite", "--image", "postgres:17"),
             "--image postgres:17: write DB=NAME:TAG, where DB is one of this run's databases (sqlite), as in "
             "postgresql=postgres:17.",

@@ -151,9 +151,9 @@ FIRST = {
     "marten-2016": 0.90, "rt-comb-oracle-legacy": 0.98, "rt-comb-oracle-legacy-no-repeat": 0.98,
     # Hashes and block numbers: a version and random bits, in which one in some hundred finds another layout's time.
     "percona-week": 0.50, "uuid-v3": 0.92, "uuid-v5": 0.92, "uuid-v8-name": 0.75,
-    "tvondra-sequence": 0.75, "tvondra-time": 0.95, "ydb-row-key": 0.80, "ydb-column-key": 0.80,
+    "tvondra-sequence": 0.75, "tvondra-time": 0.95,
     # Integers without anything to read but a sign: half of them have a time of some other layout.
-    "bigint-bit-reversed": 0.65, "tidb-auto-random": 0.60, "tidb-auto-random-100": 0.55,
+    "bigint-bit-reversed": 0.65,
 }  # fmt: skip
 """Layouts of which less than 99 in 100 keys are named first, alone or in a group, and why: the odds say so."""
 
