@@ -238,7 +238,7 @@ def creating(table: KeyedTable) -> Sequence[Statement]:
     declaration, note = _default(table)
     ascends = layout(table.layout).suits(table.column)
     sequential = ascends and major_version(table.version) >= _SEQUENTIAL_KEY
-    options = " WITH (OPTIMIZE_FOR_SEQUENTIAL_KEY = ON)" if sequential else ""
+    options = "\n    WITH (OPTIMIZE_FOR_SEQUENTIAL_KEY = ON)" if sequential else ""
     if options:
         note += " OPTIMIZE_FOR_SEQUENTIAL_KEY keeps many writers from queueing for the last page."
     name, key, default = (_quoted(table.name + ending) for ending in ("", "_pkey", "_id"))
