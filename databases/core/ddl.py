@@ -69,7 +69,7 @@ NEXT_RANGES: Final = "Then the next 10,000 ids, and so on to the largest."
 
 def fill_public_ids(table: str, value: str) -> str:
     """The statement that gives old rows of a range their public id; `table`: its name, quoted."""
-    return f"UPDATE {table} SET public_id = {value} WHERE public_id IS NULL AND id BETWEEN 1 AND 10000"  # noqa: S608
+    return f"UPDATE {table} SET public_id = {value}\n  WHERE public_id IS NULL AND id BETWEEN 1 AND 10000"  # noqa: S608
 
 
 _VERSION = slice(48, 52)  # bits 48 to 51 of a UUID hold its version (RFC 9562, 4.2), the highest bit first

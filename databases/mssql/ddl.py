@@ -312,19 +312,19 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
         return [UNTESTED]
     major_version(table.version)
     name, default, index = (_quoted(table.name + end) for end in ("", "_public_id_default", "_public_id"))
-    add = f"ADD public_id uniqueidentifier NULL CONSTRAINT {default} DEFAULT NEWID()"
+    add = f"ADD public_id uniqueidentifier NULL\n  CONSTRAINT {default} DEFAULT NEWID()"
     enterprise = "With ONLINE, which takes the Enterprise edition or Azure SQL, reads and writes go on."
     steps = (
         (f"ALTER TABLE {name} {add}", f"{PUBLIC_ID} Old rows have none yet.", _ALTER_TABLE, "Sch-M, for a moment."),
         (fill_public_ids(name, "NEWID()"), NEXT_RANGES, f"{_DOCS}queries/update-transact-sql", "Its rows."),
         (
-            f"ALTER TABLE {name} ALTER COLUMN public_id uniqueidentifier NOT NULL WITH (ONLINE = ON)",
+            f"ALTER TABLE {name} ALTER COLUMN public_id uniqueidentifier NOT NULL\n  WITH (ONLINE = ON)",
             f"Reads the whole table once. {enterprise}",
             _ALTER_TABLE,
             "Without it, Sch-M until it ends.",
         ),
         (
-            f"CREATE UNIQUE INDEX {index} ON {name} (public_id) WITH (ONLINE = ON)",
+            f"CREATE UNIQUE INDEX {index} ON {name} (public_id)\n  WITH (ONLINE = ON)",
             enterprise,
             f"{_DOCS}statements/create-index-transact-sql",
             "Without it, writes wait until it ends.",

@@ -111,13 +111,16 @@ _NEWEST = {"mysql": "9.7", "mariadb": "11.8"}
 _OLDEST = {"mysql": "8.0.13", "mariadb": "10.6"}
 """The newest and the oldest version of each flavour for which statements are written."""
 _MILLISECONDS = (
-    "RIGHT(LPAD(HEX(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000), 16, '0'), "
-    "12)"
+    "RIGHT(LPAD(HEX(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00',\n"
+    "      UTC_TIMESTAMP(6)) DIV 1000), 16, '0'), 12)"
 )
 """SQL for 12 hexadecimal digits: the Unix milliseconds of the call."""
 _VARIANT = "HEX(ORD(RANDOM_BYTES(1)) & 63 | 128)"
 """SQL for two hexadecimal digits: the variant bits 10, then six random bits."""
-_SWAPPED = r"UNHEX(REGEXP_REPLACE(UUID(), '(.{8})-(.{4})-(.{4})-(.{4})-(.{12})', '\\3\\2\\1\\4\\5'))"
+_SWAPPED = (
+    "UNHEX(REGEXP_REPLACE(UUID(),\n    '(.{8})-(.{4})-(.{4})-(.{4})-(.{12})', "
+    r"'\\3\\2\\1\\4\\5'))"
+)
 """SQL for what MySQL's UUID_TO_BIN(UUID(), 1) is: an ascending key, also before MariaDB 10.7 with its type uuid."""
 _UNIQUE = {"binary16": "DEFAULT (UNHEX(REPLACE(UUID(), '-', '')))", "uuid": "DEFAULT UUID()"}
 """By column: a default that every version of both flavours has."""
@@ -138,8 +141,8 @@ def _digits(version: int, *, leads: bool, trails: bool = False) -> str:
     """SQL for the 32 hexadecimal digits of a new GUID of that version; milliseconds come first, last or nowhere."""
     first = _MILLISECONDS if leads else "HEX(RANDOM_BYTES(6))"
     of_version = f"HEX(ORD(RANDOM_BYTES(1)) & 15 | {16 * version})"
-    rest = f"HEX(RANDOM_BYTES(1)), {_MILLISECONDS}" if trails else "HEX(RANDOM_BYTES(7))"
-    return f"CONCAT({first}, {of_version}, HEX(RANDOM_BYTES(1)), {_VARIANT}, {rest})"
+    rest = f"HEX(RANDOM_BYTES(1)),\n    {_MILLISECONDS}" if trails else "HEX(RANDOM_BYTES(7))"
+    return f"CONCAT(\n    {first},\n    {of_version}, HEX(RANDOM_BYTES(1)),\n    {_VARIANT}, {rest})"
 
 
 @dataclass(frozen=True)
@@ -172,8 +175,9 @@ class Advised:
 
     def _altering(self, table: KeyedTable, change: str, note: str, locks: str) -> Statement:
         """The statement ALTER TABLE with this change; `locks` says what it locks."""
+        space = "\n  " if "\n" in change else " "
         page = self._page("innodb-online-ddl-operations.html", "innodb-online-ddl-overview/")
-        sql = f"ALTER TABLE {identifier(table.name, BACKQUOTES)} {change}"
+        sql = f"ALTER TABLE {identifier(table.name, BACKQUOTES)}{space}{change}"
         return Statement(sql, note, self._confirmed(self.version(table.version)), page, locks)
 
     def _default(self, table: KeyedTable) -> tuple[str, str]:
@@ -266,7 +270,7 @@ class Advised:
             Statement(fill, NEXT_RANGES, self._confirmed(version), page, "Its rows."),
             self._altering(
                 table,
-                f"MODIFY public_id {column} NOT NULL {declaration}, ADD UNIQUE KEY public_id (public_id), "
+                f"MODIFY public_id {column} NOT NULL {declaration},\n  ADD UNIQUE KEY public_id (public_id), "
                 "ALGORITHM = INPLACE, LOCK = NONE",
                 "Builds the table again.",
                 _ONLINE,
@@ -278,10 +282,10 @@ class Advised:
         rows in batches. Then the table is built again in its order, and the two change names."""
         declaration, note = self._default(into)
         old, new = sql_type(table.column), sql_type(into.column)
-        build = "DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id), ALGORITHM = INPLACE"
+        build = "DROP PRIMARY KEY, ADD PRIMARY KEY (id_new), ADD UNIQUE KEY id_old (id),\n  ALGORITHM = INPLACE"
         builds = "Builds the table again in the order of the new key. The old key keeps an index."
         if "AUTO" in declaration:
-            numbering = f"ADD COLUMN id_new {new} NOT NULL {declaration}, {build}, LOCK = SHARED"
+            numbering = f"ADD COLUMN id_new {new} NOT NULL {declaration},\n  {build}, LOCK = SHARED"
             locks = "Reads go on; writes wait until it ends: stop the application if it cannot wait so long."
             steps = [
                 self._altering(table, numbering, f"Numbers the rows. {builds}", locks),
@@ -295,9 +299,9 @@ class Advised:
             meanwhile = same_key if same_keys else declaration or _UNIQUE.get(into.column.name)
             if not meanwhile:
                 return [UNTESTED]
-            change = f"MODIFY id_new {new} NOT NULL {meanwhile}, {build}, LOCK = NONE"
+            change = f"MODIFY id_new {new} NOT NULL {meanwhile},\n  {build}, LOCK = NONE"
             if table.column.form != "int" and not self._default(table)[0]:
-                change = f"MODIFY id {old} NULL, {change}"
+                change = f"MODIFY id {old} NULL,\n  {change}"
                 builds += " MODIFY takes away a default of id: repeat it there, if it has one."
             fill = FILL_SAME_KEYS if same_keys else FILL_NEW_KEYS
             steps = [

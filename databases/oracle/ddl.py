@@ -233,7 +233,7 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
         (f"{alter} MODIFY (public_id DEFAULT UUID())", "UUID() is new in 26ai.", "ALTER-TABLE", brief),
         (fill_public_ids(name, "UUID()"), f"{NEXT_RANGES} Commit after each.", "UPDATE", "Its rows."),
         (f"CREATE UNIQUE INDEX {index} ON {name} (public_id) ONLINE", "", "CREATE-INDEX", online),
-        (f"{alter} ADD CONSTRAINT {check} CHECK (public_id IS NOT NULL) ENABLE NOVALIDATE", "", "constraint", brief),
+        (f"{alter} ADD CONSTRAINT {check}\n  CHECK (public_id IS NOT NULL) ENABLE NOVALIDATE", "", "constraint", brief),
         (f"{alter} MODIFY CONSTRAINT {check} VALIDATE", "Reads the whole table once.", "constraint", online),
     )
     return [Statement(sql, note, source=f"{_DOCS}{page}.html", locks=locks) for sql, note, page, locks in steps]

@@ -288,7 +288,7 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
             f"$$ BEGIN NEW.id_new := {same_key}; RETURN NEW; END $$"
         )
         steps.append(Statement(sql, "New rows have their key in both types.", True, f"{_DOCS}plpgsql-trigger.html"))
-        sql = f"CREATE TRIGGER {trigger} BEFORE INSERT ON {name} FOR EACH ROW EXECUTE FUNCTION {trigger}()"
+        sql = f"CREATE TRIGGER {trigger} BEFORE INSERT ON {name}\n  FOR EACH ROW EXECUTE FUNCTION {trigger}()"
         locks = "SHARE ROW EXCLUSIVE, for a moment: writes wait."
         steps.append(Statement(sql, "", True, f"{_DOCS}sql-createtrigger.html", locks))
         change += [f"DROP TRIGGER {trigger} ON {name}", f"DROP FUNCTION {trigger}()"]
@@ -302,7 +302,7 @@ def converting(table: KeyedTable, into: KeyedTable, *, same_keys: bool = False) 
     steps.append(Statement("", f"{fill} VACUUM between batches: each updated row leaves a dead one. {FILL_CHILDREN}"))
     steps += [_unique_index(table, index, "id_new"), *_checking(table, "id_new"), Statement("", STANDSTILL)]
     change += [
-        f"ALTER TABLE {name} DROP CONSTRAINT {_check(table, 'id_new')}, DROP CONSTRAINT {constraint}, "
+        f"ALTER TABLE {name} DROP CONSTRAINT {_check(table, 'id_new')},\n  DROP CONSTRAINT {constraint},\n  "
         f"ADD CONSTRAINT {constraint} PRIMARY KEY USING INDEX {index}",
         f"ALTER TABLE {name} ALTER COLUMN id DROP IDENTITY IF EXISTS",
         f"ALTER TABLE {name} ALTER COLUMN id DROP DEFAULT, ALTER COLUMN id DROP NOT NULL",
@@ -358,7 +358,9 @@ def _checking(table: KeyedTable, column: str) -> list[Statement]:
     """Checks that a column has no NULL, so that SET NOT NULL afterwards reads no rows."""
     check = _check(table, column)
     return [
-        _altering(table, f"ADD CONSTRAINT {check} CHECK ({column} IS NOT NULL) NOT VALID", "For SET NOT NULL below."),
+        _altering(
+            table, f"ADD CONSTRAINT {check}\n  CHECK ({column} IS NOT NULL) NOT VALID", "For SET NOT NULL below."
+        ),
         _altering(table, f"VALIDATE CONSTRAINT {check}", "Reads the whole table once.", _WEAK),
     ]
 

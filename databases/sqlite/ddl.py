@@ -191,7 +191,7 @@ def adding_public_id(table: KeyedTable) -> Sequence[Statement]:
         return [UNTESTED]
     name, made = identifier(table.name), identifier(f"{table.name}_public_id")
     make = f"UPDATE {name} SET public_id = randomblob(16) WHERE id = NEW.id"  # noqa: S608
-    trigger = f"CREATE TRIGGER {made} AFTER INSERT ON {name} WHEN NEW.public_id IS NULL BEGIN\n  {make};\nEND"
+    trigger = f"CREATE TRIGGER {made} AFTER INSERT ON {name}\nWHEN NEW.public_id IS NULL BEGIN\n  {make};\nEND"
     why = "SQLite adds no column with such a default. The trigger makes ids for programs that send none."
     long = "Writers wait until it ends."
     return [

@@ -112,7 +112,7 @@ def test_an_older_mariadb_makes_keys_that_ascend_as_bytes(servers: Servers) -> N
     (create,) = create_table(MARIADB, "10.6", column, "uuid-v1")
     with closing(MySqlAdmin(servers.address(MARIADB, "local"))) as admin:
         key = Keys(np.arange(16, dtype=np.uint8).reshape(1, 16), "uuid")
-        (expression,) = re.findall(r"DEFAULT \((.*)\) PRIMARY", create.sql)
+        (expression,) = re.findall(r"DEFAULT \((.*)\) PRIMARY", create.sql, re.DOTALL)
         swapped = admin.value(
             "SELECT HEX(" + expression.replace("UUID()", "'00010203-0405-0607-0809-0a0b0c0d0e0f'") + ")"
         )
