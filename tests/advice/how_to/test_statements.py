@@ -15,7 +15,7 @@ from keybench.advice.how_to.statements import (
     switch_keys,
 )
 from keybench.databases.contract.engine import Engine
-from keybench.databases.contract.statements import START, STOP, UNTESTED, Statement
+from keybench.databases.contract.statements import UNTESTED, Statement
 from keybench.databases.core.ddl import alike, uuid_version
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError
@@ -238,15 +238,6 @@ def test_keys_that_no_default_makes_unique_are_not_converted(
     """A program that does not know the new keys could not insert."""
     on = engine(database)
     assert convert_keys(on, "", (on.column(old[0]), old[1]), (on.column(new[0]), new[1])) == [UNTESTED]
-
-
-@pytest.mark.parametrize("database", ["postgresql", "mysql", "mariadb", "sqlite"])
-def test_an_application_stops_once_and_starts_again(database: str) -> None:
-    on = engine(database)
-    key = (on.default_column("uuid"), "uuid-v4")
-    notes = [step.note for step in convert_keys(on, "", key, (key[0], "uuid-v7"))]
-    stops, starts = ([at for at, note in enumerate(notes) if word in note] for word in (STOP, START))
-    assert (len(stops), starts) == (1, [len(notes) - 1])
 
 
 def test_every_engine_of_which_advice_speaks_knows_statements() -> None:
