@@ -184,8 +184,8 @@ _MAJOR_BY_YEAR = {2008: 10, 2012: 11, 2014: 12, 2016: 13, 2017: 14, 2019: 15, 20
 """The major version of each year in the product's name."""
 _DATEDIFF_BIG, _RESUMABLE, _SEQUENTIAL_KEY = 13, 14, 15  # the major versions that brought these
 _COMB = (
-    "CAST(CAST(NEWID() AS binary(10)) + CAST(DATEDIFF_BIG(MILLISECOND, '19700101', SYSUTCDATETIME()) AS binary(6)) "
-    "AS uniqueidentifier)"
+    "\n    CAST(CAST(NEWID() AS binary(10)) + CAST(DATEDIFF_BIG(\n      MILLISECOND, '19700101', SYSUTCDATETIME())\n"
+    "      AS binary(6)) AS uniqueidentifier)"
 )
 """RT.Comb's NewComb."""
 _quoted = partial(quoted, marks="[]")
