@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from keybench.advice.how_to.orm import Orm, orm
 from keybench.advice.how_to.statements import create_table
 from keybench.advice.load import Growth
 from keybench.databases.contract.engine import Engine
@@ -74,6 +75,8 @@ class Needs:
     existing: ExistingKeys | None
     layouts: tuple[str, ...]
     """Layouts that the answer is to speak of in any case."""
+    orm: Orm | None = None
+    """Whose mapping is shown in place of library calls."""
 
     @property
     def growth(self) -> Growth:
@@ -209,6 +212,7 @@ def needs(values: Mapping[str, object]) -> Needs:
         spread=bool(values["spread"]),
         existing=existing,
         layouts=tuple(layout(name).name for name in names if name),
+        orm=orm(str(values["orm"])) if values["orm"] else None,
     )
 
 
@@ -244,6 +248,7 @@ USUAL: Final[Mapping[str, Any]] = {
     "spread": False,
     "existing": "",
     "layout": "",
+    "orm": "",
 }
 """The fields of the form; those that are None have to be given."""
 

@@ -28,6 +28,9 @@ def show(answer: Answer, console: Console) -> None:
     console.print(f"\nHow to do it on {database}:")
     for statement in answer.statements:
         console.print(table.sql(statement), markup=False, soft_wrap=True)
+    if answer.mapping:
+        lines = [f"\n{answer.mapping.title}:", answer.mapping.code, *answer.mapping.notes]
+        console.print("\n".join(filter(None, lines)), markup=False, soft_wrap=True)
     for call in answer.calls:
         console.print(f"{call.title}: {table.package(call)}\n  {call.call}", markup=False, soft_wrap=True)
     console.print(f"\nTo measure: {answer.command}", markup=False)
