@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from keybench.advice.how_to.libraries import Checked, LayoutName, calls_for
+from keybench.advice.how_to.libraries import LayoutName, calls_for
 from keybench.advice.how_to.statements import create_table
 from keybench.databases.contract.engine import Engine
 from keybench.databases.core.ddl import sql_type
@@ -40,14 +40,15 @@ class Entry(BaseModel):
     """Names of columns, for example `binary16`."""
     made_by: Literal["client", "server", "any"]
     code: str
-    """`{{call}}` stands for the library call, `{{setup}}` for its imports, `{{default}}` for the SQL that makes a key on
-    the server, `{{type}}` for the column's type."""
+    """`{{call}}` stands for the library call, `{{setup}}` for its imports, `{{default}}` for the SQL by which
+    the server makes the key, `{{type}}` for the column's type."""
     trap: str
     trap_on: Mapping[str, str] = {}
     """By database, what is said in place of `trap`."""
     source: str
     """The page that it rests on."""
-    checked: Checked = "documentation"
+    run: tuple[str, ...] = ()
+    """The databases on which keybench's tests run it."""
 
     def fits(self, database: str, column: str, name: str, *, by_server: bool) -> bool:
         """Whether it is for keys of the layout `name` in that column."""
@@ -98,10 +99,10 @@ def snippet(orm: Orm, on: Engine, version: str, column: Column, name: str, *, by
     for entry in orm.mapping:
         used = set(_WORD.findall(entry.code))
         if used <= words.keys() and entry.fits(on.name, column.name, name, by_server=by_server):
-            how = "which keybench's tests run" if entry.checked == "run" else "which keybench has not run"
+            how = "keybench's tests run it" if on.name in entry.run else "not run by keybench"
             notes = [f"Trap: {entry.trap_on.get(on.name, entry.trap)}", *([key] if "call" in used else [])]
             code = _WORD.sub(lambda word: words[word[1]], entry.code.strip())
-            return Snippet(title, code, (*notes, f"Rests on: {entry.source} ({how})"))
+            return Snippet(title, code, (*notes, f"Rests on ({how}): {entry.source}"))
     way_out = "read the new key back by SQL of your own" if by_server else "let the server make it (--made-by server)"
     way_out = "give each new row its key before it is saved" if calls else way_out
     trap = f"keybench has no mapping of such a key for {orm.title}: create the table by the SQL above, and {way_out}."

@@ -1,0 +1,152 @@
+"""The mappings that are said to be run: each ORM makes the table of its mapping, saves rows, and finds them again.
+
+The column has the type that is said, and holds the key that the program saw: a UUIDv7's bytes in order, or a number.
+Django comes from pip, TypeORM and Prisma from npm, else the test is skipped. Our own SQL makes Prisma's table, because
+what it makes tables with is in no package of npm.
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from keybench.advice.how_to.orm import orms, snippet
+from keybench.advice.how_to.statements import create_table
+from keybench.databases.contract_suite.servers import Servers
+from keybench.databases.core.ddl import sql_type
+from keybench.databases.mysql import connection as mysql
+from keybench.databases.postgresql import connection as postgresql
+from keybench.databases.registry import engine
+
+pytestmark = pytest.mark.long
+
+VERSIONS = {"postgresql": "18", "mysql": "9.7", "mariadb": "10.11", "sqlite": "3"}
+CASES = {
+    f"{name}-{database}-{entry.keys}-{entry.made_by}": (name, database, entry)
+    for name, orm in orms().items()
+    for entry in orm.mapping
+    for database in entry.run
+}
+PIP = {"django": ["django==5.2.*", "uuid-utils==1.2.0", "pymysql"], "sqlalchemy": ["uuid-utils==1.2.0"]}
+NPM = {
+    "typeorm": ["typeorm@1.1.1", "reflect-metadata", "sql.js", "pg", "uuid@14.0.3", "typescript@5"],
+    "prisma": ["prisma@7.10.0", "@prisma/client@7.10.0", "@prisma/adapter-pg@7.10.1"],
+}
+PROGRAMS = Path(__file__).parent / "orm_programs"
+SCHEMA = 'generator client {\n  provider = "prisma-client-js"\n}\n\ndatasource db {\n  provider = "postgresql"\n}\n\n'
+TSC = "tsc --experimentalDecorators --skipLibCheck --target es2022 --useDefineForClassFields false --module commonjs"
+OWN_TYPE = {
+    "postgresql": "SELECT data_type FROM information_schema.columns WHERE table_name = 'orders' AND column_name = 'id'",
+    "sqlite": "SELECT type FROM pragma_table_info('orders') WHERE name = 'id'",
+    "": "SELECT column_type FROM information_schema.columns WHERE table_schema = 'shop' AND column_name = 'id'",
+}
+Sql = Callable[[str], Any]
+
+
+def run(command: str, *arguments: str, folder: Path, **environment: str) -> list[str]:
+    line = [*command.split(), *arguments]
+    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment})
+    assert done.returncode == 0, done.stderr[-2000:] + done.stdout[-1000:]
+    return done.stdout.split()
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder with the packages of an ORM, brought when it is first asked for."""
+    folders: dict[str, Path] = {}
+
+    def bring(name: str) -> Path:
+        if name not in folders:
+            folder = tmp_path_factory.mktemp(name)
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *PIP.get(name, [])]
+            npm = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", *NPM.get(name, [])]
+            if name in NPM and not shutil.which("npm"):
+                pytest.skip("there is no npm here")
+            done = subprocess.run(npm if name in NPM else pip, cwd=folder, capture_output=True, text=True)
+            if done.returncode:
+                pytest.skip(f"the packages of {name} cannot be had: {done.stderr.strip()[-200:]}")
+            folders[name] = folder
+        return folders[name]
+
+    return bring
+
+
+@pytest.fixture
+def shop(case: str, servers: Servers, tmp_path: Path) -> Iterator[tuple[dict[str, Any], Sql]]:
+    """(the parameters of a connection, a function that runs SQL) of an empty database."""
+    database = CASES[case][1]
+    if database == "sqlite":
+        path = str(tmp_path / "shop.sqlite")
+        with closing(sqlite3.connect(path)) as own:
+            yield {"path": path}, lambda sql: own.execute(sql).fetchall()
+        return
+    at = servers.address(engine(database), "embedded" if database == "postgresql" else "local")
+    place = {name: at.parameters[name] for name in ("host", "port", "user", "unix_socket") if name in at.parameters}
+    if database == "postgresql":
+        with closing(postgresql.connect(at)) as live:
+            live.execute("CREATE DATABASE shop")
+            with closing(postgresql.psycopg.connect(**place, dbname="shop", autocommit=True)) as own:
+                yield {**place, "dbname": "shop"}, own.execute
+            live.execute("DROP DATABASE shop")
+        return
+    with closing(mysql.connect(at)) as live, live.cursor() as cursor:
+        cursor.execute("CREATE DATABASE shop")
+        cursor.execute("USE shop")
+        yield {**place, "database": "shop"}, lambda sql: [cursor.execute(sql), *cursor.fetchall()][1:]
+        cursor.execute("DROP DATABASE shop")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_mapping_makes_its_table_and_its_keys(
+    case: str, shop: tuple[dict[str, Any], Sql], packages: Callable[[str], Path], tmp_path: Path
+) -> None:
+    name, database, entry = CASES[case]
+    on, (place, sql), by_server = engine(database), shop, entry.made_by == "server"
+    column = next((one for one in on.columns if one.name in entry.columns), on.default_column(entry.keys))
+    layout = "bigint-identity" if entry.keys == "int" else "uuid-v7"
+    shown = snippet(orms()[name], on, VERSIONS[database], column, layout, by_server=by_server)
+    assert shown.notes[-1].startswith("Rests on (keybench's tests run it): ")
+
+    folder = packages(name)
+    if name in NPM and "dbname" in place:
+        place["database"] = place.pop("dbname")
+    arguments = [database, json.dumps(place)]
+    if name in PIP:
+        module = tmp_path / ("shop/models.py" if name == "django" else "shop.py")
+        module.parent.mkdir(exist_ok=True)
+        module.write_text(shown.code)
+        path = os.pathsep.join([str(folder), str(tmp_path)])
+        seen = run(sys.executable, str(PROGRAMS / f"with_{name}.py"), *arguments, folder=tmp_path, PYTHONPATH=path)
+    elif name == "typeorm":
+        (folder / "shop.ts").write_text(shown.code)
+        shutil.copy(PROGRAMS / "with_typeorm.ts", folder)
+        run(f"npx {TSC} --noCheck with_typeorm.ts", folder=folder)
+        seen = run("node with_typeorm.js", *arguments, folder=folder)
+    else:
+        sql(
+            "\n".join(one.sql for one in create_table(on, VERSIONS[database], column, layout, by_clients=not by_server))
+        )
+        (folder / "schema.prisma").write_text(SCHEMA + shown.code)
+        (folder / "prisma.config.mjs").write_text('export default { schema: "schema.prisma" };')
+        shutil.copy(PROGRAMS / "with_prisma.js", folder)
+        run("npx prisma generate", folder=folder, PRISMA_SCHEMA_ENGINE_BINARY="/bin/true", CHECKPOINT_DISABLE="1")
+        seen = run("node with_prisma.js", *arguments, folder=folder)
+
+    ((own_type,),) = list(sql(OWN_TYPE.get(database, OWN_TYPE[""])))
+    assert own_type.lower().removesuffix("(20)") == sql_type(column).lower()
+    stored = [row[0] for row in sql("SELECT id FROM orders ORDER BY id")]
+    if entry.keys == "int":
+        assert stored == [int(text) for text in seen] == [1, 2]
+    else:
+        made = [UUID(bytes=key) if isinstance(key, bytes) else UUID(str(key)) for key in stored]
+        assert made == sorted(UUID(text) for text in seen)
+        assert {key.version for key in made} == {7}
