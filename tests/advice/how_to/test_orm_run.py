@@ -38,9 +38,12 @@ CASES = {
 }
 PIP = {"django": ["django==5.2.*", "uuid-utils==1.2.0", "pymysql"], "sqlalchemy": ["uuid-utils==1.2.0"]}
 NPM = {
-    "typeorm": ["typeorm@1.1.1", "reflect-metadata", "sql.js", "pg", "uuid@14.0.3", "typescript@5"],
+    "typeorm": ["typeorm@1.1.1", "reflect-metadata", "sql.js", "pg", "mysql2", "uuid@14.0.3", "typescript@5"],
     "prisma": ["prisma@7.10.0", "@prisma/client@7.10.0", "@prisma/adapter-pg@7.10.1"],
 }
+OLDER_PYTHON = """import uuid, uuid_utils.compat
+uuid.uuid7 = getattr(uuid, "uuid7", uuid_utils.compat.uuid7)
+"""
 PROGRAMS = Path(__file__).parent / "orm_programs"
 SCHEMA = 'generator client {\n  provider = "prisma-client-js"\n}\n\ndatasource db {\n  provider = "postgresql"\n}\n\n'
 TSC = "tsc --experimentalDecorators --skipLibCheck --target es2022 --useDefineForClassFields false --module commonjs"
@@ -57,27 +60,6 @@ def run(command: str, *arguments: str, folder: Path, **environment: str) -> list
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment})
     assert done.returncode == 0, done.stderr[-2000:] + done.stdout[-1000:]
     return done.stdout.split()
-
-
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The folder with the packages of an ORM, brought when it is first asked for."""
-    folders: dict[str, Path] = {}
-
-    def bring(name: str) -> Path:
-        if name not in folders:
-            folder = tmp_path_factory.mktemp(name)
-            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), *PIP.get(name, [])]
-            npm = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", *NPM.get(name, [])]
-            if name in NPM and not shutil.which("npm"):
-                pytest.skip("there is no npm here")
-            done = subprocess.run(npm if name in NPM else pip, cwd=folder, capture_output=True, text=True)
-            if done.returncode:
-                pytest.skip(f"the packages of {name} cannot be had: {done.stderr.strip()[-200:]}")
-            folders[name] = folder
-        return folders[name]
-
-    return bring
 
 
 @pytest.fixture
@@ -107,7 +89,7 @@ def shop(case: str, servers: Servers, tmp_path: Path) -> Iterator[tuple[dict[str
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_mapping_makes_its_table_and_its_keys(
-    case: str, shop: tuple[dict[str, Any], Sql], packages: Callable[[str], Path], tmp_path: Path
+    case: str, shop: tuple[dict[str, Any], Sql], installed: Callable[..., Path], tmp_path: Path
 ) -> None:
     name, database, entry = CASES[case]
     on, (place, sql), by_server = engine(database), shop, entry.made_by == "server"
@@ -116,14 +98,14 @@ def test_a_mapping_makes_its_table_and_its_keys(
     shown = snippet(orms()[name], on, VERSIONS[database], column, layout, by_server=by_server)
     assert shown.notes[-1].startswith("Rests on (keybench's tests run it): ")
 
-    folder = packages(name)
+    folder = installed("npm" if name in NPM else "pip", *{**NPM, **PIP}[name])
     if name in NPM and "dbname" in place:
         place["database"] = place.pop("dbname")
     arguments = [database, json.dumps(place)]
     if name in PIP:
         module = tmp_path / ("shop/models.py" if name == "django" else "shop.py")
         module.parent.mkdir(exist_ok=True)
-        module.write_text(shown.code)
+        module.write_text(OLDER_PYTHON + shown.code)
         path = os.pathsep.join([str(folder), str(tmp_path)])
         seen = run(sys.executable, str(PROGRAMS / f"with_{name}.py"), *arguments, folder=tmp_path, PYTHONPATH=path)
     elif name == "typeorm":

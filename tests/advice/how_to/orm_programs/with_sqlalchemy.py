@@ -2,15 +2,10 @@
 
 import json
 import sys
-import uuid
 
-import uuid_utils.compat
-
-uuid.uuid7 = getattr(uuid, "uuid7", uuid_utils.compat.uuid7)  # Python before 3.14
-
-from shop import Base, Order  # noqa: E402
-from sqlalchemy import create_engine  # noqa: E402
-from sqlalchemy.orm import Session  # noqa: E402
+from shop import Base, Order
+from sqlalchemy import create_engine
+from sqlalchemy.orm import Session
 
 database, at = sys.argv[1], json.loads(sys.argv[2])
 drivers = {"postgresql": "postgresql+psycopg://", "sqlite": f"sqlite:///{at.pop('path', '')}"}

@@ -5,7 +5,8 @@ import { Order } from "./shop";
 
 const [, , database, text] = process.argv;
 const at = JSON.parse(text);
-const driver = database === "sqlite" ? { type: "sqljs", location: at.path, autoSave: true } : { type: "postgres", ...at };
+const type = { sqlite: "sqljs", postgresql: "postgres" }[database] ?? database;
+const driver = { type, location: at.path, autoSave: true, username: at.user, socketPath: at.unix_socket, ...at };
 
 (async () => {
   const source = new DataSource({ ...driver, entities: [Order], synchronize: true });
