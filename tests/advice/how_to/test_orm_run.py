@@ -8,23 +8,20 @@ what it makes tables with is in no package of npm.
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy import Engine, create_engine, inspect
+from sqlalchemy.pool import NullPool
 
 from keybench.advice.how_to.orm import orms, snippet
 from keybench.advice.how_to.statements import create_table
 from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.core.ddl import sql_type
-from keybench.databases.mysql import connection as mysql
-from keybench.databases.postgresql import connection as postgresql
 from keybench.databases.registry import engine
 
 pytestmark = pytest.mark.long
@@ -47,12 +44,6 @@ uuid.uuid7 = getattr(uuid, "uuid7", uuid_utils.compat.uuid7)
 PROGRAMS = Path(__file__).parent / "orm_programs"
 SCHEMA = 'generator client {\n  provider = "prisma-client-js"\n}\n\ndatasource db {\n  provider = "postgresql"\n}\n\n'
 TSC = "tsc --experimentalDecorators --skipLibCheck --target es2022 --useDefineForClassFields false --module commonjs"
-OWN_TYPE = {
-    "postgresql": "SELECT data_type FROM information_schema.columns WHERE table_name = 'orders' AND column_name = 'id'",
-    "sqlite": "SELECT type FROM pragma_table_info('orders') WHERE name = 'id'",
-    "": "SELECT column_type FROM information_schema.columns WHERE table_schema = 'shop' AND column_name = 'id'",
-}
-Sql = Callable[[str], Any]
 
 
 def run(command: str, *arguments: str, folder: Path, **environment: str) -> list[str]:
@@ -62,46 +53,43 @@ def run(command: str, *arguments: str, folder: Path, **environment: str) -> list
     return done.stdout.split()
 
 
+def opened(database: str, place: dict[str, str]) -> Engine:
+    """SQLAlchemy's way to a database, by the parameters of its driver."""
+    drivers = {"postgresql": "postgresql+psycopg://", "sqlite": f"sqlite:///{place.get('path')}"}
+    arguments = {name: value for name, value in place.items() if name != "path"}
+    url = drivers.get(database, f"{database}+pymysql://")
+    return create_engine(url, connect_args=arguments, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+
+
 @pytest.fixture
-def shop(case: str, servers: Servers, tmp_path: Path) -> Iterator[tuple[dict[str, Any], Sql]]:
-    """(the parameters of a connection, a function that runs SQL) of an empty database."""
+def shop(case: str, servers: Servers, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The parameters of a connection to an empty database."""
     database = CASES[case][1]
     if database == "sqlite":
-        path = str(tmp_path / "shop.sqlite")
-        with closing(sqlite3.connect(path)) as own:
-            yield {"path": path}, lambda sql: own.execute(sql).fetchall()
+        yield {"path": str(tmp_path / "shop.sqlite")}
         return
-    at = servers.address(engine(database), "embedded" if database == "postgresql" else "local")
-    place = {name: at.parameters[name] for name in ("host", "port", "user", "unix_socket") if name in at.parameters}
-    if database == "postgresql":
-        with closing(postgresql.connect(at)) as live:
-            live.execute("CREATE DATABASE shop")
-            with closing(postgresql.psycopg.connect(**place, dbname="shop", autocommit=True)) as own:
-                yield {**place, "dbname": "shop"}, own.execute
-            live.execute("DROP DATABASE shop")
-        return
-    with closing(mysql.connect(at)) as live, live.cursor() as cursor:
-        cursor.execute("CREATE DATABASE shop")
-        cursor.execute("USE shop")
-        yield {**place, "database": "shop"}, lambda sql: [cursor.execute(sql), *cursor.fetchall()][1:]
-        cursor.execute("DROP DATABASE shop")
+    at = servers.address(engine(database), "embedded" if database == "postgresql" else "local").parameters
+    place = {name: at[name] for name in ("host", "port", "user", "unix_socket", "dbname") if name in at}
+    with opened(database, place).connect() as live:
+        live.exec_driver_sql("CREATE DATABASE shop")
+        yield {**place, "dbname" if database == "postgresql" else "database": "shop"}
+        live.exec_driver_sql("DROP DATABASE shop")
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_mapping_makes_its_table_and_its_keys(
-    case: str, shop: tuple[dict[str, Any], Sql], installed: Callable[..., Path], tmp_path: Path
+    case: str, shop: dict[str, str], installed: Callable[..., Path], tmp_path: Path
 ) -> None:
     name, database, entry = CASES[case]
-    on, (place, sql), by_server = engine(database), shop, entry.made_by == "server"
+    on, by_server, own = engine(database), entry.made_by == "server", opened(database, shop)
     column = next((one for one in on.columns if one.name in entry.columns), on.default_column(entry.keys))
     layout = "bigint-identity" if entry.keys == "int" else "uuid-v7"
     shown = snippet(orms()[name], on, VERSIONS[database], column, layout, by_server=by_server)
     assert shown.notes[-1].startswith("Rests on (keybench's tests run it): ")
 
     folder = installed("npm" if name in NPM else "pip", *{**NPM, **PIP}[name])
-    if name in NPM and "dbname" in place:
-        place["database"] = place.pop("dbname")
-    arguments = [database, json.dumps(place)]
+    renamed = {"database" if name in NPM and key == "dbname" else key: value for key, value in shop.items()}
+    arguments = [database, json.dumps(renamed)]
     if name in PIP:
         module = tmp_path / ("shop/models.py" if name == "django" else "shop.py")
         module.parent.mkdir(exist_ok=True)
@@ -114,18 +102,19 @@ def test_a_mapping_makes_its_table_and_its_keys(
         run(f"npx {TSC} --noCheck with_typeorm.ts", folder=folder)
         seen = run("node with_typeorm.js", *arguments, folder=folder)
     else:
-        sql(
-            "\n".join(one.sql for one in create_table(on, VERSIONS[database], column, layout, by_clients=not by_server))
-        )
+        created = create_table(on, VERSIONS[database], column, layout, by_clients=not by_server)
+        with own.connect() as live:
+            live.exec_driver_sql("".join(one.sql for one in created))
         (folder / "schema.prisma").write_text(SCHEMA + shown.code)
         (folder / "prisma.config.mjs").write_text('export default { schema: "schema.prisma" };')
         shutil.copy(PROGRAMS / "with_prisma.js", folder)
         run("npx prisma generate", folder=folder, PRISMA_SCHEMA_ENGINE_BINARY="/bin/true", CHECKPOINT_DISABLE="1")
         seen = run("node with_prisma.js", *arguments, folder=folder)
 
-    ((own_type,),) = list(sql(OWN_TYPE.get(database, OWN_TYPE[""])))
-    assert own_type.lower().removesuffix("(20)") == sql_type(column).lower()
-    stored = [row[0] for row in sql("SELECT id FROM orders ORDER BY id")]
+    (key,) = [one["type"] for one in inspect(own).get_columns("orders") if one["name"] == "id"]
+    assert key.compile(own.dialect).lower().removesuffix("(20)") == sql_type(column).lower()
+    with own.connect() as live:
+        stored = list(live.exec_driver_sql("SELECT id FROM orders ORDER BY id").scalars())
     if entry.keys == "int":
         assert stored == [int(text) for text in seen] == [1, 2]
     else:
