@@ -9,6 +9,7 @@ from keybench.advice.candidates import Candidate, candidates
 from keybench.advice.decision import Decision, decide
 from keybench.advice.how_to.existing import Option, options
 from keybench.advice.how_to.libraries import LibraryCall, calls_for
+from keybench.advice.how_to.orm import Snippet, snippet
 from keybench.advice.how_to.statements import create_table
 from keybench.advice.index_forecast import IndexForecast, Question, forecast
 from keybench.advice.needs import ExistingKeys, Needs, coming
@@ -36,7 +37,9 @@ class Answer:
     options: Sequence[Option]
     """What can be done about them; empty if there are none, or if they are the recommended ones."""
     calls: Sequence[LibraryCall]
-    """One for each language that has a well-kept library for the recommended layout."""
+    """One for each language that has a well-kept library for the recommended layout; none where a mapping is shown."""
+    mapping: Snippet | None
+    """For the ORM that the user named."""
     statements: Sequence[Statement]
     """The table with the recommended key."""
     refused: Sequence[tuple[str, str]]
@@ -116,12 +119,21 @@ def answer(needs: Needs) -> Answer:
         existing=existing,
         options=ways,
         decision=decide(needs, ways, existing, order.best) if existing and ways else None,
-        calls=tuple(calls.values()),
+        calls=() if needs.orm else tuple(calls.values()),
+        mapping=_mapping(needs, best),
         statements=create_table(needs.on, needs.version, best.column, best.name, by_clients=needs.made_by == "client"),
         refused=refused,
         public_id=_public_id(needs) if needs.public_id else None,
         ends=dict(refused).get(today.label, "") if today else "",
     )
+
+
+def _mapping(needs: Needs, best: Candidate) -> Snippet | None:
+    """The mapping of the recommended key for the ORM that the user named; None without one."""
+    if not needs.orm:
+        return None
+    by_server = needs.made_by == "server" or (needs.made_by == "any" and best.properties.server is not None)
+    return snippet(needs.orm, needs.on, needs.version, best.column, best.name, by_server=by_server)
 
 
 def _options(needs: Needs, today: Candidate, best: Candidate) -> Sequence[Option]:

@@ -53,6 +53,9 @@ def advise(
     merge: Annotated[bool | None, _option(_KEYS, "Unique over sites whose tables will be merged.")] = None,
     spread: Annotated[bool | None, _option(_KEYS, "Inserts go to all ranges of a cluster.")] = None,
     layout: Annotated[str | None, _option(_OUTPUT, "Key layouts to speak of in any case, comma-separated.")] = None,
+    orm: Annotated[
+        str | None, _option(_OUTPUT, "Show the mapping to paste into this ORM: efcore, hibernate, django, rails, go …")
+    ] = None,
     format_: Annotated[Format, typer.Option("--format", help="text, html or json.", rich_help_panel=_OUTPUT)] = "text",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write to this file.", rich_help_panel=_OUTPUT)
@@ -87,7 +90,7 @@ def advise(
         "behind": behind, "restarts_per_day": restarts_per_day, "ram": ram, "checkpoint": checkpoint,
         "retention": retention, "secondary": secondary, "children": children, "existing": existing, "type": key_type,
         "made_by": made_by, "sortable": sortable, "unguessable": unguessable, "hides_time": hides_time,
-        "hides_machine": hides_machine, "merge": merge, "spread": spread, "layout": layout,
+        "hides_machine": hides_machine, "merge": merge, "spread": spread, "layout": layout, "orm": orm,
     }  # fmt: skip
     needs = needs_from_options(options)
     chosen: Format = "json" if as_json else format_

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
+from keybench.advice.how_to.orm import Orm, orm
 from keybench.advice.how_to.statements import create_table
 from keybench.advice.load import Growth
 from keybench.databases.contract.engine import Engine
@@ -74,6 +75,8 @@ class Needs:
     existing: ExistingKeys | None
     layouts: tuple[str, ...]
     """Layouts that the answer is to speak of in any case."""
+    orm: Orm | None = None
+    """Whose mapping is shown in place of library calls."""
     public_id: bool = False
     """Whether nobody may guess what stands outside for a row, while the table has an integer as its key: then a second,
     random id is better than another key."""
@@ -214,6 +217,7 @@ def needs(values: Mapping[str, object]) -> Needs:
         existing=existing,
         layouts=tuple(layout(name).name for name in names if name),
         public_id=public_id,
+        orm=orm(str(values["orm"])) if values["orm"] else None,
     )
 
 
@@ -255,6 +259,7 @@ USUAL: Final[Mapping[str, Any]] = {
     "spread": False,
     "existing": "",
     "layout": "",
+    "orm": "",
 }
 """The fields of the form; those that are None have to be given."""
 

@@ -36,6 +36,7 @@ def content(answer: Answer) -> dict[str, Any]:
         "options": [asdict(one) for one in answer.options],
         "statements": [asdict(one) for one in answer.statements],
         "calls": [one.model_dump() for one in answer.calls],
+        "mapping": asdict(answer.mapping) if answer.mapping else None,
         "command": answer.command,
     }
 

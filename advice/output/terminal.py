@@ -29,9 +29,13 @@ def show(answer: Answer, console: Console, *, everything: bool = False) -> None:
         Text(basis, "dim"),
     ]
     console.print(*above, sep="\n")
-    lines = [line for statement in seen.code for line in _code(statement, console.width)]
-    if lines and not everything:
+    if answer.mapping and not everything:
+        console.print(f"\n{answer.mapping.title}:")
+        told = filter(None, (answer.mapping.code, *answer.mapping.notes))
+        console.print("\n".join(told), markup=False, highlight=False, soft_wrap=True)
+    elif seen.code and not everything:
         console.print(f"\nHow to do it on {database}:")
+        lines = [line for statement in seen.code for line in _code(statement, console.width)]
         room = _LINES - 2 - sum(len(console.render_lines(part)) for part in above + below)
         cut = lines if len(lines) <= room else [*lines[: max(1, room - 1)], "-- --all has the other lines"]
         console.print("\n".join(cut), markup=False, highlight=False, soft_wrap=True)
@@ -53,6 +57,9 @@ def _show_more(answer: Answer, console: Console, database: str) -> None:
         for option in answer.options:
             _show_statements(f"{option.title}:", steps(answer, option), console)
     _show_statements(f"A new table on {database}:", answer.statements, console)
+    if answer.mapping:
+        told = filter(None, (f"\n{answer.mapping.title}:", answer.mapping.code, *answer.mapping.notes))
+        console.print("\n".join(told), markup=False, soft_wrap=True)
     for call in answer.calls:
         console.print(f"{call.title}: {table.package(call)}\n  {call.call}", markup=False, soft_wrap=True)
     console.print(f"\nTo measure: {answer.command}", markup=False)
