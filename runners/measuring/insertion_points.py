@@ -65,23 +65,17 @@ def _below(present: Present, rank: int) -> np.int64:
 
 @kernel
 def _insert(
-    ranks: NDArray[np.int64], windows: Windows, present: Present, above: NDArray[np.int64], fronts: NDArray[np.int64]
+    ranks: NDArray[np.int64], windows: Windows, present: Present, above: NDArray[np.int64], older: NDArray[np.int64]
 ) -> None:
-    """Inserts all ranks into `present`. Fills `above` (keys present above each key) and `fronts` (of each window)."""
+    """Inserts all ranks into `present`. Fills `above` (keys present above each key) and `older` (for each window, and
+    each of its rows: keys below it that are older than the window)."""
     words, tree = present
     size, step = windows.rows, windows.rows * windows.every
-    older = np.empty(size, np.int64)  # for each row of a window: keys below it that are older than the window
     for i in range(len(ranks)):
-        # a window begins here: count its fronts before its rows are inserted
+        # a window begins here: its rows are not inserted yet
         if i > 0 and i % step == 0 and i + size <= len(ranks):
             for j in range(size):
-                older[j] = _below(present, ranks[i + j])
-            older.sort()
-            count = 1  # and one more at each jump over more than `near` older keys
-            for j in range(1, size):
-                if older[j] - older[j - 1] > windows.near:
-                    count += 1
-            fronts[i // step - 1] = count  # the window that begins with row 0 is left out
+                older[i // step - 1, j] = _below(present, ranks[i + j])  # without the window that begins with row 0
         # insert the row: set its bit, and count it in its group and the ranges of groups above
         rank = ranks[i]
         above[i] = i - _below(present, rank)
@@ -100,7 +94,9 @@ def keys_above_and_fronts(ranks: NDArray[np.int64], windows: Windows) -> tuple[N
     above = np.empty(n, np.int64)
     # a window begins every `step` rows if all its rows are there; not at row 0, where there are no older keys
     step = windows.rows * windows.every
-    fronts = np.empty(max(0, (n - windows.rows) // step), np.int64)
+    older = np.empty((max(0, (n - windows.rows) // step), windows.rows), np.int64)
     present = Present(np.zeros(groups * _WORDS, np.uint64), np.zeros(groups + 1, np.int32))
-    _insert(ranks, windows, present, above, fronts)
+    _insert(ranks, windows, present, above, older)
+    older.sort(axis=1)  # here and not in the kernel, where numba would compile a quicksort for seconds
+    fronts = 1 + (np.diff(older, axis=1) > windows.near).sum(axis=1)  # one more at each jump over `near` older keys
     return above, fronts

@@ -4,6 +4,7 @@ A page model knows pages, not time: it inserts the same keys in the same order b
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 
@@ -78,6 +79,22 @@ def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], kno
     (one,) = arrived
     where = key_positions.readings(one, _rows_per_leaf(known, len(one.table.keys)))
     return Measurements([*where.readings, *grid_readings(request, plan)], where.series, where.blobs)
+
+
+_REHEARSED = 2_000
+"""Rows of a rehearsal: enough for pages above the leaves."""
+
+
+def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
+    """Predicts small loads like these trials', which compiles what the predictions need. What a model refuses, the trial
+    itself reports."""
+    for trial in trials:
+        few = replace(trial, rows=min(trial.rows, _REHEARSED))
+        for one in trial_tables(request, few):
+            arrived = Arrived.as_planned(one)
+            with suppress(UsageError):
+                predicted = _with_checkpoints(engine(trial.database), arrived)
+                key_positions.readings(arrived, few.rows / predicted.leaf_pages)
 
 
 def _with_checkpoints(on: Engine, arrived: Arrived) -> PageStats:
