@@ -36,6 +36,7 @@ from keybench.runners.planning.server_choice import (
     check_path_on_servers,
     check_restarts,
     read_settings,
+    reasons_of_auto,
     resolve,
     with_settings_chosen,
 )
@@ -117,9 +118,10 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
 
 
 def notes(options: RunOptions, request: Request) -> list[str]:
-    """What the user should know about the chosen layouts before the run."""
+    """What the user should know about the chosen servers and layouts before the run."""
     asked = names(options.layout) or request.scenario.layouts
-    notes = [left_out_of_models(request.layouts, request.servers)]
+    notes = reasons_of_auto(request.databases, server_names(options.servers))
+    notes.append(left_out_of_models(request.layouts, request.servers))
     if not asked or ALL in asked:
         notes.append(left_out_of_all(request.layouts, request.servers, request.scenario))
     return [note for note in (*notes, *load_cost.notes(request)) if note]
