@@ -86,8 +86,8 @@ _REHEARSED = 2_000
 
 
 def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
-    """Predicts small loads like these trials', which compiles what the predictions need. What a model refuses, the trial
-    itself reports."""
+    """Predicts small loads like these trials', which compiles what the predictions need. What a model refuses, the
+    trial itself reports."""
     for trial in trials:
         few = replace(trial, rows=min(trial.rows, _REHEARSED))
         for one in trial_tables(request, few):
