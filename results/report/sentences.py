@@ -69,7 +69,7 @@ def _decided(group: Group, judgement: Judgement, *, worst: bool) -> list[str]:
     if slower and worst:
         clauses.append(_slower(group, slower, of_control=not clauses))
     elif others := [one for one in slower if one.arm.layout != RANDOM]:
-        clauses.append(f"{_names(group, others)} {'takes' if len(others) == 1 else 'take'} longer too")
+        clauses.append(f"{_names(group, others)} {'takes' if len(others) == 1 else 'take'} longer than `{CONTROL}`")
     if unclear and not (same or faster or slower):
         clauses.append(f"whether any layout takes longer than `{CONTROL}` is not decided")
         clauses += _most_pages(group) if worst else []
@@ -206,7 +206,9 @@ def _by_random(indexed: Sequence[GroupAnswer], beside: Sequence[RandomBesideBest
     longer = [one.time.median for one in beside if one.time]
     time = f" and {_between(longer)} the time" if longer else ""
     share = f"{low} to {high}" if 0 < low < high else f"up to {high}"
-    return f"{where}, random UUIDs need {share}\u00a0% more pages than the best key of their width{time}."
+    best = {one.best for one in beside}
+    than = best.pop() if len(best) == 1 else "the best key of their width"
+    return f"{where}, random UUIDs need {share}\u00a0% more pages than {than}{time}."
 
 
 def _by_time(decided: Sequence[GroupAnswer]) -> str:

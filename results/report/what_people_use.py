@@ -62,7 +62,8 @@ def random_beside_best(group: Group) -> RandomBesideBest | None:
     random = next((arm for arm in group.treatments if arm.layout == RANDOM and arm.good), None)
     if random is None or (cost := _cost(group, random)) is None:
         return None
-    known = {arm: one for arm in group.treatments if arm.column == random.column and (one := _cost(group, arm)) is not None}
+    alike = [arm for arm in group.treatments if arm.column == random.column]
+    known = {arm: one for arm in alike if (one := _cost(group, arm)) is not None}
     few = [arm for arm in known if arm.layout == BEST_KNOWN and known[arm] <= _FEW * cost]
     best = few[0] if few else min(known, key=lambda arm: known[arm])
     pages = group.ratio_between(random, best, Metric.LEAF_PAGES)
