@@ -137,6 +137,7 @@ ENGINE = SqlServer(
     },
     inspects_by_document=True,
     url_schemes=("mssql", "sqlserver"),
+    aliases=("azuresql",),
     drivers=("mssql_python", "pyodbc"),
     server_keys=ddl.SERVER_KEYS,
     versions={"2008": 10, "2012": 11, "2014": 12, "2016": 13, "2017": 14, "2019": 15, "2022": 16, "2025": 17},
