@@ -162,7 +162,7 @@ LAYOUTS = (
         "NextSequentialGuid",
         "T64 W48 L8 H8",
         "by time",
-        "not sequential: order breaks every 256 keys of one tick; those of masstransit-newid-to-sequential do not",
+        "not sequential: order breaks every 256 keys of one tick; those of ToSequentialGuid ascend",
     ),
     *_layout(
         "masstransit-newid-to-sequential", "to-sequential", "rfc", "Next().ToSequentialGuid", "T64 W48 H8 L8", "always"

@@ -14,6 +14,8 @@ from keybench.databases.contract.settings import Profile
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
+from keybench.generators.core.key_file import keys_of_file
+from keybench.generators.core.layout import FILE
 from keybench.model.names import MODEL_SERVER
 from keybench.model.url import argument_without_password, is_url, without_password
 from keybench.results.store.database import Store
@@ -76,7 +78,10 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
         check_columns(databases, columns)
     else:
         check_scenario(scenario, databases)
-    layouts = resolve_layouts(names(options.layout), scenario)
+    asked, lines = names(options.layout), None
+    if options.keys:
+        asked, lines = (*(asked or scenario.layouts), FILE + options.keys), len(keys_of_file(options.keys))
+    layouts = resolve_layouts(asked, scenario)
     check_server_keys(layouts, databases, scenario)
     check_load_path(scenario, databases)
     if options.profile not in get_args(Profile):
@@ -99,7 +104,7 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
         scenario=scenario,
         layouts=layouts,
         columns=columns,
-        rows=options.rows,
+        rows=options.rows or lines,
         blocks=options.blocks or scenario.blocks,
         profile=options.profile,  # type: ignore[arg-type]
         seed=options.seed,
