@@ -20,7 +20,7 @@ FILES = {
 
 def run_with(here: Run, folder: Path, lines: list[str], *options: str) -> str:
     (folder / "keys.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    done = here("--db", "sqlite", "--keys", "keys.txt", "--blocks", "1", *options)
+    done = here("--db", "sqlite", "--keys", str(folder / "keys.txt"), "--blocks", "1", *options)
     return done.stderr if done.returncode else ""
 
 
@@ -28,9 +28,10 @@ def run_with(here: Run, folder: Path, lines: list[str], *options: str) -> str:
 def test_a_file_is_a_layout_whose_keys_come_in_its_order(here: Run, tmp_path: Path, form: str) -> None:
     assert run_with(here, tmp_path, FILES[form], "--layout", "uuid-v4", "--profile", "fast") == ""
     trials = {trial.layout: trial for trial in latest_trials(tmp_path)}
-    assert set(trials) == {"bigint-identity", "uuid-v4", "file:keys.txt"}
-    values = {one.metric: one.value for one in trials["file:keys.txt"].readings if one.subject.name == ""}
-    assert trials["file:keys.txt"].rows == 1000
+    assert set(trials) == {"bigint-identity", "uuid-v4", f"file:{tmp_path}/keys.txt"}
+    measured = trials[f"file:{tmp_path}/keys.txt"]
+    values = {one.metric: one.value for one in measured.readings if one.subject.name == ""}
+    assert measured.rows == 1000
     assert values[Metric.POSITION_MEAN] == 0.0, "each key is above all before it"
 
 
@@ -44,8 +45,8 @@ def test_a_file_is_a_layout_whose_keys_come_in_its_order(here: Run, tmp_path: Pa
         (["ulid", "ulids"], (), "line 2: has 5 characters, and line 1 has 4."),
         (["1", "2"], ("--rows", "3"), "has 2 keys, too few for 3 rows: give fewer."),
         (
-            [UUIDS[0], "ffffffff-0000-1000-f000-000000000001"],
-            ("--db", "mariadb", "--server", "model"),
+            [UUIDS[0], "ffffffff-0000-8000-5000-000000000001"],
+            ("--db", "mariadb", "--server", "model", "--column", "uuid"),
             "line 2: the column uuid of MariaDB cannot hold this key",
         ),
     ],
