@@ -10,7 +10,6 @@ from functools import partial
 from rich.console import Console
 
 from keybench import cli
-from keybench.compiled import first_use
 from keybench.databases.hosting import docker_daemon
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, UsageError
@@ -187,6 +186,8 @@ def _prepare(
 def _compile(request: Request, trials: Sequence[TrialPlan], shown: Display) -> None:
     """Before the first run on an engine, compiles what predicts its pages, with a process for each engine. Else its
     first trials would, one after another."""
+    from keybench.compiled import first_use  # which imports numba, and a dry run needs none
+
     if request.scenario.kind != "load" or not request.scenario.load_path.in_order:
         return
     by_column = {  # loops depend on the column
