@@ -65,7 +65,7 @@ def dot_plot(rows: Sequence[PlotRow], panels: Sequence[Panel], prefix: str) -> s
     room = WIDTH - names - sum(width + 6 for width in widths) - GAP * len(panels)
     width = room / len(panels)
     titles = [
-        label_lines(panel.title, max(1, int((width + 6 + text_room) / text_width("m", _BOLD))))
+        label_lines(panel.title, max(1, int((width + text_room + GAP) / text_width("m", _BOLD))))
         for panel, text_room in zip(panels, widths, strict=True)
     ]
     table = NamedRows(rows, top=8 + LINE * max(map(len, titles)), bottom=38)
