@@ -209,8 +209,8 @@ class KeysOfFile(Layout):
         """The bits that all keys have in common."""
         if self.kind not in ("uuid", "int"):
             return super().shared_bits()
-        stored = self.keys.data.astype(">i8").view(np.uint8) if self.kind == "int" else self.keys.data
-        bits = np.unpackbits(stored.reshape(len(self.keys), -1), axis=1)
+        data: Bytes = self.keys.data.astype(">i8" if self.kind == "int" else "u1").view(np.uint8)
+        bits = np.unpackbits(data.reshape(len(self.keys), -1), axis=1)
         return (bits == bits[0]).all(axis=0), bits[0]
 
     def stream(self, process: Process, clock: Clock, entropy: Entropy, *, guids: GuidProvider | None = None) -> Stream:  # noqa: ARG002

@@ -93,11 +93,11 @@ def lag_clauses(group: Group) -> list[str]:
     if not late or group.writers < 2:
         return []
     worst = max(late, key=lambda arm: known[arm][1])
-    behind, rows = known[worst]
+    seconds, distance = known[worst]
     splits = summarise(splits_inside(group, worst)[0].values())
     forced = f" and split {number(splits.median, 1)} pages inside the index for each 1,000 rows" if splits else ""
     clauses = [
-        f"`{worst.layout}` keys of writers that fall behind go {number(rows, 0)} rows, or {_duration(behind)}, behind "
+        f"`{worst.layout}` keys of writers that fall behind go {number(distance, 0)} rows, or {_duration(seconds)}, behind "
         f"the newest{forced}"
     ]
     if calm := [arm for arm in known if arm not in (*late, *random)]:
