@@ -14,7 +14,6 @@ from keybench.results.analysis.arms import Arm
 from keybench.results.analysis.group_comparison import ComparedArm, Judgement
 from keybench.results.analysis.groups import Group
 from keybench.results.analysis.p_values import ENOUGH_BLOCKS
-from keybench.results.analysis.ratios import Verdict
 from keybench.results.report.what_people_use import (
     RandomBesideBest,
     lag_clauses,
@@ -152,7 +151,6 @@ def _keys(group: Group, subject: str) -> str:
 
 
 _MOST_PLACES: Final = 3
-_CHEAP: Final[frozenset[Verdict]] = frozenset({"same", "faster"})
 
 
 @dataclass(frozen=True)
@@ -167,8 +165,7 @@ class GroupAnswer:
 
 
 def finding(answers: Sequence[GroupAnswer]) -> str:
-    """The page's finding in one sentence: the only answer, or what the answers on several databases have in common.
-    Times that are decided come before page counts."""
+    """The page's finding in one sentence: the only answer, or what the answers on several databases have in common."""
     if not answers:
         return "No trial is recorded yet."
     indexed = [one for one in answers if not one.group.only_keys and any(arm.good for arm in one.group.arms)]
@@ -178,10 +175,7 @@ def finding(answers: Sequence[GroupAnswer]) -> str:
     beside = [random_beside_best(one.group) for one in indexed]
     if all(beside):
         return _by_random(indexed, [one for one in beside if one])
-    decided = [one for one in indexed if one.judgement is not None and one.judgement.enough]
-    if len(decided) > 1:
-        return _by_time(decided)
-    return decided[0].sentence if decided else _by_pages(indexed)
+    return _by_pages(indexed)
 
 
 def leading(answers: Sequence[GroupAnswer]) -> int:
@@ -211,30 +205,6 @@ def _by_random(indexed: Sequence[GroupAnswer], beside: Sequence[RandomBesideBest
     return f"{where}, random UUIDs need {share}\u00a0% more pages than {than}{time}."
 
 
-def _by_time(decided: Sequence[GroupAnswer]) -> str:
-    """What the times on these databases have in common: layouts that cost no more than the control, and the slowest."""
-    verdicts: dict[str, list[Verdict]] = {}
-    ratios: dict[str, list[float]] = {}
-    for one in decided:
-        for judged in one.judgement.treatments if one.judgement else ():
-            verdicts.setdefault(judged.arm.layout, []).append(judged.verdict)
-            ratios.setdefault(judged.arm.layout, []).append(judged.ratio.median)
-    everywhere = {name: judged for name, judged in verdicts.items() if len(judged) == len(decided)}
-    cheap = [name for name, judged in everywhere.items() if set(judged) <= _CHEAP]
-    dear = [name for name, judged in everywhere.items() if set(judged) == {"slower"}]
-    clauses = []
-    if cheap:
-        named = sorted(cheap, key=lambda name: median(ratios[name]))
-        clauses.append(f"{quoted(named)} {'costs' if len(cheap) == 1 else 'cost'} no more than `{CONTROL}`")
-    if dear:
-        worst = max(dear, key=lambda name: median(ratios[name]))
-        whose = f" of `{CONTROL}`" if not cheap else ""
-        clauses.append(f"`{worst}` takes {_between(ratios[worst])} the time{whose}")
-    if not cheap:
-        clauses.append("which layout costs least depends on the database, or is not decided")
-    return f"On {_places(decided)}, {'; '.join(clauses)}."
-
-
 def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
     """What the page counts on these databases have in common: the layout that needs the most pages."""
     shares: dict[str, list[float]] = {}
@@ -245,7 +215,8 @@ def _by_pages(indexed: Sequence[GroupAnswer]) -> str:
     whole = {name: ratios for name, ratios in shares.items() if len(ratios) == len(indexed)}
     modelled = all(one.group.modelled for one in indexed)
     where = f"{'By the page models of' if modelled else 'On'} {_places(indexed)}"
-    undecided = "" if modelled else "; which layout is faster is not decided"
+    decided = any(one.judgement is not None and one.judgement.enough for one in indexed)
+    undecided = "" if modelled or decided else "; which layout is faster is not decided"
     if not whole:
         return f"{where}, no layout was measured beside `{CONTROL}` everywhere{undecided}."
     worst = max(whole, key=lambda name: median(whole[name]))

@@ -97,8 +97,8 @@ def lag_clauses(group: Group) -> list[str]:
     splits = summarise(splits_inside(group, worst)[0].values())
     forced = f" and split {number(splits.median, 1)} pages inside the index for each 1,000 rows" if splits else ""
     clauses = [
-        f"`{worst.layout}` keys of writers that fall behind go {number(distance, 0)} rows, or {_duration(seconds)}, behind "
-        f"the newest{forced}"
+        f"`{worst.layout}` keys of writers that fall behind go {number(distance, 0)} rows, or {_duration(seconds)}, "
+        f"behind the newest{forced}"
     ]
     if calm := [arm for arm in known if arm not in (*late, *random)]:
         clauses.append(f"those of {_quoted(calm)} go to the end of the index")

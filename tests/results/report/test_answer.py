@@ -147,19 +147,6 @@ def test_several_databases_have_one_finding_of_what_they_share() -> None:
     assert finding(many).replace("\u00a0", " ") == (
         "On all four databases, random UUIDs need up to 40 % more pages than UUIDv7 and 1.44 to 1.68 × the time."
     )
-    without = [
-        answer({CONTROL: FLAT, "morris": of(1.01), "rt-comb-sql": of(1.7)}, "PostgreSQL 18"),
-        answer({CONTROL: FLAT, "morris": of(0.9), "rt-comb-sql": of(1.3)}, "SQLite 3", database="sqlite"),
-    ]
-    assert finding(without).replace("\u00a0", " ") == (
-        "On PostgreSQL 18 and SQLite 3, `morris` costs no more than `bigint-identity`; `rt-comb-sql` takes 1.30 to "
-        "1.70 × the time."
-    )
-    last = answer({CONTROL: FLAT, "morris": of(1.5), "rt-comb-sql": of(1.3)}, "SQLite 3", database="sqlite")
-    assert finding([without[0], last]).replace("\u00a0", " ") == (
-        "On PostgreSQL 18 and SQLite 3, `rt-comb-sql` takes 1.30 to 1.70 × the time of `bigint-identity`; which layout "
-        "costs least depends on the database, or is not decided."
-    )
     few = [
         answer({CONTROL: FLAT[:2], "uuid-v4": of(1.7)[:2]}, product, database=product)
         for product in ("postgresql", "sqlite")
