@@ -118,11 +118,14 @@ def count_of(text: str, option: str) -> int:
 
 
 def database_of(text: str) -> tuple[Engine, str]:
-    """(the engine, its version) that `postgresql` or `postgresql:18` means; the newest version if none is named.
-    UsageError for an unknown one."""
-    name, _, version = text.strip().partition(":")
+    """(the engine, its version) that `postgresql`, `postgresql:18`, `mysql8` or `oracle:23ai` means; the newest version
+    if none is named. UsageError for an unknown one."""
+    name, _, named = text.strip().partition(":")
     on = engine(name)
     known = list(on.versions)
+    number = re.search(r"(\d[\d.]*)(?:ai|c|g)?$", named or name)  # Oracle writes 23ai and 19c
+    version = number[1] if number else named
+    version = next((one for one in reversed(known) if f"{one}.".startswith(f"{version}.")), version) if version else ""
     if version and version not in known:
         raise UsageError(
             f"--db {shortened(text)}: keybench knows {on.title} {', '.join(known)}: name one of these, or none for "
@@ -186,7 +189,8 @@ def needs(values: Mapping[str, object]) -> Needs:
                 f"at {digits(rate, 3)} rows a second, --retention {digits(retention, 3)} keeps {rows:,} of the "
                 f"{existing.rows:,} rows that exist: give --existing the rows that stay, or a longer --retention."
             )
-    key_type, made_by = str(values["type"]) or _type_of(existing), str(values["made_by"])
+    key_type = str(values["type"]).replace("guid", "uuid") or _type_of(existing)
+    made_by = str(values["made_by"])
     for option, value, choices in (("--type", key_type, get_args(KeyType)), ("--made-by", made_by, get_args(MadeBy))):
         if value not in choices:
             raise unknown_name(option, value, choices)

@@ -186,7 +186,7 @@ def _end(cache: _Cache, counts: Integers) -> None:
     `_drop_oldest`."""
     facts = cache.facts
     if facts[_TRANSACTION] == 0 or facts[_LOG_PAGES] >= facts[_CHECKPOINT]:
-        for kind in range(len(cache.waiting)):
+        for kind in range(len(cache.waiting)):  # `+=` of arrays takes numba five times as long to compile
             counts[COPIED, kind] += cache.waiting[kind]
             cache.waiting[kind] = 0
         facts[_LOG_PAGES], facts[_LOG_BEGAN] = 0, facts[_TRANSACTION] + 1

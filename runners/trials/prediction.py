@@ -4,6 +4,8 @@ A page model knows pages, not time: it inserts the same keys in the same order b
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
@@ -22,6 +24,7 @@ from keybench.results.store.records import Environment
 from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import NO_POSITION_IN_SHARDS, Measurements, for_pictures, of_all_shards
+from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.trial import TrialRunner
@@ -73,6 +76,22 @@ def placement(arrived: Sequence[Arrived], known: Iterable[Reading]) -> Measureme
         return Measurements(key_positions.absent(NO_POSITION_IN_SHARDS))
     (one,) = arrived
     return key_positions.readings(one, _rows_per_leaf(known, len(one.table.keys)))
+
+
+_REHEARSED = 2_000
+"""Rows of a rehearsal: enough for pages above the leaves."""
+
+
+def rehearse(request: Request, trials: Iterable[TrialPlan]) -> None:
+    """Predicts small loads like these trials', which compiles what the predictions need. What a model refuses, the
+    trial itself reports."""
+    for trial in trials:
+        few = replace(trial, rows=min(trial.rows, _REHEARSED))
+        for one in trial_tables(request, few):
+            arrived = Arrived.as_planned(one)
+            with suppress(UsageError):
+                predicted = _with_checkpoints(engine(trial.database), arrived)
+                key_positions.readings(arrived, few.rows / predicted.leaf_pages)
 
 
 def _with_checkpoints(on: Engine, arrived: Arrived) -> PageStats:

@@ -20,7 +20,7 @@ NO_DOCKER = {"DOCKER_HOST": "unix:///nonexistent/docker.sock"}
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--db", "postgres"), "keybench: unknown database 'postgres'. Did you mean postgresql?"),
+        (("--db", "postgress"), "keybench: unknown database 'postgress'. Did you mean postgresql?"),
         (("--layout", "uuid-v8x"), "keybench: unknown layout 'uuid-v8x'. Did you mean uuid-v"),
         (("--scenario", "quik"), "keybench: unknown scenario 'quik'. Did you mean quick?"),
         (("--column", "guid"), "keybench: unknown column 'guid'."),

@@ -46,7 +46,7 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
         assert not missing, f"{trial.database} neither gives {missing} nor says why not"
         assert all((r.value is None) == (r.origin == "absent") and bool(r.reason) == (r.value is None) for r in own)
         kept = {blob.kind: blob for blob in trial.blobs}
-        assert set(kept) == {blobs.PAGES, blobs.MODEL_PAGES, blobs.GROWTH, blobs.COST, blobs.POSITIONS}
+        assert set(kept) == {blobs.PAGES, blobs.MODEL_PAGES, blobs.GROWTH, blobs.POSITIONS}, "the cache holds all"
         real, predicted = (kept[kind].arrays["rows"].tolist() for kind in (blobs.PAGES, blobs.MODEL_PAGES))
         assert real == predicted, "rows on each leaf, in key order"
         assert kept[blobs.GROWTH].arrays["leaf_pages"][-1] == len(real)

@@ -16,7 +16,7 @@ NAMES = sorted({known.name for known in layouts().values()})
 SHORT = {"uuid-v4", "ulid", "snowflake-discord"}
 NOT_YET = {"bigint-bit-reversed"}
 TOLD_BY_OTHERS = {
-    "buvinghausen-legacy-sql": "newid-process",
+    "buvinghausen-legacy-sql": "masstransit-newid-process",
     "tvondra-sequence": "tvondra-time",
     "tvondra-time": "tvondra-sequence",
 }

@@ -46,7 +46,7 @@ COLUMNS = {
     """,
     "no no strictly+ no refused": """
         buvinghausen-legacy-sql buvinghausen-v7-sql buvinghausen-v8time-sql hotguid-documented-sql hotguid-sql
-        morris-corrected newid newid-process uuidnext-v8-sqlserver
+        morris-corrected masstransit-newid masstransit-newid-process uuidnext-v8-sqlserver
     """,
     "no no time+ no refused": """
         jhtodd-end
@@ -67,8 +67,8 @@ COLUMNS = {
         oracle-sys-guid rt-comb-postgresql-legacy-no-repeat rt-comb-postgresql-no-repeat
     """,
     "strictly+ no no no refused": """
-        buvinghausen-legacy buvinghausen-v8time flakeid newid-to-sequential newid-to-sequential-process
-        percona-ordered-uuid ulid-monotonic
+        buvinghausen-legacy buvinghausen-v8time flakeid masstransit-newid-to-sequential
+        masstransit-newid-to-sequential-process percona-ordered-uuid ulid-monotonic
     """,
     "strictly+ no no no strictly+": """
         buvinghausen-v7 mariadb-uuid-v7 postgresql-uuidv7 uuid-v6 uuid-v7-counter uuid-v7-monotonic-random
@@ -81,7 +81,7 @@ COLUMNS = {
         tvondra-time
     """,
     "time+ no no no refused": """
-        jhtodd-string newid-sequential newid-sequential-process ulid uuid-v8-time
+        jhtodd-string masstransit-newid-sequential masstransit-newid-sequential-process ulid uuid-v8-time
     """,
     "time+ no no no time+": """
         dotnet-v7 uuid-v7 uuid-v7-precise
@@ -91,7 +91,7 @@ COLUMNS = {
 
 The table of simulated index locality, one process and four, has some of them too. In hotguid-sql and others a counter
 comes first where there is no mark, and starts again. Processes with timestamps that never repeat run ahead of the clock
-by different spans. MariaDB's uuid refuses a GUID in a few hundred of newid or newsequentialid.
+by different spans. MariaDB's uuid refuses a GUID in a few hundred of masstransit-newid or newsequentialid.
 """
 
 

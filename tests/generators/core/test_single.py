@@ -204,7 +204,7 @@ def test_a_clock_that_steps_back_repeats_no_key(name) -> None:
 @pytest.mark.parametrize("year", [1600, 1677, 2262, 2300, 9999])
 def test_a_source_makes_keys_of_any_year(year) -> None:
     ticks = ticks_of(datetime(year, 5, 1, 12, tzinfo=UTC))
-    known = ALL["newid"]
+    known = ALL["masstransit-newid"]
     make = source(known, Process("testhost", 74_565), VirtualClock(np.full(3, ticks)), AesEntropy.seeded(1))
     keys = np.frombuffer(b"".join(make().bytes for _ in range(3)), np.uint8).reshape(3, 16)
     assert known.decode(Keys(keys, "uuid")).ticks.tolist() == [ticks] * 3

@@ -58,10 +58,11 @@ def test_a_change_of_a_page_model_is_1(
     model("bbbb")
     done = check("bbbb", "--summary", "summary.md")
     assert (done.returncode, done.stderr) == (1, "")
-    place, scenario = "uuid-v4 · binary16-mssql", "azure-lag, 8,000 rows, 4 writers"
+    place, scenario = "bigint-identity · bigint", "azure-lag, 8,000 rows, 4 writers"
     *found, verdict = done.stdout.splitlines()
-    assert f"regression: postgresql (model) · {place} · {scenario}: leaf_pages 50 → 63 (worse)" in found
-    assert all(line.startswith("regression: postgresql (model) · ") for line in found)
+    (line,) = found  # one cause, though it changes many values
+    assert line.startswith(f"regression: postgresql (model) · {place} · {scenario}: leaf_pages 22 → 27 (worse); and ")
+    assert line.endswith(" more of bigint-identity, rt-comb-postgresql and uuid-v4")
     assert verdict.startswith("regression: 48 page counts compared, ")
     assert verdict.endswith(" If that is intended, accept it with --update-baseline.")
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
@@ -86,10 +87,7 @@ def test_a_change_of_a_layout_is_1_also_for_the_better(
     found = done.stdout.splitlines()[:-1]
     assert {line.split(" · ")[1] for line in found} == {"rt-comb-postgresql"}
     assert {line.split(" ")[1] for line in found} == {"postgresql", "sqlite"}
-    assert (
-        "regression: postgresql (model) · rt-comb-postgresql · binary16-mssql · azure-lag, 8,000 rows, 4 writers: "
-        "leaf_nonadjacent 100 → 2.5641 (better)"
-    ) in found
+    assert len(found) == 2
 
 
 def test_too_few_blocks_are_3(fake_run, check: Check) -> None:

@@ -127,7 +127,7 @@ COLUMNS = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n[columns]\n'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('postgres = "uuid"\n', r"^unknown database 'postgres'\. Did you mean postgresql\?"),
+        ('postgress = "uuid"\n', r"^unknown database 'postgress'\. Did you mean postgresql\?"),
         ('postgresql = ["uuid", "raw16"]\n', r"^unknown column 'raw16'\."),
     ],
 )

@@ -70,7 +70,7 @@ def test_the_control_is_always_measured_first_and_aliases_are_resolved() -> None
 def test_rows_come_from_the_request_the_scenario_or_the_cache() -> None:
     on = engine("postgresql")
     assert rows_of(request_for(rows=11), on) == 11
-    assert rows_of(request_for(), on) == 50_000
+    assert rows_of(request_for(), on) == 20_000
     beyond = request_for(load_scenario("beyond-cache"))
     for name in ("postgresql", "sqlite"):
         rows = rows_of(beyond, engine(name))
