@@ -16,7 +16,7 @@ from keybench.databases.contract.roles import Address, Admin, Probe
 from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.core.coordination import COLUMNS, TABLE, CoordinationTable, Dialect, definitions
 from keybench.databases.core.owned_tables import OwnedTables, drop_own
-from keybench.databases.core.probes import HeapOrderProbe, SizesProbe
+from keybench.databases.core.probes import SizesProbe
 from keybench.databases.mssql import connection, ddl, probes
 from keybench.databases.mssql.connection import MssqlConnection, connect, place
 from keybench.databases.mssql.ddl import SCHEMA
@@ -122,7 +122,6 @@ class MssqlAdmin(Admin):
             probes.SplitsProbe(self.connection, self._log_holder),
             probes.PagesProbe(self.connection),
             SizesProbe(self._sizes),
-            HeapOrderProbe(self),
         )
 
     def stored_keys(self, table: Table) -> Iterator[EncodedKeys]:

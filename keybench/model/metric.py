@@ -185,11 +185,6 @@ class Metric(Declared):
         "Share of transactions that insert into a leaf where one of the n − 1 transactions before it inserts, in "
         "planned order, with n writers: leaves of the finished index, by the page model.",
     )
-    HEAP_CORRELATION = "heap_correlation", definition.pages(
-        "Heap order", "−1 … 1", "neither",
-        "Correlation of a row's place in the table's heap with its key's rank: 1 where the table lies in key order.",
-        exact=False, of_index=False,
-    )
     POINT_UNIFORM_US = "point_uniform_us", definition.afterwards(
         "Point look-up, any key", "µs", "lower",
         "Median time of a look-up by key, keys drawn from the whole table.",
