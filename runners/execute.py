@@ -169,7 +169,7 @@ def _prepare(
         shown.stage(f"{verb} {engine(database).title}")
         target = servers.reach(database)
         check_connections(request, target, pool)
-        pool.check(database, target.address, request.scenario.connections, request.layouts)
+        pool.check(database, target.address, request.scenario.most_writers, request.layouts)
         if description := pool.description():  # other machines write: the environment says which
             say(console, f"{database}: writers on {description['executor']}")
             for recorded in store.environments(run_id):
@@ -202,7 +202,7 @@ def _compile(request: Request, trials: Sequence[TrialPlan], shown: Display) -> N
 def check_connections(request: Request, target: Target, pool: WriterPool) -> None:
     """UsageError if the writers need more connections than the server has left (None: it does not tell)."""
     writers = request.scenario.most_writers
-    needed = request.scenario.connections * pool.connections_per_writer
+    needed = request.scenario.most_writers * pool.connections_per_writer
     with closing(target.engine.admin(target.address)) as admin:
         left = admin.sessions_left()
     if left is not None and needed > left:

@@ -91,12 +91,6 @@ class Statements:
         """The query for all keys of a table that is not the key's b-tree, in its order: of arrival or by date."""
         return f"{self.keys} ORDER BY {'created, key' if self.table.by_date else 'rowid'}"
 
-    @property
-    def rowids(self) -> str:
-        """The query, in order of key, for each row's position in the table: its rowid, or by date its row number."""
-        place = "row_number() OVER (ORDER BY created, key)" if self.table.by_date else "rowid"
-        return f'SELECT {place} FROM "{self.table.name}" ORDER BY key'  # noqa: S608
-
 
 SERVER_KEYS = (
     ServerKeys("server-identity", "the rowid: one more than the largest", "integer", "rfc", "", replica=CONTROL),

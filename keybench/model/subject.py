@@ -16,8 +16,6 @@ class SubjectKind(StrEnum):
     """The same index as predicted by a page model. Older results have models of other rules, each with a name."""
     WRITER = "writer"
     """The inserts of one writer; the name is its id."""
-    SHARD = "shard"
-    """The key's index in one shard's table; the name is the shard's number, from 1."""
     CLUSTERED = "clustered"
     """In tables by date: the b-tree in order of creation. If an engine cannot cluster, the index on that time."""
     PARENT = "parent"
@@ -65,11 +63,6 @@ class Subject:
     def writer(writer_id: str) -> Subject:
         """The inserts of the writer with this id."""
         return Subject(SubjectKind.WRITER, writer_id)
-
-    @staticmethod
-    def shard(number: int) -> Subject:
-        """One shard's table. Numbers start at 1."""
-        return Subject(SubjectKind.SHARD, str(number))
 
     @staticmethod
     def wait(name: str) -> Subject:

@@ -62,7 +62,7 @@ def cost_with_restart(on: Engine, request: Request, one: TrialTable, rows: int) 
 
 def _model(on: Engine, request: Request, table: Table) -> PredictsCost | None:
     """The engine's page model, if it predicts costs of such a table on a server whose cache is known; else None."""
-    known = table.key in ("clustered", "nonclustered") and not table.lengths and request.scenario.table.shards == 1
+    known = table.key in ("clustered", "nonclustered") and not table.lengths
     if is_url(request.servers[on.name]) or not known:
         return None
     try:

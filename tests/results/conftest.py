@@ -70,7 +70,6 @@ def readings(database: str, layout: str, rows: int, noise: np.random.Generator, 
         Metric.LEAF_NONADJACENT: 99.9 * chaos,
         Metric.INDEX_BYTES: index,
         Metric.TABLE_BYTES: index + rows * 146.0,
-        Metric.HEAP_CORRELATION: 1 - chaos,
     }
     found = [Reading(metric, float(value), "measured") for metric, value in timed.items()]
     for metric, count in (

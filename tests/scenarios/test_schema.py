@@ -162,20 +162,6 @@ def test_tables_beyond_the_single_key() -> None:
     )
 
 
-def test_tables_of_several_shards() -> None:
-    two = "[[writer]]\nid = 'a'\nshard = 4\n[[writer]]\nid = 'b'\nshard = 7\n"
-    sharded = parse_scenario("mine", MINIMAL + two + "[table]\nshards = 2\n", where="mine.toml")
-    assert (sharded.table.shards, [writer.shard for writer in sharded.writer]) == (2, [4, 7])
-    assert not sharded.timed
-    assert problem(MINIMAL + two + "[table]\nshards = 3\n") == (
-        "scenario mine.toml:\n  no writer sends rows to table 1 of 3: give one the shard 0\nFields: docs/scenarios.md."
-    )
-    assert problem(MINIMAL + two + "[table]\nshards = 2\n[after]\nreads = 1\n") == (
-        "scenario mine.toml:\n  what follows the load is done in one table: leave out after, or shards\n"
-        "Fields: docs/scenarios.md."
-    )
-
-
 def test_equal_writers_share_the_rate() -> None:
     scenario = parse_scenario("mine", MINIMAL, where="").with_equal_writers(4)
     assert [(w.id, w.rate) for w in scenario.writer] == [(f"writer-{i}", 250.0) for i in (1, 2, 3, 4)]

@@ -68,16 +68,6 @@ def test_the_file_agrees_with_the_servers_statistics(admin, keys, role) -> None:
     assert figures[Metric.INDEX_BYTES] >= 16_384 * (figures[Metric.LEAF_PAGES] + figures[Metric.BRANCH_PAGES])
 
 
-def test_the_order_of_a_table_beside_its_key(admin) -> None:
-    for keys, expected in ((increasing(5000), 1), (descending(5000), -1), (random(5000), 0)):
-        readings = measured(admin, table(role="nonclustered"), keys)
-        assert readings[Metric.HEAP_CORRELATION].value == pytest.approx(expected, abs=1e-9 if expected else 0.05)
-    one = measured(admin, table(role="nonclustered"), increasing(1))
-    assert one[Metric.HEAP_CORRELATION].reason == "fewer than two rows have no order."
-    clustered = measured(admin, table(), increasing(1))
-    assert clustered[Metric.HEAP_CORRELATION].reason == "the table is its key's b-tree: there is no heap beside it."
-
-
 def test_metrics_without_a_counter_are_absent_with_the_reason() -> None:
     for metric in (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS):
         assert ENGINE.absent[metric] == (
@@ -156,7 +146,6 @@ def test_a_users_own_server_gives_counters_sizes_and_leaves_but_no_page_order(ad
             Metric.LEAF_FRAGMENTATION,
             Metric.LEAF_NONADJACENT,
             Metric.BRANCH_SPLITS,
-            Metric.HEAP_CORRELATION,
         }
         assert readings[Metric.BRANCH_PAGES].reason == (
             "the pages are in the server's files, which keybench reads on its own private servers alone."

@@ -20,7 +20,7 @@ from keybench.pagemodels.costs.contract import Load, LoadCost, PredictsCost, Ser
 from keybench.pagemodels.ranking import ranked
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.planning.trial_plan import Request, plan
-from keybench.runners.planning.trial_tables import trial_tables
+from keybench.runners.planning.trial_tables import trial_table
 from keybench.scenarios.files import load_scenario
 
 FIFTHS = 5
@@ -49,7 +49,7 @@ def keys_of(name: str, rows: int) -> Keys:
         return streams.keys(streams.STREAMS[name](rows), ENGINE.column("binary16"))
     work = load_scenario("azure-lag")
     request = Request(("mariadb",), {"mariadb": "model"}, work, (name,), ("binary16",), rows, 1, "durable", 1, 1.0)
-    return Arrived.as_planned(trial_tables(request, plan(request)[0])[0]).keys()
+    return Arrived.as_planned(trial_table(request, plan(request)[0])).keys()
 
 
 def both(

@@ -13,7 +13,7 @@ from keybench.pagemodels.ranking import ranked
 from keybench.runners.measuring.arrival_order import Recorder
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import divide, keys_in_order, writers_in_order
+from keybench.runners.planning.trial_tables import TrialTable, keys_in_order, writers_in_order
 from keybench.runners.writers.load import load_rows
 from keybench.scenarios.files import load_scenario
 from tests.databases.postgresql.load_counters import CACHE, MAX_WAL_SIZE, Arrivals, compare, settled, small_server
@@ -69,7 +69,7 @@ def test_the_cost_of_processes_that_send_at_once_is_that_of_the_model(base: Base
     table = Table("trial", ENGINE.default_column("uuid"), PAYLOAD)
     with small_server("embedded") as admin:
         admin.create(table)
-        recorder = Recorder(admin, *divide(table, sources, 1))
+        recorder = Recorder(admin, TrialTable(table, sources))
         admin.checkpoint()
         begin = settled(admin)
         done = load_rows(admin.address, table, sources, rows_per_tx=rows_per_tx, skew_rows=2 * rows_per_tx, timeout=600)

@@ -24,7 +24,7 @@ from keybench.pagemodels.contract import predict
 from keybench.runners.measuring.arrival_order import Recorder, by_stamps, by_transactions
 from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import divide, keys_in_order
+from keybench.runners.planning.trial_tables import TrialTable, keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.writers.load import LoadResult, load_rows
 from keybench.scenarios.files import load_scenario
@@ -51,7 +51,7 @@ def loaded_and_order(
     target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...], rows_per_tx: int
 ) -> tuple[Keys, np.ndarray, str]:
     admin.create(table)
-    recorder = Recorder(admin, *divide(table, sources, 1))
+    recorder = Recorder(admin, TrialTable(table, sources))
     loaded = load_rows(target.address, table, sources, rows_per_tx=rows_per_tx, timeout=60)
     arrived = recorder.arrived(loaded)
     return arrived.table.keys, arrived.order.places, arrived.order.note
@@ -122,7 +122,7 @@ def test_the_page_model_of_rows_of_different_lengths_is_the_server(
     plan = TrialPlan(1, 0, name, layout, column, payload.most, 4000, payload)
     table, sources = plan.table(work), key_sources(request, plan)
     admin.create(table)
-    recorder = Recorder(admin, *divide(table, sources, 1))
+    recorder = Recorder(admin, TrialTable(table, sources))
     probes = admin.probes()
     for probe in probes:
         probe.before(table)
@@ -156,7 +156,7 @@ def assert_the_model_is_the_server(target: Target, admin: Admin, rows: int, rows
     table, sources = of_writers(target, count=4, rows=rows)
     table = replace(table, key=role)
     admin.create(table)
-    recorder = Recorder(admin, *divide(table, sources, 1))
+    recorder = Recorder(admin, TrialTable(table, sources))
     probes = admin.probes()
     for probe in probes:
         probe.before(table)
@@ -185,7 +185,7 @@ def test_children_of_several_writers_lie_between_one_another_as_on_the_server(
     table, sources = plan.table(request.scenario), key_sources(request, plan)
     for each in table.family:
         admin.create(each)
-    recorder = Recorder(admin, *divide(table, sources, 1))
+    recorder = Recorder(admin, TrialTable(table, sources))
     probes = admin.probes()
     for probe in probes:
         probe.before(table)
@@ -271,7 +271,7 @@ def test_where_nothing_tells_the_planned_order_is_taken_and_named(admin: Admin, 
     on = engine("sqlite")
     table, sources = of_writers(Target(on, "embedded", None), count=2, rows=10)  # type: ignore[arg-type]
     loaded = LoadResult(np.arange(1), np.ones(1), np.ones(1), 0.0)
-    order = Recorder(admin, *divide(table, sources, 1)).arrived(loaded).order
+    order = Recorder(admin, TrialTable(table, sources)).arrived(loaded).order
     assert (order.places.tolist(), order.note) == (list(range(10)), said)
 
 

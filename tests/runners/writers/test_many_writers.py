@@ -17,13 +17,13 @@ from keybench.databases.postgresql.connection import connect
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, ServerError, UsageError
 from keybench.model.metric import Metric
-from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, Subject, SubjectKind
+from keybench.model.subject import CLUSTERED, KEY, MACHINE, MODEL, PARENT, SubjectKind
 from keybench.model.table import Table
 from keybench.runners.execute import check_connections
 from keybench.runners.measuring.arrival_order import Recorder
 from keybench.runners.planning.key_sources import KeySource
 from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import divide, keys_in_order
+from keybench.runners.planning.trial_tables import TrialTable, keys_in_order
 from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_keys
 from keybench.runners.trials.kinds import new_trial
@@ -44,7 +44,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
 def loaded(target: Target, admin: Admin, table: Table, sources: tuple[KeySource, ...]) -> np.ndarray:
     """Places in planned order of the rows in order of arrival, the stored keys verified."""
     admin.create(table)
-    recorder = Recorder(admin, *divide(table, sources, 1))
+    recorder = Recorder(admin, TrialTable(table, sources))
     done = load_rows(target.address, table, sources, rows_per_tx=10, timeout=60)
     keys = keys_in_order(sources)
     check_keys(table.column.encode(keys), admin.stored_keys(table))
@@ -248,8 +248,6 @@ def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_ack
     [
         ("clustered-by-date", {CLUSTERED}),
         ("fk-index", {PARENT}),
-        ("sharded", {Subject.shard(number) for number in (1, 2, 3, 4)}),
-        ("sharded-rows", {Subject.shard(number) for number in (1, 2, 3, 4)}),
     ],
 )
 def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: set[str]) -> None:
@@ -268,12 +266,6 @@ def test_tables_beyond_the_single_key(target: Target, scenario: str, objects: se
     parts = [value[of, Metric.LEAF_PAGES] or 0 for of in objects]
     assert min(parts) >= 1
     assert value[KEY, Metric.LOG_BYTES]
-    if scenario.startswith("sharded"):
-        assert sum(parts) == value[KEY, Metric.LEAF_PAGES]
-        splits = (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS)
-        assert sum(value[KEY, metric] or 0 for metric in splits) == sum(parts) - 4
-        if scenario == "sharded":  # a process in a table of its own appends
-            assert value[KEY, Metric.APPENDS] == sum(parts) - 4
     if not {reading.reason for reading in ended.readings if reading.subject == MODEL} - {""}:
         for metric in (Metric.LEAF_PAGES, Metric.LEAF_DENSITY, Metric.LEAF_FRAGMENTATION):
             assert value[KEY, metric] == pytest.approx(value[MODEL, metric], abs=1e-9), metric

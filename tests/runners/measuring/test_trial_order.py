@@ -1,4 +1,4 @@
-"""Rows in several tables, measured apart and together; orders of arrival; what writers do to one another."""
+"""What orders of trials do to verdicts; what writers do to one another."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -10,41 +10,12 @@ from hypothesis import strategies as st
 
 from keybench.databases.core.retried import Rollbacks
 from keybench.model.metric import Metric
-from keybench.model.reading import Reading
-from keybench.model.subject import KEY, MODEL, Subject
 from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.p_values import ALPHA, sign_flip_max
 from keybench.results.analysis.ratios import Verdict, estimate, verdict
 from keybench.runners.measuring.contention import rollback_readings, share_on_same_leaf
-from keybench.runners.measuring.measured import of_all_shards
 from keybench.runners.planning.trial_plan import Request, plan
 from keybench.scenarios.files import load_scenario
-
-
-def reading(metric: Metric, value: float | None, of: Subject = KEY) -> Reading:
-    return Reading(metric, value, "measured", "", of) if value is not None else Reading(metric, None, "absent", "why.")
-
-
-def test_counts_add_up_and_shares_are_weighted_by_leaves() -> None:
-    first = [reading(Metric.LEAF_PAGES, 10), reading(Metric.LEAF_DENSITY, 60), reading(Metric.APPENDS, 9)]
-    second = [reading(Metric.LEAF_PAGES, 30), reading(Metric.LEAF_DENSITY, 80), reading(Metric.APPENDS, None)]
-    model = [reading(Metric.LEAF_PAGES, 7, MODEL)]
-    order = [reading(Metric.HEAP_CORRELATION, 1.0)]
-    found = of_all_shards([[*first, *order, *model], [*second, *order, *model, reading(Metric.BRANCH_PAGES, 1)]])
-    values = {(of.subject, of.metric): of.value for of in found}
-    assert values[KEY, Metric.LEAF_PAGES] == 40
-    assert values[KEY, Metric.LEAF_DENSITY] == 75
-    assert values[MODEL, Metric.LEAF_PAGES] == 14
-    assert values[Subject.shard(1), Metric.LEAF_PAGES] == 10
-    assert values[Subject.shard(2), Metric.LEAF_DENSITY] == 80
-    reasons = {of.metric: of.reason for of in found if of.subject == KEY and of.value is None}
-    assert reasons == {
-        Metric.APPENDS: "why.",
-        Metric.HEAP_CORRELATION: "Each shard's table has an order of its own.",
-        Metric.BRANCH_PAGES: "Not of every shard.",
-    }
-    assert of_all_shards([first]) == first
-
 
 BLOCKS, SEEDS, NOISE = 8, 300, 0.01
 V4, V7 = "uuid-v4", "uuid-v7"
