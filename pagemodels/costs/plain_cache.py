@@ -65,7 +65,7 @@ class PlainCacheModel(SplitModel):
         return LoadCost(cache.counted(lru.READ), cache.counted(lru.LEFT), note=NOTE)
 
     def touches(self, load: Load) -> Iterator[Touches]:
-        """The pages that the rows touch, in order, of some thousands of rows at a time; valid until the next."""
+        """The pages that rows touch, in order, for some thousands of rows at a time; valid until the next ones."""
         level = build_level(load.ranks, self.leaf, noted=True)
         above = build_branches(level, self.branch)
         branches = ancestry(above[0] if above else None)

@@ -22,19 +22,17 @@ from keybench.compiled import kernel
 from keybench.model.column import Column
 from keybench.pagemodels.costs import lru
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Server
-from keybench.pagemodels.costs.lru import BRANCH, CHANGED, KIND, LEAF, LOOKED_AT, NEW, PAGE, ROW, USE, LruCache, Touches
+from keybench.pagemodels.costs.lru import CHANGED, KIND, LEAF, LOOKED_AT, NEW, PAGE, ROW, TABLE, USE, LruCache, Touches
 from keybench.pagemodels.costs.plain_cache import PlainCacheModel
 from keybench.pagemodels.costs.touches import part_of
 from keybench.pagemodels.half_split.kernel import Rule
 from keybench.pagemodels.postgresql.records import (
-    HEAP_OVERHEAD,
     LINE_POINTER,
     PAGE_BYTES,
     PAGE_OVERHEAD,
     aligned,
     copy_rows,
     entry_bytes,
-    heap_row_bytes,
     row_data_bytes,
 )
 
@@ -77,14 +75,16 @@ class RecordBytes(NamedTuple):
     """What the row adds that splits a leaf: the record of the split in place of the entry's, and the link."""
     last_split: float
     """The same where the last leaf splits, which has no right neighbour."""
+    right: int
+    """Entries that go to the new leaf of a split."""
+    last_right: int
+    """The same where the last leaf splits."""
     entry: float
     """Each entry in the image of a leaf."""
     leaf: float
     """The image of a leaf without entries, with its high key, less what the record then leaves out."""
     branch: float
     """The image of a branch page."""
-    heap: float
-    """The image of the heap's last page: half full, on average."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,6 @@ class RowLog:
 
     entry: int
     """An entry of the key's index, without its line pointer."""
-    row: int
-    """A row in the heap, with its line pointer."""
     data: int
     """A row's columns."""
     copy_rows: int
@@ -105,7 +103,6 @@ class RowLog:
         """The log of a table with such keys and payloads. `dated`: whether rows have a moment of creation."""
         return cls(
             entry=entry_bytes(column),
-            row=heap_row_bytes(column, payload, dated=dated),
             data=row_data_bytes(column, payload, dated=dated),
             copy_rows=copy_rows(column, payload),
         )
@@ -115,18 +112,18 @@ class RowLog:
         insert = aligned(_INSERT + self.entry)
         link = aligned(_INSERT + _NEXT_PAGE + self.entry)
         # Entries of the new leaf, and what is logged of the old one: see `_ENTRIES_LEFT`.
-        right = leaf.room + 1 - leaf.keep_interior + 1 + _ENTRIES_LEFT  # with the new leaf's high key
-        last_right = leaf.room_last + 1 - leaf.keep_append + 1
+        right, last_right = leaf.room + 1 - leaf.keep_interior, leaf.room_last + 1 - leaf.keep_append
         heap = self._heap_bytes_by_copy(heap_rows, rows_per_tx) if rows_per_tx > 1 else self._heap_bytes_alone()
         on_leaf = self.entry + LINE_POINTER
         return RecordBytes(
             row=heap + insert + _COMMIT / rows_per_tx,
-            split=_SPLIT + _NEXT_PAGE + right * self.entry + _ALIGNMENT + link - insert,
-            last_split=_SPLIT + last_right * self.entry + _ALIGNMENT + link - insert,
+            split=_SPLIT + _NEXT_PAGE + (right + 1 + _ENTRIES_LEFT) * self.entry + _ALIGNMENT + link - insert,
+            last_split=_SPLIT + (last_right + 1) * self.entry + _ALIGNMENT + link - insert,
+            right=right,
+            last_right=last_right,
             entry=on_leaf,
             leaf=PAGE_OVERHEAD + on_leaf + _IMAGE - self.entry,
             branch=PAGE_BYTES * _BRANCH_FILL + _IMAGE - self.entry,
-            heap=HEAP_OVERHEAD + heap_rows * self.row / 2,
         )
 
     def _heap_bytes_alone(self) -> int:
@@ -172,16 +169,18 @@ class CostModel(PlainCacheModel):
             while at < len(touches):
                 end = log.write(touches, at)
                 cache.use(touches[at:end])
+                cache.write(log.pages_due())
                 if end < len(touches):
-                    cache.write_changed()
-                    log.begin_checkpoint()
+                    log.begin_checkpoint(cache.changed())
                 at = end
         return LoadCost(cache.counted(lru.READ), cache.counted(lru.LEFT), log.counted())
 
 
-_PLACE, _TRIGGER, _REDO, _LEAVES = range(4)
+_PLACE, _TRIGGER, _REDO = range(3)
 """Fields of `_WriteAheadLog.facts`. _PLACE: bytes of log so far. _TRIGGER: the place where the next checkpoint begins.
-_REDO: the number of checkpoints so far; 0 for ever without full_page_writes. _LEAVES: leaves so far."""
+_REDO: the number of checkpoints so far; 0 for ever without full_page_writes."""
+_SINCE, _ENTRIES = range(2)
+"""Columns of `_WriteAheadLog.pages`. _SINCE: `_REDO` at the page's last change. _ENTRIES: of a leaf."""
 _BYTES, _IMAGES = range(2)
 """Columns of `_WriteAheadLog.counts`."""
 
@@ -196,9 +195,9 @@ class _WriteAheadLog:
     counts: NDArray[np.float64]
     """(parts, 2): bytes and images so far."""
     facts: NDArray[np.float64]
-    """(4,): by the names above."""
-    since: NDArray[np.int32]
-    """(pages,): `_REDO` at each page's last change. It grows as needed."""
+    """(3,): by the names above."""
+    pages: NDArray[np.int32]
+    """(pages, 2): by the names above. It grows as needed."""
     segment: float
     """Bytes of a segment; of a sample, its share of them."""
     segments: int
@@ -206,6 +205,11 @@ class _WriteAheadLog:
     CalculateCheckpointSegments)."""
     images: bool
     """full_page_writes."""
+    began: float
+    """The place where the last checkpoint began."""
+    queue: NDArray[np.int64]
+    """Pages that it had to write, `done` of which are written."""
+    done: int = 0
 
     @classmethod
     def empty(cls, load: Load, server: Server, sizes: RecordBytes) -> Self:
@@ -215,11 +219,13 @@ class _WriteAheadLog:
             sizes=sizes,
             ends=np.asarray(load.ends, np.int64),
             counts=np.zeros((len(load.ends), 2)),
-            facts=np.array([server.log_position, 0, 0, 1], np.float64),
-            since=np.zeros(0, np.int32),
+            facts=np.array([server.log_position, 0, 0], np.float64),
+            pages=np.zeros((0, 2), np.int32),
             segment=_SEGMENT * server.share,
             segments=max(1, int(max_wal_size // _SEGMENT / (1 + _TARGET))),
             images=server.durable,
+            began=server.log_position,
+            queue=np.zeros(0, np.int64),
         )
         log._set_trigger()
         return log
@@ -228,17 +234,24 @@ class _WriteAheadLog:
         """The next checkpoint begins with the segment that lies so many segments further on (XLogCheckpointNeeded)."""
         self.facts[_TRIGGER] = (self.facts[_PLACE] // self.segment + self.segments) * self.segment
 
-    def begin_checkpoint(self) -> None:
-        """From here on, a page's first change logs the whole page."""
+    def begin_checkpoint(self, changed: NDArray[np.int64]) -> None:
+        """From here on, a page's first change logs the whole page. `changed`: pages that the checkpoint has to write."""
         self.facts[_REDO] += self.images
+        self.queue, self.done, self.began = changed, 0, self.facts[_PLACE]
         self._set_trigger()
+
+    def pages_due(self) -> NDArray[np.int64]:
+        """The next pages that the checkpoint has to write, in step with the log (IsCheckpointOnSchedule)."""
+        share = (self.facts[_PLACE] - self.began) / (_TARGET * self.segments * self.segment)
+        first, self.done = self.done, int(len(self.queue) * share)
+        return self.queue[first : self.done]
 
     def write(self, touches: Touches, begin: int) -> int:
         """Adds what rows change, from touch `begin` on. Returns the touch before which a checkpoint begins, or
         len(touches)."""
-        if (pages := int(touches[:, PAGE].max()) + 1) > len(self.since):
-            self.since.resize(pages + pages // 2, refcheck=False)
-        return _write(self.sizes, self.ends, self.counts, self.facts, self.since, touches, begin)
+        if (pages := int(touches[:, PAGE].max()) + 1) > len(self.pages):
+            self.pages.resize((pages + pages // 2, 2), refcheck=False)
+        return _write(self.sizes, self.ends, self.counts, self.facts, self.pages, touches, begin)
 
     def counted(self) -> Log:
         """Bytes and images of each part."""
@@ -252,12 +265,12 @@ def _write(
     ends: NDArray[np.int64],
     counts: NDArray[np.float64],
     facts: NDArray[np.float64],
-    since: NDArray[np.int32],
+    pages: NDArray[np.int32],
     touches: Touches,
     begin: int,
 ) -> int:
     """`_WriteAheadLog.write`, with its fields."""
-    part, row_before = part_of(ends, touches[begin, ROW]), -1
+    part, row_before, leaf_touches = part_of(ends, touches[begin, ROW]), -1, 0
     for i in range(begin, len(touches)):
         row, page, kind, use = touches[i, ROW], touches[i, PAGE], touches[i, KIND], touches[i, USE]
         size = 0.0
@@ -266,22 +279,25 @@ def _write(
                 return i
             while ends[part] <= row:
                 part += 1
-            size, row_before = sizes.row, row
-        if use == LOOKED_AT:
-            continue
-        if use == NEW and kind == LEAF and row > 0:
-            facts[_LEAVES] += 1
-            # The right neighbour follows, unless the last leaf splits.
+            size, row_before, leaf_touches = sizes.row, row, 0
+        # A row's first leaf gets its entry. A split also touches the new leaf, and the right neighbour if there is one.
+        if kind == LEAF:
+            leaf_touches += 1
+            pages[page, _ENTRIES] += leaf_touches == 1
+        if use == NEW and leaf_touches == 2:
             interior = i + 1 < len(touches) and touches[i + 1, ROW] == row and touches[i + 1, KIND] == LEAF
             size += sizes.split if interior else sizes.last_split
+            pages[page, _ENTRIES] = sizes.right if interior else sizes.last_right
+            pages[touches[i - 1, PAGE], _ENTRIES] -= pages[page, _ENTRIES]
         # A new page is never logged as a whole.
-        elif use == CHANGED and since[page] < facts[_REDO]:
+        elif use == CHANGED and kind != TABLE and pages[page, _SINCE] < facts[_REDO]:
             counts[part, _IMAGES] += 1
             if kind == LEAF:
-                size += sizes.leaf + (row / facts[_LEAVES]) * sizes.entry  # leaves are as full as the mean one
+                size += sizes.leaf + pages[page, _ENTRIES] * sizes.entry
             else:
-                size += sizes.branch if kind == BRANCH else sizes.heap
-        since[page] = int(facts[_REDO])
+                size += sizes.branch
+        if use != LOOKED_AT:
+            pages[page, _SINCE] = int(facts[_REDO])
         facts[_PLACE] += size * _WITH_HEADERS
         counts[part, _BYTES] += size * _WITH_HEADERS
     return len(touches)
