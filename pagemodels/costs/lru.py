@@ -27,7 +27,7 @@ LOOKED_AT, CHANGED, NEW = range(3)
 """Uses of a page. A new page is changed too, and is not read."""
 
 READ, LEFT, LOGGED, COPIED = range(4)
-"""What is counted. READ: pages read. LEFT: changed pages that left the cache. LOGGED: pages that go to a log of whole
+"""What is counted. READ: pages read. LEFT: changed pages that left the cache, or were written in it (`LruCache.write`). LOGGED: pages that go to a log of whole
 pages: each page that a transaction changes, once more if it left the cache in between. COPIED: different pages of that
 log that a checkpoint copies to the file."""
 
@@ -99,6 +99,17 @@ class LruCache:
         if len(touches) and (places := int(touches[:, PAGE].max()) + _PLACES + 1) > len(self._cache.pages):
             self._cache.pages.resize((places + places // 2, self._cache.pages.shape[1]), refcheck=False)
         _use_all(self._cache, touches, self._before, self._ends, self._counts)
+
+    def changed(self) -> Integers:
+        """The changed pages in the cache, for `write`."""
+        return np.flatnonzero(self._cache.pages[:, _STATE] == _DIRTY)
+
+    def write(self, changed: Integers) -> None:
+        """Writes those of these pages that have not been written since; they stay in the cache."""
+        pages, part = self._cache.pages, np.searchsorted(self._ends, self._cache.facts[_LAST_ROW], side="right")
+        dirty = changed[pages[changed, _STATE] == _DIRTY]
+        self._counts[part, LEFT] += np.bincount(pages[dirty, _KIND], minlength=OTHER + 1)
+        pages[dirty, _STATE] = _CLEAN
 
     def counted(self, what: int) -> Pages:
         """The pages of each part that were counted so far. `what`: READ, LEFT, LOGGED or COPIED."""
