@@ -2,8 +2,8 @@
 
 The engine's page model goes through the table's life with fewer rows: all numbers are divided by one power of two, and
 its pages are multiplied by that. The density of random keys swings around its mean as the table grows, once with each
-doubling, because leaves of one age split at one time. A power of two keeps the place in that swing; that the swing is
-smaller in the larger table is in the interval. The old rows are taken to have come one by one; earlier rebuilds are not
+doubling, because leaves of one age split at one time. The swing is smaller in the larger table: pages with random keys
+alone are those of Yao's rule (`random_keys`). The old rows are taken to have come one by one; earlier rebuilds are not
 known.
 """
 
@@ -16,11 +16,13 @@ import numpy as np
 
 from keybench.advice.figure import Figure, Kind, kind_of
 from keybench.advice.how_to.past import DRAWS, Life, Start, lives, log_bytes, mixed_keys
+from keybench.advice.random_keys import random_growth
 from keybench.databases.contract.engine import Engine
 from keybench.errors import UsageError
 from keybench.generators.core.layout import layout
 from keybench.model.column import Column
 from keybench.model.table import Table
+from keybench.pagemodels.contract import SizedByValue
 from keybench.pagemodels.costs.contract import Server
 
 Name = Literal["stay", "switch", "switch-rebuild-now", "switch-rebuild-later", "retype", "convert"]
@@ -105,7 +107,8 @@ def options(
     factor = 1 << max(0, ceil(log2((rows_there + rows_to_come) / MOST_ROWS)))
     there, come = max(1, round(rows_there / factor)), max(1, round(rows_to_come / factor))
     # each way's life in it, with several draws of keys, and the figures of the large table
-    results = {}
+    model, results = on.page_model(today), {}
+    by_yao = factor > 1 and layout(existing).order == "none" and not isinstance(model, SizedByValue)
     for way in _ways(today, existing, then, new):
         draws = []
         for draw in range(FIRST_DRAW, FIRST_DRAW + DRAWS):
@@ -115,6 +118,9 @@ def options(
         log = log_bytes(on, way.table, layouts, rows, rows_per_second, server, way.start)
         for name, of_name in zip(way.names, zip(*draws, strict=True), strict=True):
             results[name] = replace(_option(name, of_name, come, factor, on), log_bytes=log)
+            if by_yao and way.start == "inserted":
+                leaves = [random_growth(model, sum(rows[: which + 1]))[0] for which in (0, 1)]  # type: ignore[arg-type]
+                results[name] = _with_leaves(results[name], *leaves)
     return [results[name] for name in TITLES if name in results]
 
 
@@ -154,6 +160,24 @@ def _option(name: Name, draws: Sequence[Life], come: int, factor: int, on: Engin
         splits=replace(of_splits, low=max(0.0, of_splits.low - noise), high=of_splits.high + noise),
         built_pages=pages([life.built for life in draws]) if draws[0].built else None,
         before=pages([life.before.leaf_pages for life in draws]),
+    )
+
+
+def _with_leaves(option: Option, before: float, after: float) -> Option:
+    """The option with so many leaves `before` the rows to come and, if today's keys stay, `after` them. New keys among
+    the old ones add as many leaves as they did; a rebuild at the end forgets them."""
+    if option.name == "switch-rebuild-later":
+        at_end = option.leaf_pages.value
+    elif option.name == "stay":
+        at_end = after
+    else:
+        at_end = option.leaf_pages.value + before - option.before.value
+    ratio = at_end / option.leaf_pages.value
+    return replace(
+        option,
+        leaf_pages=option.leaf_pages.times(ratio),
+        density=option.density.times(1 / ratio),
+        before=option.before.times(before / option.before.value),
     )
 
 

@@ -27,9 +27,9 @@ LOOKED_AT, CHANGED, NEW = range(3)
 """Uses of a page. A new page is changed too, and is not read."""
 
 READ, LEFT, LOGGED, COPIED = range(4)
-"""What is counted. READ: pages read. LEFT: changed pages that left the cache, or were written in it (`LruCache.write`). LOGGED: pages that go to a log of whole
-pages: each page that a transaction changes, once more if it left the cache in between. COPIED: different pages of that
-log that a checkpoint copies to the file."""
+"""What is counted. READ: pages read. LEFT: changed pages that left the cache, or were written in it (`LruCache.write`).
+LOGGED: pages that go to a log of whole pages: each page that a transaction changes, once more if it left the cache in
+between. COPIED: different pages of that log that a checkpoint copies to the file."""
 
 _NEWER, _OLDER, _STATE, _KIND, _LOGGED_IN = range(5)
 """Columns of `_Cache.pages`. _NEWER, _OLDER: the elements of the pages used next after it and next before it. _STATE:
