@@ -148,7 +148,8 @@ def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[in
     for number, metric_name, kind, subject_name, amount, origin, reason in _rows_of(connection, tables.value, run_id):
         key = (metric_name, kind, subject_name)
         if key not in known:
-            if metric_name in RETIRED_METRICS or kind in _RETIRED_SUBJECTS:
+            other_rule = kind == SubjectKind.MODEL and subject_name  # of a page model that is no longer here
+            if metric_name in RETIRED_METRICS or kind in _RETIRED_SUBJECTS or other_rule:
                 continue
             metric, subject = _metric(metric_name, where), _subject(kind, subject_name, where)
             known[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject

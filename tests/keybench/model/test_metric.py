@@ -42,7 +42,6 @@ def test_times_of_the_scenario_do_not_depend_on_the_machine() -> None:
 TEXTS = {
     KEY: "key",
     MODEL: "model",
-    Subject.model("split at the middle"): "model: split at the middle",
     Subject.writer("web-1"): "writer web-1",
     Subject(SubjectKind.PHASE, "3 delete"): "phase 3 delete",
     Subject(SubjectKind.MODEL_PHASE, "3 delete"): "modelled-phase 3 delete",
@@ -63,7 +62,7 @@ def test_every_kind_has_a_text() -> None:
     assert {subject.kind for subject in TEXTS} == set(SubjectKind)
 
 
-@given(st.text(min_size=1), st.sampled_from([Subject.writer, Subject.model]))
+@given(st.text(min_size=1), st.sampled_from([Subject.writer, Subject.wait]))
 def test_any_name_is_read_back(name: str, make: type[Subject]) -> None:
     subject = make(name)  # type: ignore[arg-type]
     assert Subject.parse(str(subject)) == subject
