@@ -5,11 +5,13 @@ set -eu
 echo "installing keybench[$2] into .venv, once …" >&2
 sh scripts/make-venv.sh "$1"
 python=.venv/bin/python
+quiet=--quiet
+[ ! -t 2 ] || quiet= # somebody is watching
 set -- --constraint constraints.txt --editable ".[$2]"
 # uv does not read pip's configuration. Where it cannot reach what pip can, pip installs.
 index=$($python -m pip config get global.index-url 2>/dev/null || true)
 if $python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv 2>/dev/null &&
-  $python -m uv pip install --quiet ${index:+--default-index "$index"} "$@"; then
+  $python -m uv pip install $quiet ${index:+--default-index "$index"} "$@"; then
   exit 0
 fi
 exec $python -m pip install --quiet --disable-pip-version-check "$@"
