@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from keybench import locked_folder
 from keybench.databases.hosting.private_server import PrivateFolder
 from tests.databases.waiting import wait_while
 
@@ -74,19 +73,13 @@ def runs(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_kill_of_the_runner_at_a_random_moment_leaves_nothing(base, run, moment) -> None:
+@pytest.mark.parametrize(
+    ("kill", "moment"), [*((os.kill, at) for at in MOMENTS), *((os.killpg, at) for at in MOMENTS[::2])]
+)
+def test_kill_of_the_runner_or_its_group_at_a_random_moment_leaves_nothing(base, run, kill, moment) -> None:
     runner = run("wait")
     time.sleep(moment)
-    runner.process.kill()
-    base.assert_nothing_left()
-
-
-@pytest.mark.parametrize("moment", MOMENTS[::2])
-def test_kill_of_the_process_group_at_a_random_moment_leaves_nothing(base, run, moment) -> None:
-    runner = run("wait")
-    time.sleep(moment)
-    os.killpg(runner.process.pid, signal.SIGKILL)
+    kill(runner.process.pid, signal.SIGKILL)
     base.assert_nothing_left()
 
 
@@ -137,20 +130,6 @@ def test_a_terminated_keeper_stops_the_server_and_removes_everything(base, run) 
     wait_while(lambda: list(base.path.iterdir()))
     assert list(base.path.iterdir()) == []
     assert not runs(server)
-
-
-def test_sweep_keeps_folders_in_use_and_folders_without_a_lock(base) -> None:
-    (base.path / "keybench-mine").mkdir()  # it has no lock file, so it is not a keeper's
-    stale = base.path / "keybench-test-0"
-    stale.mkdir()
-    (stale / "file").touch()
-    stale.with_name("keybench-test-0.lock").touch()
-    with PrivateFolder("test").start(10) as kept:
-        assert not stale.exists()
-        assert locked_folder.sweep(base.path) == []
-        assert kept.folder.exists()
-        assert kept.alive()
-    assert [path.name for path in base.path.iterdir()] == ["keybench-mine"]
 
 
 def test_the_orphans_of_a_killed_server_are_ended(base) -> None:

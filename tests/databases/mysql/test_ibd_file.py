@@ -15,7 +15,6 @@ from keybench.databases.mysql import ibd_file as pages
 from keybench.databases.mysql.admin import MySqlAdmin
 from keybench.databases.mysql.probes import PagesProbe, data_file, index_id, innodb_name, read_index
 from keybench.databases.mysql.session import MySqlSession
-from keybench.errors import ServerError
 from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.payload import Payload
@@ -68,12 +67,6 @@ def test_the_file_agrees_with_the_servers_statistics(admin, keys, role) -> None:
     assert figures[Metric.INDEX_BYTES] >= 16_384 * (figures[Metric.LEAF_PAGES] + figures[Metric.BRANCH_PAGES])
 
 
-def test_metrics_without_a_counter_are_absent_with_the_reason() -> None:
-    for metric in (Metric.APPENDS, Metric.EDGE_SPLITS, Metric.INTERIOR_SPLITS):
-        assert ENGINE.absent[metric] == (
-            "InnoDB's one counter mixes appends with all other splits: only a page model of its b-tree can tell them "
-            "apart."
-        )
 
 
 @of_each(
@@ -217,9 +210,3 @@ def test_free_pages_with_old_contents_are_not_counted(admin) -> None:
     again = pages.summarise(content, index)
     assert again == whole
     assert np.array_equal(again.levels[0], chain)
-
-
-def test_a_missing_table_is_an_error(admin) -> None:
-    admin.drop(table())
-    with pytest.raises(ServerError, match=rf"^{admin.flavour.title}: there is no table `keybench`\.`trial`\.$"):
-        index_id(admin, table())

@@ -5,19 +5,9 @@ import pytest
 from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.postgresql import ddl as layout
 from keybench.databases.postgresql.engine import ENGINE
-from keybench.errors import UsageError
 from keybench.model.table import Table
 from keybench.pagemodels.postgresql.records import entry_bytes, heap_row_bytes
 from tests.databases.loading import send
-
-
-def test_default_columns_are_the_engines_own_types() -> None:
-    assert ENGINE.default_column("uuid").name == "uuid"
-    assert ENGINE.default_column("int").name == "bigint"
-    assert ENGINE.default_column("bytes").name == "bytea"
-    assert ENGINE.default_column("text").name == "text"
-    with pytest.raises(UsageError, match=r"^unknown postgresql column 'uid'\. Did you mean uuid\? Known: "):
-        ENGINE.column("uid")
 
 
 @pytest.mark.parametrize("column", [column.name for column in ENGINE.columns])

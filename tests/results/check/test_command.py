@@ -218,7 +218,7 @@ def test_nothing_in_common_is_neither_pass_nor_regression(model: Model, check: C
     assert [check(run).returncode for run in ("aaaa", "bbbb")] == [0, 0]
 
 
-def test_an_unknown_run_an_empty_one_and_a_damaged_results_file(fake_run, check: Check, tmp_path: Path) -> None:
+def test_an_unknown_run_and_an_empty_one(fake_run, check: Check, tmp_path: Path) -> None:
     fake_run(layouts=FEW, databases=("sqlite",), blocks=1).close()
     check("5ca1", "--update-baseline")
     before = (tmp_path / "base.json").read_bytes()
@@ -235,13 +235,6 @@ def test_an_unknown_run_an_empty_one_and_a_damaged_results_file(fake_run, check:
         "keybench: run e0e0 holds no trials, so there is nothing to check: go on with "
         "`keybench run --resume e0e0`, or name another run.\n"
     )
-    (tmp_path / "results.sqlite").write_bytes(b"no database at all, but longer than a header of one hundred bytes" * 9)
-    damaged = (tmp_path / "results.sqlite").read_bytes()
-    assert refused("latest") == (
-        "keybench: results.sqlite is no results database or is damaged (file is not a database); it was left as it "
-        "is: give --results another file.\n"
-    )
-    assert (tmp_path / "results.sqlite").read_bytes() == damaged
     assert (tmp_path / "base.json").read_bytes() == before
     assert not (tmp_path / "summary.md").exists()
 
