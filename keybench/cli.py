@@ -192,8 +192,8 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
             code = INTERRUPTED
         if interruption.received() or code == INTERRUPTED:
             code, message = INTERRUPTED, "interrupted"
-        if message:
-            sys.stderr.write(f"keybench: {printable(_without_secrets(message, arguments))}\n")
+        with suppress(OSError):  # the terminal is closed, which was the reason for a SIGHUP
+            sys.stderr.write(f"keybench: {printable(_without_secrets(message, arguments))}\n" if message else "")
         sys.exit(code)
 
 

@@ -1,5 +1,6 @@
 """Signals interrupt a command from its first line on, and change nothing once it has ended."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -71,6 +72,17 @@ def test_a_signal_in_code_that_is_run_from_a_text_interrupts(ended: Ended) -> No
     """As in the making of a named tuple: Python's own way to end by the signal is for what nobody has handled."""
     done = ended(COMMAND.format('exec("signal.raise_signal(signal.SIGTERM)")'))
     assert (done.returncode, done.stderr) == (130, "keybench: interrupted\n")
+
+
+def test_a_terminal_that_is_closed_cannot_be_written_to_and_changes_no_exit_code(tmp_path: Path) -> None:
+    code = COMMAND.format("signal.raise_signal(signal.SIGHUP)")
+    (tmp_path / "a.py").write_text(f"import signal\nfrom keybench import cli\n{code}", encoding="utf-8")
+    here, there = os.openpty()
+    os.close(here)
+    line = [sys.executable, "-m", "a"]
+    done = subprocess.run(line, cwd=tmp_path, stdin=there, stdout=there, stderr=there, check=False)
+    os.close(there)
+    assert done.returncode == 130
 
 
 def test_a_signal_that_was_ignored_stays_so() -> None:

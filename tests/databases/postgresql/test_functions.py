@@ -14,8 +14,8 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.postgresql.admin import PostgresAdmin
 from keybench.databases.postgresql.engine import ENGINE
 from keybench.databases.registry import script
+from keybench.generators import new, timestamp
 from keybench.generators.core.clock import UNIX_EPOCH
-from keybench.generators.rt_comb import POSTGRESQL
 from tests.databases.combs import decoded, expected
 
 DAY = 86_400_000_000
@@ -169,8 +169,8 @@ def test_the_printed_script_is_installed_by_psql(local: Address) -> None:
 
 def test_rt_combs_keys_for_postgresql_are_uuidv7_but_for_the_version(embedded: Address) -> None:
     """The claim rt-comb-uuidv7, which is arithmetic, on PostgreSQL 18."""
-    when = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
-    comb = POSTGRESQL.create(time=when)
+    comb = new("rt-comb-postgresql")
+    when = timestamp(comb, "rt-comb-postgresql")
     as_7 = bytearray(comb.bytes)
     as_7[6] = as_7[6] & 0x0F | 0x70
     admin = PostgresAdmin(embedded)
