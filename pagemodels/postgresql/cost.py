@@ -56,6 +56,9 @@ _ALIGNMENT = 3.5
 _BRANCH_FILL = 2 / 3
 """Share of a branch page that is in use, roughly: few images are of such pages."""
 
+_MOST_USES, _COPY_USES = 5, 1
+"""How many uses of a page count, at most (BM_MAX_USAGE_COUNT in buf_internals.h); of a page that COPY fills (PinBuffer
+in bufmgr.c)."""
 _SEGMENT = 16 << 20
 """Bytes of the log's files (wal_segment_size)."""
 _WITH_HEADERS = 8192 / (8192 - 24)
@@ -162,7 +165,8 @@ class CostModel(PlainCacheModel):
     def load_cost(self, load: Load, server: Server) -> LoadCost:
         """Pages read into shared buffers, pages written from them, and log. UsageError for a cache of fewer than 100
         pages."""
-        cache = LruCache.empty(load, server.pages(self.page_bytes))
+        uses = _MOST_USES, _MOST_USES if load.rows_per_tx == 1 else _COPY_USES
+        cache = LruCache.empty(load, server.pages(self.page_bytes), uses=uses)
         log = _WriteAheadLog.empty(load, server, self.row_log.bytes(self.leaf, self.table_rows, load.rows_per_tx))
         for touches in self.touches(load):
             at = 0
