@@ -7,9 +7,10 @@ its pages, else from sizes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from keybench.databases.contract.existing import (
     INDEX_PAGES,
@@ -19,19 +20,30 @@ from keybench.databases.contract.existing import (
     SILENT_SECONDS,
     STATEMENT_SECONDS,
     About,
+    ColumnHere,
     Form,
     IndexHere,
+    Inspector,
     PagesHere,
     Role,
     SampleHere,
     TableHere,
+    Values,
+    WholeIndex,
     key_roles,
 )
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.ddl import quoted
 from keybench.databases.postgresql.connection import AdminConnection, require_postgresql
-from keybench.errors import ServerError
+from keybench.databases.postgresql.pages import by_level, by_pageinspect, keys_by_page
+from keybench.errors import EnvironmentMissing, ServerError, UsageError
+from keybench.model.column import Column
+from keybench.model.table import Table as ModelTable
+from keybench.pagemodels.contract import KeepsState
+from keybench.pagemodels.postgresql.model import Parameters, page_model
+from keybench.pagemodels.postgresql.records import entry_bytes, entry_key
 
+_SLICE: Final = 2_048  # pages of a whole index that are read at a time
 _LAST: Final = 8  # pages at the end of a table that are always read
 _POINTERS: Final = 291  # rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)
 _KEYS: Final = 10_000  # keys of a sample, at most
@@ -41,8 +53,11 @@ _HEADER, _SPECIAL, _POINTER, _ENTRY = 24, 16, 4, 8
 _KINDS: Final = {"r": "table", "v": "view", "m": "view", "p": "partitioned table", "f": "other"}
 _FORMS: Final[dict[str, Form]] = {
     "uuid": "uuid", "bytea": "bytes", "text": "text", "varchar": "text", "bpchar": "text",
-    "int8": "int", "int4": "int", "int2": "int",
+    "int8": "int", "int4": "int", "int2": "int", "timestamptz": "number", "timestamp": "number", "date": "number",
+    "numeric": "number", "float8": "number", "float4": "number",
 }  # fmt: skip
+_CASTS: Final = {"text": "{}::text", "int": "{}::int8", "bytes": "{}::bytea", "uuid": "{}::uuid", None: "NULL"}
+_MOMENTS: Final = ("timestamp", "date")  # what the names of types begin with
 
 _SINCE: Final = """
 SELECT to_char(stats_reset AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') FROM pg_stat_database
@@ -68,7 +83,8 @@ SELECT n.nspname, c.relname, c.relkind::text, c.oid::bigint, coalesce(pn.nspname
          AND has_schema_privilege(n.oid, 'USAGE'), row_security_active(c.oid), c.reltuples::float8, c.relpages,
        pg_relation_size(CASE WHEN c.relkind IN ('r', 'm') AND c.oid NOT IN (SELECT relation FROM locked) THEN c.oid END)
          / current_setting('block_size')::bigint,
-       s.n_tup_ins, c.oid IN (SELECT relation FROM locked)
+       s.n_tup_ins, c.oid IN (SELECT relation FROM locked),
+       (SELECT count(*) FROM pg_constraint k WHERE k.confrelid = c.oid AND k.contype = 'f' AND k.conparentid = 0)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND c.relispartition
 LEFT JOIN pg_class p ON p.oid = i.inhparent LEFT JOIN pg_namespace pn ON pn.oid = p.relnamespace
@@ -126,7 +142,7 @@ class IndexEntries:
     columns: int
 
 
-class PostgresInspector:
+class PostgresInspector(Inspector):
     """One connection, in autocommit; each of its transactions is read-only."""
 
     def __init__(self, address: Address) -> None:
@@ -169,13 +185,13 @@ class PostgresInspector:
             f"lock for more than {self._lock_seconds:g} s.",
             f"At most {PAGES + _LAST} pages of each table and {INDEX_PAGES:,} of each index are read.",
         )
-        return About("postgresql", f"PostgreSQL {self._version}", promises, tuple(caveats))
+        return About("postgresql", self._version, f"PostgreSQL {self._version}", promises, tuple(caveats))
 
     def tables(self) -> Sequence[TableHere]:
         """All tables and views, the largest first."""
         tables = []
         for row in self._server.rows(_TABLES):
-            schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted, locked = row
+            schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted, locked = row[:-1]
             refused = ""
             if kind in {"v", "m"}:
                 refused = "a view has no keys of its own: name its tables."
@@ -188,7 +204,7 @@ class PostgresInspector:
             table = TableHere(
                 schema, name, _KINDS[kind], part_of, bytes=None if size is None else int(size),  # type: ignore[arg-type]
                 inserted=None if inserted is None else int(inserted), since=self._since, refused=refused,
-                rows_from=ROWS_HIDDEN if policy else "",
+                rows_from=ROWS_HIDDEN if policy else "", children=int(row[-1]),
             )  # fmt: skip
             tables.append(table)
             self._heaps[table.full_name] = HeapPages(
@@ -246,29 +262,35 @@ class PostgresInspector:
 
     def sample(self, table: TableHere, index: IndexHere) -> SampleHere:
         """Keys from up to `PAGES` pages of the table and its last ones, in order of the rows' places in the table."""
-        # rows as (place, key), 50 pages a query
+        # rows as (place, key's columns …), 50 pages a query
         blocks = _spread(self._heaps[table.full_name].blocks, PAGES)
-        column = _bound(index.columns[0])
-        cast = {"text": "::text", "int": "::int8", "bytes": "::bytea", "uuid": "::uuid"}[str(index.form)]
-        rows: list[tuple[str, object]] = []
+        selected = ", ".join(map(_selected, index.key))
+        present = " AND ".join(f"{_bound(column)} IS NOT NULL" for column in index.columns)
+        rows: list[tuple[object, ...]] = []
         for part in np.array_split(np.array(blocks, np.int64), max(1, len(blocks) // 50)):
             rows += self._server.rows(
-                f"SELECT ctid::text, {column}{cast} FROM {_quoted(table)} "  # noqa: S608 (quoted names)
-                f"WHERE ctid = ANY(%s::tid[]) AND {column} IS NOT NULL",
+                f"SELECT ctid::text, {selected} FROM {_quoted(table)} "  # noqa: S608 (quoted names)
+                f"WHERE ctid = ANY(%s::tid[]) AND {present}",
                 _places(part.tolist()),
             )
         # of too many rows, every nth run of 50: neighbours in a run show who came after whom
         every = max(1, -(-len(rows) // _KEYS))  # rounded up
         rows = [row for i, row in enumerate(rows) if i // 50 % every == 0]
-        places = np.array([ctid.strip("()").split(",") for ctid, _ in rows], np.int64).reshape(-1, 2)
+        places = np.array([str(row[0]).strip("()").split(",") for row in rows], np.int64).reshape(-1, 2)
         at = places[:, 0] * 1000 + places[:, 1]  # page and row as one number: a page has fewer than 1,000 rows
-        values = [value for _, value in rows]
+        first, *others = (_values([row[i] for row in rows], column) for i, column in enumerate(index.key, 1))
+        highest = None
+        if index.name and len(index.key) == 1 and index.key[0].most and not index.note:  # it looks at the index's end
+            at_end = f"{quoted(table.schema)}.{quoted(table.name)}"
+            highest = self._server.value(f"SELECT max({quoted(index.columns[0])}) FROM ONLY {at_end}")  # noqa: S608
         return SampleHere(
-            np.array(values, np.int64) if index.form == "int" else [getattr(each, "bytes", each) for each in values],  # type: ignore[arg-type]
+            [] if first is None else first,
             arrival=at.astype(np.float64),
             arrival_from="position in the table",
             after_the_one_before=np.diff(at, prepend=at[:1] - 2) == 1,  # - 2: the first follows none
             pages_read=len(blocks),
+            others=tuple(others),
+            highest=highest,
         )
 
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
@@ -279,7 +301,9 @@ class PostgresInspector:
             return PagesHere(missing="it is no b-tree.")
         entries = self._indexes[table.full_name, index.name]
         total = int(self._server.value("SELECT pg_relation_size(%s::oid)", entries.oid)) // self._server.page_bytes
-        known = PagesHere(bytes=total * self._server.page_bytes, full=float(entries.fill))
+        # only in indexes of several columns, nbtree looks at a new entry's place (nbtsplitloc.c, _bt_afternewitemoff)
+        halves = len(index.key) == 1
+        known = PagesHere(bytes=total * self._server.page_bytes, full=float(entries.fill), halves=halves)
         relation = str(self._server.value("SELECT %s::oid::regclass::text", entries.oid))
         try:
             if self._pageinspect and total > 1:
@@ -337,6 +361,43 @@ class PostgresInspector:
             missing=known.missing or "estimated from its size, the number of rows and the width of an entry.",
         )  # fmt: skip
 
+    def whole_cost(self, table: TableHere, index: IndexHere) -> tuple[int, str]:
+        """The index's size. UsageError for an index whose page model keybench does not have; EnvironmentMissing without
+        pageinspect."""
+        entries = self._indexes[table.full_name, index.name]
+        if entries.columns > 1 or index.note or index.roles == ("foreign key",):
+            raise UsageError(
+                f"--next knows unique indexes of all rows on one column: {index.name} is {index.note or 'another'}."
+            )
+        if not self._pageinspect:
+            raise EnvironmentMissing(
+                "--next reads index pages, for which PostgreSQL wants a superuser and pageinspect: CREATE EXTENSION "
+                "pageinspect, and connect as a superuser."
+            )
+        size = int(self._server.value("SELECT pg_relation_size(%s::oid)", entries.oid))
+        return size, f"pageinspect reads each page of {index.name} once, which only a superuser may."
+
+    def whole(self, table: TableHere, index: IndexHere, column: Column) -> WholeIndex:
+        """All pages, in slices of `_SLICE`; while rows are inserted, they may form no tree, which is a UsageError."""
+        entries, page_bytes = self._indexes[table.full_name, index.name], self._server.page_bytes
+        total = int(self._server.value("SELECT pg_relation_size(%s::oid)", entries.oid)) // page_bytes
+        read = by_pageinspect(self._server, self._pageinspect, entries.oid)
+        starts = range(0, total, _SLICE)
+        slices = (np.frombuffer(read(at, min(_SLICE, total - at)), np.uint8).reshape(-1, page_bytes) for at in starts)
+        where, by_page = entry_key(column), dict[int, NDArray[np.uint8]]()
+        try:
+            pages = by_level(keys_by_page(slices, where, entry_bytes(column), by_page), where)
+        except ValueError as error:
+            raise UsageError(f"{error}: ask again while nobody inserts.") from None
+        keys = np.concatenate([by_page[page] for page in pages.levels[0].numbers.tolist()])
+        model = page_model(ModelTable("", column, payload=0), Parameters(entries.fill))
+        assert isinstance(model, KeepsState)
+        if column.form == "int":
+            kind = f"<i{column.width}"
+            borders = None if pages.borders is None else pages.borders.view(kind)[:, 0].astype(np.int64)
+            keys, pages = keys.view(kind)[:, 0].astype(np.int64), replace(pages, borders=borders)
+        return WholeIndex(pages, keys, lambda there, come, _: model.state(len(there) + len(come)), entries.fill)
+
     def close(self) -> None:
         """Closes the connection."""
         self._server.close()
@@ -346,10 +407,32 @@ def _index(
     name: str, key: tuple[str, ...], roles: tuple[Role, ...], columns: dict[str, tuple[object, ...]], note: str
 ) -> IndexHere:
     """An index with these columns, as far as this user may read them."""
-    _, kind, _, sql_type, may_read = columns.get(key[0], ("", "", 0, "", False))
-    if not may_read:
-        note = "; ".join(filter(None, [note, f"this user may not read the column {key[0]}"]))
-    return IndexHere(name, key, roles, str(sql_type), _FORMS.get(str(kind)) if may_read else None, note=note)
+    here = []
+    for column in key:
+        _, kind, width, sql_type, may_read = columns.get(column, ("", "", 0, "", False))
+        form = _FORMS.get(str(kind)) if may_read else None
+        most = (1 << 8 * int(str(width)) - 1) - 1 if form == "int" else None
+        here.append(ColumnHere(column, str(sql_type), form, most=most))
+        if not may_read:
+            note = "; ".join(filter(None, [note, f"this user may not read the column {column}"]))
+    return IndexHere(name, tuple(here), roles, note=note)
+
+
+def _selected(column: ColumnHere) -> str:
+    """The expression that gives a column's values in its form."""
+    name = _bound(column.name)
+    if column.form == "number":
+        return f"extract(epoch FROM {name})::float8" if column.sql_type.startswith(_MOMENTS) else f"{name}::float8"
+    return _CASTS[column.form].format(name)
+
+
+def _values(values: Sequence[Any], column: ColumnHere) -> Values | None:
+    """A column's values, as of `SampleHere`."""
+    if column.form == "number":
+        return np.array(values, np.float64)
+    if column.form == "int":
+        return np.array(values, np.int64)
+    return [getattr(each, "bytes", each) for each in values] if column.form else None
 
 
 def _aligned(widths: Sequence[int]) -> int:

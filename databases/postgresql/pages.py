@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from keybench.databases.contract.roles import PageOrder
 from keybench.databases.core.probes import PAGE_STRUCTURE, ServerProbe, UnreadableError, measured
 from keybench.databases.postgresql.connection import AdminConnection
-from keybench.errors import ServerError
+from keybench.errors import ServerError, UsageError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
@@ -33,6 +33,9 @@ _HEADER_BYTES, _LINE_POINTER = 24, 4
 _POINTER = np.dtype([("bits", "<u4")])
 _OFFSET = (1 << 15) - 1  # the bits of a line pointer that say where on the page the entry is
 _LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16  # flags in nbtree's data at the end of a page (`_SPECIAL`)
+_STATE, _DEAD = 15, 3  # where a line pointer has the state of its entry, and the state of one that is dead
+_INFO = np.arange(6, 8)  # bytes of an entry that have its length and flags (itup.h, t_info)
+_ENTRY_BYTES, _SEVERAL_ROWS = 0x1FFF, 0x2000
 _SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
 _HEADER = np.dtype(
     [("lsn", "<u8"), ("checksum", "<u2"), ("flags", "<u2"), ("lower", "<u2"), ("upper", "<u2"), ("special", "<u2")]
@@ -103,6 +106,32 @@ def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
     levels = tuple(_level(head, tail, used & (tail["level"] == height)) for height in heights)
     free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & _DELETED != 0))
     return ServerPages(levels, free, len(tail), np.concatenate(highs)[levels[0].numbers[:-1]])
+
+
+def keys_by_page(
+    slices: Iterable[NDArray[np.uint8]], key: slice, entry: int, keys: dict[int, NDArray[np.uint8]]
+) -> Iterator[NDArray[np.uint8]]:
+    """The slices unchanged; on the way, the keys of all leaves go to `keys`, by page number: (entries, key's bytes).
+
+    `key`: where the key is in an entry. UsageError unless all entries have `entry` bytes, one row each, and none of
+    them is marked as dead: those go at the next split, which no page model knows.
+    """
+    first = 0
+    for pages in slices:
+        tail = _fields(pages, _SPECIAL, pages.shape[1] - _SPECIAL.itemsize)
+        lower = _fields(pages, _HEADER, 0)["lower"].astype(np.int64)
+        for i in np.flatnonzero((tail["flags"] & _LEAF != 0) & (tail["flags"] & (_DELETED | _HALF_DEAD) == 0)):
+            page = pages[i]
+            pointers = page[_HEADER_BYTES : lower[i]].view("<u4")[int(tail["next"][i] != 0) :]  # without the high key
+            at = (pointers & _OFFSET).astype(np.int64)
+            info = page[at[:, None] + _INFO].view("<u2")[:, 0]
+            if (info & _ENTRY_BYTES != entry).any() or (info & _SEVERAL_ROWS).any():
+                raise UsageError("entries of this index have several sizes, which its page model does not know.")
+            if (pointers >> _STATE & 3 == _DEAD).any():
+                raise UsageError("entries of deleted rows are in this index: VACUUM the table, and ask again.")
+            keys[first + int(i)] = page[at[:, None] + np.arange(key.start, key.stop)]
+        first += len(pages)
+        yield pages
 
 
 def _level(head: NDArray[np.void], tail: NDArray[np.void], on_level: NDArray[np.bool_]) -> Level:
@@ -189,12 +218,7 @@ def _chunk_reader(server: AdminConnection, index: int) -> Callable[[int, int], b
     """A function that reads pages of the index through the server, from (the first page, the number of pages)."""
     superuser = server.value("SELECT current_setting('is_superuser') = 'on'")
     if superuser and (schema := server.extension("pageinspect")):
-        relation = server.value("SELECT %s::oid::regclass::text", index)
-        statement = (
-            f"SELECT string_agg({schema}.get_raw_page(%s, b), ''::bytea ORDER BY b) "  # noqa: S608  # from quote_ident
-            "FROM generate_series(%s::int, %s::int) b"
-        )
-        return lambda first, pages: server.binary(statement, relation, first, first + pages - 1)
+        return by_pageinspect(server, schema, index)
     permitted = server.value("SELECT has_function_privilege('pg_read_binary_file(text,bigint,bigint)', 'EXECUTE')")
     if permitted and server.checkpoint():
         return partial(_by_file_function, server, _path(server, index))
@@ -202,6 +226,16 @@ def _chunk_reader(server: AdminConnection, index: int) -> Callable[[int, int], b
         "this user may read neither index pages nor the server's files: "
         "connect as a superuser to have page counts, density and fragmentation."
     )
+
+
+def by_pageinspect(server: AdminConnection, schema: str, index: int) -> Callable[[int, int], bytes]:
+    """A function that reads pages, as of `_chunk_reader`, by pageinspect in that quoted schema."""
+    relation = server.value("SELECT %s::oid::regclass::text", index)
+    statement = (
+        f"SELECT string_agg({schema}.get_raw_page(%s, b), ''::bytea ORDER BY b) "  # noqa: S608  # from quote_ident
+        "FROM generate_series(%s::int, %s::int) b"
+    )
+    return lambda first, pages: server.binary(statement, relation, first, first + pages - 1)
 
 
 def _by_file_function(server: AdminConnection, path: str, first: int, pages: int) -> bytes:

@@ -1,0 +1,120 @@
+"""What `keybench advise` says about the keys of a table that exists: its sentence, and the command for the rest."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from keybench.advice.answer import Answer, answer
+from keybench.advice.figure import spoken
+from keybench.advice.inspection.findings import TableFinding, inserted_a_day
+from keybench.advice.inspection.naming import KeyGroup
+from keybench.advice.needs import FEWEST_ROWS, coming, needs_from_options
+from keybench.advice.sentences import headline
+from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.existing import ColumnHere
+from keybench.errors import UsageError
+from keybench.model.sizes import spelled
+
+_LEAST_BYTES, _LEAST_SHARE = 10**9, 0.1
+"""Bytes and share that another way has to save, so that it is worth a change."""
+_TYPES: Final = {"uuid": "uuid", "int": "integer", "text": "text"}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One table's."""
+
+    text: str
+    command: str = ""
+    """Empty where `keybench advise` has no answer."""
+
+
+def advice(on: Engine, version: str, one: TableFinding) -> Advice | None:
+    """The advice on a table's key, of a server of that version; None for tables without a known key. Large tables go
+    through the page model, which takes some seconds."""
+    key, rows = one.key, round(one.table.rows or 0)
+    if key is None or key.content is None or key.content.newest is None:
+        return None
+    if len(key.index.key) > 1:
+        return Advice("keybench advises on keys of one column, not yet on those of several.")
+    size = sum(each.pages.bytes or 0 for each in one.indexes)
+    small = f"Leave it: at {spoken(rows)} rows and {spelled(size)} of index, other keys save little."
+    if rows < FEWEST_ROWS:
+        return Advice(small)
+    asked = options(on, version, one, key.column, key.content.newest)
+    command = " ".join(["keybench advise", *(f"--{name.replace('_', '-')} {value}" for name, value in asked.items())])
+    if size < _LEAST_BYTES:
+        return Advice(small, command)
+    try:
+        reply = answer(needs_from_options(asked))
+    except UsageError as why:
+        return Advice(f"keybench advise has no answer: {why}", command)
+    return Advice(_sentence(reply), command)
+
+
+def options(on: Engine, version: str, one: TableFinding, column: ColumnHere, keys: KeyGroup) -> Mapping[str, Any]:
+    """The options of `keybench advise` that describe the table: today's type, and the rows that a year brings."""
+    rows = round(one.table.rows or 0)
+    a_year = 365 * (inserted_a_day(one.table) or 0.0)
+    known = version_of(on, version)
+    column_name = column_on(on, column, keys)
+    payload = max(0, round((one.table.row_bytes or 100.0 + keys.layout.key_bytes) - keys.layout.key_bytes))
+    return {
+        "db": f"{on.name}:{known}" if known else on.name,
+        "rows": str(round(rows + a_year)),
+        "existing": f"{keys.layouts[0]}:{rows}{column_name and f':{column_name}'}",
+        "type": _TYPES.get(keys.layout.kind, "any"),
+        "payload": min(payload, 8_000),
+        **({"children": min(one.table.children, 64)} if one.table.children else {}),
+    }
+
+
+def version_of(on: Engine, version: str) -> str:
+    """The version that keybench knows, at most as new as the server's; empty if it knows none so old."""
+    server = tuple(int(number) for number in re.findall(r"\d+", version.partition("-")[0])) or (0,)
+    # SQL Server's versions are named by years, and its servers state the number of the version
+    older = [
+        name
+        for name, number in on.versions.items()
+        if tuple(map(int, name.split("."))) <= server or number <= server[0]
+    ]
+    return older[-1] if older else ""
+
+
+def column_on(on: Engine, column: ColumnHere, keys: KeyGroup) -> str:
+    """The name of the engine's column that stores such keys so; empty if it has none."""
+    text = column.form == "text"
+    fitting = [
+        one
+        for one in on.columns
+        if keys.layout.kind in one.kinds
+        and not one.stands_in_for
+        and (one.form == "text") == text
+        and (column.form == "uuid" or one.order == keys.order)
+        and (not column.width or one.width == column.width)
+    ]
+    first = re.match(r"\w*", column.sql_type)
+    alike = [one for one in fitting if first and one.sql_type.lower().startswith(first[0].lower())]
+    return next((one.name for one in (*alike, *fitting)), "")
+
+
+def _sentence(reply: Answer) -> str:
+    """The answer's first sentence, or that keys should stay as they are: another way saves too little."""
+    if "stay" not in reply.ways:
+        return headline(reply)
+    stay = _bytes(reply, "stay")
+    saved = stay - min(_bytes(reply, name) for name in reply.ways)
+    if saved < _LEAST_BYTES or saved < _LEAST_SHARE * stay:
+        return f"Leave it: other keys of this type would save {spelled(saved)} of {spelled(stay)}."
+    return headline(reply)
+
+
+def _bytes(reply: Answer, name: Any) -> float:
+    """Bytes of the index, and of log and reads for the rows to come, by one way to go."""
+    way, best = reply.ways[name], reply.ranking.best.forecast
+    forecast = reply.existing.forecast if name == "stay" and reply.existing else best
+    a_row = (way.log_bytes.value if way.log_bytes else 0.0) + best.bytes_a_leaf * (
+        forecast.reads.value if forecast.reads else 0.0
+    )
+    return way.leaf_pages.value * best.bytes_a_leaf + a_row * coming(reply.needs.rows, reply.needs.existing)
