@@ -80,8 +80,8 @@ def inspect(
                 if as_json:
                     cli.print_json(record_of_next(asked, rows, outcomes))
                     return 0
-                for line in screen.next_lines(asked, rows, outcomes, console.width):
-                    console.print(line, soft_wrap=isinstance(line, str))
+                for each in screen.next_lines(asked, rows, outcomes, console.width):
+                    console.print(each, soft_wrap=isinstance(each, str))
                 return 0
         advice = {}
         with progress.status("advice"):

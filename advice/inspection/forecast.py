@@ -44,6 +44,11 @@ class Outcome:
         after, before = self.after, self.before
         return after.edge_splits + after.interior_splits - before.edge_splits - before.interior_splits
 
+    @property
+    def appends(self) -> int:
+        """New pages at the end of the index by these rows."""
+        return self.after.appends - self.before.appends
+
 
 @dataclass(frozen=True)
 class Asked:

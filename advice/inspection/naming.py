@@ -77,7 +77,7 @@ class Content:
     latest: NDArray[np.bool_] | None = None
     """Which of the n keys of the sample are of the layout that has taken over from another, if one has: bool (n,)."""
     instants: Floats | None = None
-    """The times in the keys of the only layout that has any, as ticks: (n,), NaN for other keys. None without any."""
+    """The times in the keys, as ticks: (n,), NaN for those of no layout. None if they have several layouts or none."""
     always: bool = False
     """Whether the keys ascend by what their only layout says."""
 
@@ -112,11 +112,11 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
         _merged([group for group, _ in kinds]), float(weights[~known].sum() / weights.sum()), n, switches, repeats
     )
     newest = [one for group, one in kinds if found.newest and group.layouts[0] == found.newest.layouts[0]]
-    timed = [one for one in mixture if one.family.times is not None]
-    if timed and all(one in newest for one in timed):
+    times = [(one.mask, one.family.times) for one in newest if one.family.times is not None]
+    if len(times) == len(mixture):
         instants = np.full(n, np.nan)
-        for one in timed:
-            instants[one.mask] = one.family.times[one.mask] if one.family.times is not None else np.nan
+        for mask, ticks in times:
+            instants[mask] = ticks[mask]
         found = replace(found, instants=instants)
     if switches and switches[-1].clean:
         found = replace(found, latest=_known(newest, n))
@@ -126,7 +126,7 @@ def content(sample: SampleHere, form: Form, now: int) -> Content:
 
 def _known(mixture: Sequence[Component], n: int) -> NDArray[np.bool_]:
     """Which of n values are keys of these components: bool (n,)."""
-    return np.any([np.zeros(n, np.bool_), *(one.mask for one in mixture)], axis=0)
+    return np.array(np.any([np.zeros(n, np.bool_), *(one.mask for one in mixture)], axis=0))
 
 
 def _dated_ahead(ways: Sequence[Reading], n: int, now: int) -> Iterator[Family]:

@@ -1,7 +1,7 @@
 """The findings as plain values for `--json`. docs/data.md describes the fields."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from keybench.advice.inspection import sentences
 from keybench.advice.inspection.advised import Advice
@@ -10,6 +10,9 @@ from keybench.advice.inspection.forecast import Asked, Outcome
 from keybench.advice.inspection.naming import Content, KeyGroup
 from keybench.databases.contract.existing import ColumnHere
 from keybench.generators.core.clock import iso_text
+
+_FIGURES: Final = ("leaf_pages", "branch_pages", "density")
+"""Fields of `PageStats` that are shown."""
 
 
 def record(findings: Findings, advice: Mapping[str, Advice], *, by_document: bool) -> dict[str, Any]:
@@ -94,16 +97,9 @@ def record_of_next(asked: Asked, rows: int, outcomes: Sequence[Outcome]) -> dict
         "rows": rows,
         "rows_a_day": asked.a_day,
         "outcomes": [
-            {
-                "layout": one.layout,
-                "rebuilt": one.rebuilt,
-                "leaf_pages_before": one.before.leaf_pages,
-                "leaf_pages": one.after.leaf_pages,
-                "density_before": one.before.density,
-                "density": one.after.density,
-                "splits": one.splits,
-                "appends": one.after.appends - one.before.appends,
-            }
+            {"layout": one.layout, "rebuilt": one.rebuilt, "splits": one.splits, "appends": one.appends}
+            | {f"{name}_before": getattr(one.before, name) for name in _FIGURES}
+            | {name: getattr(one.after, name) for name in _FIGURES}
             for one in outcomes
         ],
     }

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from keybench.advice.figure import spoken
 from keybench.advice.inspection.advised import Advice
-from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding
+from keybench.advice.inspection.findings import Findings, TableFinding
 from keybench.advice.inspection.forecast import Asked, Outcome
-from keybench.advice.inspection.sentences import details, gains, growth, headline, urgent
+from keybench.advice.inspection.sentences import details, headline, urgent
 from keybench.databases.contract.existing import About
 from keybench.model.printable import printable
 from keybench.model.sizes import spelled
@@ -45,8 +45,9 @@ def lines(findings: Findings, advice: Mapping[str, Advice], width: int, *, every
     for one in shown:
         yield ""
         yield from (Text(line, style="" if i else "bold") for i, line in enumerate(_wrapped(headline(one), width)))
-        if every and not one.table.refused and one.table.rows:
-            yield from _details(one, width)
+        for each in one.indexes if every else ():
+            for text in details(each):
+                yield from _wrapped(f"{', '.join(each.index.columns)}: {text}", width, "  ", "    ")
         if reply := advice.get(one.table.full_name):
             yield from _wrapped(reply.text, width, "  ")
             if reply.command:
@@ -106,7 +107,7 @@ def next_lines(asked: Asked, rows: int, outcomes: Sequence[Outcome], width: int)
         grid.add_row(
             f"  {one.layout}", "rebuilt first" if one.rebuilt else "as it is", f"{before.leaf_pages:,}",
             f"{after.leaf_pages:,}", f"{before.density:.1f} %", f"{after.density:.1f} %", f"{one.splits:,}",
-            f"{after.appends - before.appends:,}",
+            f"{one.appends:,}",
         )  # fmt: skip
     yield grid
 
@@ -117,47 +118,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _details(one: TableFinding, width: int) -> Iterator[str | Table]:
-    """All that is known of one table."""
-    for text in filter(None, (gains(one), growth(one.table))):
-        yield from _wrapped(text, width, "  ")
-    if one.indexes:
-        yield _table(one.indexes)
-    for each in one.indexes:
-        for text in details(each):
-            yield from _wrapped(f"{', '.join(each.index.columns)}: {text}", width, "  ", "    ")
-
-
 def _wrapped(text: str, width: int, indent: str = "", later: str | None = None) -> list[str]:
     """Lines of at most that width; `later`: the indent of all but the first, if it is another."""
     later = indent if later is None else later
     return wrap(printable(text), width, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False)
-
-
-def _table(indexes: tuple[IndexFinding, ...]) -> Table:
-    """The figures of each index, a row each; a dash for what is not known."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("  key", "keys seen", "size", "density", "new rows go to", "leaves back"):
-        table.add_column(heading, overflow="fold")
-    for one in indexes:
-        content, pages = one.content, one.pages
-        table.add_row(
-            f"  {', '.join(one.index.columns)}",
-            f"{content.sampled:,}" if content else "–",
-            "–" if pages.bytes is None else spelled(pages.bytes),
-            _density(one),
-            one.new_rows.where or "–",
-            "–" if pages.backward is None else f"{pages.backward:.0f} %",
-        )
-    return table
-
-
-def _density(one: IndexFinding) -> str:
-    """How full the leaves are, with its error and origin unless it was measured; a dash if nobody knows."""
-    pages = one.pages
-    if pages.density is None:
-        return "–"
-    if pages.origin == "measured":
-        return f"{pages.density:.1f} %"
-    error = "" if pages.error is None else f" ± {pages.error:.1f}"
-    return f"{pages.density:.1f}{error} % ({pages.origin})"

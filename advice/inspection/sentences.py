@@ -171,19 +171,15 @@ def urgent(one: TableFinding) -> Iterator[str]:
             )
 
 
-def gains(one: TableFinding) -> str:
-    """What could be gained, in bytes and splits; empty if nothing."""
-    if one.gain < 1:
-        return ""
-    text = f"As full as keys in order fill them, its indexes would be {spelled(one.gain)} smaller"
-    splits = one.moved_a_day
-    return f"{text}, and about {spoken(splits)} page splits a day would be appends." if splits else f"{text}."
-
-
 def details(finding: IndexFinding) -> Iterator[str]:
     """All that is known of one key, a sentence each."""
+    pages = finding.pages
     if finding.problem:
         yield finding.problem
+    if pages.bytes is not None and pages.density is not None:
+        error = f" ± {pages.error:.1f}" if pages.error else ""
+        order = "" if pages.backward is None else f"; {pages.backward:.0f} % of its leaves lie before the one before"
+        yield f"{spelled(pages.bytes)}, {pages.density:.1f}{error} % full ({pages.origin}){order}."
     for column, content in zip(finding.index.columns, finding.contents, strict=False):
         if content is not None:
             of = f"{column}: " if len(finding.index.key) > 1 else ""
@@ -205,13 +201,3 @@ def _of_content(content: Content) -> Iterator[str]:
         if group.first is not None and group.last is not None:
             yield f"{name} keys hold times from {day(group.first)} to {day(group.last)}."
     yield from takeovers(content.switches)
-
-
-def growth(table: TableHere) -> str:
-    """How many rows were inserted since the server's statistics began, as a sentence; empty if it counts none."""
-    if table.inserted is None:
-        return ""
-    a_day = inserted_a_day(table)
-    if not table.since or a_day is None:
-        return f"{spoken(table.inserted)} rows were inserted since the server's statistics began."
-    return f"{spoken(table.inserted)} rows were inserted since {table.since[:10]}, about {spoken(a_day)} a day."

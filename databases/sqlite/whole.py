@@ -1,7 +1,6 @@
 """All pages of a b-tree of any file, and the empty b-tree of the page model that goes on from them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,48 +16,38 @@ from keybench.pagemodels.sqlite.state import TreeState
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """The cells of a b-tree in key order: (rows,) each."""
-
-    rowids: Integers
-    """Of a rowid table its keys; of an index beside one, the rows that its entries are of; else 0."""
-    records: Integers
-    """Bytes of each record."""
-    keys: Sequence[Value]
-    """The first value of each record."""
-
-
 def whole_tree(file: SqliteFile, root: int, column: Column, beside: int | None) -> WholeIndex:
     """The b-tree with that root. `beside`: the highest rowid of the table whose index it is; None for a table itself.
     UsageError for keys of other kinds than the column's or of several widths, and for cells with overflow pages."""
     levels = all_pages(file, root)
     of_rowids = levels[0][0].of_rowids
-    cells = _cells(file, levels, beside)
-    known = file.usable == file.page_bytes and not _stored(cells.records, file, of_rowids).overflow.any()
-    if not known:
+    rows = list(_rows(file, {page.number: page for level in levels for page in level}, levels[-1][0]))
+    lengths = np.array([length for _, length, _ in rows], np.int64)
+    if file.usable != file.page_bytes or _stored(lengths, file, of_rowids).overflow.any():
         raise UsageError("--next knows no rows with overflow pages, and no files with reserved bytes.")
-    keys = _encoded(cells.rowids if of_rowids else cells.keys, column)
+    # the rowid of each row, of an index's entry its last value; the keys
+    at = np.array([rowid if beside is None else values[-1] for rowid, _, values in rows], np.int64)
+    keys = at if of_rowids else _encoded([values[0] for _, _, values in rows], column)
     # what a record has beside the integers whose bytes follow from their values: the same for most tables
-    own = _own_bytes(keys, of_rowids) + (records.integer_bytes(cells.rowids) if beside is not None else 0)
-    rest = cells.records - own
+    own = _own_bytes(keys, of_rowids) + (records.integer_bytes(at) if beside is not None else 0)
+    rest = lengths - own
 
     def empty(there: Integers, come: Integers, new_keys: EncodedKeys) -> IndexState:
         """The new rows' records are as long, beside such integers, as those of the rows that are there, in turn."""
-        rows = len(there) + len(come)
+        every = len(there) + len(come)
         new = np.resize(rest, len(come)) + _own_bytes(new_keys, of_rowids)
         if beside is not None:
             new = new + records.integer_bytes(np.arange(beside + 1, beside + 1 + len(come)))
-        lengths = np.empty(rows, np.int64)
-        lengths[there], lengths[come] = cells.records, new
-        sizes, dividers = _stored(lengths, file, of_rowids).sizes, None
+        by_rank = np.empty(every, np.int64)
+        by_rank[there], by_rank[come] = lengths, new
+        sizes, dividers = _stored(by_rank, file, of_rowids).sizes, None
         if of_rowids:
-            rowids = np.empty(rows, np.int64)
-            rowids[there], rowids[come] = cells.rowids, new_keys
-            varints = records.varint_bytes(rowids)
+            by_rank[there], by_rank[come] = keys, new_keys
+            varints = records.varint_bytes(by_rank)
             sizes, dividers = sizes + varints, (records.CHILD_BYTES + varints).astype(np.uint16)
         no_ranks = np.empty(0, np.int64)
-        return TreeState(lambda: tree.new(no_ranks, sizes, dividers, file.page_bytes, keys=rows), file.page_bytes, rows)
+        page_bytes = file.page_bytes
+        return TreeState(lambda: tree.new(no_ranks, sizes, dividers, page_bytes, keys=every), page_bytes, every)
 
     return WholeIndex(index_pages(file, levels), keys, empty, records.FILLS[0])
 
@@ -73,20 +62,6 @@ def _stored(lengths: Integers, file: SqliteFile, of_rowids: bool) -> records.Sto
     return records.stored(lengths, file.page_bytes, table=of_rowids)
 
 
-def _cells(file: SqliteFile, levels: Sequence[Sequence[Page]], beside: int | None) -> _Cells:
-    """All rows of the b-tree in key order. In an index, branch pages hold rows too."""
-    rowids: list[int] = []
-    lengths: list[int] = []
-    keys: list[Value] = []
-    by_number = {page.number: page for pages in levels for page in pages}
-    for rowid, length, values in _rows(file, by_number, levels[-1][0]):
-        last = values[-1] if beside is not None and values else 0
-        rowids.append(last if isinstance(last, int) and beside is not None else rowid)
-        lengths.append(length)
-        keys.append(values[0] if values else None)
-    return _Cells(np.array(rowids, np.int64), np.array(lengths, np.int64), keys)
-
-
 def _rows(file: SqliteFile, pages: dict[int, Page], page: Page) -> Iterator[tuple[int, int, list[Value]]]:
     """`Page.rows` of all pages below that page, and of itself, in key order."""
     if page.is_leaf:
@@ -98,10 +73,8 @@ def _rows(file: SqliteFile, pages: dict[int, Page], page: Page) -> Iterator[tupl
         yield from (row for row in [next(dividers, None)] if row)
 
 
-def _encoded(keys: Sequence[Value] | Integers, column: Column) -> EncodedKeys:
+def _encoded(keys: Sequence[Value], column: Column) -> EncodedKeys:
     """The keys as `Column.encode` gives them. UsageError for other keys than the column's."""
-    if isinstance(keys, np.ndarray):
-        return keys
     if column.form == "int" and all(isinstance(key, int) for key in keys):
         return np.array(keys, np.int64)
     data = [key.encode() if isinstance(key, str) else key for key in keys]

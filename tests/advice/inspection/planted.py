@@ -17,7 +17,7 @@ from keybench.model.keys import Keys
 NOW = 639_309_024_000_000_000  # 2026-11-22
 FEW = ("t_v4", "t_v7", "t_switched", "t_int")
 """Tables for short tests."""
-LONG = 10_000
+LONG = 4_000
 """Rows from which tests use all tables."""
 _YEAR = 365 * TICKS_PER_DAY
 
@@ -98,7 +98,7 @@ def tables(rows: int) -> Mapping[str, Planted]:
             "t_mixed": Planted(_shuffled(rows), {"uuid-v4": 0.7, "rt-comb-postgresql": 0.3}, "anywhere"),
             "t_int": Planted(Keys(np.arange(1, rows + 1), "int"), {"bigint-identity": 1}, "end"),
             "t_child": Planted(child, {"bigint-identity": 1}, "end", parent="t_int"),
-            "t_back": Planted(one_after_another("uuid-v7", "uuid-v4", rows), both, "anywhere"),
+            "50% [red]back": Planted(one_after_another("uuid-v7", "uuid-v4", rows), both, "anywhere"),
             "t_combed": Planted(
                 one_after_another("rt-comb-postgresql", "uuid-v7", rows),
                 {"rt-comb-postgresql": 0.5, "uuid-v7": 0.5},

@@ -1,7 +1,8 @@
 """SQLite files: what is in them is named, and nothing is written to them or beside them."""
 
 import json
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from keybench.advice.inspection import command
+from keybench.databases.sqlite.inspection import SqliteInspector
 from keybench.errors import EnvironmentMissing, UsageError
+from tests.advice.inspection.next_rows import assert_as_forecast
 from tests.advice.inspection.planted import FEW, LONG, tables
 from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_sqlite
 
@@ -36,7 +39,7 @@ def files(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("rows", "journal"),
-    [(2_000, "off"), *(pytest.param(20_000, journal, marks=pytest.mark.long) for journal in ("off", "wal"))],
+    [(2_000, "off"), *(pytest.param(4_000, journal, marks=pytest.mark.long) for journal in ("off", "wal"))],
 )
 def test_planted_layouts_are_named_and_nothing_is_written(rows, journal, tmp_path, capsys) -> None:
     path, planted = tmp_path / "shop.sqlite", tables(rows)
@@ -48,7 +51,7 @@ def test_planted_layouts_are_named_and_nothing_is_written(rows, journal, tmp_pat
     assert files(tmp_path) == before
     assert_named(record, planted)
     for table in record["tables"]:
-        assert table["rows"] == rows
+        assert table["rows"] == len(planted[table["name"]].keys)
         for index in table["indexes"]:
             assert index["density"] == pytest.approx(density(path, index["name"]), abs=0.01)
     (switched,) = [one for one in record["tables"] if one["name"] == "t_switched"]
@@ -90,7 +93,7 @@ def test_what_cannot_be_inspected_is_said_in_a_sentence(tmp_path, capsys) -> Non
     }
     owner.execute("INSERT INTO orders VALUES ('0190', 1); INSERT INTO loose VALUES (1)")
     findings = {one["name"]: one["finding"] for one in inspected(path, capsys)["tables"]}
-    assert "its primary key (a, b), of which keybench looks at a, is" in findings["orders"]
+    assert "its primary key (a, b) is keys of no layout" in findings["orders"]
     assert findings["loose"].endswith(
         "keybench can say nothing of its keys: it has no primary key, unique index or foreign key."
     )
@@ -178,3 +181,32 @@ def test_strange_names_are_shown_as_they_are(tmp_path, capsys, monkeypatch) -> N
             f"CREATE TABLE {quoted} ({quoted} INTEGER PRIMARY KEY, n); INSERT INTO {quoted} (n) VALUES (1), (2), (3)"
         )
     assert_strange_names_are_shown(str(path), capsys, monkeypatch)
+
+
+@pytest.mark.parametrize("rebuilt", [False, True])
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        ("t_v4", "uuid-v4"),
+        ("t_v4", "uuid-v7"),
+        ("t_switched", "uuid-v7"),
+        ("t_comb", "uuid-v7"),
+        ("t_int", "bigint-identity"),
+        ("t_text", "uuid-v7"),
+    ],
+)
+def test_the_next_rows_are_forecast_to_the_page(table: str, name: str, rebuilt, tmp_path: Path) -> None:
+    path = tmp_path / "shop.sqlite"
+    into_sqlite(path, {table: tables(6_000)[table]})
+
+    def run(statement: str, rows: Sequence[Any] = ()) -> None:
+        with closing(apsw.Connection(str(path))) as owner:
+            if rows:
+                with owner:
+                    owner.executemany(statement, [(row,) for row in rows])
+            else:
+                owner.execute(statement)
+
+    insert = f"INSERT INTO {table} VALUES (?, '{'x' * 60}')"
+    rebuild = (lambda: run("VACUUM")) if rebuilt else None
+    assert_as_forecast(lambda: SqliteInspector(path), table, name, rebuild, lambda rows: run(insert, rows))
