@@ -42,6 +42,7 @@ from keybench.model.column import Column
 from keybench.pagemodels.innodb.model import InnodbModel
 from keybench.pagemodels.innodb.records import PAGE_HEADER, branch_record
 
+_SINGLE: Final = 64  # pages of an index at most that has no extents, part of which may be in reserve
 _COUNTED: Final = 4_000  # pages of a table whose rows are counted
 _FULL: Final = 92.0  # density that ascending keys leave in %: InnoDB keeps a sixteenth of a page free
 
@@ -255,7 +256,10 @@ class MySqlInspector(Inspector):
             numbers = {str(name): int(value) for name, value in stated}
             leaves, size = numbers.get("n_leaf_pages"), numbers.get("size")
             if leaves == 1 and size and size > 1:
-                leaves = size - 1  # MariaDB states 1 where it read all pages of an index; then one is above them
+                # MariaDB states 1 where it read all pages of an index. Then one is above them, if none is in reserve.
+                if size > _SINGLE:
+                    return PagesHere(size * self._page_bytes, missing="MariaDB's statistics do not state its leaves.")
+                leaves = size - 1
         if leaves is None and not index.is_table:
             return PagesHere(missing="this user may not read InnoDB's statistics, which alone have this index's size.")
         if leaves is None:

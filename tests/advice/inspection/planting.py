@@ -138,7 +138,9 @@ def assert_named(record: Mapping[str, Any], tables: Mapping[str, Planted], point
         assert [urgent in text for text in found[name]["urgent"]] == [True] * bool(urgent), found[name]["urgent"]
 
 
-IN_MARIADB = {name: "end" for name in ("t_comb", "t_legacy", "f_uuid-v1", "f_nhibernate-comb")}
+IN_MARIADB = {"t_comb": "end", "t_legacy": "end", "f_uuid-v1": "end", "f_nhibernate-comb": "end"} | {
+    "f_rt-comb-postgresql": "anywhere"
+}
 """Where new rows go in MariaDB's type uuid, which compares the last group of versions 1 to 5 first."""
 
 STRANGE = ("[/b]x", "[red]100%s", "50%", "%(a)d %%", ":bomb:", "\x1b[31mred", "\u202eevil", "a`b\"c'd")
