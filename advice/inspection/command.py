@@ -43,17 +43,28 @@ def inspect(
     """
     from rich.text import Text
 
+    from keybench.advice.command import COMPILING
     from keybench.advice.inspection import advised, findings, forecast, screen
     from keybench.advice.inspection.record import record, record_of_next
     from keybench.advice.needs import count_of
+    from keybench.compiling import when_compiling
     from keybench.databases.hosting import secret
     from keybench.errors import UsageError
     from keybench.generators.core.clock import SystemClock
-    from keybench.model.sizes import bytes_of
+    from keybench.model.sizes import bytes_of, spelled
 
     rows, limit = count_of(next_rows, "--next") if next_rows else 0, bytes_of(most, "--most")
     if rows and not table:
         raise UsageError("--next looks at one table: name it by --table.")
+
+    def allow(size: int, how: str) -> None:
+        if size > limit:
+            raise UsageError(
+                f"--next reads the whole index, {spelled(size)}, and --most is {spelled(limit)}: say --most "
+                f"{spelled(size).replace(' ', '')} to allow it."
+            )
+        progress.print(f"Reads {spelled(size)}: {how}", soft_wrap=True)
+
     progress = cli.console(stderr=True)
     console = cli.console()
     with secret.removed_afterwards():
@@ -73,10 +84,9 @@ def inspect(
                     lambda name: status.update(Text(f"looking at {name}")),  # markup in a name is none
                 )
             if rows:
-                asked = forecast.ask(result, inspector, limit)
-                progress.print(f"Reads {asked.cost}", soft_wrap=True)
-                with progress.status("the pages of the index"):
-                    outcomes = forecast.outcomes(asked, inspector, rows, SystemClock().now())
+                with progress.status("the pages of the index"), when_compiling(lambda: progress.print(COMPILING)):
+                    asked = forecast.ask(result, inspector, allow)
+                    outcomes = forecast.outcomes(asked, rows, SystemClock().now())
                 if as_json:
                     cli.print_json(record_of_next(asked, rows, outcomes))
                     return 0
@@ -84,7 +94,7 @@ def inspect(
                     console.print(each, soft_wrap=isinstance(each, str))
                 return 0
         advice = {}
-        with progress.status("advice"):
+        with progress.status("advice"), when_compiling(lambda: progress.print(COMPILING)):
             for one in screen.worth_a_look(result)[: screen.MOST]:
                 if reply := advised.advice(on, result.about.version, one):
                     advice[one.table.full_name] = reply

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding, inserted_a_day
 from keybench.advice.inspection.sentences import headline
-from keybench.databases.contract.existing import Inspector, WholeIndex
+from keybench.databases.contract.existing import Allow, Inspector, WholeIndex
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_DAY, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
@@ -17,7 +17,6 @@ from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
 from keybench.model.column import Column, EncodedKeys, Form
 from keybench.model.keys import Order
-from keybench.model.sizes import spelled
 from keybench.pagemodels.contract import BeginsFromPages
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
@@ -58,8 +57,7 @@ class Asked:
     finding: IndexFinding
     column: Column
     """As the page model needs it."""
-    cost: str
-    """What will be read, and what the user needs for it."""
+    there: WholeIndex
 
     @property
     def a_day(self) -> float:
@@ -67,39 +65,32 @@ class Asked:
         return inserted_a_day(self.table.table) or (self.table.table.rows or 365.0) / 365
 
 
-def ask(findings: Findings, inspector: Inspector, most_bytes: int) -> Asked:
-    """The index of the key of the one table that was looked at. UsageError or EnvironmentMissing where its pages cannot
-    be read, where no page model knows them, and where they have more than `most_bytes`."""
+def ask(findings: Findings, inspector: Inspector, allow: Allow) -> Asked:
+    """Reads the index of the key of the one table that was looked at. Errors as of `Inspector.whole`."""
     table = findings.tables[0]
     finding = table.key
     if finding is None or finding.content is None or table.parts:
         raise UsageError(f"--next: {headline(table)}")
     column = _column_of(finding)
-    size, how = inspector.whole_cost(table.table, finding.index)
-    if size > most_bytes:
-        raise UsageError(
-            f"--next reads the whole index {finding.index.name}, {spelled(size)}: allow it by --most {spelled(size)}."
-        )
-    return Asked(table, finding, column, f"{spelled(size)}: {how}")
+    return Asked(table, finding, column, inspector.whole(table.table, finding.index, column, allow))
 
 
-def outcomes(asked: Asked, inspector: Inspector, rows: int, now: int) -> list[Outcome]:
+def outcomes(asked: Asked, rows: int, now: int) -> list[Outcome]:
     """What the next rows do to the index: with keys of today's layout, and of `ORDERED` where the column takes them;
     as the index is, and rebuilt before. UsageError if its pages are not as a page model knows them."""
-    there = inspector.whole(asked.table.table, asked.finding.index, asked.column)
     group = asked.finding.content.newest if asked.finding.content else None
     assert group
     others = [ORDERED] if group.layout.kind == "uuid" and ORDERED not in group.layouts else []
     return [
-        outcome(there, name, next_keys(asked, there, name, rows, now), rebuilt=rebuilt)
+        outcome(asked.there, name, next_keys(asked, name, rows, now), rebuilt=rebuilt)
         for rebuilt, name in product((False, True), (group.layouts[0], *others))
     ]
 
 
-def next_keys(asked: Asked, there: WholeIndex, name: str, rows: int, now: int) -> EncodedKeys:
+def next_keys(asked: Asked, name: str, rows: int, now: int) -> EncodedKeys:
     """Keys of that layout as the column stores them, for rows that one writer inserts from `now` on."""
     if layout(name).description.counts_to:
-        return int(there.keys[-1]) + np.arange(1, rows + 1, dtype=np.int64)
+        return int(asked.there.keys[-1]) + np.arange(1, rows + 1, dtype=np.int64)
     at = now + (np.arange(rows) * (TICKS_PER_DAY / asked.a_day)).astype(np.int64)
     stream = layout(name).stream(Process("next", 1), VirtualClock(at), AesEntropy.seeded("next", name))
     return asked.column.encode(stream.take(rows))

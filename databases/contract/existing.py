@@ -154,6 +154,11 @@ class SampleHere:
         return (self.values, *self.others)
 
 
+Allow: TypeAlias = Callable[[int, str], None]
+"""Is called before a whole index is read, with its bytes and a sentence that says how that is done and what it needs;
+raises UsageError to refuse."""
+
+
 @dataclass(frozen=True, eq=False)
 class WholeIndex:
     """All pages of an index, and what its page model needs to go on from them."""
@@ -204,15 +209,11 @@ class Inspector(Protocol):
     def pages(self, table: TableHere, index: IndexHere, sample: SampleHere) -> PagesHere:
         """The size and fill of the index. ServerError if the server refuses."""
 
-    def whole_cost(self, table: TableHere, index: IndexHere) -> tuple[int, str]:  # noqa: ARG002
-        """(bytes that `whole` reads; how, and what this user needs for it, as a sentence). UsageError or
-        EnvironmentMissing, with the reason, where the index cannot be read or has no page model."""
+    def whole(self, table: TableHere, index: IndexHere, column: Column, allow: Allow) -> WholeIndex:
+        """All pages of the index on that column, whose width is that of its keys. UsageError or EnvironmentMissing where
+        they cannot be read, and where no page model knows them."""
+        del table, index, column, allow
         raise UsageError("keybench reads no whole index of this database: --next is for the others.")
-
-    def whole(self, table: TableHere, index: IndexHere, column: Column) -> WholeIndex:
-        """All pages of the index on that column, whose width is that of its keys. Call `whole_cost` first. UsageError
-        for keys of several widths, and for pages that the page model does not know."""
-        raise NotImplementedError(self.whole_cost(table, index), column)
 
     def close(self) -> None:
         """Closes the connection."""

@@ -5,15 +5,10 @@ their primary key (`row_sample`). InnoDB's statistics have the leaves of each in
 of rows and the sizes of InnoDB's format.
 """
 
-import os
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Final
-
-import numpy as np
 
 from keybench.databases.contract.existing import (
     LOCK_SECONDS,
@@ -21,6 +16,7 @@ from keybench.databases.contract.existing import (
     SILENT_SECONDS,
     STATEMENT_SECONDS,
     About,
+    Allow,
     ColumnHere,
     Form,
     IndexHere,
@@ -35,12 +31,11 @@ from keybench.databases.contract.existing import (
 from keybench.databases.contract.roles import Address
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MARIADB
-from keybench.databases.mysql.ibd_file import index_pages, keys_of, pages_of, record_bytes, summarise
 from keybench.databases.mysql.row_sample import DIVES, RANGES, ColumnFacts, Facts, RowSampler
-from keybench.errors import EnvironmentMissing, ServerError, UsageError
+from keybench.databases.mysql.whole import whole_table
+from keybench.errors import ServerError, UsageError
 from keybench.model.column import Column
-from keybench.pagemodels.innodb.model import InnodbModel
-from keybench.pagemodels.innodb.records import PAGE_HEADER, branch_record
+from keybench.pagemodels.innodb.records import PAGE_HEADER
 
 _SINGLE: Final = 64  # pages of an index at most that has no extents, part of which may be in reserve
 _COUNTED: Final = 4_000  # pages of a table whose rows are counted
@@ -280,68 +275,15 @@ class MySqlInspector(Inspector):
             + ("." if counted else ", of which InnoDB's number of rows may be 5 % off."),
         )
 
-    def whole_cost(self, table: TableHere, index: IndexHere) -> tuple[int, str]:
-        """The size of the table's file. UsageError for what is no table with a primary key of one column and no other
-        index; EnvironmentMissing where the file cannot be read here."""
-        at = self._facts[table.full_name]
-        (indexes,) = self._server.rows(
-            "SELECT count(DISTINCT index_name) FROM information_schema.statistics WHERE table_schema = %s "
-            "AND table_name = %s",
-            *at.place,
-        )[0]
-        if not index.is_table or len(index.key) > 1 or indexes > 1 or at.partition:
-            raise UsageError("--next knows tables of InnoDB with a primary key of one column and no other index.")
-        file, host = self._file(at), self._server.address.parameters.get("host", "localhost")
-        if host not in {"localhost", "127.0.0.1"} or not os.access(file, os.R_OK):
-            raise EnvironmentMissing(
-                "InnoDB shows its pages to nobody by SQL: run this on the server's machine, as a user who may read "
-                f"{file}."
-            )
-        return file.stat().st_size, (
-            f"FLUSH TABLES … FOR EXPORT lets nobody write to the table while {file.name} is read; that needs RELOAD, "
-            "LOCK TABLES and PROCESS."
-        )
-
-    def whole(self, table: TableHere, index: IndexHere, column: Column) -> WholeIndex:  # noqa: ARG002
-        """All pages of the table, which are those of its primary key."""
-        at = self._facts[table.full_name]
-        flavour = self._server.flavour
-        ((number, *_),) = [row for row in self._server.rows(flavour.indexes, _spelled(at)) if row[1] == "PRIMARY"]
-        file = self._file(at)
-        self._server.rows("SET SESSION TRANSACTION READ WRITE")  # a read-only one may lock no table
-        try:
-            self._server.rows(f"FLUSH TABLES {at.from_sql} FOR EXPORT")
-            pages = np.array(pages_of(file, self._page_bytes))
-        finally:
-            self._server.rows("UNLOCK TABLES")
-            self._server.rows("SET SESSION TRANSACTION READ ONLY")
-        levels = summarise(pages, int(number))
-        leaves = pages[levels.levels[0]]
-        branch = (
-            record_bytes(pages[np.concatenate(levels.levels[1:])])
-            if levels.height
-            else branch_record(column.width, "clustered")
-        )
-        model = InnodbModel(record_bytes(leaves), branch, mysql=flavour is not MARIADB, page_bytes=self._page_bytes)
-        return WholeIndex(
-            index_pages(pages, levels, column),
-            keys_of(leaves, column),
-            lambda there, come, _: model.state(len(there) + len(come)),
-            fill=100,
-        )
-
-    def _file(self, at: Facts) -> Path:
-        """The table's file on the server's machine."""
-        return Path(str(self._server.value("SELECT @@datadir")), f"{_spelled(at)}.ibd")
+    def whole(self, table: TableHere, index: IndexHere, column: Column, allow: Allow) -> WholeIndex:
+        """All pages of the table's file, which are those of its primary key."""
+        if not index.is_table or len(index.key) > 1:
+            raise UsageError("--next knows tables of InnoDB with a primary key of one column.")
+        return whole_table(self._server, self._facts[table.full_name], column, allow)
 
     def close(self) -> None:
         """Closes the connection."""
         self._server.close()
-
-
-def _spelled(at: Facts) -> str:
-    """The table's name with its database, as files and InnoDB's dictionary spell it."""
-    return "/".join(re.sub(r"[^A-Za-z0-9_]", lambda match: f"@{ord(match[0]):04x}", name) for name in at.place)
 
 
 _SYSTEM: Final = ("mysql", "information_schema", "performance_schema", "sys")

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.databases.contract.existing import (
     INDEX_PAGES,
@@ -20,6 +19,7 @@ from keybench.databases.contract.existing import (
     SILENT_SECONDS,
     STATEMENT_SECONDS,
     About,
+    Allow,
     ColumnHere,
     Form,
     IndexHere,
@@ -35,15 +35,10 @@ from keybench.databases.contract.existing import (
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.ddl import quoted
 from keybench.databases.postgresql.connection import AdminConnection, require_postgresql
-from keybench.databases.postgresql.pages import by_level, by_pageinspect, keys_by_page
-from keybench.errors import EnvironmentMissing, ServerError, UsageError
+from keybench.databases.postgresql.whole import whole_index
+from keybench.errors import ServerError, UsageError
 from keybench.model.column import Column
-from keybench.model.table import Table as ModelTable
-from keybench.pagemodels.contract import KeepsState
-from keybench.pagemodels.postgresql.model import Parameters, page_model
-from keybench.pagemodels.postgresql.records import entry_bytes, entry_key
 
-_SLICE: Final = 2_048  # pages of a whole index that are read at a time
 _LAST: Final = 8  # pages at the end of a table that are always read
 _POINTERS: Final = 291  # rows that a page of 8 KiB holds at most (MaxHeapTuplesPerPage)
 _KEYS: Final = 10_000  # keys of a sample, at most
@@ -361,42 +356,12 @@ class PostgresInspector(Inspector):
             missing=known.missing or "estimated from its size, the number of rows and the width of an entry.",
         )  # fmt: skip
 
-    def whole_cost(self, table: TableHere, index: IndexHere) -> tuple[int, str]:
-        """The index's size. UsageError for an index whose page model keybench does not have; EnvironmentMissing without
-        pageinspect."""
+    def whole(self, table: TableHere, index: IndexHere, column: Column, allow: Allow) -> WholeIndex:
+        """All pages, by pageinspect."""
         entries = self._indexes[table.full_name, index.name]
         if entries.columns > 1 or index.note or index.roles == ("foreign key",):
-            raise UsageError(
-                f"--next knows unique indexes of all rows on one column: {index.name} is {index.note or 'another'}."
-            )
-        if not self._pageinspect:
-            raise EnvironmentMissing(
-                "--next reads index pages, for which PostgreSQL wants a superuser and pageinspect: CREATE EXTENSION "
-                "pageinspect, and connect as a superuser."
-            )
-        size = int(self._server.value("SELECT pg_relation_size(%s::oid)", entries.oid))
-        return size, f"pageinspect reads each page of {index.name} once, which only a superuser may."
-
-    def whole(self, table: TableHere, index: IndexHere, column: Column) -> WholeIndex:
-        """All pages, in slices of `_SLICE`; while rows are inserted, they may form no tree, which is a UsageError."""
-        entries, page_bytes = self._indexes[table.full_name, index.name], self._server.page_bytes
-        total = int(self._server.value("SELECT pg_relation_size(%s::oid)", entries.oid)) // page_bytes
-        read = by_pageinspect(self._server, self._pageinspect, entries.oid)
-        starts = range(0, total, _SLICE)
-        slices = (np.frombuffer(read(at, min(_SLICE, total - at)), np.uint8).reshape(-1, page_bytes) for at in starts)
-        where, by_page = entry_key(column), dict[int, NDArray[np.uint8]]()
-        try:
-            pages = by_level(keys_by_page(slices, where, entry_bytes(column), by_page), where)
-        except ValueError as error:
-            raise UsageError(f"{error}: ask again while nobody inserts.") from None
-        keys = np.concatenate([by_page[page] for page in pages.levels[0].numbers.tolist()])
-        model = page_model(ModelTable("", column, payload=0), Parameters(entries.fill))
-        assert isinstance(model, KeepsState)
-        if column.form == "int":
-            kind = f"<i{column.width}"
-            borders = None if pages.borders is None else pages.borders.view(kind)[:, 0].astype(np.int64)
-            keys, pages = keys.view(kind)[:, 0].astype(np.int64), replace(pages, borders=borders)
-        return WholeIndex(pages, keys, lambda there, come, _: model.state(len(there) + len(come)), entries.fill)
+            raise UsageError("--next knows unique indexes of all rows on one column.")
+        return whole_index(self._server, self._pageinspect, entries.oid, entries.fill, column, allow)
 
     def close(self) -> None:
         """Closes the connection."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from keybench.databases.contract.roles import PageOrder
 from keybench.databases.core.probes import PAGE_STRUCTURE, ServerProbe, UnreadableError, measured
 from keybench.databases.postgresql.connection import AdminConnection
-from keybench.errors import ServerError, UsageError
+from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
@@ -29,15 +29,12 @@ from keybench.pagemodels.page_stats import LeafOrder
 from keybench.pagemodels.postgresql.records import entry_key
 
 _SLICE_PAGES = 8192  # pages that are read at once through the server
-_HEADER_BYTES, _LINE_POINTER = 24, 4
+HEADER_BYTES, _LINE_POINTER = 24, 4
 _POINTER = np.dtype([("bits", "<u4")])
-_OFFSET = (1 << 15) - 1  # the bits of a line pointer that say where on the page the entry is
-_LEAF, _DELETED, _META, _HALF_DEAD = 1, 4, 8, 16  # flags in nbtree's data at the end of a page (`_SPECIAL`)
-_STATE, _DEAD = 15, 3  # where a line pointer has the state of its entry, and the state of one that is dead
-_INFO = np.arange(6, 8)  # bytes of an entry that have its length and flags (itup.h, t_info)
-_ENTRY_BYTES, _SEVERAL_ROWS = 0x1FFF, 0x2000
-_SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
-_HEADER = np.dtype(
+OFFSET = (1 << 15) - 1  # the bits of a line pointer that say where on the page the entry is
+LEAF, DELETED, _META, HALF_DEAD = 1, 4, 8, 16  # flags in nbtree's data at the end of a page (`SPECIAL`)
+SPECIAL = np.dtype([("prev", "<u4"), ("next", "<u4"), ("level", "<u4"), ("flags", "<u2"), ("cycle", "<u2")])
+HEADER = np.dtype(
     [("lsn", "<u8"), ("checksum", "<u2"), ("flags", "<u2"), ("lower", "<u2"), ("upper", "<u2"), ("special", "<u2")]
 )
 
@@ -53,7 +50,7 @@ class IndexSummary:
     nonadjacent: float
 
 
-def _fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArray[np.void]:
+def fields(pages: NDArray[np.uint8], kind: np.dtype[np.void], at: int) -> NDArray[np.void]:
     """The fields of `kind` at byte `at` of each page: (n,)."""
     return np.ascontiguousarray(pages[:, at : at + kind.itemsize]).view(kind).ravel()
 
@@ -64,11 +61,11 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
     Raises ValueError if it is no nbtree.
     """
     head, tail, used, page_bytes = _headers(slices)
-    leaf = used & (tail["flags"] & _LEAF != 0)
+    leaf = used & (tail["flags"] & LEAF != 0)
     number, following = np.flatnonzero(leaf), tail["next"][leaf].astype(np.int64)
     gap = head["upper"][leaf].astype(np.int64) - head["lower"][leaf]
     free = np.where(gap < _LINE_POINTER, 0, gap - _LINE_POINTER)
-    room = len(number) * (page_bytes - _SPECIAL.itemsize - _HEADER_BYTES)
+    room = len(number) * (page_bytes - SPECIAL.itemsize - HEADER_BYTES)
     linked = following != 0
     order = LeafOrder.from_links(number[linked], following[linked], len(number))
     return IndexSummary(
@@ -83,7 +80,7 @@ def summarise(slices: Iterable[NDArray[np.uint8]]) -> IndexSummary:
 def in_order(slices: Iterable[NDArray[np.uint8]]) -> PageOrder:
     """The leaves in key order, from slices of all pages. ValueError if this is no nbtree, or they form no chain."""
     head, tail, used, _ = _headers(slices)
-    leaves = _level(head, tail, used & (tail["flags"] & _LEAF != 0))
+    leaves = _level(head, tail, used & (tail["flags"] & LEAF != 0))
     return PageOrder(leaves.numbers, leaves.entries)
 
 
@@ -96,7 +93,7 @@ def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
 
     def with_high_keys(pages: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """The pages unchanged; the key in the first entry of each, which is the high key, is added to `highs`."""
-        first = _fields(pages, _POINTER, _HEADER_BYTES)["bits"].astype(np.int64) & _OFFSET
+        first = fields(pages, _POINTER, HEADER_BYTES)["bits"].astype(np.int64) & OFFSET
         at = np.minimum(first + key.start, pages.shape[1] - (key.stop - key.start))  # not every page has entries
         highs.append(np.take_along_axis(pages, at[:, None] + np.arange(key.stop - key.start), axis=1))
         return pages
@@ -104,34 +101,8 @@ def by_level(slices: Iterable[NDArray[np.uint8]], key: slice) -> ServerPages:
     head, tail, used, _ = _headers(map(with_high_keys, slices))
     heights = range(int(tail["level"][used].max()) + 1)
     levels = tuple(_level(head, tail, used & (tail["level"] == height)) for height in heights)
-    free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & _DELETED != 0))
+    free = np.flatnonzero((head["upper"] == 0) | (tail["flags"] & DELETED != 0))
     return ServerPages(levels, free, len(tail), np.concatenate(highs)[levels[0].numbers[:-1]])
-
-
-def keys_by_page(
-    slices: Iterable[NDArray[np.uint8]], key: slice, entry: int, keys: dict[int, NDArray[np.uint8]]
-) -> Iterator[NDArray[np.uint8]]:
-    """The slices unchanged; on the way, the keys of all leaves go to `keys`, by page number: (entries, key's bytes).
-
-    `key`: where the key is in an entry. UsageError unless all entries have `entry` bytes, one row each, and none of
-    them is marked as dead: those go at the next split, which no page model knows.
-    """
-    first = 0
-    for pages in slices:
-        tail = _fields(pages, _SPECIAL, pages.shape[1] - _SPECIAL.itemsize)
-        lower = _fields(pages, _HEADER, 0)["lower"].astype(np.int64)
-        for i in np.flatnonzero((tail["flags"] & _LEAF != 0) & (tail["flags"] & (_DELETED | _HALF_DEAD) == 0)):
-            page = pages[i]
-            pointers = page[_HEADER_BYTES : lower[i]].view("<u4")[int(tail["next"][i] != 0) :]  # without the high key
-            at = (pointers & _OFFSET).astype(np.int64)
-            info = page[at[:, None] + _INFO].view("<u2")[:, 0]
-            if (info & _ENTRY_BYTES != entry).any() or (info & _SEVERAL_ROWS).any():
-                raise UsageError("entries of this index have several sizes, which its page model does not know.")
-            if (pointers >> _STATE & 3 == _DEAD).any():
-                raise UsageError("entries of deleted rows are in this index: VACUUM the table, and ask again.")
-            keys[first + int(i)] = page[at[:, None] + np.arange(key.start, key.stop)]
-        first += len(pages)
-        yield pages
 
 
 def _level(head: NDArray[np.void], tail: NDArray[np.void], on_level: NDArray[np.bool_]) -> Level:
@@ -144,7 +115,7 @@ def _level(head: NDArray[np.void], tail: NDArray[np.void], on_level: NDArray[np.
         raise ValueError(f"no nbtree index: {len(chain)} of {int(on_level.sum())} pages of a level are in the chain")
     numbers = np.array(chain, np.int64)
     # One line pointer belongs to the high key, which all pages but the rightmost have.
-    pointers = (head["lower"][numbers].astype(np.int64) - _HEADER_BYTES) // _LINE_POINTER
+    pointers = (head["lower"][numbers].astype(np.int64) - HEADER_BYTES) // _LINE_POINTER
     return Level(numbers, pointers - (tail["next"][numbers] != 0))
 
 
@@ -153,12 +124,12 @@ def _headers(slices: Iterable[NDArray[np.uint8]]) -> tuple[NDArray[np.void], NDA
     heads, tails, page_bytes = [], [], 0
     for pages in slices:
         page_bytes = pages.shape[1]
-        heads.append(_fields(pages, _HEADER, 0))
-        tails.append(_fields(pages, _SPECIAL, page_bytes - _SPECIAL.itemsize))
+        heads.append(fields(pages, HEADER, 0))
+        tails.append(fields(pages, SPECIAL, page_bytes - SPECIAL.itemsize))
     if not tails or not tails[0]["flags"][0] & _META:
         raise ValueError("no nbtree index: the first page is not its metapage")
     head, tail = np.concatenate(heads), np.concatenate(tails)
-    used = (head["upper"] > 0) & (tail["flags"] & (_META | _DELETED | _HALF_DEAD) == 0)  # 0: never written
+    used = (head["upper"] > 0) & (tail["flags"] & (_META | DELETED | HALF_DEAD) == 0)  # 0: never written
     return head, tail, used, page_bytes
 
 

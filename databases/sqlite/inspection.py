@@ -21,6 +21,7 @@ from keybench.databases.contract.existing import (
     LOCK_SECONDS,
     PAGES,
     About,
+    Allow,
     ColumnHere,
     Form,
     IndexHere,
@@ -279,23 +280,18 @@ class SqliteInspector(Inspector):
             pages_read=max(self._file.pages_read - before, len(tree.leaves)),
         )
 
-    def whole_cost(self, table: TableHere, index: IndexHere) -> tuple[int, str]:
-        """The size of the index's b-tree, an estimate for large ones. UsageError for an index on several columns, or
-        not of all rows."""
+    @_damage()
+    def whole(self, table: TableHere, index: IndexHere, column: Column, allow: Allow) -> WholeIndex:
+        """All pages of the index's b-tree."""
         if len(index.key) > 1 or index.note or not index.name:
             raise UsageError("--next knows unique indexes of all rows on one column.")
-        size = round(self._tree(self._root(table, index)).total * self._file.page_bytes)
-        return size, f"each page of {index.name} is read from the file once; whoever may read the file may do that."
-
-    @_damage()
-    def whole(self, table: TableHere, index: IndexHere, column: Column) -> WholeIndex:
-        """All pages of the index's b-tree."""
-        beside = None
+        root, beside = self._root(table, index), None
+        allow(round(self._tree(root).total * self._file.page_bytes), "each page of the index is read from the file.")
         if not index.is_table:
             name = table.name.replace('"', '""')
             ((highest,),) = self._rows(f'SELECT max(_rowid_) FROM "{name}"')  # noqa: S608 (quoted)
             beside = int(str(highest or 0))
-        return whole_tree(self._file, self._root(table, index), column, beside)
+        return whole_tree(self._file, root, column, beside)
 
     def _root(self, table: TableHere, index: IndexHere) -> int:
         """The root page of the index's b-tree."""

@@ -150,7 +150,7 @@ STRANGE = ("[/b]x", "[red]100%s", "50%", "%(a)d %%", ":bomb:", "\x1b[31mred", "\
 def assert_strange_names_are_shown(url: str, capsys: Any, monkeypatch: Any) -> None:
     """Each table of STRANGE has a primary key of that name with some keys."""
     monkeypatch.setenv("COLUMNS", "300")
-    command.app([url], standalone_mode=False)
+    command.app([url, "--all"], standalone_mode=False)
     text = capsys.readouterr().out
     assert not set(text) & {"\x1b", "\u202e"}
     command.app([url, "--json"], standalone_mode=False)
