@@ -11,7 +11,7 @@ app = cli.application()
 Format = Literal["text", "html", "json"]
 _TABLE, _KEYS, _OUTPUT = "The table", "What keys must be", "Output"
 """Headings of the options in `--help`."""
-COMPILING = "keybench compiles its page models first, up to two minutes. It keeps them, so the next answer is fast."
+COMPILING = "keybench compiles its page models first, up to a minute. It keeps them, so the next answer is fast."
 
 
 def _option(panel: str, text: str, **more: Any) -> Any:
@@ -112,11 +112,13 @@ def _text(reply: Any, chosen: Format) -> str:
     import io
     import json
 
-    from keybench.advice.output import as_json, document, terminal
+    from keybench.advice.output import as_json, terminal
 
     if chosen == "json":
         return json.dumps(as_json.content(reply), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if chosen == "html":
+        from keybench.advice.output import document  # imports jinja2
+
         return document.page(reply)
     file = io.StringIO()
     terminal.show(reply, cli.console(file=file, width=120))

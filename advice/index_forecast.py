@@ -13,7 +13,6 @@ A row *reaches back* to the first row before it whose key is above its own.
 """
 
 import hashlib
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -25,7 +24,7 @@ from keybench.advice import row_cost
 from keybench.advice.figure import Figure, Kind, kind_of
 from keybench.advice.load import Growth, Rows, first_rows, spread_rows
 from keybench.advice.once import once
-from keybench.advice.random_keys import random_growth, student
+from keybench.advice.random_keys import STUDENT, random_growth
 from keybench.advice.row_cost import RowCost
 from keybench.databases.contract.engine import Engine
 from keybench.model.table import Table
@@ -136,17 +135,15 @@ def reach_back(ranks: Ranks) -> float:
 
 
 def is_random(ranks: Ranks) -> bool:
-    """Whether a row's place among the earlier rows is anywhere, whatever the place of the row before: a test by χ²."""
-    places = np.empty(len(ranks))
-    earlier: list[int] = []
-    for i, rank in enumerate(ranks.tolist()):
-        position = bisect_left(earlier, rank)
-        places[i] = (position + 0.5) / (i + 1)  # from 0, below all earlier rows, to 1, above them
-        earlier.insert(position, rank)
-    settled = places[len(places) // 64 :]  # without the first rows, which have few earlier ones
-    # a square of cells: a row's place across, the next row's place up; random keys fill all cells evenly
-    cells = np.minimum((np.stack([settled[:-1], settled[1:]]) * _CELLS).astype(np.int64), _CELLS - 1)
-    counts = np.bincount(cells[0] * _CELLS + cells[1], minlength=_CELLS**2)
+    """Whether rows come in no order: a row's place among all keys says nothing of the next row's place, nor when a key
+    came of when the next higher one did. Tests by χ²."""
+    return _is_even(ranks) and _is_even(np.argsort(ranks))
+
+
+def _is_even(order: Ranks) -> bool:
+    """Whether numbers and the numbers behind them fill a square of cells evenly: one across, the next one up."""
+    places = order * _CELLS // len(order)
+    counts = np.bincount(places[:-1] * _CELLS + places[1:], minlength=_CELLS**2)
     expected = counts.sum() / _CELLS**2
     chi, freedom = float(((counts - expected) ** 2).sum() / expected), _CELLS**2 - 1
     return chi <= freedom + _SURE * sqrt(2 * freedom)
@@ -310,7 +307,7 @@ def _continued(rows: Sequence[int], counts: Sequence[int], rest: float, kind: Ki
     after these numbers of `rows`. The spread of the parts between them gives the interval."""
     slopes = np.diff(counts) / np.diff(rows)
     slope = (counts[-1] - counts[0]) / (rows[-1] - rows[0])
-    chance = student(len(slopes)) * float(slopes.std(ddof=1)) / sqrt(len(slopes))
+    chance = STUDENT[len(slopes)] * float(slopes.std(ddof=1)) / sqrt(len(slopes))
     half = (chance + _NARROWEST * slope) * rest + (1 if rest > 0 else 0)  # one page if any rows are not simulated
     return Figure.around(counts[-1] + slope * rest, half, kind)
 

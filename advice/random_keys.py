@@ -11,12 +11,11 @@ from several small indexes, and what it says about each shows how far apart they
 """
 
 from collections.abc import Sequence
-from math import log, sqrt
+from math import ceil, exp, log, sqrt
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import expm
-from scipy.special import stdtrit
 
 from keybench.pagemodels.contract import PageModel
 from keybench.pagemodels.half_split.model import SplitModel
@@ -28,6 +27,7 @@ _SPLIT_IN_HALF = 16, 25_000
 """Small indexes whose leaves split at a fixed place, and the rows of each."""
 _OTHERS = 4, 100_000
 """The same of engines that split at several places or move rows between leaves: the rule holds for their mean only."""
+_MOST_EVENTS, _NO_CHANCE = 600, 1e-18  # of a step on average: a float holds its exponential; what adds nothing to a sum
 _POINTS = 8
 """Numbers of rows in a doubling at which the density of those is looked at."""
 
@@ -39,9 +39,8 @@ def random_growth(model: PageModel, rows: int) -> tuple[float, float, list[PageS
     return _around_mean(model, rows)
 
 
-def student(count: int) -> float:
-    """Student's t of a 95 % interval for the mean of `count` values, two at least."""
-    return float(stdtrit(max(1, count - 1), 0.975))  # scipy.stats takes a second to import
+STUDENT: Final = {3: 4.302652729749462, 4: 3.182446305283708, 8: 2.364624251592784, 16: 2.131449545559774}
+"""Student's t of a 95 % interval for the mean of so many values: a table, since scipy takes a second to import."""
 
 
 def _by_rule(model: SplitModel, rows: int) -> tuple[float, float, list[PageStats]]:
@@ -54,7 +53,7 @@ def _by_rule(model: SplitModel, rows: int) -> tuple[float, float, list[PageStats
     by_chance = float(beginnings.std(ddof=1) / beginnings.mean()) * sqrt(min(1.0, each / rows))
     spread = float(leaves.std(ddof=1))
     mean = float(leaves.mean())
-    half = student(count) * sqrt(spread**2 * (1 + 1 / count) + (mean * by_chance) ** 2)
+    half = STUDENT[count] * sqrt(spread**2 * (1 + 1 / count) + (mean * by_chance) ** 2)
     return mean, half, small
 
 
@@ -86,7 +85,7 @@ def _around_mean(model: PageModel, rows: int) -> tuple[float, float, list[PageSt
     wave = _wave([one.page_rows for one in small], [*doubling, rows])
     leaves = rows * np.array(means) * (wave[-1] if explained > 0 else 1.0)
     # with the wave, an index lies anywhere among the small ones; without it, near their mean and within the wave
-    half = student(count) * float(leaves.std(ddof=1)) * sqrt(1 / count + (1 if explained > 0 else 0))
+    half = STUDENT[count] * float(leaves.std(ddof=1)) * sqrt(1 / count + (1 if explained > 0 else 0))
     if explained <= 0:
         half += float(leaves.mean()) * float(wave[:-1].max() - wave[:-1].min()) / 2
     return float(leaves.mean()), half, small
@@ -116,21 +115,37 @@ def expected_leaves(page_rows: Sequence[NDArray[np.int64]], room: int, keep: int
     now = int(page_rows[0].sum())
     # `state`: leaves with 1 … room entries, for each row of the index (a column for each index)
     state = np.stack([np.bincount(np.minimum(one, room), minlength=room + 1)[1:] for one in page_rows], axis=1) / now
-    change = _change(room, keep)
     leaves, before = np.empty((len(at), len(page_rows))), float(now)
     for i, rows in enumerate(at):
         if rows > before:
-            state = expm(change * log((rows + 0.5) / (before + 0.5))) @ state
+            state = _grown(state, keep, log((rows + 0.5) / (before + 0.5)))
             before = float(rows)
         leaves[i] = state.sum(axis=0) * max(before, rows)
     return leaves
 
 
-def _change(room: int, keep: int) -> Figures:
-    """M − 1, (room, room): how the number of leaves of each size, for each row, changes with ln n."""
-    sizes = np.arange(1.0, room + 1)
-    # a leaf of j entries gets keys in proportion to j, and is then one of j + 1; − 1: there are more rows to share
-    change = np.diag(-sizes - 1) + np.diag(sizes[:-1], -1)
-    change[keep - 1, -1] += room  # a full leaf becomes two
-    change[room - keep, -1] += room
-    return change
+def _grown(state: Figures, keep: int, time: float) -> Figures:
+    """The state of `expected_leaves` when ln n has grown by `time`: e to the power of time · (M − 1), times the state.
+
+    With r = room + 1, the matrix P = 1 + (M − 1) / r has no entry below 0. So the power is the mean of P to the power
+    of k, where k has Poisson's distribution with the mean r · time ("uniformization": A. Jensen, 1953).
+    """
+    room, rate = len(state), len(state) + 1.0
+    sizes = np.arange(1.0, room + 1)[:, None]
+    moves, stays = sizes / rate, 1 - (sizes + 1) / rate
+    steps = ceil(rate * time / _MOST_EVENTS)
+    events = rate * time / steps  # their mean number in a step
+    for _ in range(steps):
+        chance, k, after_k = exp(-events), 0, state.copy()
+        state = chance * state
+        while k < events or chance > _NO_CHANCE:
+            # a leaf of j entries gets keys in proportion to j, and is then one of j + 1; a full one becomes two
+            moved = after_k * moves
+            after_k *= stays  # which also shares what there is among more rows
+            after_k[1:] += moved[:-1]
+            after_k[keep - 1] += moved[-1]
+            after_k[room - keep] += moved[-1]
+            k += 1
+            chance *= events / k
+            state += chance * after_k
+    return state

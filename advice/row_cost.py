@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from keybench.advice.figure import Figure, Kind
 from keybench.advice.load import Growth, Rows
 from keybench.advice.once import once
-from keybench.advice.random_keys import random_ranks, student
+from keybench.advice.random_keys import STUDENT, random_ranks
 from keybench.pagemodels.contract import PageModel, SizedByValue
 from keybench.pagemodels.costs.contract import FEWEST_PAGES, Load, LoadCost, PredictsCost, Server, shared_bytes
 
@@ -248,7 +248,7 @@ def _from_smaller(values: Sequence[float | None], doublings: float, kind: Kind) 
     same, smaller = known[:-1], known[-1]
     mean, spread = float(np.mean(same)), float(np.std(same, ddof=1))
     beyond_chance = max(0.0, abs(smaller - mean) - 2 * spread)
-    return Figure.around(mean, student(len(same)) * spread / len(same) ** 0.5 + beyond_chance * doublings, kind)
+    return Figure.around(mean, STUDENT[len(same)] * spread / len(same) ** 0.5 + beyond_chance * doublings, kind)
 
 
 def _cost(

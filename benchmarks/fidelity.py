@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from benchmarks import fidelity_table, streams
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address
+from keybench.databases.contract_suite.servers import using_programs_in
 from keybench.databases.hosting import private_server
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError
@@ -163,7 +164,7 @@ def main() -> int:
         for on, kind, folder in servers([engine(name) for name in given.db] if given.db else engines().values()):
             if given.server not in ("", kind):
                 continue
-            with private_server.using_programs_in(on.name, folder):
+            with using_programs_in(on.name, folder):
                 provision = on.provision(kind, on.settings("fast", "default"))
             try:
                 address = provision.start()

@@ -1,7 +1,8 @@
-"""Integers in planned order, the control that every other layout is compared with; and integers in blocks.
+"""Integers in planned order, the control that every other layout is compared with; in blocks; and with reversed bits.
 
 bigint-identity, int-identity   the row's number, from 1, in the planned order of all writers
 bigint-cached, bigint-hilo      blocks of 20 (Oracle's default) and of 10 numbers (EF Core's default)
+bigint-bit-reversed             0, N63: the row's number below the sign, its last bit first
 
 The client sends them. A server that numbers rows itself is another layout, because it numbers them in the order in
 which they arrive.
@@ -13,15 +14,21 @@ a writer gets depends on when the others fetch theirs; a client cannot know this
 turns, as if all were equally fast: the block b of writer i of n has the number b · n + i, and a block holds
 block · size + 1 … block · size + size. SQL Server has one identity cache for the whole server, with gaps only after a
 restart: `bigint-identity` stands for it.
+
+Spanner spreads numbers over a cluster on purpose: `CREATE SEQUENCE … OPTIONS (sequence_kind = 'bit_reversed_positive')`
+counts 1, 2, 3 … and returns each number with its 63 bits below the sign reversed, as `BIT_REVERSE(number, TRUE)` does.
+Half of the key space is as far as two successive keys come apart, a quarter the next two, and so on: each power of two
+of successive keys covers the key space evenly. Spanner gives numbers to its servers in blocks, and skips some.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from keybench.errors import UsageError
 from keybench.generators.core.description import COUNTED, Description
-from keybench.generators.core.layout import Decoded, KeysRefused
+from keybench.generators.core.layout import Decoded, KeysRefused, require_form
 from keybench.generators.core.stream import ChunkLayout, Writer
 from keybench.model.byteorder import FixedBits
 from keybench.model.keys import Ints, Keys
@@ -73,6 +80,44 @@ class Blocked(ChunkLayout):
         blocks, within_block = np.divmod(rows, self.size)
         writer.rows += n
         return (blocks * writer.process.of + writer.process.index) * self.size + within_block + 1
+
+
+_SWAPS: Final = (
+    (1, 0x5555555555555555),
+    (2, 0x3333333333333333),
+    (4, 0x0F0F0F0F0F0F0F0F),
+    (8, 0x00FF00FF00FF00FF),
+    (16, 0x0000FFFF0000FFFF),
+    (32, 0x00000000FFFFFFFF),
+)
+"""The steps that reverse 64 bits: each swaps neighbouring groups of 1, 2, 4 … bits; the mask has every other group."""
+
+
+def bit_reversed(numbers: Ints) -> Ints:
+    """The numbers, int64 (n,), with the 63 bits below the sign in reverse order; the sign stays."""
+    words = numbers.view(np.uint64) << np.uint64(1)  # without the sign
+    for by, mask in _SWAPS:
+        shift, low = np.uint64(by), np.uint64(mask)
+        words = (words >> shift & low) | (words & low) << shift
+    return (words | numbers.view(np.uint64) & np.uint64(1 << 63)).view(np.int64)
+
+
+class BitReversed(ChunkLayout):
+    """Row numbers with their bits reversed."""
+
+    reads_clock = "never"
+
+    def chunk(self, n: int, writer: Writer) -> Ints:
+        """The next n numbers."""
+        return bit_reversed(np.ascontiguousarray(writer.row_numbers(n)))
+
+    def decode(self, keys: Keys) -> Decoded:
+        """The row's number; KeysRefused for a negative key."""
+        require_form(self.name, keys, self.kind, 8)
+        numbers = np.asarray(keys.data, np.int64)
+        if (numbers < 0).any():
+            raise KeysRefused(f"{numbers.min()} is no {self.name} key: none is negative.", numbers < 0)
+        return Decoded(fields={"number": bit_reversed(numbers)})
 
 
 def _planned(number: str, *caveats: str) -> Description:
@@ -132,5 +177,19 @@ LAYOUTS = (
         kind="int",
         size=10,
         description=_in_blocks("NHibernate's default block is far larger: 32,768"),
+    ),
+    BitReversed(
+        "bigint-bit-reversed",
+        "64-bit row number with its bits reversed, as from Spanner's bit-reversed sequence",
+        "Spanner documentation, bit_reversed_positive sequences; BIT_REVERSE",
+        order="none",
+        kind="int",
+        description=Description(
+            "Z1:0 N63",
+            {"Z": "the sign", "N": "row number, last bit first"},
+            uniqueness="plan",
+            random="",
+            caveats=("comes in no order, on purpose: in a single index it costs what a random key costs",),
+        ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Random GUIDs that begin with a block, a week or a second: sequential-uuids, Percona's, YDB's.
+"""Random GUIDs that begin with a block or a week: sequential-uuids, Percona's.
 
 tvondra's sequential-uuids for PostgreSQL: random UUIDs that begin with the number of a block.
 
@@ -28,19 +28,6 @@ below 2^30−1, divided by 2^30−1), so two of some ten thousand keys of one mi
 
 Four bytes of entropy a key stand for RAND()'s state: the high 30 of 32 bits, modulo 2^30−1. The time is UTC; the server
 uses its session's time zone.
-
-YDB's own UUIDs of version 8, made for tables that are divided by ranges: a random prefix, then the second.
-
-YDB stores and compares GUIDs in .NET's byte order. Bit maps of the stored bytes (P prefix, T Unix seconds modulo 2^31,
-R random, both new for each key):
-
-ydb-row-key      P12 T31 R13 then version 8 in n7, R4, variant 10 in n8, R62     Uuid::newV8RowKey
-ydb-column-key   T31 R25 then the same                                           Uuid::newV8ColumnKey
-
-Source: ydb-platform/ydb, uuid_keygen.h, MakeRowKeyUuidBytes and MakeColumnKeyUuidBytes: 16 random bytes, version and
-variant, then the seconds over the bits of the first word. Keys of one second come in no order. The row key's prefix is
-random for each row, so that 4,096 places of the table are written; newV8RowGroup, one prefix for all rows of a
-transaction, is not here.
 """
 
 import hashlib
@@ -50,23 +37,8 @@ from typing import Final
 
 import numpy as np
 
-from keybench.generators.core.bits import (
-    big_endian,
-    put_word,
-    put_words,
-    read_words,
-    stamp_version,
-    swap_net,
-    words,
-)
-from keybench.generators.core.clock import (
-    DATETIME_LAST,
-    TICKS_PER_DAY,
-    TICKS_PER_SECOND,
-    UNIX_EPOCH,
-    Ticks,
-    require_instants,
-)
+from keybench.generators.core.bits import big_endian, put_words, read_words, stamp_version, words
+from keybench.generators.core.clock import DATETIME_LAST, TICKS_PER_DAY, TICKS_PER_SECOND, UNIX_EPOCH, Ticks
 from keybench.generators.core.description import Description, Timestamp
 from keybench.generators.core.layout import Decoded
 from keybench.generators.core.stream import GuidLayout, Writer
@@ -184,43 +156,6 @@ class PerconaWeek(GuidLayout):
         put_words(data, week << np.uint64(48) | start, end)
 
 
-_SECONDS: Final = (1 << 31) - 1  # the seconds' bits in the keys
-
-
-@dataclass(frozen=True, kw_only=True)
-class YdbUuid(GuidLayout):
-    """UUIDs of version 8 with `prefix_bits` random bits before the second."""
-
-    prefix_bits: int
-
-    @property
-    def shift(self) -> int:
-        """Bits of the first word below the second."""
-        return 33 - self.prefix_bits
-
-    def fill(self, data: Bytes, writer: Writer) -> None:
-        """Puts the next UUIDs into `data`: 16 bytes of entropy a key in the stored order, partly overwritten."""
-        ticks = require_instants(self.name, writer.clock.read(len(data)), UNIX_EPOCH)
-        seconds = ((ticks - UNIX_EPOCH) // TICKS_PER_SECOND & _SECONDS).view(np.uint64) << np.uint64(self.shift)
-        writer.entropy.fill(data)
-        random = data.view(">u8")[:, 0].astype(np.uint64) & ~np.uint64(_SECONDS << self.shift)
-        put_word(data, 0, random | seconds)
-        swap_net(data)
-        stamp_version(data, 8)
-
-
-_YDB_SOURCE: Final = "YDB documentation, Uuid module; ydb-platform/ydb uuid_keygen.h"
-_TIME: Final = Timestamp(
-    "seconds since 1970, low 31 bits",
-    UNIX_EPOCH,
-    DATETIME_LAST,
-    TICKS_PER_SECOND,
-    readable=False,
-    period=TICKS_PER_SECOND << 31,
-)
-_MEANING: Final = {"T": "seconds since 1970, modulo 2³¹"}
-
-
 LAYOUTS = (
     Sequence(
         "tvondra-sequence",
@@ -271,41 +206,6 @@ LAYOUTS = (
                 "only 30 random bits and the microsecond make keys unique",
                 "no variant: MariaDB's uuid can refuse a key or sort it in another order",
             ),
-        ),
-    ),
-    YdbUuid(
-        "ydb-row-key",
-        "YDB's Uuid::newV8RowKey: 12 random bits, Unix seconds, then random (version 8)",
-        _YDB_SOURCE,
-        order="none",
-        prefix_bits=12,
-        description=Description(
-            "T16 P4 T4 P8 T3 R5 T8 V4:8 R12 X2:2 R62",
-            {**_MEANING, "P": "prefix, random"},
-            random="RP",
-            # The seconds' bits are b … f and the prefix's p and q, the most significant first.
-            read_diagram="d8 c8 q4 b4 p8 f3 R5 e8 V4:8 R12 X2:2 R62",
-            reads={"seconds": "bcdef", "prefix": "pq"},
-            read_version="UUIDv8",
-            caveats=("4,096 places of the table, in each of which keys ascend from second to second",),
-        ),
-    ),
-    YdbUuid(
-        "ydb-column-key",
-        "YDB's Uuid::newV8ColumnKey: Unix seconds, then random (version 8)",
-        _YDB_SOURCE,
-        order="net",
-        prefix_bits=0,
-        description=Description(
-            "T7 R1 T24 R16 V4:8 R12 X2:2 R62",
-            _MEANING,
-            within="by time",
-            across="by time",
-            time=_TIME,
-            read_diagram="d7 R1 c8 b8 a8 R16 V4:8 R12 X2:2 R62",
-            reads={"seconds": "abcd"},
-            read_version="UUIDv8",
-            caveats=("keys of one second come in no order", "starts again at the front in 2038"),
         ),
     ),
 )

@@ -16,10 +16,9 @@ s since midnight, as in SQL Server's datetime. Version and variant are the base 
 1/300 s) come in no order, except with timestamps that never repeat: each is at least 4 ms after the one before. So they
 run ahead of the clock, or stay ahead of it when it steps back.
 
-A layout here is one of RT.Comb's providers for single use too: `SQL.create(guid, time)` is `Provider.Sql.Create`, and
-`generators.timestamp(key, "rt-comb-sql")` its `GetTimestamp`. RT.Comb's T-SQL functions make the same keys: `NewComb`
-those of rt-comb-sql from whole milliseconds, `NewCombLegacy` those of rt-comb-legacy from a time that is rounded to
-1/300 s.
+`generators.timestamp(key, "rt-comb-sql")` is `Provider.Sql.GetTimestamp`. RT.Comb's T-SQL functions make the same keys:
+`NewComb` those of rt-comb-sql from whole milliseconds, `NewCombLegacy` those of rt-comb-legacy from a time that is
+rounded to 1/300 s.
 
 Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
 
@@ -33,14 +32,11 @@ Quirks, all kept (read in the source; .NET 5 and later for the arithmetic):
   milliseconds (the field `ticks_before_net7`).
 """
 
-import uuid
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final, Literal
 
 import numpy as np
 
-from keybench.errors import UsageError
 from keybench.generators.core.bits import Words, get_u48, put_u48, put_u48_net, refuse_keys
 from keybench.generators.core.clock import (
     DATETIME_LAST,
@@ -50,11 +46,8 @@ from keybench.generators.core.clock import (
     TICKS_PER_MS,
     UNIX_48_BIT_SPAN,
     UNIX_EPOCH,
-    SystemClock,
     Ticks,
-    require_instants,
     sql_datetime,
-    ticks_of,
 )
 from keybench.generators.core.counters import strictly_increasing
 from keybench.generators.core.description import Ascent, Description, Timestamp
@@ -120,23 +113,6 @@ class Comb(WriterLayout):
             put_u48_net(guids, dates)
         else:
             put_u48(guids, self.provider.at, dates)
-
-    def create(self, guid: uuid.UUID | None = None, time: datetime | None = None) -> uuid.UUID:
-        """`Create(guid, timestamp)`: the GUID with the time in it. Version and variant stay.
-
-        Without a GUID it is a random one, without a time that of the call. UsageError for a time without a time zone or
-        that .NET's DateTime cannot hold, and where timestamps never repeat and none is given: they need the one before,
-        which a stream keeps (`generators.new`).
-        """
-        if time is None and self.step:
-            raise UsageError(f"{self.name} needs the timestamp before: give a time, or call new({self.name!r}).")
-        try:
-            ticks = SystemClock().read(1) if time is None else np.array([ticks_of(time)])
-        except ValueError as error:
-            raise UsageError(f"{error}.") from None
-        data = np.frombuffer((guid or uuid.uuid4()).bytes, np.uint8).reshape(1, 16).copy()
-        self.put(data, require_instants(self.name, ticks))
-        return uuid.UUID(bytes=data.tobytes())
 
     def decode(self, keys: Keys) -> Decoded:
         """The millisecond or the 1/300 s; UsageError where the original throws."""
@@ -247,7 +223,3 @@ LAYOUTS = (
         "rt-comb-sqlite-binary-legacy",
     ),
 )
-
-_NAMED: Final = {one.name: one for one in LAYOUTS}
-SQL, POSTGRESQL, ORACLE, LEGACY = (_NAMED[f"rt-comb-{name}"] for name in ("sql", "postgresql", "oracle", "legacy"))
-"""`Provider.Sql`, `.PostgreSql`, `.Oracle` = `.SqliteBinary` and `.Legacy`."""

@@ -116,23 +116,11 @@ COMMANDS: Final = {
     ),
 }
 
-FORMER: Final = {
-    "forecast": "advise --ram",
-    "bundle": "export --bundle",
-    "claims": "compare --claims",
-    "scenarios": "list scenarios",
-    "databases": "list databases` or `keybench list sql",
-    "generators": "list layouts`, `keybench list make` or `keybench list decode",
-}
-"""Commands of earlier versions, and what does their work now."""
-
 
 class _LazyGroup(TyperGroup):
     """Lists commands by name and help, and imports the one that is used."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        if args[0] in FORMER:
-            raise UsageError(f"`keybench {args[0]}` has become `keybench {FORMER[args[0]]}`.")
         name, _, rest = super().resolve_command(ctx, args)  # ends with a usage error if there is no such command
         assert name is not None
         return name, typer.main.get_command(importlib.import_module(COMMANDS[name].module).app), rest

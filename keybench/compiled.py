@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, Self, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,33 +30,77 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     A call from another kernel passes signed integers as int64, and literals without their values (`_of_few_types`).
 
     The machine code is cached (`_directory`; if that cannot be written, in the user's cache directory), so that a
-    second process starts at once. The function releases the interpreter lock and does not check indices. Tests do that
-    (`NUMBA_BOUNDSCHECK=1`).
+    second process starts at once. The function releases the interpreter lock. Tests alone check indices
+    (`NUMBA_BOUNDSCHECK=1`). The caller keeps all arrays in memory: references to them are not counted, which would take
+    longer than many short loops, and a fifth of the time to compile. So no array can be made (NumbaRuntimeError).
     """
-    return _compiled(function)
+    return _compiled(function, _nrt=False)
+
+
+def allocating(function: Callable[P, R]) -> Callable[P, R]:
+    """As `kernel`, for a function that makes arrays: references are counted. It can return one to Python alone."""
+    return _compiled(function, _nrt=True)  # not what the caller has, which else would go for this function too
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """As `kernel`, for a function that becomes part of its caller: one line, or called often by one kernel only.
 
-    A call passes seven words for each array and counts references to it. That is more work than many short loops.
+    A call passes seven words for each array. That is more work than many short loops.
     """
-    return _compiled(function, forceinline=True)
+    return _compiled(function, _nrt=False, forceinline=True)
 
 
 def _compiled(function: Callable[P, R], **options: bool) -> Callable[P, R]:
-    """The function as Python calls it. Kernels call a second one, for which no entry from Python is made: that would
-    take a third of the time to compile it."""
+    """The function as Python calls it. Kernels call a second one, without an entry from Python and without machine
+    code, which would take more than half of the time to compile it."""
     within = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
-    within.__qualname__ = f"{function.__qualname__}.within"  # names its file in the cache
-    for_kernels = _cached(within, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    within.__qualname__ = f"{function.__qualname__}.within"  # another name in machine code
+    for_kernels = _njit(**_OPTIONS, **options, **_FOR_KERNELS)(within)
     for_python = _cached(function, **options)
     for_python.get_call_template = _of_few_types(for_kernels.get_call_template)
     for_python.get_overload = for_kernels.get_overload
-    compiled: Callable[P, R] = for_python
-    return compiled
+    return cast("Callable[P, R]", for_python)
+
+
+_Library: Any = JITCodeLibrary
+_Compiler: Any = Compiler
+_njit: Any = numba.njit
+
+
+class _Part(_Library):  # type: ignore[misc]
+    """The code of a function that only kernels call. It becomes a part of theirs and is optimised there, not alone too;
+    nor does it become machine code, so that there is no place for what numba notes about it. Half of LLVM's time."""
+
+    def _optimize_final_module(self) -> None:
+        """Only inlines what has to be inlined, numba's first step."""
+        passes, builder = self._codegen._module_pass_manager(opt=0, loop_vectorize=False, cost="cheap")
+        passes.run(self._final_module, builder)
+
+    def _finalize_final_module(self) -> None:
+        """Ends without machine code."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    @property
+    def codegen(self) -> Self:
+        """Where `get_executable` notes the function's environment."""
+        return self
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Notes nothing."""
+
+
+class _PartCompiler(_Compiler):  # type: ignore[misc]
+    """numba's compiler, with a `_Part` for the code."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
+        super().__init__(typing, target, library or _Part(target.codegen(), "part"), *rest)
+
+
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
+_FOR_KERNELS: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": _PartCompiler}
 
 
 def _of_few_types(resolve: Callable[[Any, Any], Any]) -> Callable[[Sequence[Any], Mapping[str, Any]], Any]:
@@ -81,13 +127,12 @@ def _plain(argument_type: Any) -> Any:
 def _cached(function: Callable[..., Any], **options: bool) -> Any:
     """numba's compiler of a function, with the machine code in `_directory`."""
     settings: Any = numba.config
-    njit: Any = numba.njit
-    users_directory = settings.CACHE_DIR  # empty if the user has named none (NUMBA_CACHE_DIR)
+    users_directory = settings.CACHE_DIR  # empty without NUMBA_CACHE_DIR
     try:
         settings.CACHE_DIR = users_directory or _directory()
-        return njit(nogil=True, error_model="numpy", cache=True, **options)(function)
+        return _njit(cache=True, **_OPTIONS, **options)(function)
     except RuntimeError:  # no directory can be written: every process compiles anew
-        return njit(nogil=True, error_model="numpy", **options)(function)
+        return _njit(**_OPTIONS, **options)(function)
     finally:
         settings.CACHE_DIR = users_directory
 

@@ -5,6 +5,15 @@ import os
 import pytest
 
 FEW = {"KEYBENCH_ROWS": "3000", "KEYBENCH_BLOCKS": "1"}
+FIRST = ("01-", "04-")
+"""Names of the notebooks that `make test` runs begin so; `make test-all` runs all."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the others as long."""
+    for item in items:
+        if item.path.suffix == ".ipynb" and not item.path.name.startswith(FIRST):
+            item.add_marker(pytest.mark.long)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

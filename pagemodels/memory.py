@@ -1,11 +1,10 @@
-"""What numba lacks, for kernels: `memmove`, many times faster than a loop, `prefetch`, arrays whose references are not
-counted, and `select`, which partitions in place (numba's `np.partition` copies)."""
+"""What numba lacks, for kernels: `memmove`, faster than a loop; `prefetch`; and `select`, which partitions in
+place (numba's `np.partition` copies)."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from numba.core import cgutils, types
-from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -17,8 +16,6 @@ from keybench.compiled import kernel
 
 def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
     """Type and code of `move`, which is explained below."""
-    if not (isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"):
-        raise TypingError("move takes an array of one dimension without gaps")
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         struct = context.make_array(signature.args[0])(context, builder, values[0])
@@ -36,13 +33,12 @@ def _move(_context: Any, array: Any, to: Any, begin: Any, count: Any) -> Any:
 
 
 move = cast("Callable[[NDArray[Any], int, int, int], None]", intrinsic(_move))
-"""`move(array, to, begin, count)` copies array[begin : begin + count] to array[to : to + count]; they may overlap."""
+"""`move(array, to, begin, count)` copies array[begin : begin + count] to array[to : to + count]; they may overlap. The
+array has one dimension and no gaps."""
 
 
 def _prefetch(_context: Any, array: Any, place: Any) -> Any:
     """Type and code of `prefetch`, which is explained below."""
-    if not (isinstance(array, types.Array) and array.layout == "C"):
-        raise TypingError("prefetch takes an array without gaps")
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         struct = context.make_array(array)(context, builder, values[0])
@@ -66,36 +62,6 @@ prefetch = cast("Callable[[NDArray[Any], int], None]", intrinsic(_prefetch))
 
 It does nothing else: the place may even lie outside of the array. Processors write in order, so that each write to a
 place that is not in the cache holds up those behind it.
-"""
-
-
-def _uncounted(_context: Any, arrays: Any) -> Any:
-    """Type and code of `uncounted`, which is explained below."""
-    if not isinstance(arrays, types.BaseTuple):
-        raise TypingError("uncounted takes a tuple with arrays")
-
-    def without_counts(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-        for i, each in enumerate(kind.types):
-            if isinstance(each, types.Array):
-                array = context.make_array(each)(context, builder, builder.extract_value(value, i))
-                array.meminfo = array.meminfo.type(None)  # the counter of references: none
-                value = builder.insert_value(value, array._getvalue(), i)
-            elif isinstance(each, types.BaseTuple):
-                inner = without_counts(context, builder, each, builder.extract_value(value, i))
-                value = builder.insert_value(value, inner, i)
-        return value
-
-    def generate(context: Any, builder: Any, _signature: Any, given: Any) -> Any:
-        return without_counts(context, builder, arrays, given[0])
-
-    return arrays(arrays), generate
-
-
-T = TypeVar("T", bound=tuple[Any, ...])
-uncounted = cast("Callable[[T], T]", intrinsic(_uncounted))
-"""`uncounted(arrays)` is the same tuple of arrays, numbers and such tuples, without counting references to the arrays.
-
-Only the caller's tuple keeps them in memory. Counting references takes longer than many short loops.
 """
 
 

@@ -28,9 +28,6 @@ def clean(
         list[str] | None, typer.Option(metavar="URL", help="Clean this server of yours too; may be repeated.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before removing something from a server.")] = False,
-    kept: Annotated[
-        bool, typer.Option("--kept", help="Remove containers that --keep-server left running, too.")
-    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; remove nothing.")] = False,
 ) -> int:
     """Remove what killed runs left: folders of private servers, containers, and keybench's tables on your own server.
@@ -41,8 +38,6 @@ def clean(
 
       keybench clean --dry-run
 
-      keybench clean --kept
-
       keybench clean --server postgresql://me@db.example/bench
     """
     console = cli.console()
@@ -51,7 +46,7 @@ def clean(
         on_urls = [_engine_of(url) for url in urls]  # every URL is checked before anything is removed
         _clean_folders(locked_folder.places(), dry_run, console)
         if not docker_daemon.unreachable():
-            _clean_containers(kept, dry_run, console)
+            _clean_containers(dry_run, console)
         for engine, url in zip(on_urls, urls, strict=True):
             with closing(engine.owned_schema(url)) as schema:
                 _clean_server(schema, yes, dry_run, console)
@@ -76,28 +71,23 @@ def _clean_folders(bases: Sequence[Path], dry_run: bool, console: Console) -> No
         raise KeybenchError(f"{', '.join(remaining)} could not be removed: see who may delete there, and clean again.")
 
 
-def _clean_containers(kept: bool, dry_run: bool, console: Console) -> None:
-    """Removes containers of ended runs on this machine; those that --keep-server left running only if `kept`."""
+def _clean_containers(dry_run: bool, console: Console) -> None:
+    """Removes containers of ended runs on this machine."""
     containers = docker_daemon.containers()
     in_use = [one for one in containers if container.in_use(one)]
-    left_running = [one for one in containers if one not in in_use and container.is_kept(one)]
     for one in containers:
-        if one in in_use or (one in left_running and not kept):
+        if one in in_use:
             continue
         if not dry_run:
             docker_daemon.remove(one.name)
         say(console, f"{'would remove' if dry_run else 'removed'} container {one.name} of {one.image}")
-    if left_running and not kept:
-        names = ", ".join(one.name for one in left_running)
-        say(console, f"left running, as --keep-server asked: {names}; --kept removes {_them(left_running)}")
     if in_use:
-        say(console, f"{_count(len(in_use), 'container')} left alone: a run is using {_them(in_use)}")
+        say(
+            console,
+            f"{_count(len(in_use), 'container')} left alone: a run is using {'them' if len(in_use) > 1 else 'it'}",
+        )
     if not containers:
         say(console, "no container of keybench is left over")
-
-
-def _them(items: Sequence[object]) -> str:
-    return "them" if len(items) > 1 else "it"
 
 
 def _clean_server(schema: OwnedSchema, yes: bool, dry_run: bool, console: Console) -> None:

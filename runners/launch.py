@@ -11,7 +11,6 @@ from rich.console import Console
 import keybench
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.settings import Profile
-from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import UsageError, unknown_name
 from keybench.model.names import MODEL_SERVER
@@ -85,11 +84,6 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
     check_path_on_servers(scenario, servers)
     check_restarts(scenario, servers)
     check_servers(layouts, servers)
-    if options.keep_server and KIND not in servers.values():
-        raise UsageError(
-            "--keep-server keeps containers, and this run has none: private servers of other kinds end with the "
-            "run. Choose --server container, or start a server by hand and give its URL."
-        )
     check_executor(options.executor, servers)
     ram, checkpoint = load_cost.ram_and_checkpoint(options.ram, options.checkpoint, servers)
     request = Request(
@@ -106,7 +100,6 @@ def request_of(options: RunOptions, named: Collection[str] = ()) -> tuple[Reques
         images=_images(options.image, databases),
         memory=int(options.memory * GIB),
         cpus=options.cpus,
-        keep_server=options.keep_server,
         executor=options.executor,
         ram=ram,
         checkpoint=checkpoint,
@@ -209,7 +202,7 @@ def _has_server(on: Engine, asked: tuple[str, ...]) -> bool:
 
 
 def _spelled(parameters: Sequence[str]) -> str:
-    """The options as a user writes them: `keep_server` is --keep-server."""
+    """The options as a user writes them: `dry_run` is --dry-run."""
     return ", ".join(f"--{name.replace('_', '-')}" for name in parameters)
 
 

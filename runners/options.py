@@ -142,9 +142,6 @@ class RunOptions:
     cpus: Annotated[
         float, _option("CPUS", "Processors that each container may use.", min=0.1, max=1e4, callback=cli.finite)
     ] = ContainerOptions.cpus
-    keep_server: Annotated[
-        bool, _option("KEEP_SERVER", "Leave containers running and print how to reach them.", "--keep-server")
-    ] = False
     results: Annotated[str, _option("RESULTS", "Results database: a file, or a PostgreSQL URL.")] = defaults.RESULTS
     resume: Annotated[
         str,

@@ -115,8 +115,6 @@ class RunServers:
         """Stops all servers."""
         while self._running:
             _, (provision, _target) = self._running.popitem()
-            if how := provision.reached_by():
-                self._say(how)
             provision.stop()
 
 

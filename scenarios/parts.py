@@ -198,26 +198,9 @@ class BeforePart(FilePart):
 
 
 class AfterPart(FilePart):
-    """The work after the load: look-ups of each kind, then deletion of the oldest share of rows, then a refill."""
+    """The work after the load: look-ups of each kind."""
 
     reads: Annotated[int, Field(ge=0, le=MOST_ROWS)] = 0
-    delete_oldest: Share = 0.0
-    refill: Share = 0.0
-
-    @property
-    def nothing(self) -> bool:
-        """Whether there is no work after the load."""
-        return not (self.reads or self.delete_oldest or self.refill)
-
-
-class GridPart(FilePart):
-    """The same work with only the page model, for each number of processes with each number of rows per clock tick."""
-
-    processes: Annotated[tuple[Annotated[int, Field(ge=1, le=64)], ...], Field(min_length=1)]
-    rows_per_tick: Annotated[tuple[Annotated[int, Field(ge=1, le=100_000)], ...], Field(min_length=1)]
-    """Rows that all processes together send within one tick of their clocks."""
-    rows: Annotated[int, Field(gt=0, le=MOST_ROWS)] = 50_000
-    """Rows of each cell (one number of processes with one number of rows per tick); at most the trial's rows."""
 
 
 EntropyKind = Literal["aes", "os", "plain"]

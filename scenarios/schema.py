@@ -18,7 +18,6 @@ from keybench.scenarios.parts import (
     BeforePart,
     FilePart,
     GenerationPart,
-    GridPart,
     LoadPart,
     ServerPart,
     TablePart,
@@ -56,7 +55,6 @@ class Scenario(FilePart):
     after: AfterPart = AfterPart()
     phase: tuple[index_phases.PhasePart, ...] = ()
     """The phases of the index's life, if it has a past; if empty, all rows are inserted into an empty table."""
-    grid: GridPart | None = None
     generation: GenerationPart | None = None
 
     @field_validator("columns", mode="before")
@@ -190,23 +188,19 @@ class Scenario(FilePart):
 
 
 class LoadScenario(Scenario):
-    """Rows come into an empty table; their writers may come and go. Reads and deletes may follow."""
+    """Rows come into an empty table; their writers may come and go. Reads may follow."""
 
     kind = "load"
     lacks = ("phase", "generation")
 
     def _kind_problem(self) -> str:
         shards = self.table.shards
-        if self.table.key == "fk" and not self.after.nothing:
+        if self.table.key == "fk" and self.after.reads:
             return "what follows the load is done by keys that have one row each: leave out after"
-        if shards > 1 and not self.after.nothing:
+        if shards > 1 and self.after.reads:
             return "what follows the load is done in one table: leave out after, or shards"
         if idle := set(range(shards)).difference(*(writer.tables(shards) for writer in self.writer)):
             return f"no writer sends rows to table {min(idle) + 1} of {shards}: give one the shard {min(idle)}"
-        if self.grid and shards > 1:
-            return "a scenario with a grid fills one index: leave out the grid, or shards"
-        if self.grid and len({writer.clock for writer in self.writer}) > 1:
-            return "writers of a scenario with a grid have different clocks: make them alike, or leave it out"
         return ""
 
 
@@ -214,7 +208,7 @@ class PhasesScenario(Scenario):
     """One writer's index has a past: insertions, deletions, cleaning, rebuilds and restarts, one after another."""
 
     kind = "phases"
-    lacks = ("generation", "grid", "after", "deal")
+    lacks = ("generation", "after", "deal")
 
     def _kind_problem(self) -> str:
         if len(self.writer) > 1 or self.table.shards > 1 or self.table.key not in ("clustered", "nonclustered"):
@@ -230,7 +224,7 @@ class ContentionScenario(Scenario):
     """Equal writers that are always busy are watched: what they do to one another."""
 
     kind = "contention"
-    lacks = ("generation", "grid", "after", "before", "deal", "phase")
+    lacks = ("generation", "after", "before", "deal", "phase")
 
     def _kind_problem(self) -> str:
         if self.table.shards > 1 or self.table.key == "fk":
@@ -246,7 +240,7 @@ class KeysScenario(Scenario):
     """Threads only make keys, without a database."""
 
     kind = "keys"
-    lacks = ("grid", "after", "before", "deal", "phase", "load", "table", "server")
+    lacks = ("after", "before", "deal", "phase", "load", "table", "server")
 
     def _kind_problem(self) -> str:
         if self.rows is None or len(self.writer) > 1 or self.timed:
@@ -266,8 +260,8 @@ _OF_KIND = {
 def scenario_of(content: Mapping[str, Any], *, strict: bool = True) -> Scenario:
     """The scenario in the tables of a file; which of them are there decides its kind. Raises pydantic.ValidationError.
 
-    Not `strict`: for a scenario that was stored as JSON. Its moments are text, and tables that its kind does not have
-    are left out: JSON holds their defaults.
+    Not `strict`: for a scenario that was stored as JSON. Its moments are text. Tables that its kind does not have are
+    left out, because JSON holds their defaults, and those that only older versions knew.
     """
     load = content.get("load")
     kind: type[Scenario] = LoadScenario
@@ -278,5 +272,5 @@ def scenario_of(content: Mapping[str, Any], *, strict: bool = True) -> Scenario:
     elif isinstance(load, Mapping) and any(load.get(name) for name in CONTENDED):
         kind = ContentionScenario
     if not strict:
-        content = {name: table for name, table in content.items() if name not in kind.lacks}
+        content = {name: content[name] for name in kind.model_fields if name in content and name not in kind.lacks}
     return kind.model_validate(content, strict=strict)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from keybench.databases.contract_suite.places import Place
 from keybench.databases.contract_suite.servers import folder_for_servers
 from keybench.databases.registry import engines
 from keybench.model.keys import Keys
@@ -43,8 +44,15 @@ def pytest_report_header() -> list[str]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The folders whose files take longest come first, and last the one whose files take a second or two: so no process
-    is left alone with a long file at the end."""
+    is left alone with a long file at the end. Of an engine's kinds of server, `make test` asks the contract suite's
+    questions on the first one that can be started here."""
     items.sort(key=lambda item: _ORDER.get(item.path.parent.name, 1))
+    kinds: dict[str, str] = {}
+    for item in items:
+        given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        place = given.get("place", given.get("private"))
+        if isinstance(place, Place) and kinds.setdefault(place.engine.name, place.server) != place.server:
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -56,7 +56,7 @@ def test_the_page_model_of_the_readme_works(capsys: pytest.CaptureFixture[str]) 
 
 def test_the_programs_of_the_documents_run() -> None:
     programs = blocks(ROOT / "docs" / "layouts.md", "python")
-    assert len(programs) == 4
+    assert len(programs) == 3
     found: dict[str, object] = {}
     for code in programs:
         exec(compile(code, "layouts.md", "exec"), found)

@@ -45,6 +45,7 @@ def python(folder: Path, *arguments: str, **variables: str) -> subprocess.Comple
     )
 
 
+@pytest.mark.long
 def test_it_passes_the_contract_suite(acme: Path) -> None:
     done = python(
         acme, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "keybench.databases.contract_suite",

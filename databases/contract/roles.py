@@ -105,10 +105,6 @@ class Provision(ABC):
         """Why the server went away, and the next step, as a sentence; empty if it runs or nobody knows."""
         return ""
 
-    def reached_by(self) -> str:
-        """How the user reaches and removes a server that keeps running (`ContainerOptions.keep`); else empty."""
-        return ""
-
     def described(self) -> Mapping[str, str]:
         """Facts about where the server runs, by name, which are stored with results."""
         return {}

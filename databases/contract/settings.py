@@ -86,8 +86,6 @@ class ContainerOptions:
     memory_bytes: int = 4 << 30
     cpus: float = 2.0
     """The maximum; a machine with fewer processors gives all it has."""
-    keep: bool = False
-    """Whether the container keeps running after the run."""
 
 
 EngineOptions = Mapping[str, str]

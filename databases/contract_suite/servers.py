@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing.util import Finalize
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pytest
 
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.roles import Address
+from keybench.databases.hosting.private_server import variable
 
 _MEMORY, _ROOM = Path("/dev/shm"), 8 << 30  # the file system in memory, and the free bytes from which on it is used
 
@@ -96,3 +97,19 @@ def base(monkeypatch: pytest.MonkeyPatch) -> Iterator[Base]:
         yield Base(path)
     finally:
         shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def using_programs_in(engine: str, folder: Path | None) -> Iterator[None]:
+    """A context in which servers are started from the programs in `folder`; None leaves the choice as it is."""
+    name = variable(engine)
+    before = os.environ.get(name)
+    if folder:
+        os.environ[name] = str(folder)
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[name] = before
+        else:
+            os.environ.pop(name, None)

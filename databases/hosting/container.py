@@ -67,13 +67,12 @@ def limits(options: ContainerOptions) -> Mapping[str, int]:
     return {"mem_limit": options.memory_bytes, "memswap_limit": options.memory_bytes, "nano_cpus": int(cpus * SECOND)}
 
 
-def labels_of(recipe: Recipe, options: ContainerOptions) -> dict[str, str]:
+def labels_of(recipe: Recipe) -> dict[str, str]:
     """The labels of a new container. By them `clean` finds it and knows whether its run is still alive."""
     return {
         f"{docker_daemon.LABEL}engine": recipe.engine,
         f"{docker_daemon.LABEL}machine": socket.gethostname(),
         f"{docker_daemon.LABEL}runner": f"{os.getpid()}/{psutil.Process().create_time():.0f}",
-        f"{docker_daemon.LABEL}kept": "yes" if options.keep else "no",
     }
 
 
@@ -89,13 +88,8 @@ def in_use(container: docker_daemon.Container) -> bool:
         return False
 
 
-def is_kept(container: docker_daemon.Container) -> bool:
-    """Whether the container was started with `--keep-server`."""
-    return container.labels.get(f"{docker_daemon.LABEL}kept") == "yes"
-
-
 class ContainerServer(Provision):
-    """A server of kind `container`. It is removed when the runner ends, unless the user asked to keep it."""
+    """A server of kind `container`. It is removed when the runner ends."""
 
     def __init__(
         self, recipe: Recipe, settings: Settings, prepare: Callable[[Address], Address], timeout: float = START_SECONDS
@@ -113,7 +107,6 @@ class ContainerServer(Provision):
         self._container: Container | None = None
         self._keeper: subprocess.Popen[bytes] | None = None  # removes the container if the runner dies
         self._creation_unanswered = False  # the daemon may still make the container that it was asked for
-        self._port_here: str | None = None
         self._memory_checked = time.time()
 
     def arguments(self) -> dict[str, Any]:
@@ -124,7 +117,7 @@ class ContainerServer(Provision):
             "command": list(recipe.command),
             "name": self.name,
             "environment": {**recipe.environment, recipe.password_variable: self._password},
-            "labels": labels_of(recipe, options),
+            "labels": labels_of(recipe),
             "ports": {f"{recipe.port}/tcp": ("127.0.0.1",)},  # any port of this address
             # Over TCP, in place of the image's own check: while servers are set up, they do not listen on TCP.
             "healthcheck": {
@@ -152,8 +145,7 @@ class ContainerServer(Provision):
         try:
             self._client = DockerClient(base_url=docker_daemon.address())
             self._pull(self._client)
-            if not self._settings.container.keep:
-                self._keeper = docker_daemon.start_keeper(self.name)
+            self._keeper = docker_daemon.start_keeper(self.name)
             self._creation_unanswered = True
             self._container = self._client.containers.run(**self.arguments())
             self._creation_unanswered = False
@@ -170,23 +162,8 @@ class ContainerServer(Provision):
             raise
 
     def stop(self) -> None:
-        """Removes the container and its volumes, unless the user asked to keep it."""
-        if self._settings.container.keep and self._container and self._client:
-            self._client.close()
-            self._client = self._container = None
-            return
+        """Removes the container and its volumes."""
         self._remove()
-
-    def reached_by(self) -> str:
-        """How the user reaches the kept server and removes it; empty if it is not kept or never started."""
-        if self._port_here is None or not self._settings.container.keep:
-            return ""
-        recipe = self._recipe
-        return (
-            f"kept: {recipe.title} at 127.0.0.1:{self._port_here}, user {recipe.user}, password by "
-            f"`docker exec {self.name} printenv {recipe.password_variable}`; remove it by "
-            f"`docker rm -f -v {self.name}` or `keybench clean --kept`"
-        )
 
     def described(self) -> Mapping[str, str]:
         """Facts about the container, by name, that are stored with results: image, its digest, limits."""
@@ -253,10 +230,7 @@ class ContainerServer(Provision):
         reason = "nothing answered at its port"
         while (status := self._status()) in {"created", "running"}:
             try:
-                address = self._address()
-                ready = self._prepare(address)
-                self._port_here = address.parameters["port"]
-                return ready
+                return self._prepare(self._address())
             except ServerError as error:
                 reason = self._redacted(str(error))
                 if any(part in reason for part in self._recipe.denied):

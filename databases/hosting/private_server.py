@@ -18,8 +18,8 @@ import sys
 import tempfile
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -360,19 +360,3 @@ def unpacked_folders(engine: str) -> list[Path]:
     ]
     # By the numbers in the names, so that 9 comes before 10.
     return sorted(folders, key=lambda folder: [int(part) for part in re.findall(r"\d+", folder.parent.name)])
-
-
-@contextmanager
-def using_programs_in(engine: str, folder: Path | None) -> Iterator[None]:
-    """A context in which servers are started from the programs in `folder`; None leaves the choice as it is."""
-    name = variable(engine)
-    before = os.environ.get(name)
-    if folder:
-        os.environ[name] = str(folder)
-    try:
-        yield
-    finally:
-        if before is not None:
-            os.environ[name] = before
-        else:
-            os.environ.pop(name, None)

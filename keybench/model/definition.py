@@ -17,7 +17,7 @@ class Theme(Enum):
     SPLITS = "Splits"
     POSITION = "Where keys go"
     STORAGE = "Log, pages read and written, size"
-    AFTERWARDS = "Reads, deletions, refill"
+    AFTERWARDS = "Reads"
     CONTENTION = "More"
     MACHINE = "The machine"
 
@@ -73,16 +73,10 @@ class Declared(StrEnum):
 DEEP_LEAVES: Final = 10
 """An insert is deep if it is more than this many leaves behind the right edge."""
 
-WINDOW_ROWS: Final = 1000
-FRONT_ROWS: Final = 100
-"""Insertion fronts are the places to which `WINDOW_ROWS` successive rows go. Two places are different fronts if more
-than `FRONT_ROWS` older keys lie between them."""
-
 HIGHEST: Final = "Of several writers, the highest value of any one."
 """One number for all writers must not hide the writer that lags."""
 
 P95: Final = f"95 % of inserts that lag have less. {HIGHEST}"
-REPLACED: Final = "Only runs of older versions have it: it hides a writer that lags for less than half of its inserts."
 
 time = partial(Definition, theme=Theme.TIME)
 keys = partial(Definition, theme=Theme.KEYS)

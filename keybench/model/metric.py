@@ -5,9 +5,9 @@ declarations. If a server cannot give a metric, the reading is absent and says w
 """
 
 from keybench.model import definition
-from keybench.model.definition import DEEP_LEAVES, FRONT_ROWS, HIGHEST, P95, REPLACED, WINDOW_ROWS, Declared, Theme
+from keybench.model.definition import DEEP_LEAVES, HIGHEST, P95, Declared, Theme
 
-__all__ = ["DEEP_LEAVES", "FRONT_ROWS", "WINDOW_ROWS", "Metric", "of_theme"]
+__all__ = ["DEEP_LEAVES", "Metric", "of_theme"]
 
 
 class Metric(Declared):
@@ -205,12 +205,6 @@ class Metric(Declared):
         "Range by time", "µs a row", "lower",
         "Time a row to read a window of successive rows by a key range; only where key order is time order.",
     )
-    DELETE_SECONDS = "delete_seconds", definition.afterwards(
-        "Delete the oldest", "s", "lower", "Time to delete the oldest part of the rows."
-    )
-    REFILL_SECONDS = "refill_seconds", definition.afterwards(
-        "Refill", "s", "lower", "Time to insert rows after the deletion."
-    )
     PHASE_ROWS = "phase_rows", definition.phase(
         "Rows of the phase", "rows", "neither", "Rows that it inserts or deletes.",
     )
@@ -224,10 +218,6 @@ class Metric(Declared):
     STRANDED = "stranded", definition.phase(
         "Free room out of reach", "%", "lower",
         "Share of the leaf pages' room that is free and on pages where no row lies that the last insertion brought.",
-    )
-    REFILLED_INDEX_BYTES = "refilled_index_bytes", definition.afterwards(
-        "Key's index after refill", "bytes", "lower",
-        "Size of the key's index after deleting the oldest part and inserting new rows.",
     )
     KEY_NS = "key_ns", definition.keys(
         "Time to make a key", "ns", "lower",
@@ -257,13 +247,6 @@ class Metric(Declared):
         "Insert position, p95", "% of keys", "lower",
         "95 % of inserts had no greater share above.",
     )
-    LAG_ROWS = "lag_rows", definition.position(
-        "Lag, median over all inserts", "rows", "lower", f"Keys present above a new one. {REPLACED}",
-    )
-    LAG_SECONDS = "lag_seconds", definition.position(
-        "Lag, median over all inserts", "s of the scenario", "lower",
-        f"How long ago the right edge passed the place of a new key. {REPLACED}",
-    )
     LAGGING_INSERTS = "lagging_inserts", definition.position(
         "Inserts that lag", "% of inserts", "lower",
         f"Share of inserts with a key above them present. {HIGHEST}",
@@ -290,15 +273,6 @@ class Metric(Declared):
     DEEP_INSERTS = "deep_inserts", definition.position(
         "Deep inserts", "% of inserts", "lower",
         f"Share of inserts more than {DEEP_LEAVES} leaves from the edge.",
-    )
-    FRONTS = "fronts", definition.position(
-        "Insertion fronts", "fronts", "lower",
-        f"Places that {WINDOW_ROWS:,} successive rows go to, median; two places have more than {FRONT_ROWS} older keys "
-        "between them. 1 for an appended sequence; random keys in a large table have one each.",
-    )
-    DISPLACEMENT = "displacement", definition.position(
-        "Displacement", "% of rows", "lower",
-        "Mean distance between a row's places in order of arrival and of keys.",
     )
     SENTINEL_MS = "sentinel_ms", definition.machine(
         "Sentinel", "ms", "lower",

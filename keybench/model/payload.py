@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
-from typing import Final, Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,6 @@ class Payload:
 
 
 Distribution = Literal["uniform", "zipfian", "row-number"]
-DISTRIBUTIONS: Final[tuple[str, ...]] = get_args(Distribution)
 
 _THETA = 0.99
 """Exponent of YCSB's Zipfian distribution (site.ycsb.generator.ZipfianGenerator.ZIPFIAN_CONSTANT)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -27,15 +26,12 @@ class SubjectKind(StrEnum):
     """The key's index after one phase of its life; the name is its number and what was done: `3 delete`."""
     MODEL_PHASE = "modelled-phase"
     """The same as predicted by a page model beside a server."""
-    GRID = "grid"
-    """A page model's index for the same work with other numbers of processes and of rows per clock tick."""
     WAIT = "wait"
     """What writers wait for; the name is the server's own for it."""
     MACHINE = "machine"
     """The machine on which a trial runs."""
 
 
-_GRID_TEXT = re.compile(r"(\d+) processes, (\d+) rows a tick")
 _NAMED = frozenset(SubjectKind) - {
     SubjectKind.KEY,
     SubjectKind.MODEL,
@@ -80,23 +76,7 @@ class Subject:
         """The wait that the server calls so."""
         return Subject(SubjectKind.WAIT, name)
 
-    @staticmethod
-    def grid(processes: int, rows_per_tick: int) -> Subject:
-        """One cell of a scenario's grid."""
-        return Subject(SubjectKind.GRID, f"{processes}x{rows_per_tick}")
-
-    @property
-    def cell(self) -> tuple[int, int]:
-        """(processes, rows per tick) of a cell of the grid. Raises ValueError for any other subject."""
-        if self.kind != SubjectKind.GRID:
-            raise ValueError(f"{self} is not a cell of a grid")
-        processes, rows_per_tick = self.name.split("x")
-        return int(processes), int(rows_per_tick)
-
     def __str__(self) -> str:
-        if self.kind == SubjectKind.GRID:
-            processes, rows_per_tick = self.cell
-            return f"{self.kind} {processes} processes, {rows_per_tick} rows a tick"
         if self.kind == SubjectKind.MODEL and self.name:
             return f"{self.kind}: {self.name}"
         return f"{self.kind} {self.name}" if self.name else str(self.kind)
@@ -107,9 +87,7 @@ class Subject:
         if text.startswith(f"{MODEL}: "):
             return Subject.model(text.removeprefix(f"{MODEL}: "))
         kind, _, name = text.partition(" ")
-        if kind == SubjectKind.GRID and (cell := _GRID_TEXT.fullmatch(name)):
-            return Subject.grid(int(cell[1]), int(cell[2]))
-        if kind not in set(SubjectKind) - {SubjectKind.GRID}:
+        if kind not in set(SubjectKind):
             raise ValueError(f"{text!r} is not the subject of a reading")
         return Subject(SubjectKind(kind), name)
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from keybench.compiled import kernel
 from keybench.pagemodels.costs.contract import Load, Pages
 from keybench.pagemodels.costs.touches import part_of
-from keybench.pagemodels.memory import uncounted
 
 Integers = NDArray[np.int64]
 Touches = NDArray[np.int32]
@@ -187,8 +186,9 @@ def _end(cache: _Cache, counts: Integers) -> None:
     `_drop_oldest`."""
     facts = cache.facts
     if facts[_TRANSACTION] == 0 or facts[_LOG_PAGES] >= facts[_CHECKPOINT]:
-        counts[COPIED] += cache.waiting
-        cache.waiting[:] = 0
+        for kind in range(len(cache.waiting)):
+            counts[COPIED, kind] += cache.waiting[kind]
+            cache.waiting[kind] = 0
         facts[_LOG_PAGES], facts[_LOG_BEGAN] = 0, facts[_TRANSACTION] + 1
 
 
@@ -211,7 +211,7 @@ def _begin(cache: _Cache, empties: bool, counts: Integers) -> None:
 @kernel
 def _use_all(cache: _Cache, touches: Touches, before: NDArray[np.uint8], ends: Integers, counts: Integers) -> None:
     """Uses the pages of some rows, one touch after another. `before`, `ends`, `counts`: the fields of `LruCache`."""
-    cache, facts = uncounted(cache), cache.facts
+    facts = cache.facts
     part = part_of(ends, touches[0, ROW]) if len(touches) > 0 else 0
     for i in range(len(touches)):
         row = touches[i, ROW]

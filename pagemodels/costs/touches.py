@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, int64, kernel
+from keybench.compiled import allocating, inlined, int64, kernel
 from keybench.pagemodels.half_split.levels import TreeLevel
 
 Integers = NDArray[np.int64]
@@ -62,7 +62,7 @@ def ancestry(level: TreeLevel | None) -> Ancestry:
     )
 
 
-@kernel
+@allocating
 def _nearest_older(births: Integers, begin: int, step: int) -> Pages:
     """(pages,): for each page the nearest older one on one side; −1 if there is none. When the page was new, that one
     was its neighbour. `step` 1 with `begin` 0 looks on the left of each page, −1 with the last page on the right."""

@@ -17,7 +17,6 @@ from keybench.pagemodels.half_split.levels import (
     level_of,
     numbers_by_birth,
 )
-from keybench.pagemodels.memory import uncounted
 
 ABSENT, PRESENT, DELETED = range(3)
 """States of a key. The entry of a deleted key is still in a leaf, until the leaf is swept."""
@@ -73,7 +72,6 @@ def sweep_leaf(leaves: Leaves, sizes: NDArray[np.uint16], states: States, slot: 
 @kernel
 def sweep(leaves: Leaves, sizes: NDArray[np.uint16], states: States) -> int:
     """Removes the entries of deleted keys from all leaves (`sweep_leaf`). Returns how many leaves are empty then."""
-    leaves = uncounted(leaves)
     empty = 0
     for slot in range(leaves.state[USED_SLOTS]):
         empty += sweep_leaf(leaves, sizes, states, slot) == 0
@@ -120,7 +118,6 @@ def fill_leaves(
     """Fills the slots 0, 1, 2 … with the keys that are present, in order. Each takes `room` entries, or bytes if there
     are `sizes`; up to `overlap` entries more stay if no further one comes (`SortedBuild.overlap`). Writes to `lowers`
     the lower border of each page, and to `births` how many entries came before the one that made the page."""
-    leaves = uncounted(leaves)
     slots, content, sized = leaves.slots, leaves.content, len(sizes) > 0
     page, count, used, entries = 0, 0, 0, 0
     lowers[0], births[0] = 0, 0

@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, int64, kernel
-from keybench.pagemodels.memory import prefetch, select, sort, uncounted
+from keybench.compiled import allocating, inlined, int64, kernel
+from keybench.pagemodels.memory import prefetch, select, sort
 
 FIRST, APPEND, EDGE, INTERIOR = -1, 0, 1, 2
 """Why a page exists: it is the first one, or a split of this kind made it."""
@@ -326,7 +326,6 @@ def insert(
     An entry takes `sizes[rank]`, or 1 if `sizes` is empty. All ranks lie in 0 … (len(cells) << shift) − 1.
     Returns how many were inserted: fewer than all if the slots are used up.
     """
-    leaves, rules = uncounted(leaves), uncounted(rules)
     fixed, timed, noted = len(sizes) == 0, len(times) > 0, len(pages) > 0
     cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
     shift, room, room_last = leaves.shift, rules.room, rules.room_last
@@ -372,7 +371,7 @@ class Groups(NamedTuple):
     """(n,): room for the group of each of n ranks."""
 
 
-@kernel
+@allocating
 def regroup(
     groups: Groups, ranks: NDArray[np.int64], sorted_ranks: NDArray[np.int32], places: NDArray[np.int32]
 ) -> None:

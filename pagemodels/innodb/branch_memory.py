@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import allocating, kernel
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb.leaf_memory import directory, places_of_page
 from keybench.pagemodels.innodb.records import PAGE_HEADER
@@ -149,7 +149,7 @@ def put(tree: BranchTree, page: int, at: int, key: int, child: int) -> None:
     state[page, LAST] = key
 
 
-@kernel
+@allocating
 def remove(tree: BranchTree, page: int, at: int, number: int) -> None:
     """Deletes `number` records of a page, one by one, from the record with index `at` on."""
     keys, places, children, state = tree.keys, tree.places, tree.children, tree.state
@@ -178,7 +178,7 @@ def reorganise(tree: BranchTree, page: int) -> None:
     state[page, TOP], state[page, FREED], state[page, LAST] = state[page, RECORDS], 0, FORGOTTEN
 
 
-@kernel
+@allocating
 def move_end(tree: BranchTree, page: int, first: int, target: int) -> None:
     """Moves the records from index `first` on to the empty page `target`. In the old page, the place of the first of
     them is the free place that is used next."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import allocating
 from keybench.model.table import Table
 from keybench.pagemodels.contract import PageModel
 from keybench.pagemodels.costs import lru
@@ -126,7 +126,7 @@ def frames_of(cache_bytes: int, page_bytes: int) -> int:
     return int(parts * (_EXTENT // page_bytes - descriptor_pages) + max(0, rest - descriptor_pages))
 
 
-@kernel
+@allocating
 def _neighbours_of_full(events: Integers, beside: NDArray[np.int32]) -> Integers:
     """(events, 2): the left and the right neighbour of each full leaf before its event; −1 none. A row that does not
     fit latches both (btr_cur_t::pessimistic_search_leaf). `beside`, (leaves, 2): the neighbours of all leaves, which

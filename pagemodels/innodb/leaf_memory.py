@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, kernel
+from keybench.compiled import allocating, inlined, kernel
 from keybench.pagemodels.innodb.records import PAGE_HEADER
+from keybench.pagemodels.memory import sort
 
 Ints = NDArray[Any]
 
@@ -253,7 +254,7 @@ def reorganise(leaves: LeafPages, slot: int) -> None:
         if heap[i] < FREED:  # a record, not a free place
             heap[n] = heap[i]
             n += 1
-    heap[:n].sort()
+    sort(heap, n)
     slots[slot, TOP], slots[slot, FREE], slots[slot, LAST] = n, -1, -1
     if len(leaves.sizes) > 0:
         end = 0
@@ -314,7 +315,8 @@ def divide(leaves: LeafPages, slot: int, separator: int, new_is_left: bool) -> t
     # 2. The old page keeps its slot or moves to the other one, so that few cells change.
     lower, upper, before, after = slots[slot, LOWER], slots[slot, UPPER], slots[slot, PREVIOUS], slots[slot, NEXT]
     left_is_narrow = separator - lower < upper - separator
-    slots[other] = slots[slot]
+    for field in range(_FIELDS):
+        slots[other, field] = slots[slot, field]
     old, new = (slot, other) if left_is_narrow == new_is_left else (other, slot)
     left, right = (new, old) if new_is_left else (old, new)
     slots[new, PAGE] = page
@@ -342,8 +344,8 @@ def give_upper_range(leaves: LeafPages, slot: int, right: int, border: int) -> t
     slots = leaves.slots
     lower, old, upper = slots[slot, LOWER], slots[slot, UPPER], slots[right, UPPER]
     if old - border > border - lower + upper - old:  # fewer cells change if both swap their slots
-        first, second = slots[slot].copy(), slots[right].copy()
-        slots[slot], slots[right] = second, first
+        for field in range(_FIELDS):
+            slots[slot, field], slots[right, field] = slots[right, field], slots[slot, field]
         slot, right = right, slot
         slots[slot, NEXT], slots[right, PREVIOUS] = right, slot
         if slots[slot, PREVIOUS] >= 0:
@@ -372,7 +374,7 @@ def events_of(leaves: LeafPages) -> NDArray[np.int64]:
     return leaves.events[: leaves.facts[EVENTS]]
 
 
-@kernel
+@allocating
 def chain(leaves: LeafPages) -> NDArray[np.int64]:
     """The slots of all leaves in key order: int64 (leaves,)."""
     slots, ordered = leaves.slots, np.empty(leaves.facts[LEAVES] - leaves.facts[GIVEN_BACK], np.int64)

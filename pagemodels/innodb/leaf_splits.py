@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from keybench.compiled import kernel
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb.leaf_memory import LeafPages
-from keybench.pagemodels.memory import select, uncounted
+from keybench.pagemodels.memory import select, sort
 
 UNNOTED = np.empty(0, np.int32)
 """For `load`, if nobody wants to know which page each row went to."""
@@ -87,7 +87,7 @@ def _split(leaves: LeafPages, slot: int, rank: int, row: int) -> None:
             # `first` records stay: those below the middle one (page_get_middle_rec, which counts from a system record)
             first, pointer = (n + 2) // 2 - 1, -1
             if again:
-                scratch[:count].sort()
+                sort(scratch, count)
                 first, pointer = _by_bytes(leaves, count, rank)
             elif beside:
                 below = _count_below(leaves, count, rank)
@@ -148,7 +148,7 @@ def _split_up(
     # 1. Sort the records that move.
     if first < count:
         select(scratch, count, first)
-        scratch[first:count].sort()
+        sort(scratch[first:], count - first)
         pointer = pointer if pointer >= 0 else leaf.rank_of(scratch[first])
     highest = -1
     for i in range(first):
@@ -185,7 +185,7 @@ def _split_down(leaves: LeafPages, slot: int, rank: int, row: int, kind: int) ->
     predecessor move to a new left page. Notes the event. Returns the slot that the new record belongs to."""
     slots, scratch, page = leaves.slots, leaves.scratch, leaves.slots[slot, leaf.PAGE]
     below = leaf.gather(leaves, slot, 0, rank)
-    scratch[:below].sort()
+    sort(scratch, below)
     moved = below - 1 if below > 1 else below  # the predecessor stays, unless it would be the only one to move
     pointer = leaf.rank_of(scratch[moved]) if below > 1 else int(slots[slot, leaf.LAST])
     slot, new = leaf.divide(leaves, slot, pointer, True)
@@ -207,7 +207,6 @@ def load(leaves: LeafPages, ranks: NDArray[np.int64], begin: int, end: int, page
     `ranks`: of all rows in order of arrival; empty if keys ascend in that order. `page_of_row`: (rows,), where its last
     item belongs to row `end` − 1, or UNNOTED; gets the page that each row went to, or −1 where a page was full: then
     the row's event says what happened."""
-    leaves = uncounted(leaves)
     slots, cells, facts, one_size = leaves.slots, leaves.cells, leaves.facts, len(leaves.sizes) == 0
     shift, safe, ascends = facts[leaf.SHIFT], facts[leaf.SAFE], len(ranks) == 0
     noted, first = len(page_of_row) > 0, end - len(page_of_row)
@@ -291,9 +290,10 @@ def _absorb(leaves: LeafPages, slot: int, other: int) -> None:
         kept_slot, free_slot = slot, other
     low, high = slots[free_slot, leaf.LOWER], slots[free_slot, leaf.UPPER]
     if kept_slot == slot:  # the neighbour's page moves there; the leaf's page stays with the slot that is free
-        page_that_stays = slots[other].copy()
-        slots[other, leaf.PAGE] = slots[slot, leaf.PAGE]
-        slots[slot] = page_that_stays
+        page = slots[slot, leaf.PAGE]
+        for field in range(slots.shape[1]):
+            slots[slot, field] = slots[other, field]
+        slots[other, leaf.PAGE] = page
     slots[kept_slot, leaf.LOWER], slots[kept_slot, leaf.UPPER] = lower, upper
     slots[kept_slot, leaf.PREVIOUS], slots[kept_slot, leaf.NEXT] = before, after
     if before >= 0:
@@ -340,7 +340,7 @@ def _shrink(leaves: LeafPages, slot: int, rank: int, row: int, sparse: int, smal
             return False
     leaf.note(leaves, row, what, 0, page, slots[other, leaf.LOWER], within, slots[other, leaf.PAGE])
     count = leaf.gather(leaves, slot, 0, int(leaf.FREED))
-    scratch[:count].sort()
+    sort(scratch, count)
     for i in range(count):
         leaf.put(leaves, other, leaf.rank_of(scratch[i]))
     _absorb(leaves, slot, other)
@@ -352,7 +352,6 @@ def purge(leaves: LeafPages, sparse: int, small: bool, ranks: NDArray[np.int64],
     """Removes the records of `ranks[begin:end]`, or stops when the caller has to apply the events. Returns the index in
     `ranks` to go on from. `sparse`: bytes of records below which a leaf may be merged. `small`: whether the file is
     shorter than an extent, so that each attempt may make it longer."""
-    leaves = uncounted(leaves)
     slots, cells, facts, events = leaves.slots, leaves.cells, leaves.facts, leaves.events
     shift, size = facts[leaf.SHIFT], facts[leaf.SIZE]
     for row in range(begin, end):

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import allocating, kernel
 from keybench.pagemodels.innodb import branch_memory as branch
 from keybench.pagemodels.innodb import leaf_memory as leaf
 from keybench.pagemodels.innodb.branch_memory import BranchTree, Ints
 from keybench.pagemodels.innodb.leaf_memory import DOWN, ROW, WHAT, directory
 from keybench.pagemodels.innodb.records import FILL_FACTORS, require_fill_factor
 from keybench.pagemodels.innodb.tablespace import EXTENT, LIMIT, MYSQL, Tablespace, allocate, release, reserve_one
-from keybench.pagemodels.memory import uncounted
 
 
 @kernel
@@ -258,7 +257,6 @@ def follow_both(
     """Replays (`follow`) the events of a table, `rows`, and of an index beside it in the same file, `entries`, until
     memory must grow: of each row, the table's first. `done`, `begin`: the index of the next event of each. Returns
     both, as they are then."""
-    table, index, space = uncounted(table), uncounted(index), uncounted(space)
     while begin < len(entries):
         row = entries[begin, ROW]
         done = follow(table, space, rows, done, row + 1)
@@ -321,7 +319,7 @@ def _add_pointer(
         level, key, child = level + 1, tree.keys[state[page, branch.BASE]], page
 
 
-@kernel
+@allocating
 def build(tree: BranchTree, space: Tablespace, lowers: NDArray[np.int64], keep: int) -> None:
     """Builds the branch pages over leaves with these lowest ranks, (leaves,), and numbers all pages. The file and the
     root, which is leaf 0, are there already; `keep`: node pointers on a full page."""

@@ -27,7 +27,6 @@ from keybench.pagemodels.half_split.kernel import (
 )
 from keybench.pagemodels.half_split.levels import Integers, Kept, pages_of
 from keybench.pagemodels.half_split.model import SplitState
-from keybench.pagemodels.memory import uncounted
 
 
 @kernel
@@ -88,7 +87,6 @@ def insert(
     deleted entries in each slot. `empty`: the slots that had no other entries, in the order in which splits take them
     as new leaves. `taken`: (1 + len(empty), 2); `taken[0]` has the place in `empty` to go on from and how many were
     taken, `taken[j]` of the j-th one taken: the row that took it, and what `births` had of it."""
-    leaves, rules = uncounted(leaves), uncounted(rules)
     cells, slots, content, state = leaves.cells, leaves.slots, leaves.content, leaves.state
     for i in range(len(ranks)):
         # The rank's leaf: from that of its cell's first rank along the chain. Its deleted entries go.

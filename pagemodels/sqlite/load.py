@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from keybench.compiled import inlined, int64, kernel
-from keybench.pagemodels.memory import uncounted
 from keybench.pagemodels.sqlite import file_pages
 from keybench.pagemodels.sqlite import tree as trees
 from keybench.pagemodels.sqlite.balance import balance
@@ -21,7 +20,6 @@ def load(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int,
     """Inserts the rows from `begin` to before `end`. Returns the row to go on from: an earlier one if memory must grow
     first, and, if `splits` is false, one that makes a page overflow or has overflow pages of its own. `ranks`: of the
     keys of all rows, in order of arrival; empty if keys ascend in that order."""
-    tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     marks, leaves, facts, sizes = tree.marks, tree.leaves, tree.facts, tree.sizes
     ascends, varied, room, first = len(ranks) == 0, len(sizes) > 1, facts[trees.ROOM], facts[trees.WORDS]
     overflows, listed = len(tree.overflow) > 0, len(tree.touches) > 0
@@ -126,7 +124,6 @@ def load_all(
 def erase(tree: Tree, file: Ints, ranks: NDArray[np.int64], begin: int, end: int) -> int:
     """Deletes rows that are there: ranks[begin] to before ranks[end], or until memory must grow. Returns the place in
     `ranks` to go on from."""
-    tree = uncounted(tree)  # counting references to arrays would take as long as all the rest
     facts = tree.facts
     facts[trees.KEY] = -1  # no key is inserted
     for row in range(begin, end):
@@ -143,7 +140,6 @@ def erase_beside(
 ) -> int:
     """As `erase`, for an index beside a table. Each row goes from the table first (delete.c, sqlite3GenerateRowDelete).
     `rows`: the rank in the table of each row in `ranks`."""
-    table, index = uncounted(table), uncounted(index)
     of_table, of_index = table.facts, index.facts
     of_table[trees.KEY] = of_index[trees.KEY] = -1
     for row in range(begin, end):

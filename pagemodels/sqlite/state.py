@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import kernel
+from keybench.compiled import allocating, kernel
 from keybench.errors import UsageError
 from keybench.pagemodels.contract import ServerPages
 from keybench.pagemodels.page_stats import Checkpoint, PageStats
@@ -111,7 +111,7 @@ class SqliteStats(PageStats):
     """Overflow pages of the b-tree."""
 
 
-@kernel
+@allocating
 def chain(tree: Tree) -> Integers:
     """The leaves' slots in key order: int64 (leaves,)."""
     facts = tree.facts

@@ -1,19 +1,13 @@
-"""What the times of a group show: each layout against the control, and which layouts share the first place."""
+"""What the times of a group show: each layout against the control."""
 
 from dataclasses import dataclass
 from math import nan
 
-import numpy as np
-
 from keybench.model.metric import Metric
 from keybench.results.analysis.arms import Arm
-from keybench.results.analysis.bootstrap import Floats
 from keybench.results.analysis.groups import Group
-from keybench.results.analysis.p_values import ENOUGH_BLOCKS, sign_flip_max
-from keybench.results.analysis.ratios import RatioEstimate, Summary, Verdict, estimate, log_ratios, verdict
-
-_FOLDED = 8
-"""Blocks are averaged into at most this number before the first place is determined: 2 / 2**8 is far below alpha."""
+from keybench.results.analysis.p_values import sign_flip_max
+from keybench.results.analysis.ratios import RatioEstimate, Summary, Verdict, log_ratios, verdict
 
 
 @dataclass(frozen=True)
@@ -33,9 +27,6 @@ class Judgement:
     metric: Metric
     treatments: tuple[ComparedArm, ...]
     """The cheapest first."""
-    first: tuple[Arm, ...]
-    """Arms that share the first place, possibly with the control: they are not shown to be slower than the fastest.
-    Empty if there are too few blocks."""
 
     @property
     def enough(self) -> bool:
@@ -69,10 +60,7 @@ def judge(group: Group) -> Judgement | None:
     judged = [
         _judged(arm, ratio, float(p)) for (arm, ratio), p in zip(ratios.items(), sign_flip_max(logs), strict=True)
     ]
-    # The control comes first; the logarithms of its ratios to itself are zeros.
-    arms, logs_of_all = [control, *ratios], np.hstack([np.zeros((len(logs), 1)), logs])
-    first = [arms[index] for index in first_place(logs_of_all)]
-    return Judgement(metric, tuple(sorted(judged, key=lambda one: one.ratio.median)), tuple(first))
+    return Judgement(metric, tuple(sorted(judged, key=lambda one: one.ratio.median)))
 
 
 def _judged(arm: Arm, ratio: Summary, p: float) -> ComparedArm:
@@ -81,39 +69,3 @@ def _judged(arm: Arm, ratio: Summary, p: float) -> ComparedArm:
         return ComparedArm(arm, ratio, p=nan, verdict="unclear")
     known = RatioEstimate(ratio=ratio.median, low=ratio.low, high=ratio.high, blocks=ratio.blocks)
     return ComparedArm(arm, ratio, p, verdict(known, p))
-
-
-def first_place(logs: Floats) -> list[int]:
-    """The indices of the arms that may be the fastest, sorted by median.
-
-    `logs` (blocks, arms) are logarithms of times, or of ratios to one arm. Each arm in turn takes the role of the
-    control, and the test is whether the arm with the lowest median beats it. So that arm, which the data selected, has
-    no advantage (Hsu's comparisons with the best, 1984, here by sign flips): the truly fastest arm is among the result
-    in all but alpha of cases. A lead within the margin does not count. Arms with too few blocks are left out.
-    """
-    enough = np.flatnonzero((~np.isnan(logs)).sum(axis=0) >= ENOUGH_BLOCKS)
-    if not len(enough):
-        return []
-    logs = logs[:, enough]
-    middles = np.nanmedian(logs, axis=0)
-    best = int(np.argmin(middles))
-    folded = _fold(logs)
-    # (candidates, blocks, arms): log ratios of all arms to each candidate.
-    p = sign_flip_max(folded[None, :, :] - folded.T[:, :, None])[:, best]
-    first = []
-    for column, arm in enumerate(enough):
-        lead = estimate(logs[:, column] - logs[:, best])
-        if column == best or lead is None or verdict(lead, float(p[column])) != "slower":
-            first.append((float(middles[column]), int(arm)))
-    return [arm for _, arm in sorted(first)]
-
-
-def _fold(logs: Floats) -> Floats:
-    """Averages neighbouring blocks of (blocks, arms), to at most `_FOLDED` rows, whose signs can be flipped too."""
-    if len(logs) <= _FOLDED:
-        return logs
-    parts = np.array_split(logs, _FOLDED)
-    counts = [(~np.isnan(part)).sum(axis=0) for part in parts]  # without a value: NaN, and no warning as of nanmean
-    means = [np.nansum(part, axis=0) / np.where(count, count, nan) for part, count in zip(parts, counts, strict=True)]
-    folded: Floats = np.array(means)
-    return folded

@@ -1,4 +1,4 @@
-"""The tables of a group: all metrics, the columns of layouts, its writers, phases, page models and grid."""
+"""The tables of a group: all metrics, the columns of layouts, its writers, phases and page models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -113,17 +113,14 @@ def time_columns(group: Group, judgement: Judgement, arms: Sequence[Arm], title:
 
 
 def _significance(group: Group, judgement: Judgement) -> MetricTable:
-    """Each arm against the control: ratio with interval, p of the joint test, verdict, and whether it is first."""
+    """Each arm against the control: ratio with interval, p of the joint test, and verdict."""
     p_values = []
     for arm in group.arms:
         judged = judgement.find(arm)
         p_values.append(TableCell("–" if judged is None or isnan(judged.p) else number(judged.p, 3)))
-    first = tuple(TableCell("yes" if arm in judgement.first else "no") for arm in group.arms)
     times, verdicts = time_columns(group, judgement, group.arms, judgement.metric.definition.title)
     p_column = TableColumn("p", "joint test", tuple(p_values))
-    return MetricTable(
-        "Significance of the times", (times, p_column, verdicts, TableColumn("Shares the first place", "", first))
-    )
+    return MetricTable("Significance of the times", (times, p_column, verdicts))
 
 
 def _ratio(summary: Summary) -> TableCell:
@@ -196,7 +193,7 @@ LAG_METRICS: Final = (
 
 @dataclass(frozen=True)
 class SubjectTable:
-    """A row for each arm and each of its writers, phases, page models or cells of a grid.
+    """A row for each arm and each of its writers, phases or page models.
 
     `arms` and the cells of every column have the same length.
     """
@@ -213,8 +210,8 @@ class SubjectTable:
 
 
 def subject_tables(group: Group) -> list[SubjectTable]:
-    """The tables that the group's readings allow: of writers, phases, page models beside a server, and a grid."""
-    tables = (_writers(group), _phases(group), _models(group), _grid(group))
+    """The tables that the group's readings allow: of writers, phases, and page models beside a server."""
+    tables = (_writers(group), _phases(group), _models(group))
     return [table for table in tables if table.arms]
 
 
@@ -250,17 +247,6 @@ def _models(group: Group) -> SubjectTable:
         notes.add("No live server has confirmed which rules are right.")
     table = _subject_table("Predicted by the page model", "Rule", rows, tuple(Metric), (SubjectKind.MODEL,))
     return replace(table, note=" ".join(sorted(notes - {""})))
-
-
-def _grid(group: Group) -> SubjectTable:
-    """The density for other numbers of processes and of keys per clock tick, by the page model."""
-    rows = [
-        (arm, cell.name)
-        for arm in group.arms
-        for cell in sorted((one for one in arm.readings if one.kind == SubjectKind.GRID), key=lambda one: one.cell)
-    ]
-    title = "Density by processes and keys per clock tick"
-    return _subject_table(title, "Processes × keys", rows, (Metric.LEAF_DENSITY,), (SubjectKind.GRID,))
 
 
 def _subject_table(

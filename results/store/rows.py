@@ -45,9 +45,10 @@ _Place = tuple[int, bool, str]
 
 _RETIRED_METRICS: Final = frozenset(
     {"ranges", "hottest_range_share", "ranges_written", "range_takeovers", "range_size_splits", "range_load_splits"}
+    | {"delete_seconds", "refill_seconds", "refilled_index_bytes", "fronts", "displacement", "lag_rows", "lag_seconds"}
 )
-_RETIRED_SUBJECT, _RETIRED_BLOB = "rule", "ranges: model"
-"""What runs on clusters recorded, up to keybench 0.1."""
+_RETIRED_SUBJECTS, _RETIRED_BLOB = frozenset({"rule", "grid"}), "ranges: model"
+"""What runs up to keybench 0.1 recorded: of clusters, after a refill, over all writers, of a grid of page models."""
 
 
 def run_ids(connection: Connection) -> list[str]:
@@ -116,7 +117,7 @@ def insert_trial(connection: Connection, run_id: str, trial: Trial) -> None:
 def load_trials(connection: Connection, run_id: str, where: str, *, blobs: bool) -> list[Trial]:
     """Every trial of a run, sorted by block and position; readings in the order of Metric, the key's before a model's.
 
-    What only clusters had, which keybench no longer measures, is left out: it must not make an older file unreadable.
+    What keybench no longer measures is left out: it must not make an older file unreadable.
     Raises ValueError for a value that cannot be a trial's, UsageError for a name of a newer keybench; `where` names the
     database in its message.
     """
@@ -146,7 +147,7 @@ def _readings(connection: Connection, run_id: str, where: str) -> defaultdict[in
     for number, metric_name, kind, subject_name, amount, origin, reason in _rows_of(connection, tables.value, run_id):
         key = (metric_name, kind, subject_name)
         if key not in known:
-            if metric_name in _RETIRED_METRICS or kind == _RETIRED_SUBJECT:
+            if metric_name in _RETIRED_METRICS or kind in _RETIRED_SUBJECTS:
                 continue
             metric, subject = _metric(metric_name, where), _subject(kind, subject_name, where)
             known[key] = (_ORDER[metric], subject != KEY, str(subject)), metric, subject

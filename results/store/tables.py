@@ -204,6 +204,8 @@ def _subjects(connection: Connection) -> None:
     )
     new.create(connection)
     for text in connection.execute(select(old.c.object).distinct()).scalars().all():
+        if text.startswith("grid "):  # keybench no longer has such subjects
+            continue
         subject = Subject.parse(text)
         place = (literal(subject.kind.value), literal(subject.name))
         rows = select(old.c.trial, old.c.metric, *place, *(old.c[name] for name in rest)).where(old.c.object == text)

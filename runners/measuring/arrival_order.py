@@ -128,8 +128,7 @@ def by_stamps(sources: Sequence[KeySource], entered: Sequence[Stamps]) -> NDArra
     times, places = [], []
     for source, (moments, rows) in zip(sources, entered, strict=True):
         times.append(np.repeat(moments, rows))
-        load_rows = int(rows.sum())  # behind them, `planned` has the rows of the refill
-        places.append(source.planned[:load_rows] - 1)  # planned numbers begin with 1
+        places.append(source.planned - 1)  # planned numbers begin with 1
     return np.concatenate(places)[np.argsort(np.concatenate(times), kind="stable")]
 
 

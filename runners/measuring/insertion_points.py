@@ -1,6 +1,4 @@
-"""Counts for each insertion how many of the keys present are above it, and at how many fronts insertions happen.
-
-A front is a place of the index that rows of a window, which arrive one after another, go to.
+"""Counts for each insertion how many of the keys present are above it.
 
 Keys are ranks 0 … n − 1. One bit per rank says whether the key is present: ten million ranks take 1.25 MB, which fits
 into a processor cache. The numbers of bits set in groups of 256 are kept in a Fenwick tree (P. M. Fenwick, A new data
@@ -26,15 +24,6 @@ class Present(NamedTuple):
     """One bit per rank."""
     tree: NDArray[np.int32]
     """Fenwick tree of the bits set in each group, from index 1."""
-
-
-class Windows(NamedTuple):
-    """The windows in which fronts are counted: every nth window of `rows` insertions."""
-
-    rows: int
-    every: int
-    near: int
-    """Rows of one front have at most this many older keys between them."""
 
 
 @kernel
@@ -64,27 +53,13 @@ def _below(present: Present, rank: int) -> np.int64:
 
 
 @kernel
-def _insert(
-    ranks: NDArray[np.int64], windows: Windows, present: Present, above: NDArray[np.int64], fronts: NDArray[np.int64]
-) -> None:
-    """Inserts all ranks into `present`. Fills `above` (keys present above each key) and `fronts` (of each window)."""
+def _insert(ranks: NDArray[np.int64], present: Present, above: NDArray[np.int64]) -> None:
+    """Inserts all ranks into `present`, and fills `above`: keys present above each key."""
     words, tree = present
-    size, step = windows.rows, windows.rows * windows.every
-    older = np.empty(size, np.int64)  # for each row of a window: keys below it that are older than the window
     for i in range(len(ranks)):
-        # a window begins here: count its fronts before its rows are inserted
-        if i > 0 and i % step == 0 and i + size <= len(ranks):
-            for j in range(size):
-                older[j] = _below(present, ranks[i + j])
-            older.sort()
-            count = 1  # and one more at each jump over more than `near` older keys
-            for j in range(1, size):
-                if older[j] - older[j - 1] > windows.near:
-                    count += 1
-            fronts[i // step - 1] = count  # the window that begins with row 0 is left out
-        # insert the row: set its bit, and count it in its group and the ranges of groups above
         rank = ranks[i]
         above[i] = i - _below(present, rank)
+        # set its bit, and count it in its group and the ranges of groups above
         words[rank >> 6] |= np.uint64(1) << np.uint64(rank & 63)
         group = (rank >> 6) // _WORDS + 1
         while group < len(tree):
@@ -92,15 +67,10 @@ def _insert(
             group += group & -group  # adds the lowest bit: to the next range that includes the group
 
 
-def keys_above_and_fronts(ranks: NDArray[np.int64], windows: Windows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(keys present above each key at its insertion, number of fronts in each window). `ranks`: int64 (n,), a
-    permutation of 0 … n − 1, in order of arrival."""
-    n = len(ranks)
-    groups = n // (64 * _WORDS) + 1
-    above = np.empty(n, np.int64)
-    # a window begins every `step` rows if all its rows are there; not at row 0, where there are no older keys
-    step = windows.rows * windows.every
-    fronts = np.empty(max(0, (n - windows.rows) // step), np.int64)
-    present = Present(np.zeros(groups * _WORDS, np.uint64), np.zeros(groups + 1, np.int32))
-    _insert(ranks, windows, present, above, fronts)
-    return above, fronts
+def keys_above(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Keys present above each key at its insertion. `ranks`: int64 (n,), a permutation of 0 … n − 1, in order of
+    arrival."""
+    groups = len(ranks) // (64 * _WORDS) + 1
+    above = np.empty(len(ranks), np.int64)
+    _insert(ranks, Present(np.zeros(groups * _WORDS, np.uint64), np.zeros(groups + 1, np.int32)), above)
+    return above

@@ -5,7 +5,6 @@ Everything follows from the keys and their order of arrival, planned or recovere
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Final
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from keybench.errors import UsageError
 from keybench.generators.core.clock import TICKS_PER_SECOND
-from keybench.model.metric import DEEP_LEAVES, FRONT_ROWS, WINDOW_ROWS, Metric
+from keybench.model.metric import DEEP_LEAVES, Metric
 from keybench.model.reading import Reading, Series
 from keybench.model.subject import KEY, Subject
 from keybench.results.store import blobs
@@ -21,7 +20,7 @@ from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import Measurements
 
 _POINTS = 200
-"""Points of the series, and about the largest number of windows in which fronts are counted."""
+"""Points of the series."""
 
 _METRICS = (Metric.POSITION_MEAN, Metric.POSITION_P95, Metric.EDGE_DISTANCE_PAGES, Metric.DEEP_INSERTS)
 """Metrics of all inserts, and of each writer's inserts; beside them `LAG_METRICS`."""
@@ -56,10 +55,6 @@ class Positions:
     """Keys present above it."""
     lag: NDArray[np.int64]
     """Ticks of virtual time since the right edge of the index passed its place; 0 if its key is the highest."""
-    displacement: float
-    """Mean distance between its place in order of arrival and in key order, in rows."""
-    fronts: NDArray[np.int64]
-    """Fronts in each window in which they were counted."""
 
     def quantiles(self) -> NDArray[np.float64]:
         """Share of the keys present that are above it."""
@@ -69,27 +64,22 @@ class Positions:
 def positions(arrived: Arrived) -> Positions:
     """The positions at which the keys of a load are inserted. Raises UsageError if two keys are equal."""
     # Imported here because it loads numba, which commands that measure nothing do not need.
-    from keybench.runners.measuring.insertion_points import Windows, keys_above_and_fronts
+    from keybench.runners.measuring.insertion_points import keys_above
 
     table, places = arrived.table, arrived.order.places
     owner, moment = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
     # writer and moment of each row, in planned order
     for i, source in enumerate(table.sources):
-        rows = source.planned[: source.writer.rows] - 1  # without the refill's; planned numbers begin with 1
+        rows = source.planned - 1  # planned numbers begin with 1
         owner[rows] = i
-        moment[rows] = source.writer.arrivals[: source.writer.rows]
+        moment[rows] = source.writer.arrivals
     # all in order of arrival
     ranks = arrived.ranks()
-    every = max(1, ceil(len(ranks) / (WINDOW_ROWS * _POINTS)))
-    above, fronts = keys_above_and_fronts(ranks, Windows(rows=WINDOW_ROWS, every=every, near=FRONT_ROWS))
-    displacement = float(np.abs(ranks - np.arange(len(ranks))).mean())
     return Positions(
         writer=owner[places],
         moment=moment[places],
-        above=above,
+        above=keys_above(ranks),
         lag=_lag(ranks, moment[places]),
-        displacement=displacement,
-        fronts=fronts,
     )
 
 
@@ -121,11 +111,6 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
             values += _values(inserts, shares, of_writer, rows_per_leaf, Subject.writer(source.writer.id), note)
         lags.append((source.writer.id, _lag_of_inserts(inserts, of_writer, rows_per_leaf)))
     values += _lag_readings(lags, note)
-    if len(inserts.fronts):
-        values.append(Reading(Metric.FRONTS, float(np.median(inserts.fronts)), "derived", note))
-    else:
-        values += Reading.absent([Metric.FRONTS], f"Fronts need {2 * WINDOW_ROWS:,} rows.")
-    values.append(Reading(Metric.DISPLACEMENT, 100 * inserts.displacement / rows, "derived", note))
     seconds = inserts.moment / TICKS_PER_SECOND
     ids = [source.writer.id for source in sources]
     return Measurements(values, [_series(shares)], [blobs.positions(ids, inserts.writer, seconds, shares, note)])
@@ -133,7 +118,7 @@ def readings(arrived: Arrived, rows_per_leaf: float | None) -> Measurements:
 
 def absent(reason: str) -> list[Reading]:
     """All metrics of positions and lag without a value, with the reason."""
-    return list(Reading.absent([*_METRICS, *LAG_METRICS, Metric.FRONTS, Metric.DISPLACEMENT], reason))
+    return list(Reading.absent([*_METRICS, *LAG_METRICS], reason))
 
 
 def _values(

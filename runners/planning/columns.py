@@ -168,8 +168,6 @@ def _unfit(scenario: Scenario) -> str:
         return "it makes keys without a database"
     if scenario.kind == "phases":
         return "its phases delete rows by their keys, which only the server knows"
-    if scenario.after.delete_oldest or scenario.after.refill:
-        return "it deletes the oldest rows by their keys, which only the server knows"
     if scenario.table.shards > 1:
         return "its rows go to several tables, each of which would make keys of its own"
     if not is_key_and_payload(scenario.table.key):

@@ -153,24 +153,23 @@ class WriterPlan:
     index: int
     of: int
     """Number of writers."""
-    refill_rows: int
     start: int
     """Tick of the trial's first moment."""
     arrivals: NDArray[np.int64]
-    """(rows + refill_rows,): when its rows arrive by a true clock, in ticks since the trial's first moment."""
+    """(rows,): when its rows arrive by a true clock, in ticks since the trial's first moment."""
     phases: tuple[int, ...]
     """Rows of the load in each phase."""
     processes: tuple[WriterProcess, ...]
-    """Its processes in order; together they have the rows of the load and of the refill."""
+    """Its processes in order; together they have its rows."""
     clock: ClockPart
     shard: int = 0
     """Its shard key; all its rows go to the table of this shard."""
     row_shards: NDArray[np.int64] | None = None
-    """(rows + refill_rows,): the shard key of each row, if they differ."""
+    """(rows,): the shard key of each row, if they differ."""
 
     @property
     def rows(self) -> int:
-        """Rows of the load."""
+        """Its number of rows."""
         return sum(self.phases)
 
     def readings(self) -> NDArray[np.int64]:
@@ -185,7 +184,7 @@ class KeySource:
     layout: str
     writer: WriterPlan
     planned: NDArray[np.int64]
-    """(rows + refill_rows,): the numbers of its rows among those of all writers, from 1, ascending."""
+    """(rows,): the numbers of its rows among those of all writers, from 1, ascending."""
     seed: tuple[int, ...]
     server: KeyServer | None = None
     """The database server that makes its keys, if the layout is one whose keys a server makes for all writers."""
@@ -206,7 +205,7 @@ class KeySource:
         return streams[0] if len(streams) == 1 else ConsecutiveStreams(streams, rows)
 
     def created(self) -> NDArray[np.int64]:
-        """When the writer's rows (load and refill) were created, by its own clock: microseconds since 1970."""
+        """When the writer's rows were created, by its own clock: microseconds since 1970."""
         if self.part:
             return self.part.source.created()[self.part.numbers - 1]
         return (self.writer.readings() - UNIX_EPOCH) // _TICKS_PER_MICROSECOND
@@ -261,7 +260,6 @@ def sources_of_load(
             id=part.id,
             index=i,
             of=len(all_shares),
-            refill_rows=len(share.arrivals) - share.rows,
             start=start,
             arrivals=share.arrivals,
             phases=share.phases,

@@ -22,33 +22,26 @@ _Spell = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """One writer's rows: those of the load, then those of the refill."""
+    """One writer's rows."""
 
     arrivals: Ticks
-    """(n,): ticks since the scenario's start, ascending in the load and in the refill."""
+    """(n,): ticks since the scenario's start, ascending."""
     planned: NDArray[np.int64]
-    """(n,): row numbers among all writers, from 1, in order of arrival; refills come after all loads."""
+    """(n,): row numbers among all writers, from 1, in order of arrival."""
     phases: tuple[int, ...]
-    """Rows of the load in each of the scenario's phases."""
+    """Rows in each of the scenario's phases."""
     started: int
     """When the process starts: ticks since the scenario's start."""
 
-    @property
-    def rows(self) -> int:
-        """Rows of the load."""
-        return sum(self.phases)
-
 
 def shares(scenario: Scenario, rows: int, seed: tuple[int, ...]) -> tuple[Share, ...]:
-    """The writers' shares of a load of `rows` rows, and of the refill that the scenario asks for. If `rows` differs
-    from the scenario's number, rates are scaled. `seed` determines what is drawn at random. After the load, the writers
-    of its last phase continue at the same rates."""
+    """The writers' shares of a load of `rows` rows. If `rows` differs from the scenario's number, rates are scaled.
+    `seed` determines what is drawn at random."""
     scale = rows / scenario.rows if scenario.rows else 1.0
     phases = scenario.phases(rows)
-    refill = round(rows * scenario.after.refill)
     if scenario.deal.mode == "own-rates":
-        return _by_own_rates(scenario.writer, phases, scale, rows, refill)
-    return _distributed(scenario, phases, scale, rows, refill, seed)
+        return _by_own_rates(scenario.writer, phases, scale, rows)
+    return _distributed(scenario, phases, scale, rows, seed)
 
 
 def apportion(rows: int, parts: Sequence[float]) -> list[int]:
@@ -61,42 +54,26 @@ def apportion(rows: int, parts: Sequence[float]) -> list[int]:
     return whole
 
 
-def _by_own_rates(
-    writers: Sequence[WriterPart], phases: Sequence[Phase], scale: float, rows: int, refill: int
-) -> tuple[Share, ...]:
+def _by_own_rates(writers: Sequence[WriterPart], phases: Sequence[Phase], scale: float, rows: int) -> tuple[Share, ...]:
     """The writers' shares where each has its own rate: its rows arrive at even intervals while it is busy, and writers
-    with the same rate take turns. `scale`: times the rates; `rows`, `refill`: of all writers together."""
-    # how many rows each writer has in the load and in the refill
-    last = phases[-1]  # the writers that are busy in it do the refill, too
+    with the same rate take turns. `scale`: times the rates; `rows`: of all writers together."""
+    # how many rows each writer has
     busy_seconds = [sum(phase.end - phase.begin for phase in phases if i in phase.busy) for i in range(len(writers))]
     loads = apportion(rows, [writer.rate * seconds for writer, seconds in zip(writers, busy_seconds, strict=True)])
-    refills = apportion(refill, [writer.rate if i in last.busy else 0 for i, writer in enumerate(writers)])
     # when they arrive
     phase_starts = [_tick(phase.begin) for phase in phases]
     arrivals, counts, started = [], [], []
-    for i, (writer, load, refill_rows) in enumerate(zip(writers, loads, refills, strict=True)):
-        # the times when it is busy; the last phase goes on in the refill, without an end
-        spells = [(phase.begin, inf if phase is last else phase.end) for phase in phases if i in phase.busy]
+    for i, (writer, load) in enumerate(zip(writers, loads, strict=True)):
+        # the times when it is busy; of the last phase, rounding may put the last row a little behind the end
+        spells = [(phase.begin, inf if phase is phases[-1] else phase.end) for phase in phases if i in phase.busy]
         rate = writer.rate * scale
         place = i / len(writers)  # by how much of an interval its first row is late, so that equal writers take turns
-        ticks = _even_arrivals(load + refill_rows, place, _joined(spells), rate)
+        ticks = _even_arrivals(load, place, _joined(spells), rate)
         first_turn = _tick(writer.start) + int(place * (TICKS_PER_SECOND / rate))
         arrivals.append(ticks)
-        counts.append(_counts(ticks[:load], phase_starts))
+        counts.append(_counts(ticks, phase_starts))
         started.append(min(first_turn, int(ticks[0])) if len(ticks) else first_turn)
-    # their numbers in order of arrival: all loads, then all refills
-    if refill:
-        planned = [
-            np.concatenate(parts)
-            for parts in zip(
-                _numbers([ticks[:load] for ticks, load in zip(arrivals, loads, strict=True)], 1),
-                _numbers([ticks[load:] for ticks, load in zip(arrivals, loads, strict=True)], rows + 1),
-                strict=True,
-            )
-        ]
-    else:
-        planned = _numbers(arrivals, 1)
-    return tuple(map(Share, arrivals, planned, counts, started))
+    return tuple(map(Share, arrivals, _numbers(arrivals), counts, started))
 
 
 def _joined(spells: Sequence[_Spell]) -> list[_Spell]:
@@ -133,26 +110,25 @@ def _counts(ticks: Ticks, starts: Sequence[int]) -> tuple[int, ...]:
     return tuple(np.diff([*np.searchsorted(ticks, [0, *starts[1:]]), len(ticks)]).tolist())
 
 
-def _numbers(arrivals: Sequence[Ticks], first: int) -> list[NDArray[np.int64]]:
-    """Row numbers from `first` in order of arrival, for each writer. Rows of the same tick are in the order of
+def _numbers(arrivals: Sequence[Ticks]) -> list[NDArray[np.int64]]:
+    """Row numbers from 1 in order of arrival, for each writer. Rows of the same tick are in the order of
     writers."""
     together = np.concatenate(arrivals)
     numbers = np.empty(len(together), np.int64)
     # A stable sort is fast here: it merges runs that are already sorted.
-    numbers[np.argsort(together, kind="stable")] = np.arange(first, first + len(together))
+    numbers[np.argsort(together, kind="stable")] = np.arange(1, len(together) + 1)
     return np.split(numbers, np.cumsum([len(ticks) for ticks in arrivals])[:-1])
 
 
 def _distributed(
-    scenario: Scenario, phases: Sequence[Phase], scale: float, rows: int, refill: int, seed: tuple[int, ...]
+    scenario: Scenario, phases: Sequence[Phase], scale: float, rows: int, seed: tuple[int, ...]
 ) -> tuple[Share, ...]:
     """All rows arrive in one stream at even intervals; each row is given to one of the busy writers."""
     draw = np.random.default_rng(seed)
     # phase by phase: when all rows arrive, and the writer of each
     load_rows = apportion(rows, [phase.rows for phase in phases])
     owners, arrivals = [], []
-    for phase, load in zip(phases, load_rows, strict=True):
-        n = load + (refill if phase is phases[-1] else 0)
+    for phase, n in zip(phases, load_rows, strict=True):
         step = TICKS_PER_SECOND / (phase.rate * scale)
         ticks = _tick(phase.begin) + (np.arange(n) * step).astype(np.int64)
         arrivals.append(ticks if phase is phases[-1] else np.minimum(ticks, _tick(phase.end) - 1))

@@ -234,10 +234,5 @@ def _named(name: str, used: Sequence[Engine]) -> Iterator[tuple[Engine, Setting]
 
 def _unknown(name: str, used: Sequence[Engine]) -> UsageError:
     """The error for a setting that none of these engines has."""
-    database, dot, _ = name.rpartition(".")
-    if dot and database not in [on.name for on in used]:
-        raise unknown_name("database of this run", database, [on.name for on in used])
-    of_databases = " or ".join(on.name for on in used if not dot or on.name == database)
-    prefix = f"{database}." if dot else ""
-    known = {f"{prefix}{setting.name}" for on in used if not dot or on.name == database for setting in on.settable}
-    return unknown_name(f"setting of {of_databases}" if of_databases else "setting", name, known)
+    known = {f"{on.name}.{setting.name}" if "." in name else setting.name for on in used for setting in on.settable}
+    return unknown_name(f"setting of {' or '.join(on.name for on in used)}", name, known)

@@ -60,8 +60,6 @@ class Request:
     """Bytes that each container may use."""
     cpus: float = ContainerOptions.cpus
     """Processors that each container may use."""
-    keep_server: bool = False
-    """Whether containers are kept when the run ends."""
     executor: str = ""
     """Address of the Dask scheduler on whose workers the writers run; if empty, they are processes of this machine."""
     ram: int = 0
@@ -71,7 +69,7 @@ class Request:
 
     def container(self, database: str) -> ContainerOptions:
         """The options of that database's container."""
-        return ContainerOptions(self.images.get(database, ""), self.memory, self.cpus, self.keep_server)
+        return ContainerOptions(self.images.get(database, ""), self.memory, self.cpus)
 
     def is_modelled(self, database: str) -> bool:
         """Whether that database's trials are computed, without a server."""

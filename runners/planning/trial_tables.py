@@ -30,7 +30,7 @@ class TrialTable:
 
     @cached_property
     def keys(self) -> Keys:
-        """The keys of the load in planned order."""
+        """The keys in planned order."""
         return keys_in_order(self.sources)
 
     @cached_property
@@ -39,15 +39,14 @@ class TrialTable:
         return ranked(sort_words(self.keys, self.table.column.order))
 
     def created(self) -> NDArray[np.int64] | None:
-        """When the rows of the load were created, in planned order (microseconds since 1970); None if the table does
-        not store it."""
+        """When rows were created (microseconds since 1970), in planned order; None if the table has no such time."""
         if not self.table.by_date:
             return None
-        moments = np.concatenate([source.created()[: source.writer.rows] for source in self.sources])
+        moments = np.concatenate([source.created() for source in self.sources])
         return moments[np.argsort(_numbers(self.sources))]
 
     def lengths(self) -> NDArray[np.int64] | None:
-        """Characters of the payloads of the load's rows, in planned order; None if all rows have the same."""
+        """Characters of the rows' payloads, in planned order; None if all rows have the same."""
         lengths = self.table.lengths
         return lengths.of(self.sources[0].seed, np.sort(_numbers(self.sources)) - 1) if lengths else None
 
@@ -75,26 +74,21 @@ def table_of_each_writer(tables: Sequence[TrialTable]) -> list[Table]:
     return [by_writer[writer] for writer in sorted(by_writer)]
 
 
-def keys_in_order(sources: Sequence[KeySource], *, refill: bool = False) -> Keys:
-    """The keys of these sources in planned order: those of the load, or those of the refill."""
-    keys, numbers = [], []
-    for source in sources:
-        rows = source.writer.rows
-        part = slice(rows, None) if refill else slice(rows)  # a source has the rows of the load, then the refill's
-        keys.append(source.stream().take(len(source.planned) if refill else rows)[part])
-        numbers.append(source.planned[part])
+def keys_in_order(sources: Sequence[KeySource]) -> Keys:
+    """The keys of these sources in planned order."""
+    keys = [source.stream().take(source.writer.rows) for source in sources]
     if len(keys) == 1:  # one writer's rows are numbered in order
         return keys[0]
     # A stable sort is fast here: it merges runs that are already sorted.
-    return Keys.concat(keys)[np.argsort(np.concatenate(numbers), kind="stable")]
+    return Keys.concat(keys)[np.argsort(_numbers(sources), kind="stable")]
 
 
 def writers_in_order(sources: Sequence[KeySource]) -> NDArray[np.int16]:
-    """For each row of the load, in planned order, the index of its source among `sources`."""
+    """For each row, in planned order, the index of its source among `sources`."""
     owners = np.repeat(np.arange(len(sources), dtype=np.int16), [source.writer.rows for source in sources])
     return owners[np.argsort(_numbers(sources))]
 
 
 def _numbers(sources: Sequence[KeySource]) -> NDArray[np.int64]:
-    """The planned numbers (from 1) of the load's rows, source after source."""
-    return np.concatenate([source.planned[: source.writer.rows] for source in sources])
+    """The planned numbers (from 1) of all rows, source after source."""
+    return np.concatenate([source.planned for source in sources])

@@ -1,77 +1,14 @@
-"""After the load: whether the table holds exactly the acknowledged keys, and the work that the scenario asks for.
+"""After the load: whether the table holds exactly the acknowledged keys."""
 
-That work is look-ups and ranges, then deletion of the oldest rows, then a refill.
-"""
-
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from keybench.databases.contract.roles import Admin
-from keybench.errors import ServerError, VerificationError
+from keybench.errors import VerificationError
 from keybench.model.keys import Keys
-from keybench.model.metric import Metric
-from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.runners.planning.trial_plan import Request, TrialPlan
-from keybench.runners.planning.trial_tables import TrialTable, keys_in_order
-from keybench.runners.servers import Target
-from keybench.runners.writers.load import load_rows
-from keybench.runners.writers.processes import WriterPool, run_all
-from keybench.runners.writers.reader import ReaderTask, read_and_delete
-
-
-def after_load(
-    request: Request, plan: TrialPlan, target: Target, admin: Admin, one: TrialTable, pool: WriterPool, deadline: float
-) -> list[Reading]:
-    """Does the scenario's work after the load, and verifies the table again if its rows have changed. Gives the
-    readings of that work. `deadline` is a time of the monotonic clock."""
-    todo, work = request.scenario.after, request.scenario.load
-    table, sources = one.table, one.sources
-    delete = int(plan.rows * todo.delete_oldest)
-    refill = any(source.writer.refill_rows for source in sources)
-    readings: list[Reading] = []
-    if todo.reads or delete:
-        seed = request.seed * 1000 + plan.block
-        task = ReaderTask(
-            target.address, table, sources, work.rows_per_tx, reads=todo.reads, delete=np.arange(delete), seed=seed
-        )
-        (readings,) = run_all(read_and_delete, [(task,)], timeout=deadline - time.monotonic())
-    if not delete and not refill:
-        return readings
-    keys = one.keys[delete:]
-    if delete:
-        admin.settle(table)
-    if refill:
-        refilled = load_rows(
-            target.address,
-            table,
-            sources,
-            rows_per_tx=work.rows_per_tx,
-            skew_rows=work.skew_rows,
-            timeout=deadline - time.monotonic(),
-            refill=True,
-            path=request.scenario.load_path,
-            pool=pool,
-        )
-        readings.append(Reading(Metric.REFILL_SECONDS, refilled.seconds, "measured"))
-        readings += _refilled(admin, table)
-        keys = Keys.concat([keys, keys_in_order(sources, refill=True)])
-    check_table(admin, table, keys)
-    return readings
-
-
-def _refilled(admin: Admin, table: Table) -> Sequence[Reading]:
-    """The size of the key's index after the refill; absent, with the reason, if the server does not tell this user."""
-    metric, why = Metric.REFILLED_INDEX_BYTES, "The server does not tell the size of the index."
-    try:
-        size = admin.index_bytes(table)
-    except ServerError as error:
-        size, why = 0, f"The size of the index cannot be read ({error})."
-    return [Reading(metric, float(size), "measured")] if size else Reading.absent([metric], why)
-
 
 Stored = NDArray[np.uint8] | NDArray[np.int64]
 """Keys as a column stores them: (n, width) bytes or (n,) integers."""

@@ -27,7 +27,7 @@ from keybench.runners.trials.server_trial import ServerTrial
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, joined, load_rows
 from keybench.runners.writers.processes import run_all
-from keybench.runners.writers.reader import ReaderTask, read_and_delete
+from keybench.runners.writers.reader import ReaderTask, delete
 
 
 class PhasesTrial(ServerTrial):
@@ -132,8 +132,8 @@ class PhasesTrial(ServerTrial):
             return 0.0
         rows_per_tx = self.request.scenario.load.rows_per_tx
         task = ReaderTask(target.address, self.tables[0].table, self.sources, rows_per_tx, delete=step.rows)
-        ((deletion,),) = run_all(read_and_delete, [(task,)], timeout=self.seconds_left())
-        return float(deletion.value)
+        (seconds,) = run_all(delete, [(task,)], timeout=self.seconds_left())
+        return float(seconds)
 
 
 class PhasesModelTrial(TrialRunner):

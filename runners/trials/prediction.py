@@ -4,7 +4,6 @@ A page model knows pages, not time: it inserts the same keys in the same order b
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
@@ -15,7 +14,7 @@ from keybench.databases.registry import engine
 from keybench.errors import UsageError, unexpected
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading, Series
-from keybench.model.subject import KEY, MODEL, Subject
+from keybench.model.subject import KEY, MODEL
 from keybench.pagemodels.contract import PageModel, SizedByValue, predict
 from keybench.pagemodels.page_stats import PageStats, readings
 from keybench.results.store import blobs
@@ -23,11 +22,9 @@ from keybench.results.store.records import Environment
 from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
 from keybench.runners.measuring.measured import NO_POSITION_IN_SHARDS, Measurements, for_pictures, of_all_shards
-from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import trial_tables
 from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.trial import TrialRunner
-from keybench.scenarios.schema import Scenario
 
 _CHECKPOINTS = 100
 """Moments of the load at which the model notes the state of the index."""
@@ -70,14 +67,12 @@ def measured_whatever_a_model_does(
         return Measurements([*measured, unknown], traceback=problem.traceback)
 
 
-def placement(request: Request, plan: TrialPlan, arrived: Sequence[Arrived], known: Iterable[Reading]) -> Measurements:
-    """Where the keys went, and the model's grid. The number of leaf pages, measured or else predicted, is taken from
-    the `known` readings."""
+def placement(arrived: Sequence[Arrived], known: Iterable[Reading]) -> Measurements:
+    """Where the keys went. The number of leaf pages, measured or else predicted, is taken from the `known` readings."""
     if len(arrived) > 1:
         return Measurements(key_positions.absent(NO_POSITION_IN_SHARDS))
     (one,) = arrived
-    where = key_positions.readings(one, _rows_per_leaf(known, len(one.table.keys)))
-    return Measurements([*where.readings, *grid_readings(request, plan)], where.series, where.blobs)
+    return key_positions.readings(one, _rows_per_leaf(known, len(one.table.keys)))
 
 
 def _with_checkpoints(on: Engine, arrived: Arrived) -> PageStats:
@@ -159,40 +154,6 @@ def _rows_per_leaf(known: Iterable[Reading], rows: int) -> float | None:
     return rows / leaf_pages if leaf_pages else None
 
 
-def grid_readings(request: Request, trial: TrialPlan) -> list[Reading]:
-    """The density of each cell of the scenario's grid, with rows in planned order; empty for blocks that are not drawn.
-    If there is no model of the layout or table, a single reading gives the reason."""
-    grid = request.scenario.grid
-    if not grid or not trial.drawn:
-        return []
-    cells = []
-    for processes in grid.processes:
-        for rows_per_tick in grid.rows_per_tick:
-            rows = max(processes, min(grid.rows, trial.rows))
-            name = Subject.grid(processes, rows_per_tick)
-            work = _cell(request.scenario, processes, rows_per_tick, rows)
-            try:
-                density = _density(replace(request, scenario=work), trial)
-            except UsageError as error:
-                return [Reading(Metric.LEAF_DENSITY, None, "absent", f"No prediction: {error}", name)]
-            cells.append(Reading(Metric.LEAF_DENSITY, density, "modelled", subject=name))
-    return cells
-
-
-def _cell(scenario: Scenario, processes: int, rows_per_tick: int, rows: int) -> Scenario:
-    """The scenario with `processes` writers like its first one, which together send `rows_per_tick` in each tick."""
-    first = scenario.writer[0]
-    rate = rows_per_tick / first.clock.tick / processes
-    writers = (first.model_copy(update={"id": f"process-{i + 1}", "rate": rate}) for i in range(processes))
-    return scenario.model_copy(update={"writer": tuple(writers), "rows": rows, "grid": None})
-
-
-def _density(request: Request, trial: TrialPlan) -> float:
-    """The density, in %, that the page model has for the request's scenario, with rows in planned order."""
-    (one,) = trial_tables(request, replace(trial, rows=request.scenario.rows or 0))
-    return page_stats(engine(trial.database).page_model(one.table), Arrived.as_planned(one)).density
-
-
 NOT_MODELLED = tuple(metric for metric in Metric if metric.definition.needs_server)
 """Metrics that a trial without a server cannot have, and why."""
 WHY_NOT = "A page model inserts no rows: it has pages, but no time, no log and no files."
@@ -213,7 +174,7 @@ class ModelTrial(TrialRunner):
         arrived = [Arrived.as_planned(one) for one in trial_tables(self.request, self.plan)]
         predicted = [predicted_alone(on, one) for one in arrived]
         readings = of_all_shards([one.readings for one in predicted])
-        placed, costs = placement(self.request, self.plan, arrived, readings), load_cost(on, self.request, arrived[0])
+        placed, costs = placement(arrived, readings), load_cost(on, self.request, arrived[0])
         modelled = {reading.metric for reading in costs.readings}
         absent = Reading.absent([metric for metric in NOT_MODELLED if metric not in modelled], WHY_NOT)
         pictured = (*for_pictures(predicted), placed, costs)

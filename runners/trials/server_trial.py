@@ -30,12 +30,13 @@ from keybench.runners.planning.key_sources import KeySource, key_sources
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.planning.trial_tables import TrialTable, divide, table_of_each_writer
 from keybench.runners.servers import Target
-from keybench.runners.trials.after_load import after_load, check_distinct, check_table
+from keybench.runners.trials.after_load import check_distinct, check_table
 from keybench.runners.trials.load_cost import load_cost
 from keybench.runners.trials.prediction import page_stats, placement, predicted_beside
 from keybench.runners.trials.trial import TrialRunner
 from keybench.runners.writers.load import LoadResult, load_rows
-from keybench.runners.writers.processes import LOCAL, WriterPool
+from keybench.runners.writers.processes import LOCAL, WriterPool, run_all
+from keybench.runners.writers.reader import ReaderTask, read
 
 
 @dataclass(frozen=True)
@@ -187,11 +188,14 @@ class ServerTrial(TrialRunner):
             check_table(admin, one.table, one.keys)
 
     def read(self, target: Target, admin: Admin) -> tuple[list[Reading], list[Blob]]:
-        """(readings, pictures) of the loaded tables. The work after the load comes last, because it may delete rows."""
-        pictures = self.page_maps(admin)
-        # A scenario with several tables has nothing to do after the load.
-        after = after_load(self.request, self.plan, target, admin, self.tables[0], self.resources.pool, self.deadline)
-        return after, pictures
+        """(readings of the look-ups that the scenario asks for, pictures)."""
+        pictures, reads = self.page_maps(admin), self.request.scenario.after.reads
+        if not reads:  # as in every scenario with several tables
+            return [], pictures
+        seed = self.request.seed * 1000 + self.plan.block
+        task = ReaderTask(target.address, self.tables[0].table, self.sources, reads=reads, seed=seed)
+        (readings,) = run_all(read, [(task,)], timeout=self.seconds_left())
+        return readings, pictures
 
     def page_maps(self, admin: Admin) -> list[Blob]:
         """The page map of the index on the server, if it can be read and will be drawn."""
@@ -207,7 +211,7 @@ class ServerTrial(TrialRunner):
             return without_order(of_all_shards(of_tables), self.path.no_prediction, self.path.no_position)
         predicted = [predicted_beside(on, one, read) for one, read in zip(arrived, of_tables, strict=True)]
         readings = of_all_shards([one.readings for one in predicted])
-        placed = placement(self.request, self.plan, arrived, readings)
+        placed = placement(arrived, readings)
         costs = load_cost(on, self.request, arrived[0])
         return Measurements(
             [*readings, *costs.readings, *placed.readings],

@@ -11,7 +11,7 @@ from keybench.databases.registry import engines
 from keybench.generators.core.layout import layouts
 from keybench.runners.writers import reader, writer
 
-READY = (engines(), layouts(), reader.read_and_delete, writer.write)
+READY = (engines(), layouts(), reader.read, writer.write)
 
 gc.collect()
 gc.freeze()  # workers are forked from this process: their garbage collector need not visit these objects

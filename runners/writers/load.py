@@ -99,7 +99,6 @@ def load_rows(
     rows_per_tx: int,
     skew_rows: int = SKEW_ROWS,
     timeout: float,
-    refill: bool = False,
     only: range | None = None,
     part: tuple[float, float] = (0, 1),
     style: TransactionStyle | None = None,
@@ -110,15 +109,15 @@ def load_rows(
 ) -> LoadResult:
     """Sends the rows of a trial's load, or some of them, with all its writers at once.
 
-    Which rows is said by at most one of `refill` (those of the refill instead), `only` (these rows of the stream of the
-    one writer) and `part` (a share of each writer's rows, from and to, of a scenario with one phase).
+    Which rows is said by at most one of `only` (these rows of the stream of the one writer) and `part` (a share of each
+    writer's rows, from and to, of a scenario with one phase).
 
     The writers wait for one another before each phase of the scenario, and before each slice of a phase that has more
     rows than a slice holds. `skew_rows`: by how many rows one writer may be ahead of another. `path`, `style`: how rows
     are sent, and what each transaction does beside its batch. `tables` are the writers' own tables, of the same form as
     `table`, if they do not share one. `timeout` is in seconds; `progress` is called with the rows sent so far.
     """
-    firsts, phases = _rows_of_streams(sources, refill, only, part)
+    firsts, phases = _rows_of_streams(sources, only, part)
     # A slice holds whole transactions whose batches fit SLICE_BYTES. A generous estimate of a row's bytes in a batch:
     # with its children, payloads at two bytes a character, 128 bytes for all else.
     row_bytes = (2 * table.payload + 128) * sum(each.children for each in table.family)
@@ -143,14 +142,12 @@ def load_rows(
 
 
 def _rows_of_streams(
-    sources: Sequence[KeySource], refill: bool, only: range | None, part: tuple[float, float]
+    sources: Sequence[KeySource], only: range | None, part: tuple[float, float]
 ) -> tuple[list[int], list[tuple[int, ...]]]:
     """(the first row of each writer's stream to send, how many from there on in each phase), as `load_rows` says."""
     writers = [source.writer for source in sources]
     if only is not None:
         return [only.start], [(len(only),)]
-    if refill:
-        return [writer.rows for writer in writers], [(writer.refill_rows,) for writer in writers]
     begin, end = part
     if begin > 0 or end < 1:
         firsts = [int(writer.rows * begin) for writer in writers]

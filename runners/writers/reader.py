@@ -33,25 +33,26 @@ class ReaderTask:
     address: Address
     table: Table
     sources: tuple[KeySource, ...]
-    rows_per_tx: int
+    rows_per_tx: int = 0
     """Rows that a transaction deletes."""
     reads: int = 0
-    """Number of look-ups of each kind. If it is 0, no look-ups are made and no ranges are read."""
+    """Number of look-ups of each kind."""
     delete: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """The rows to delete: places in planned order, from 0."""
     seed: int = 0
     """Decides which keys are looked up."""
 
 
-def read_and_delete(task: ReaderTask) -> list[Reading]:
-    """Reads, then deletes. VerificationError if a read or the deletion does not find the acknowledged rows."""
+def read(task: ReaderTask) -> list[Reading]:
+    """Look-ups and ranges. VerificationError if one does not find the acknowledged rows."""
     with closing(engine(task.address.engine).session(task.address, task.table)) as session:
-        keys = keys_in_order(task.sources)
-        readings = _reads(session, task, keys) if task.reads else []
-        if len(task.delete):
-            seconds = _delete(session, keys[task.delete], task.rows_per_tx)
-            readings.append(Reading(Metric.DELETE_SECONDS, seconds, "measured"))
-    return readings
+        return _reads(session, task, keys_in_order(task.sources))
+
+
+def delete(task: ReaderTask) -> float:
+    """Deletes rows; the seconds that it took. VerificationError if they were not all there."""
+    with closing(engine(task.address.engine).session(task.address, task.table)) as session:
+        return _delete(session, keys_in_order(task.sources)[task.delete], task.rows_per_tx)
 
 
 def _reads(session: Session, task: ReaderTask, keys: Keys) -> list[Reading]:

@@ -96,7 +96,6 @@ def test_existing_keys_are_looked_at_in_their_column() -> None:
         ("sqlite", "bigint-hilo", "bigint-hilo", {"--made-by client", "--made-by server"}),
         ("postgresql", "newsequentialid", "newsequentialid", {"--made-by client", "--made-by server"}),
         ("mysql", "uuid-v5", "uuid-v5", {"--made-by client", "--made-by server"}),
-        ("postgresql", "ydb-hash-prefixed", "ydb-hash-prefixed", {"--made-by client", "--made-by server"}),
     ],
 )
 def test_keys_that_the_table_has_are_known_whoever_makes_them(

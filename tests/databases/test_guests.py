@@ -30,6 +30,7 @@ from keybench.databases.contract_suite.servers import Servers
 from keybench.databases.registry import engines
 from keybench.errors import EnvironmentMissing, KeybenchError, ServerError, UsageError
 from keybench.model.table import Table
+from tests.parameters import first
 
 PASSWORD = "s3cret/hunter:2 %@x" + secrets.token_hex(6)
 WORK = ("--layout", "uuid-v4", "--rows", "2000", "--blocks", "1")
@@ -254,7 +255,7 @@ def test_a_run_leaves_everything_as_it_was_and_shows_no_password(
     assert owner.dump() == before
 
 
-@pytest.mark.parametrize("table", ["keybench_rows", "keybench_rows_parent", "keybench_board"])
+@pytest.mark.parametrize("table", first(1, ["keybench_rows", "keybench_rows_parent", "keybench_board"]))
 def test_a_run_is_refused_where_somebody_elses_table_has_a_name_that_it_needs(
     engine: Engine, owner: Any, command: Command, table: str
 ) -> None:
@@ -298,6 +299,7 @@ def test_a_table_that_somebody_else_makes_during_a_run_is_not_dropped(engine: En
         owner.drop_place()
 
 
+@pytest.mark.long
 def test_a_table_beside_the_trials_survives_runs_that_succeed_fail_and_are_killed(
     engine: Engine, owner: Any, command: Command, variables: dict[str, str], tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from keybench.databases.contract_suite.servers import using_programs_in
 from keybench.databases.hosting import private_server
 from keybench.databases.mariadb import ENGINE as MARIADB
 from keybench.databases.mysql import ENGINE as MYSQL
@@ -141,12 +142,12 @@ def test_unpacked_versions_are_found_in_their_order(tmp_path, monkeypatch) -> No
 def test_a_choice_for_a_while_is_undone(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("KEYBENCH_MYSQL_BIN", "mine")
     monkeypatch.delenv("KEYBENCH_MARIADB_BIN", raising=False)
-    with private_server.using_programs_in("mysql", tmp_path), private_server.using_programs_in("mariadb", tmp_path):
+    with using_programs_in("mysql", tmp_path), using_programs_in("mariadb", tmp_path):
         assert (
             private_server.folder_from_environment("mysql")
             == private_server.folder_from_environment("mariadb")
             == tmp_path
         )
-    with private_server.using_programs_in("mysql", None):
+    with using_programs_in("mysql", None):
         assert os.environ["KEYBENCH_MYSQL_BIN"] == "mine"
     assert "KEYBENCH_MARIADB_BIN" not in os.environ

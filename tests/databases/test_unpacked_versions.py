@@ -7,6 +7,7 @@ import pytest
 from benchmarks import streams
 from benchmarks.fidelity import compared
 from benchmarks.fidelity_table import counts, heading
+from keybench.databases.contract_suite.servers import using_programs_in
 from keybench.databases.hosting import private_server
 from keybench.databases.registry import engine
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.long
 @pytest.mark.parametrize(("name", "folder"), FOUND, ids=lambda part: part.parent.name if isinstance(part, Path) else "")
 def test_the_indexes_on_a_server_of_that_version_are_those_of_the_model(name: str, folder: Path) -> None:
     on = engine(name)
-    with private_server.using_programs_in(name, folder):
+    with using_programs_in(name, folder):
         server = on.provision("local", on.settings("fast", "small"))
     try:
         address = server.start()

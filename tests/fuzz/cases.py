@@ -65,7 +65,7 @@ def _scenarios(rng: Random, _: Samples) -> Case:
 
 def _config(rng: Random, _: Samples) -> Case:
     known = ("db", "layout", "scenario", "server", "column", "rows", "writers", "executor", "blocks", "profile", "seed")
-    known += ("image", "memory", "cpus", "keep-server", "results", "trial-timeout", "accept-eula", "dry-run", "debug")
+    known += ("image", "memory", "cpus", "results", "trial-timeout", "accept-eula", "dry-run", "debug")
     good = {"db": "sqlite", "server": "model", "rows": 50, "blocks": 2, "profile": "fast", "layout": ["uuid-v4"]}
     table: dict[str, Any] = {name: good[name] for name in rng.sample(sorted(good), rng.randrange(4))}
     for _ in range(rng.choice((1, 1, 2, 3))):

@@ -9,7 +9,7 @@ from tests.fuzz.samples import RESULTS, Samples
 from tests.fuzz.toml import written
 
 _RUN = ("--db", "--layout", "--scenario", "--server", "--column", "--rows", "--writers", "--executor", "--blocks")
-_RUN += ("--profile", "--seed", "--image", "--memory", "--cpus", "--keep-server", "--results", "--resume")
+_RUN += ("--profile", "--seed", "--image", "--memory", "--cpus", "--results", "--resume")
 _RUN += ("--trial-timeout", "--accept-eula", "--debug", "--no-config")
 _VERIFY = ("--server", "--output", "--image", "--memory", "--cpus", "--trial-timeout", "--results")
 _ADVISE = ("--db", "--rows", "--rows-per-second", "--payload", "--writers", "--behind", "--restarts-per-day", "--ram")
@@ -19,7 +19,7 @@ _ADVISE += ("--format", "--output", "--json")
 _INSPECT = ("--table", "--seconds", "--json")
 _FORM = "keybench.toml"
 _FLAGS = frozenset(
-    {"--keep-server", "--debug", "--no-config", "--all", "--series", "--yes", "--kept", "--json"}
+    {"--debug", "--no-config", "--all", "--series", "--yes", "--json"}
     | {"--small", "--verify", "--claims", "--bundle"}
     | {"--sortable", "--unguessable", "--hides-time", "--hides-machine", "--merge", "--spread"}
 )
@@ -92,7 +92,7 @@ def options(rng: Random, samples: Samples) -> Case:
     elif kind < 0.96:
         arguments = ["verify", rng.choice(("sqlite", "mssql", "", *TEXTS)), "--dry-run", *_options(rng, _VERIFY)]
     elif kind < 0.975:
-        arguments = ["clean", "--dry-run", *_options(rng, ("--server", "--yes", "--kept"))]
+        arguments = ["clean", "--dry-run", *_options(rng, ("--server", "--yes"))]
     else:
         arguments = [rng.choice(("run", "list", "generators", "databases", "help", *TEXTS)), *rng.choices(TEXTS, k=1)]
         arguments += ["--help"] if rng.random() < 0.5 else ["--dry-run"]

@@ -90,9 +90,6 @@ def readings(database: str, layout: str, rows: int, noise: np.random.Generator, 
         found += [
             Reading(Metric.POINT_UNIFORM_US, 21.4, "measured"),
             Reading(Metric.POINT_RECENT_US, 18.2, "measured"),
-            Reading(Metric.DELETE_SECONDS, 1.9, "measured"),
-            Reading(Metric.REFILL_SECONDS, 2.4, "measured"),
-            Reading(Metric.REFILLED_INDEX_BYTES, index * 1.1, "measured"),
         ]
         if chaos > 0.25:
             found += Reading.absent([Metric.RANGE_US_PER_ROW], f"{layout} keys do not lie in order of time.")

@@ -148,7 +148,8 @@ def kill_server(servers: Path) -> int:
     return killed
 
 
-@pytest.mark.parametrize(("most", "blocks"), [(3, 2), pytest.param(5, 3, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize(("most", "blocks"), [(3, 2), (5, 3)])
 def test_a_server_killed_in_a_trial_is_that_trials_error_and_the_run_goes_on(
     tmp_path: Path, servers_folder: Path, variables: dict[str, str], most: int, blocks: int
 ) -> None:

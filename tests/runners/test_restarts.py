@@ -43,6 +43,7 @@ def run_servers(url: str) -> RunServers:
     return RunServers(request, {"postgresql": url}, lambda _: None)
 
 
+@pytest.mark.long
 def test_a_restart_fails_one_trial_at_most_and_resume_repeats_it(
     variables: dict[str, str], here: Run, tmp_path: Path
 ) -> None:

@@ -17,8 +17,6 @@ from tests.runners.conftest import Run, latest_trials, results
 
 SMALL = ("--rows", "3000", "--blocks", "1")
 """Too few for pilots."""
-OF_OLDER_RUNS = (Metric.LAG_ROWS, Metric.LAG_SECONDS)
-"""Metrics that results of older versions have and new runs have not."""
 
 
 def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
@@ -42,10 +40,6 @@ def test_the_default_run_measures_the_scenarios_layouts_on_both_databases(
             *of_theme(Theme.KEYS),
             *of_theme(Theme.MACHINE),
             *(metric for metric in Metric if metric.definition.some_engines),
-            Metric.DELETE_SECONDS,
-            Metric.REFILL_SECONDS,
-            Metric.REFILLED_INDEX_BYTES,
-            *OF_OLDER_RUNS,
         }
         assert {r.metric for r in trial.readings if r.subject == MACHINE} == set(of_theme(Theme.MACHINE))
         missing = set(Metric) - set(given) - others
@@ -68,18 +62,20 @@ def one_of_each_form() -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "names",
+    ("databases", "names"),
     [
-        pytest.param(one_of_each_form(), id="one of each form"),
-        pytest.param({known.name for known in layouts().values()}, id="all", marks=pytest.mark.long),
+        pytest.param("sqlite", one_of_each_form(), id="one of each form"),
+        pytest.param(
+            "postgresql,sqlite", {known.name for known in layouts().values()}, id="all", marks=pytest.mark.long
+        ),
     ],
 )
-def test_layouts_of_every_form_can_be_measured_on_both_databases(here: Run, tmp_path: Path, names: set[str]) -> None:
+def test_layouts_of_every_form_can_be_measured(here: Run, tmp_path: Path, databases: str, names: set[str]) -> None:
     options = ("--rows", "600", "--blocks", "1", "--profile", "fast")
-    done = here("--server", "embedded", "--layout", ",".join(names), *options)
+    done = here("--db", databases, "--server", "embedded", "--layout", ",".join(names), *options)
     assert done.returncode == 0, done.stdout + done.stderr
     trials = latest_trials(tmp_path)
-    assert {(t.database, t.layout) for t in trials} == {(d, n) for d in ("postgresql", "sqlite") for n in names}
+    assert {(t.database, t.layout) for t in trials} == {(d, n) for d in databases.split(",") for n in names}
 
 
 def test_writers_columns_profile_and_configuration_reach_the_results(here: Run, tmp_path: Path) -> None:
@@ -123,8 +119,7 @@ def test_a_trial_that_takes_too_long_is_a_row_and_the_run_goes_on(here: Run, tmp
 
 
 DATABASES = ("mariadb", pytest.param("mysql", marks=pytest.mark.long))
-SOME_ENGINES = {*OF_OLDER_RUNS, *(metric for metric in Metric if metric.definition.some_engines)}
-LATER = {Metric.DELETE_SECONDS, Metric.REFILL_SECONDS, Metric.REFILLED_INDEX_BYTES}
+SOME_ENGINES = {metric for metric in Metric if metric.definition.some_engines}
 
 
 @pytest.fixture(params=DATABASES)
@@ -155,20 +150,9 @@ def test_every_layout_is_measured_in_a_column_that_takes_its_keys(
     for trial in trials:
         assert (trial.status, trial.database, trial.server) == ("ok", database, "local")
         given = {reading.metric: reading for reading in trial.readings}
-        assert not set(Metric) - set(given) - LATER - {*SOME_ENGINES, *of_theme(Theme.KEYS), *of_theme(Theme.MACHINE)}
+        assert not set(Metric) - set(given) - {*SOME_ENGINES, *of_theme(Theme.KEYS), *of_theme(Theme.MACHINE)}
         assert given[Metric.LEAF_PAGES].value
     assert not list(servers_folder.iterdir())
-
-
-@pytest.mark.long
-def test_a_refill_after_deletions(here: Run, tmp_path: Path, database: str) -> None:
-    done = here("--db", database, "--layout", "uuid-v4", "--scenario", "refill", "--rows", "5000", "--blocks", "1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    trials = latest_trials(tmp_path)
-    for trial in trials:
-        absent = set(Metric) - {reading.metric for reading in trial.readings}
-        assert trial.status == "ok"
-        assert absent <= {*of_theme(Theme.KEYS), *SOME_ENGINES}
 
 
 @ON_MARIADB

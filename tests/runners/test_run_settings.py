@@ -37,7 +37,7 @@ def settings(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("database", "server", "chosen", "leaves"),
     [
-        pytest.param("mariadb", "local", "page_size=4K", 1039, marks=installed),
+        pytest.param("mariadb", "local", "page_size=4K", 1039, marks=[installed, pytest.mark.long]),
         ("sqlite", "embedded", "page_size=1K", None),
         ("postgresql", "embedded", "fillfactor=60", None),
     ],
@@ -115,11 +115,6 @@ def test_the_model_knows_the_page_size_of_a_users_own_server(here: Run, tmp_path
             "fillfactor of postgresql is a whole number from 10 to 100, not '5'.",
         ),
         (("--scenario", "generation", "--set", "a=b"), "only makes keys, without a database: leave out --set."),
-        (
-            ("--db", "sqlite", "--keep-server"),
-            "--keep-server keeps containers, and this run has none: private servers of other kinds end with the run. "
-            "Choose --server container, or start a server by hand and give its URL.",
-        ),
         (
             ("--db", "sqlite", "--image", "postgres:17"),
             "--image postgres:17: write DB=NAME:TAG, where DB is one of this run's databases (sqlite), as in "

@@ -15,7 +15,6 @@ from keybench.scenarios.schema import scenario_of
 PATHS = " or ".join(map(repr, LOAD_PATHS))
 MINIMAL = 'title = "t"\nrows = 10\nstart = 2026-01-01T00:00:00Z\n'
 SMALLEST = MINIMAL + "[table]\n"
-GRID = "[grid]\nprocesses = [1, 2]\nrows_per_tick = [1]\n"
 
 
 def problem(text: str) -> str:
@@ -91,7 +90,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
             MINIMAL.replace("00Z", "00"),
             "start: Input should have timezone info (it says datetime.datetime(2026, 1, 1, 0, 0))",
         ),
-        (MINIMAL + "[after]\ndelete_oldest = 1.0\n", "after.delete_oldest: Input should be less than 1 (it says 1.0)"),
+        (MINIMAL + "[load]\nfilled = 1.0\n", "load.filled: Input should be less than 1 (it says 1.0)"),
         (MINIMAL + '[load]\npath = "fast"\n', f"load.path: Input should be {PATHS} (it says 'fast')"),
         (MINIMAL + "[server]\nrestarts = [0.001, 0.001]\n", "server: the restarts are not in order of time: sort them"),
         (
@@ -108,15 +107,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         (
             MINIMAL + "[columns]\nmysql = [3]\n",
             "columns: the columns of mysql have to be a list of names: write them so",
-        ),
-        (
-            MINIMAL + GRID.replace("1, 2", "0"),
-            "grid.processes.0: Input should be greater than or equal to 1 (it says 0)",
-        ),
-        (MINIMAL + GRID + "[generation]\n", "a scenario with generation has no grid: leave it out"),
-        (
-            MINIMAL + GRID + "[[writer]]\nid = 'a'\n[[writer]]\nid = 'b'\nclock = { offset = 1 }\n",
-            "writers of a scenario with a grid have different clocks: make them alike, or leave it out",
         ),
         (SMALLEST + "payload = { min = 1 }\n", "table.payload.0.max: Field required"),
         (
@@ -224,8 +214,8 @@ BIG = "1" + "0" * 400
             f"[load]\nskew_rows = {BIG}",
             "  load.skew_rows: Input should be less than or equal to 1000000000000000 (it says ",
         ),
-        (f"[after]\ndelete_oldest = {BIG}", "  after.delete_oldest: Input should be a valid number (it says 1000000"),
-        ("[after]\nrefill = nan", "  after.refill: Input should be a finite number (it says nan)"),
+        (f"[load]\nfilled = {BIG}", "  load.filled: Input should be a valid number (it says 1000000"),
+        ("[load]\nfilled = nan", "  load.filled: Input should be a finite number (it says nan)"),
         ('[[writer]]\nid = "a"\nrate = inf', "  writer.0.rate: Input should be a finite number (it says inf)"),
         ('[[writer]]\nid = "a"\nstart = nan', "  writer.0.start: Input should be a finite number (it says nan)"),
         ('[[writer]]\nid = "a"\nclock = { tick = nan }', "  writer.0.clock.tick: Input should be a finite number"),

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, int64, kernel
+from keybench.compiled import allocating, inlined, int64
 
 ALL_SENT, PAUSED, NOT_SENT, NOT_RECEIVED, UNUSUAL = range(5)
 """How the loop ends: all is acknowledged; some time has passed; `send` or `recv` failed or was interrupted, or the
@@ -44,15 +44,6 @@ def _now(moment: NDArray[np.int64]) -> int:
 
 
 @inlined
-def _polled(descriptor: int) -> NDArray[np.int16]:
-    """poll's argument for one socket, a pollfd: its number in 32 bits, what to wait for, and room for the answer."""
-    entry = np.zeros(4, np.int16)
-    entry.view(np.int32)[0] = descriptor
-    entry[2] = _READABLE
-    return entry
-
-
-@inlined
 def _slowest(reached: NDArray[np.int64]) -> int:
     """The least row that a writer has reached."""
     least = reached[0]
@@ -61,7 +52,7 @@ def _slowest(reached: NDArray[np.int64]) -> int:
     return int64(least)
 
 
-@kernel
+@allocating
 def exchange(
     descriptor: int,
     data: NDArray[np.uint8],
@@ -84,7 +75,9 @@ def exchange(
     Both that and `sent` are shared by all writers, and this one writes at `writer`. `times` is (3, n): when a request
     began and when its answer was there, in seconds, and the rows that the server acknowledged.
     """
-    moment, nap, polled = np.zeros(2, np.int64), np.array([0, _POLL_NS]), _polled(descriptor)
+    moment, nap = np.zeros(2, np.int64), np.array([0, _POLL_NS])
+    polled = np.zeros(4, np.int16)  # poll's argument, a pollfd: the socket in 32 bits, what to wait for, and the answer
+    polled.view(np.int32)[0], polled[2] = descriptor, _READABLE
     n, length, several = len(begins) - 1, len(usual), len(reached) > 1
     pause = _now(moment) + _PAUSE_NS
     while state[NEXT] < n:

@@ -193,12 +193,6 @@ def bring(pool: SharedBuffers, page: int) -> None:
     _put(pool, page, _victim(pool))
 
 
-@inlined
-def bring_here(pool: SharedBuffers, page: int) -> None:
-    """Does what `bring` does, compiled into a loop that needs it often."""
-    _put(pool, page, _victim(pool))
-
-
 @kernel
 def bring_in_turn(pool: SharedBuffers, page: int, ring: NDArray[np.int32]) -> None:
     """Puts a page that is in no buffer into the next one of a bulk load's ring. `ring`: (1 + buffers,), the index there

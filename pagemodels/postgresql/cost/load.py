@@ -16,7 +16,7 @@ from keybench.compiled import inlined, int64, kernel
 from keybench.pagemodels.costs.contract import Load, LoadCost, Log, Pages, Server
 from keybench.pagemodels.costs.touches import NONE, leaves_touched, part_of
 from keybench.pagemodels.half_split.model import SplitModel
-from keybench.pagemodels.memory import prefetch, uncounted
+from keybench.pagemodels.memory import prefetch
 from keybench.pagemodels.postgresql.cost import cache, log
 from keybench.pagemodels.postgresql.cost.cache import SharedBuffers
 from keybench.pagemodels.postgresql.cost.limits import Limits, limits_of
@@ -203,7 +203,7 @@ def _enter(load: LoadState, leaf: int, before: int, branch: int, root: int, size
             counts[log.READ + cache.BRANCH] += cache.use(pool, branch)
     buffer = pool.buffers[leaf]
     if buffer == cache.NOWHERE:
-        cache.bring_here(pool, leaf)
+        cache.bring(pool, leaf)
         counts[log.READ + cache.LEAF] += 1
     elif (
         cache.use_buffer(pool, buffer) == cache.MOST
@@ -264,7 +264,6 @@ def _enter_rows(load: LoadState, sent: RowChunk, row: int, until: int, writer: i
 def insert(load: LoadState, work: Work, sent: RowChunk, ends: Integers, out: NDArray[np.int64]) -> None:
     """Enters the rows of a chunk into heap and index. `ends`: rows before which each part of the load ends. `out`:
     (parts, FIELDS), gets the totals at the end of each part that ends in the chunk."""
-    load = uncounted(load)  # counting references to arrays would slow down the loop
     pool, checkpoints, index, backends, counts = load.pool, load.checkpoints, load.tree, load.backends, load.counts
     leaves, (first, leaf_of_row, writers) = index.leaves, sent
     restart, flush_rows = work.restart, work.flush_rows

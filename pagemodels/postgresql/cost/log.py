@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from keybench.compiled import inlined, int64, kernel
+from keybench.compiled import allocating, inlined, int64, kernel
 from keybench.model.column import Column
 from keybench.pagemodels.memory import sort
 from keybench.pagemodels.postgresql.cost.cache import CALM, DIRTY, FLUSHED, INSERTED, NEEDED, SharedBuffers, write
@@ -196,7 +196,7 @@ def append(pool: SharedBuffers, size: int) -> int:
     return place
 
 
-@kernel
+@allocating
 def _sort(queue: NDArray[np.int32], files: NDArray[np.int64], pages: NDArray[np.int32]) -> None:
     """Sorts the buffers in `queue` by the places in the files (`Checkpoints.files`) of the `pages` that they hold."""
     by_place = np.empty(len(queue), np.int64)

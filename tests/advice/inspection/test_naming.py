@@ -14,13 +14,11 @@ from tests.advice.inspection.planted import NOW, instants, made, values
 ROWS = 100_000
 NAMES = sorted({known.name for known in layouts().values()})
 SHORT = {"uuid-v4", "ulid", "snowflake-discord"}
-NOT_YET = {"bigint-bit-reversed", "cockroachdb-hash-sharded", "ydb-hash-prefixed"}
+NOT_YET = {"bigint-bit-reversed"}
 TOLD_BY_OTHERS = {
     "buvinghausen-legacy-sql": "newid-process",
     "tvondra-sequence": "tvondra-time",
     "tvondra-time": "tvondra-sequence",
-    "tidb-auto-random": "tidb-auto-random-100",
-    "tidb-auto-random-100": "tidb-auto-random",
 }
 """Layouts that are taken for another one, or for a mixture with one: a counter whose parts look like a machine and a
 step, and blocks of random GUIDs whose number is now and then a plausible year."""

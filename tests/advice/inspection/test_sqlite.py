@@ -17,6 +17,7 @@ from keybench.errors import EnvironmentMissing, UsageError
 from tests.advice.inspection.next_rows import assert_as_forecast
 from tests.advice.inspection.planted import FEW, LONG, tables
 from tests.advice.inspection.planting import STRANGE, assert_named, assert_strange_names_are_shown, into_sqlite
+from tests.parameters import first
 
 
 def inspected(target: object, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
@@ -127,7 +128,7 @@ def test_a_column_of_values_of_many_types(tmp_path, capsys) -> None:
     assert table["indexes"][0]["problem"] is None
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first(1, range(3)))
 def test_a_damaged_file_is_no_traceback(seed, tmp_path, capsys) -> None:
     path, rng = tmp_path / "shop.sqlite", np.random.default_rng(seed)
     planted = tables(2_000)

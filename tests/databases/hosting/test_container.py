@@ -57,8 +57,8 @@ def test_the_whole_configuration_without_a_daemon(on: Engine) -> None:
     for name, value in on.settings("durable", "small").values.items() if command else ():
         flags = [flag for part in command for flag in (part, *part.partition("=")[2].split(","))]
         assert [flag for flag in flags if flag.endswith(f"{name}={value}") or _dashed(flag, name, value)], name
-    assert set(labels) == {f"keybench.{what}" for what in ("engine", "machine", "runner", "kept")}
-    assert (labels["keybench.engine"], labels["keybench.kept"]) == (on.name, "no")
+    assert set(labels) == {f"keybench.{what}" for what in ("engine", "machine", "runner")}
+    assert labels["keybench.engine"] == on.name
     assert given == {
         "name": made.name,
         "command": command,
@@ -84,10 +84,9 @@ def _dashed(part: str, name: str, value: str) -> bool:
 
 @pytest.mark.parametrize("on", HAVING, ids=lambda on: on.name)
 def test_limits_are_the_same_for_every_database_and_can_be_chosen(on: Engine) -> None:
-    given = contained(on, image="mine:1", memory_bytes=2 * GIB, cpus=0.5, keep=True).arguments()
+    given = contained(on, image="mine:1", memory_bytes=2 * GIB, cpus=0.5).arguments()
     limits = given["mem_limit"], given["memswap_limit"], given["nano_cpus"]
     assert (given["image"], limits) == ("mine:1", (2 * GIB, 2 * GIB, 500_000_000))
-    assert given["labels"]["keybench.kept"] == "yes"
 
 
 def test_every_container_has_a_password_of_its_own() -> None:
@@ -129,7 +128,7 @@ def test_a_daemon_that_has_gone_is_an_error_with_the_next_step(monkeypatch: pyte
 
 
 def test_a_container_is_in_use_while_its_runner_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels = container.labels_of(contained(engine("postgresql"))._recipe, ContainerOptions())
+    labels = container.labels_of(contained(engine("postgresql"))._recipe)
     assert container.in_use(docker_daemon.Container("n", "i", labels))
     process = labels["keybench.runner"].split("/")[0]
     assert not container.in_use(

@@ -14,6 +14,7 @@ from keybench.model.table import KeyRole
 from keybench.pagemodels.contract import predict
 from keybench.pagemodels.page_stats import readings
 from tests.databases.loading import EXACT, lengths
+from tests.parameters import first
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -81,7 +82,7 @@ def test_a_b_tree_of_sqlite_is_that_of_the_model(bench: Bench, stream: str) -> N
     assert_as_sqlite(bench, ("binary16", 100, "clustered"), stream, 20_000)
 
 
-@pytest.mark.parametrize("stream", ["random", "4 lagging by 0.5 %", "wrapping"])
+@pytest.mark.parametrize("stream", first(2, ["random", "4 lagging by 0.5 %", "wrapping"]))
 @pytest.mark.parametrize("given", TABLES)
 def test_indexes_of_other_tables_are_those_of_the_model(
     bench: Bench, given: tuple[str, int, KeyRole], stream: str
@@ -89,7 +90,7 @@ def test_indexes_of_other_tables_are_those_of_the_model(
     assert_as_sqlite(bench, given, stream, 20_000)
 
 
-@pytest.mark.parametrize("stream", ["increasing", "random", "4 lagging by 0.5 %"])
+@pytest.mark.parametrize("stream", first(2, ["random", "4 lagging by 0.5 %", "increasing"]))
 @pytest.mark.parametrize("given", [*LONG, *VARYING], ids=str)
 def test_long_and_varying_rows_are_those_of_the_model(
     bench: Bench, given: tuple[str, int | PayloadLengths, KeyRole], stream: str

@@ -56,6 +56,7 @@ def test_a_b_tree_with_a_past_is_that_of_the_model(server: Bench, column: str, p
     assert_as_sqlite(server, column, payload, stream, 20_000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("column", "payload", "stream"), [("binary16", 100, "random"), ("bigint", 0, "increasing")])
 def test_an_index_with_a_past_beside_its_table_is_that_of_the_model(
     server: Bench, column: str, payload: int, stream: str

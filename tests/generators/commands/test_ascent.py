@@ -30,7 +30,7 @@ COLUMNS = {
         percona-week uuid-v3 uuid-v4 uuid-v5
     """,
     "no no no no refused": """
-        uuid-v8-name ydb-row-key
+        uuid-v8-name
     """,
     "no no no strictly+ strictly": """
         mariadb-uuid-v1 mysql-uuid uuid-v1
@@ -61,7 +61,7 @@ COLUMNS = {
         jhtodd-binary-v4 marten-2016 pomelo-mysql-little-endian rt-comb-oracle rt-comb-oracle-legacy
     """,
     "no time+ no no refused": """
-        jhtodd-binary ydb-column-key
+        jhtodd-binary
     """,
     "strictly no no no no": """
         oracle-sys-guid rt-comb-postgresql-legacy-no-repeat rt-comb-postgresql-no-repeat

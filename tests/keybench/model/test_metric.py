@@ -23,9 +23,9 @@ def test_each_declaration_is_complete(metric: Metric) -> None:
 
 
 def test_a_metric_is_found_by_its_name_and_is_a_string() -> None:
-    assert Metric("lag_rows") is Metric.LAG_ROWS
-    assert f"{Metric.LAG_ROWS}" == "lag_rows"
-    assert pickle.loads(pickle.dumps(Metric.LAG_ROWS)) is Metric.LAG_ROWS
+    assert Metric("log_bytes") is Metric.LOG_BYTES
+    assert f"{Metric.LOG_BYTES}" == "log_bytes"
+    assert pickle.loads(pickle.dumps(Metric.LOG_BYTES)) is Metric.LOG_BYTES
 
 
 def test_every_metric_has_one_theme() -> None:
@@ -35,7 +35,7 @@ def test_every_metric_has_one_theme() -> None:
 def test_times_of_the_scenario_do_not_depend_on_the_machine() -> None:
     assert Metric.INSERT_SECONDS.definition.is_time
     assert Metric.RANGE_US_PER_ROW.definition.is_time
-    assert not Metric.LAG_SECONDS.definition.is_time
+    assert not Metric.LAG_SECONDS_P50.definition.is_time
     assert not Metric.CLOCK_LEAD_MS.definition.is_time
     assert not Metric.LEAF_PAGES.definition.is_time
 
@@ -48,7 +48,6 @@ TEXTS = {
     Subject.shard(4): "shard 4",
     Subject(SubjectKind.PHASE, "3 delete"): "phase 3 delete",
     Subject(SubjectKind.MODEL_PHASE, "3 delete"): "modelled-phase 3 delete",
-    Subject.grid(16, 256): "grid 16 processes, 256 rows a tick",
     CLUSTERED: "clustered",
     PARENT: "parent",
     Subject.wait("LWLock:WALWrite"): "wait LWLock:WALWrite",
@@ -73,17 +72,11 @@ def test_any_name_is_read_back(name: str, make: type[Subject]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "keys", "key x", "writer", "writer ", "shard", "grid", "grid 2x3", "grid 2 processes", "machine 1"]
+    "text", ["", "keys", "key x", "writer", "writer ", "shard", "grid 2 processes, 3 rows a tick", "machine 1"]
 )
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="subject"):
         Subject.parse(text)
-
-
-def test_the_cell_of_a_grid() -> None:
-    assert Subject.grid(2, 64).cell == (2, 64)
-    with pytest.raises(ValueError, match="model is not a cell of a grid"):
-        _ = MODEL.cell
 
 
 @pytest.mark.parametrize(

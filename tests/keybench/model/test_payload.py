@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keybench.model.payload import DISTRIBUTIONS, Payload, PayloadLengths
+from keybench.model.payload import Distribution, Payload, PayloadLengths
 
 CYCLE = 4096
 
@@ -65,7 +66,7 @@ def test_the_length_of_a_numbered_text_follows_its_digits() -> None:
     assert PayloadLengths(0, 40, "row-number").of((9, 1), rows).tolist() == [0, 0, 1, 1, 2, 3, 4, 18]
 
 
-@given(st.sampled_from(DISTRIBUTIONS), st.integers(0, 50), st.integers(1, 3000), st.integers(0, 1 << 70))
+@given(st.sampled_from(get_args(Distribution)), st.integers(0, 50), st.integers(1, 3000), st.integers(0, 1 << 70))
 def test_a_length_depends_on_seed_and_row_alone(distribution: str, least: int, more: int, seed: int) -> None:
     lengths = PayloadLengths(least, least + more, distribution)  # type: ignore[arg-type]
     rows = np.array([7, 123_456, 3, 1 << 40])

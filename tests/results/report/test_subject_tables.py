@@ -1,4 +1,4 @@
-"""Tables of a group's page models and grid."""
+"""Tables of a group's page models."""
 
 from dataclasses import replace
 
@@ -42,16 +42,3 @@ def test_predictions_have_a_row_for_each_rule_of_each_layout() -> None:
 @pytest.mark.parametrize("server", ["embedded", "model"])
 def test_without_readings_there_is_no_table(server: str) -> None:
     assert tables(server=server) == {}
-
-
-def test_the_grid_has_a_row_for_each_cell() -> None:
-    densities = [
-        Reading(Metric.LEAF_DENSITY, 90.0 - processes, "modelled", "", Subject.grid(processes, keys))
-        for processes in (16, 2)
-        for keys in (100, 8)
-    ]
-    table = tables(*densities, server="model")["Density by processes and keys per clock tick"]
-    assert cells(table)[:4] == [
-        (FEW[0], name, value)
-        for name, value in (("2x8", "88.0m"), ("2x100", "88.0m"), ("16x8", "74.0m"), ("16x100", "74.0m"))
-    ]

@@ -17,7 +17,7 @@ from keybench.model.subject import KEY, Subject
 from keybench.model.table import Table
 from keybench.runners.measuring import key_positions
 from keybench.runners.measuring.arrival_order import Arrived
-from keybench.runners.measuring.insertion_points import Windows, keys_above_and_fronts
+from keybench.runners.measuring.insertion_points import keys_above
 from keybench.runners.measuring.key_positions import LAG_METRICS
 from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.key_sources import KeySource, key_sources
@@ -55,12 +55,11 @@ def found(work: Scenario, name: str, rows: int) -> dict[str, dict[Metric, float 
     return values
 
 
-def test_one_ascending_writer_has_no_lag_and_one_front() -> None:
+def test_one_ascending_writer_has_no_lag() -> None:
     values = found(load_scenario("quick"), "morris-corrected", 20_000)
     assert set(values) == {KEY}
-    for metric in (Metric.POSITION_MEAN, *LAG_METRICS, Metric.DEEP_INSERTS, Metric.DISPLACEMENT):
+    for metric in (Metric.POSITION_MEAN, *LAG_METRICS, Metric.DEEP_INSERTS):
         assert values[KEY][metric] == 0
-    assert values[KEY][Metric.FRONTS] == 1
 
 
 def test_clocks_apart_are_the_lag_of_each_machine() -> None:
@@ -91,11 +90,9 @@ def test_ef_core_lags_by_the_time_since_its_processes_started_and_the_corrected_
         assert own[Metric.LAG_SECONDS_P95] == pytest.approx(seconds[1], rel=0.01), writer
         assert own[Metric.LAG_LEAVES_P50] == pytest.approx(rows / 100, rel=0.01), writer
         assert own[Metric.LAG_LEAVES_P95] == pytest.approx(rows / 100 * 1.9, rel=0.01), writer
-    assert values[KEY][Metric.FRONTS] == 4
     remedy = found(work, "morris-corrected", 45_000)
     assert remedy[KEY][Metric.LAGGING_INSERTS] == 0
     assert remedy[KEY][Metric.LAG_SECONDS_P95] == 0
-    assert remedy[KEY][Metric.FRONTS] == 1
 
 
 MANY = """
@@ -132,8 +129,6 @@ def test_random_keys_are_everywhere() -> None:
     values = found(load_scenario("quick"), "uuid-v4", 200_000)[KEY]
     assert values[Metric.POSITION_MEAN] == pytest.approx(50, abs=1)
     assert values[Metric.POSITION_P95] == pytest.approx(95, abs=1)
-    assert values[Metric.DISPLACEMENT] == pytest.approx(100 / 3, abs=1)
-    assert (values[Metric.FRONTS] or 0) > 300
 
 
 IDLE = """
@@ -168,7 +163,6 @@ def test_where_no_leaf_pages_are_known_pages_are_absent_and_the_note_goes_with_e
         Metric.DEEP_INSERTS: "Neither server nor model tells the leaf pages.",
         Metric.LAG_LEAVES_P50: "Neither server nor model tells the leaf pages.",
         Metric.LAG_LEAVES_P95: "Neither server nor model tells the leaf pages.",
-        Metric.FRONTS: "Fronts need 2,000 rows.",
     }
     known = [reading for reading in readings if reading.value is not None]
     of_all = [reading for reading in known if reading.subject == KEY and reading.metric in LAG_METRICS]
@@ -231,33 +225,20 @@ def test_what_lag_costs_postgresql_by_its_page_model(scenario: str, name: str, l
     assert low <= density(tuple(ended.readings)) <= high
 
 
-def by_hand(ranks: list[int], window: int, every: int, near: int) -> tuple[list[int], list[int]]:
+def by_hand(ranks: list[int]) -> list[int]:
     present: list[int] = []
-    above, fronts = [], []
-    for i, rank in enumerate(ranks):
-        number, odd = divmod(i, window * every)
-        if number and not odd and i + window <= len(ranks):
-            below = sorted(bisect_left(present, other) for other in ranks[i : i + window])
-            fronts.append(1 + sum(b - a > near for a, b in zip(below, below[1:], strict=False)))  # noqa: RUF007
+    above = []
+    for rank in ranks:
         above.append(len(present) - bisect_left(present, rank))
         insort(present, rank)
-    return above, fronts
+    return above
 
 
 @settings(deadline=None)  # the first call compiles
-@given(
-    n=st.integers(1, 1500),
-    window=st.integers(1, 40),
-    every=st.integers(1, 4),
-    near=st.integers(0, 5),
-    swaps=st.integers(0, 3000),
-    seed=st.integers(0, 9),
-)
-def test_counts_are_those_made_by_hand(n: int, window: int, every: int, near: int, swaps: int, seed: int) -> None:
+@given(n=st.integers(1, 1500), swaps=st.integers(0, 3000), seed=st.integers(0, 9))
+def test_counts_are_those_made_by_hand(n: int, swaps: int, seed: int) -> None:
     ranks = np.arange(n)
     draw = np.random.default_rng(seed)
     for a, b in draw.integers(0, n, (swaps, 2)):
         ranks[[a, b]] = ranks[[b, a]]
-    above, fronts = keys_above_and_fronts(ranks, Windows(window, every, near))
-    expected = by_hand(ranks.tolist(), window, every, near)
-    assert (above.tolist(), fronts.tolist()) == expected
+    assert keys_above(ranks).tolist() == by_hand(ranks.tolist())

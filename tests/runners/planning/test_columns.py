@@ -253,13 +253,6 @@ start = 2026-01-01T00:00:00Z
         (
             "server-identity",
             "sqlite",
-            "refill",
-            "server-identity keys do not fit scenario refill: it deletes the oldest rows by their keys, which only the "
-            "server knows." + INSTEAD,
-        ),
-        (
-            "server-identity",
-            "sqlite",
             "rates.toml",
             "server-identity keys do not fit scenario rates: its keys must carry the scenario's virtual time, and a "
             "server's keys carry the server's clock." + INSTEAD,

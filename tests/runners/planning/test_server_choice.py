@@ -113,12 +113,14 @@ def test_scenarios_take_numbers_and_text() -> None:
         ),
         (
             "sqlite.merge_threshold=3",
-            "unknown setting of sqlite 'sqlite.merge_threshold'. Did you mean sqlite.page_size? "
-            "Known: sqlite.page_size.",
+            "unknown setting of mariadb or sqlite 'sqlite.merge_threshold'. Did you mean mariadb.merge_threshold or "
+            "sqlite.page_size? Known: mariadb.checkpoint, mariadb.merge_threshold, mariadb.page_size, "
+            "sqlite.page_size.",
         ),
         (
             "oracle.unique=no",
-            "unknown database of this run 'oracle'. Known: mariadb, sqlite.",
+            "unknown setting of mariadb or sqlite 'oracle.unique'. Known: mariadb.checkpoint, mariadb.merge_threshold, "
+            "mariadb.page_size, sqlite.page_size.",
         ),
         ("mariadb.page_size=2K", "page_size of mariadb is one of 4K, 8K, 16K, 32K, 64K, not '2K'."),
         ("mariadb.page_size=8KiB", "page_size of mariadb is one of 4K, 8K, 16K, 32K, 64K, not '8KiB'."),

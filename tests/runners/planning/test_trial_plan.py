@@ -91,19 +91,6 @@ def test_rows_are_dealt_whole_and_planned_once_each(rows: int, count: int, seed:
         assert np.all(np.diff(source.planned) > 0)
 
 
-def test_refills_come_after_all_loads() -> None:
-    scenario = load_scenario("refill").with_equal_writers(3)
-    request = request_for(scenario, rows=100)
-    sources = key_sources(request, plan(request)[0])
-    loaded = np.concatenate([s.planned[: s.writer.rows] for s in sources])
-    refilled = np.concatenate([s.planned[s.writer.rows :] for s in sources])
-    assert np.array_equal(np.sort(loaded), np.arange(1, 101))
-    assert np.array_equal(np.sort(refilled), np.arange(101, 126))
-    control = next(t for t in plan(request) if t.layout == CONTROL)
-    assert keys_in_order(key_sources(request, control)).data.tolist() == list(range(1, 101))
-    assert keys_in_order(key_sources(request, control), refill=True).data.tolist() == list(range(101, 126))
-
-
 def test_a_block_has_the_same_keys_on_every_database_and_others_in_the_next() -> None:
     request = request_for(rows=50)
     keys = {

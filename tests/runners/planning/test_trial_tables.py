@@ -113,7 +113,7 @@ def planned(found: tuple[Share, ...], rows: int) -> list[int]:
     """The writer of each row of the load in planned order."""
     owner = np.full(rows, -1)
     for i, share in enumerate(found):
-        owner[share.planned[: share.rows] - 1] = i
+        owner[share.planned - 1] = i
     return owner.tolist()
 
 
@@ -127,7 +127,6 @@ def scenarios(draw: st.DrawFn) -> tuple[Scenario, int]:
         rate = draw(st.integers(1, 50))
         most += rate * sum(b - a for a, b in spells)
         text += f"[[writer]]\nid = '{name}'\nrate = {rate}\nbusy = {spells}\n"
-    text += f"[after]\nrefill = {draw(st.sampled_from([0, 0.25]))}\n"
     return scenario(text, most), most
 
 
@@ -137,21 +136,18 @@ def test_rows_are_planned_once_in_order_of_arrival_while_their_writer_is_busy(
 ) -> None:
     plan, _ = work
     found = shares(plan, scaled, (1, 1))
-    refill = round(scaled * plan.after.refill)
     numbers = np.concatenate([share.planned for share in found])
-    assert np.array_equal(np.sort(numbers), np.arange(1, scaled + refill + 1))
-    assert sum(share.rows for share in found) == scaled
-    assert np.sort(np.concatenate([s.planned[: s.rows] for s in found])).tolist() == list(range(1, scaled + 1))
+    assert np.array_equal(np.sort(numbers), np.arange(1, scaled + 1))
     arrivals = np.concatenate([share.arrivals for share in found])
-    assert np.all(np.diff(arrivals[np.argsort(numbers)][:scaled]) >= 0)
+    assert np.all(np.diff(arrivals[np.argsort(numbers)]) >= 0)
     phases = plan.phases(scaled)
     for i, (writer, share) in enumerate(zip(plan.writer, found, strict=True)):
         assert np.all(np.diff(share.arrivals) >= 0)
         assert np.all(np.diff(share.planned) > 0)
         assert len(share.phases) == len(phases)
         assert not [n for n, phase in zip(share.phases, phases, strict=True) if n and i not in phase.busy]
-        load = share.arrivals[: share.rows]
-        inside = np.zeros(share.rows, np.bool_)
+        load = share.arrivals
+        inside = np.zeros(len(load), np.bool_)
         for begin, end in writer.spells:
             last = phases[-1].end if end >= phases[-1].end else end
             # A share is rounded to whole rows, so the last one may arrive one interval after the load's end.
@@ -207,12 +203,3 @@ def test_ways_of_dealing_out() -> None:
     sessions = np.array(owners("sticky"))[450:]
     assert (sessions.reshape(10, 40) == sessions[::40, None]).all()
     assert set(sessions.tolist()) == {0, 1}
-
-
-@pytest.mark.parametrize("mode", ["own-rates", "round-robin"])
-def test_refills_go_on_from_the_writers_of_the_last_phase(mode: str) -> None:
-    text = TWO.replace("[20, 30]", "[20, 25]") + f"[deal]\nmode = '{mode}'\n[after]\nrefill = 0.1\n"
-    a, b = shares(scenario(text, 700), 700, (1,))
-    assert len(a.planned) == a.rows
-    assert b.planned[b.rows :].tolist() == list(range(701, 771))
-    assert np.all(np.diff(b.arrivals[b.rows - 10 :]) == SECOND // 10)

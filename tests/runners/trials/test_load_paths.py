@@ -117,8 +117,6 @@ path = "PATH"
 rows_per_tx = 20_000
 [after]
 reads = 50
-delete_oldest = 0.25
-refill = 0.25
 """
 
 

@@ -33,6 +33,7 @@ from keybench.runners.writers.processes import Outcome, WorkerLost, context
 from keybench.runners.writers.remote import Call, TableBarrierHandle, identity
 from keybench.runners.writers.writer import WriterResult, WriterTask
 from keybench.scenarios.files import load_scenario
+from tests.parameters import first
 from tests.runners.conftest import prepared
 from tests.runners.owned import PASSWORD, owned
 
@@ -46,7 +47,7 @@ def started(name: str, url: str) -> Iterator[Target]:
         provision.stop()
 
 
-@pytest.fixture(scope="module", params=["postgresql", "mariadb"])
+@pytest.fixture(scope="module", params=first(1, ["postgresql", "mariadb"]))
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     with pytest.MonkeyPatch.context() as patch, owned(request.param) as url:
         patch.setenv(secret.PASSWORD, PASSWORD)
@@ -289,7 +290,7 @@ def test_what_an_executor_cannot_do_is_refused_at_once(executor: str, servers: d
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["postgresql", "mariadb"])
+@pytest.mark.parametrize("name", first(1, ["postgresql", "mariadb"]))
 def test_a_server_that_stops_under_eight_writers_is_their_error_and_a_later_load_works(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
