@@ -9,6 +9,7 @@ from keybench.advice.answer import Answer, answer
 from keybench.advice.figure import spoken
 from keybench.advice.inspection.findings import TableFinding, inserted_a_day
 from keybench.advice.inspection.naming import KeyGroup
+from keybench.advice.inspection.sentences import NEARLY_USED_UP
 from keybench.advice.needs import FEWEST_ROWS, coming, needs_from_options
 from keybench.advice.sentences import headline
 from keybench.databases.contract.engine import Engine
@@ -36,6 +37,10 @@ def advice(on: Engine, version: str, one: TableFinding) -> Advice | None:
     key, rows = one.key, round(one.table.rows or 0)
     if key is None or key.content is None or key.content.newest is None:
         return None
+    if key.used_up >= NEARLY_USED_UP:
+        return Advice("Give the column, and those that refer to it, a wider type before its keys end.")
+    if key.ahead:
+        return Advice("Mend the clock: these keys hold the end of the index until their times have come.")
     if len(key.index.key) > 1:
         return Advice("keybench advises on keys of one column, not yet on those of several.")
     size = sum(each.pages.bytes or 0 for each in one.indexes)
@@ -46,6 +51,8 @@ def advice(on: Engine, version: str, one: TableFinding) -> Advice | None:
     command = " ".join(["keybench advise", *(f"--{name.replace('_', '-')} {value}" for name, value in asked.items())])
     if size < _LEAST_BYTES:
         return Advice(small, command)
+    if key.new_rows.where == "between" and key.gain >= max(_LEAST_BYTES, _LEAST_SHARE * (key.pages.bytes or 0)):
+        return Advice(f"Rebuild the index {key.index.name}: it would be {spelled(key.gain)} smaller.", command)
     try:
         reply = answer(needs_from_options(asked))
     except UsageError as why:

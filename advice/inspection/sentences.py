@@ -151,7 +151,7 @@ def _effect(key: IndexFinding) -> str:
         text += ", where they leave half-empty pages until the index is rebuilt"
     if not full:
         return text
-    link = "; the index is" if where == "between" else ", which is"
+    link = "; the index is" if where in {"between", "places"} else ", which is"
     return f"{text}{link} {full}" + (f" (keys in order fill {pages.full:.0f} %)" if key.gain > 0 else "")
 
 
@@ -178,7 +178,7 @@ def details(finding: IndexFinding) -> Iterator[str]:
         yield finding.problem
     if pages.bytes is not None and pages.density is not None:
         error = f" ± {pages.error:.1f}" if pages.error else ""
-        order = "" if pages.backward is None else f"; {pages.backward:.0f} % of its leaves lie before the one before"
+        order = "" if pages.backward is None else f"; {pages.backward:.0f} % of the leaves lie before their predecessor"
         yield f"{spelled(pages.bytes)}, {pages.density:.1f}{error} % full ({pages.origin}){order}."
     for column, content in zip(finding.index.columns, finding.contents, strict=False):
         if content is not None:

@@ -210,8 +210,8 @@ class Inspector(Protocol):
         """The size and fill of the index. ServerError if the server refuses."""
 
     def whole(self, table: TableHere, index: IndexHere, column: Column, allow: Allow) -> WholeIndex:
-        """All pages of the index on that column, whose width is that of its keys. UsageError or EnvironmentMissing where
-        they cannot be read, and where no page model knows them."""
+        """All pages of the index on that column, which has the width of its keys. UsageError or EnvironmentMissing
+        where they cannot be read, and where no page model knows them."""
         del table, index, column, allow
         raise UsageError("keybench reads no whole index of this database: --next is for the others.")
 

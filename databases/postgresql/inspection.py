@@ -34,6 +34,7 @@ from keybench.databases.contract.existing import (
 )
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.ddl import quoted
+from keybench.databases.postgresql import catalogue
 from keybench.databases.postgresql.connection import AdminConnection, require_postgresql
 from keybench.databases.postgresql.whole import whole_index
 from keybench.errors import ServerError, UsageError
@@ -53,65 +54,6 @@ _FORMS: Final[dict[str, Form]] = {
 }  # fmt: skip
 _CASTS: Final = {"text": "{}::text", "int": "{}::int8", "bytes": "{}::bytea", "uuid": "{}::uuid", None: "NULL"}
 _MOMENTS: Final = ("timestamp", "date")  # what the names of types begin with
-
-_SINCE: Final = """
-SELECT to_char(stats_reset AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') FROM pg_stat_database
-WHERE datname = current_database() AND stats_reset IS NOT NULL
-"""
-
-_LIMITS: Final = (
-    "SELECT setting::int FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout') ORDER BY name"
-)
-"""In milliseconds; 0 is none."""
-
-_TABLES: Final = """
-WITH held AS MATERIALIZED (
-  SELECT relation FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation IS NOT NULL AND pid <> pg_backend_pid()
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())),
-locked AS MATERIALIZED (
-  SELECT relation FROM held UNION SELECT indrelid FROM pg_index WHERE indexrelid IN (SELECT relation FROM held)
-  UNION SELECT oid FROM pg_class WHERE reltoastrelid IN (SELECT relation FROM held))
-SELECT n.nspname, c.relname, c.relkind::text, c.oid::bigint, coalesce(pn.nspname || '.' || p.relname, ''),
-       CASE WHEN c.relkind IN ('r', 'm') AND c.oid NOT IN (SELECT relation FROM locked)
-         THEN pg_total_relation_size(c.oid) END,
-       (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'))
-         AND has_schema_privilege(n.oid, 'USAGE'), row_security_active(c.oid), c.reltuples::float8, c.relpages,
-       pg_relation_size(CASE WHEN c.relkind IN ('r', 'm') AND c.oid NOT IN (SELECT relation FROM locked) THEN c.oid END)
-         / current_setting('block_size')::bigint,
-       s.n_tup_ins, c.oid IN (SELECT relation FROM locked),
-       (SELECT count(*) FROM pg_constraint k WHERE k.confrelid = c.oid AND k.contype = 'f' AND k.conparentid = 0)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND c.relispartition
-LEFT JOIN pg_class p ON p.oid = i.inhparent LEFT JOIN pg_namespace pn ON pn.oid = p.relnamespace
-LEFT JOIN pg_stat_user_tables s ON s.relid = c.oid
-WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-  AND n.nspname !~ '^pg_(toast|temp)'
-ORDER BY 6 DESC NULLS LAST, 1, 2
-"""
-"""Sizes would wait for the lock of a table that is being altered."""
-
-_INDEXES: Final = """
-SELECT c.relname, i.indexrelid::bigint, i.indisprimary, i.indisunique, i.indpred IS NOT NULL,
-       i.indkey::int2[], i.indnkeyatts, am.amname, c.reloptions,
-       (SELECT array_agg(a.attname ORDER BY k.place) FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (number, place)
-        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number WHERE k.place <= i.indnkeyatts)
-FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam
-WHERE i.indrelid = %s AND i.indisvalid ORDER BY i.indisprimary DESC, i.indisunique DESC, c.relname
-"""
-
-_FOREIGN: Final = """
-SELECT (SELECT array_agg(a.attname ORDER BY k.place) FROM unnest(c.conkey) WITH ORDINALITY k (number, place)
-        JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.number)
-FROM pg_constraint c WHERE c.conrelid = %s AND c.contype = 'f'
-"""
-
-_COLUMNS: Final = """
-SELECT a.attname, b.typname, a.attlen, format_type(a.atttypid, a.atttypmod),
-       has_column_privilege(a.attrelid, a.attnum, 'SELECT')
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid JOIN pg_type b
-  ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
-WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
-"""
 
 
 @dataclass(frozen=True)
@@ -146,7 +88,7 @@ class PostgresInspector(Inspector):
         try:
             require_postgresql(str(server.value("SELECT version()")))
             server.rows("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY; SET max_parallel_workers_per_gather = 0")
-            ((lock,), (statement,)) = server.rows(_LIMITS)
+            ((lock,), (statement,)) = server.rows(catalogue.LIMITS)
             self._lock_seconds = min(lock / 1000 or LOCK_SECONDS, LOCK_SECONDS)  # a lower one stays
             self._seconds = min(statement / 1000 or STATEMENT_SECONDS, STATEMENT_SECONDS)
             server.rows(
@@ -155,7 +97,7 @@ class PostgresInspector(Inspector):
             )
             server.limit(STATEMENT_SECONDS + SILENT_SECONDS)
             self._version = str(server.value("SHOW server_version"))
-            since = server.rows(_SINCE)
+            since = server.rows(catalogue.SINCE)
             self._since = str(since[0][0]) if since else ""
             is_superuser = server.value("SELECT current_setting('is_superuser')") == "on"
             self._pageinspect = server.extension("pageinspect") if is_superuser else ""
@@ -185,7 +127,7 @@ class PostgresInspector(Inspector):
     def tables(self) -> Sequence[TableHere]:
         """All tables and views, the largest first."""
         tables = []
-        for row in self._server.rows(_TABLES):
+        for row in self._server.rows(catalogue.TABLES):
             schema, name, kind, oid, part_of, size, may_read, policy, tuples, pages, blocks, inserted, locked = row[:-1]
             refused = ""
             if kind in {"v", "m"}:
@@ -233,10 +175,10 @@ class PostgresInspector(Inspector):
     def indexes(self, table: TableHere) -> Sequence[IndexHere]:
         """Primary keys, unique indexes and foreign keys, by the catalogue."""
         oid = self._heaps[table.full_name].oid
-        columns = {str(row[0]): row for row in self._server.rows(_COLUMNS, oid)}
-        foreign = [tuple(row[0]) for row in self._server.rows(_FOREIGN, oid)]
+        columns = {str(row[0]): row for row in self._server.rows(catalogue.COLUMNS, oid)}
+        foreign = [tuple(row[0]) for row in self._server.rows(catalogue.FOREIGN, oid)]
         indexes, covered = [], set()
-        listed = self._server.rows(_INDEXES, oid)
+        listed = self._server.rows(catalogue.INDEXES, oid)
         for name, number, primary, unique, partial, keys, width, method, options, names in listed:
             if 0 in keys[:width] or not names:
                 continue  # an expression

@@ -9,6 +9,8 @@ from keybench.advice import command
 from keybench.advice.inspection.advised import Advice, advice, column_on, version_of
 from keybench.advice.inspection.findings import IndexFinding, TableFinding
 from keybench.advice.inspection.naming import content
+from keybench.advice.inspection.new_rows import NewRows
+from keybench.advice.inspection.sentences import urgent
 from keybench.databases.contract.existing import ColumnHere, IndexHere, PagesHere, SampleHere, TableHere
 from keybench.databases.registry import engine
 from tests.advice.inspection.planted import NOW, instants, made, values
@@ -36,6 +38,22 @@ def test_small_tables_are_left_as_they_are_without_a_model() -> None:
     )
     several = advice(on, "16.3", table("uuid-v4", 1e9, 10**10, ColumnHere("tenant", "bigint", "int"), UUID))
     assert several == Advice("keybench advises on keys of one column, not yet on those of several.")
+
+
+def test_what_is_urgent_and_what_a_rebuild_gains_comes_first() -> None:
+    on, found = engine("postgresql"), table("uuid-v7", 3e8, 12 * 10**9)
+    (index,) = found.indexes
+    between = replace(found, indexes=(replace(index, new_rows=NewRows("between")),))
+    reply = advice(on, "18.1", between)
+    assert reply
+    assert reply.text == "Rebuild the index orders_pkey: it would be 2.36 GB smaller."
+    keys = content(SampleHere(made("bigint-identity", instants(2_000)).data), "int", NOW)
+    narrow = ColumnHere("id", "integer", "int", most=(1 << 31) - 1)
+    full = IndexFinding(IndexHere("pk", (narrow,), ("primary key",)), (keys,), highest=2_100_000_000)
+    reply = advice(on, "18.1", replace(found, indexes=(full,)))
+    assert reply == Advice("Give the column, and those that refer to it, a wider type before its keys end.")
+    (danger,) = urgent(replace(found, indexes=(full,)))
+    assert danger == "public.orders.id is at 2.1 billion of 2.15 billion: 47.5 million keys are left"
 
 
 @pytest.mark.long

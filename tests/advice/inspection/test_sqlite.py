@@ -1,6 +1,7 @@
 """SQLite files: what is in them is named, and nothing is written to them or beside them."""
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
@@ -211,3 +212,39 @@ def test_the_next_rows_are_forecast_to_the_page(table: str, name: str, rebuilt, 
     insert = f"INSERT INTO {table} VALUES (?, '{'x' * 60}')"
     rebuild = (lambda: run("VACUUM")) if rebuilt else None
     assert_as_forecast(lambda: SqliteInspector(path), table, name, rebuild, lambda rows: run(insert, rows))
+
+
+def test_next_says_what_it_reads_and_refuses_what_is_large(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    path = tmp_path / "shop.sqlite"
+    planted = tables(6_000)
+    into_sqlite(path, {name: planted[name] for name in ("t_v4", "c_v4")})
+    command.app([str(path), "--table", "t_v4", "--next", "4k"], standalone_mode=False)
+    shown = capsys.readouterr()
+    assert "Reads 160 KB: each page of the index is read from the file." in shown.err
+    assert [line.split()[:2] for line in shown.out.splitlines()[2:]] == [
+        ["uuid-v4", "as"], ["uuid-v7", "as"], ["uuid-v4", "rebuilt"], ["uuid-v7", "rebuilt"]
+    ]  # fmt: skip
+    (today, *_) = inspected(path, capsys, "--table", "t_v4", "--next", "4k")["outcomes"]
+    assert (today["layout"], today["rebuilt"], today["appends"]) == ("uuid-v4", False, 0)
+    assert today["leaf_pages"] - today["leaf_pages_before"] == today["splits"] > 0
+    for options, message in {
+        ("--next", "4k"): "--next looks at one table: name it by --table.",
+        ("--table", "c_v4", "--next", "4k"): "--next knows unique indexes of all rows on one column.",
+        (
+            "--table",
+            "t_v4",
+            "--next",
+            "4k",
+            "--most",
+            "100KB",
+        ): "--next reads the whole index, 160 KB, and --most is 100 KB: say --most 160KB to allow it.",
+        (
+            "--table",
+            "t_v4",
+            "--next",
+            "many",
+        ): "--next 'many' is no number of rows: write it as 1e9, 400M or 50_000_000.",
+    }.items():
+        with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+            inspected(path, capsys, *options)
