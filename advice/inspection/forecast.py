@@ -5,7 +5,6 @@ from itertools import product
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from keybench.advice.inspection.findings import Findings, IndexFinding, TableFinding, inserted_a_day
 from keybench.advice.inspection.sentences import headline
@@ -15,8 +14,9 @@ from keybench.generators.core.clock import TICKS_PER_DAY, VirtualClock
 from keybench.generators.core.entropy import AesEntropy
 from keybench.generators.core.layout import layout
 from keybench.generators.core.process import Process
+from keybench.model.byteorder import sort_words
 from keybench.model.column import Column, EncodedKeys, Form
-from keybench.model.keys import Order
+from keybench.model.keys import Keys, Order
 from keybench.pagemodels.contract import BeginsFromPages
 from keybench.pagemodels.page_stats import PageStats
 from keybench.pagemodels.ranking import ranked
@@ -114,7 +114,7 @@ def _column_of(finding: IndexFinding) -> Column:
 def outcome(there: WholeIndex, name: str, come: EncodedKeys, *, rebuilt: bool) -> Outcome:
     """The index after keys that come in this order, as the column stores them."""
     both = np.concatenate([there.keys, come])
-    ranks = ranked(_words(both))
+    ranks = ranked(sort_words(Keys(both, "int" if both.ndim == 1 else "bytes"), "rfc"))
     old, new = ranks[: len(there.keys)], ranks[len(there.keys) :]
     if (np.diff(old) < 0).any():
         raise UsageError("the index is not in the order of its bytes (a collation?), which no page model knows.")
@@ -128,11 +128,3 @@ def outcome(there: WholeIndex, name: str, come: EncodedKeys, *, rebuilt: bool) -
     before = state.stats()
     state.insert(new)
     return Outcome(name, rebuilt, before, state.stats())
-
-
-def _words(keys: EncodedKeys) -> NDArray[np.uint64]:
-    """Sort words of keys as a column stores them: uint64 (n, w)."""
-    if keys.ndim == 1:
-        return (keys.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63))[:, None]
-    padded = np.pad(keys, ((0, 0), (0, -keys.shape[1] % 8)))
-    return np.ascontiguousarray(padded).view(">u8").astype(np.uint64)
