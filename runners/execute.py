@@ -1,7 +1,5 @@
 """Executes a run: every planned trial that is not recorded yet. Each trial is recorded when it ends."""
 
-import signal
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -105,7 +103,6 @@ def execute(
         enter = open_until_the_end.enter_context
         enter(_says_what_is_kept(store, run_id, len(trials), console))
         announce(request, trials, todo, console)
-        enter(_terminated_as_interrupted())
         if todo:  # with nothing to do, no server is started and the loop below has no turn
             shown, pool = enter(Display(console, len(trials))), enter(writer_pool(request))
             note_environment = partial(store.add_environment, run_id)
@@ -193,16 +190,3 @@ def check_connections(request: Request, target: Target, pool: WriterPool) -> Non
             f"{writers} writers need {number} connections, and {target.engine.title} ({target.server}) accepts {left} "
             "more: use fewer writers, or raise its limits (max_connections, and the limit of its user)."
         )
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Inside the block, SIGTERM raises KeyboardInterrupt, as Ctrl-C does, so that servers are stopped."""
-    if threading.current_thread() is not threading.main_thread():  # signals belong to the main thread
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

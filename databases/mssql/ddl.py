@@ -30,6 +30,8 @@ from keybench.model.names import CONTROL, RANDOM
 from keybench.model.table import KeyRole, ServerKeys, Table
 from keybench.pagemodels.mssql import records
 
+MAKE = "Microsoft SQL Server"
+"""How SQL Server itself begins to say what it is (@@VERSION); others speak its protocol too."""
 SCHEMA = "keybench"
 """The one schema that keybench works in, and the database that it makes where a URL names none."""
 

@@ -29,8 +29,8 @@ from keybench.databases.contract.existing import (
 )
 from keybench.databases.contract.roles import Address
 from keybench.databases.core.ddl import quoted
-from keybench.databases.mssql.connection import MssqlConnection, connect
-from keybench.databases.mssql.probes import DENIED
+from keybench.databases.mssql.connection import MssqlConnection, connect, without_permission
+from keybench.databases.mssql.probes import STATE
 from keybench.errors import ServerError
 
 _SAMPLED: Final = 200_000
@@ -94,8 +94,11 @@ class MssqlInspector(Inspector):
         self._server.run("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED")
         self._server.run(f"SET LOCK_TIMEOUT {1000 * LOCK_SECONDS}")
         self._ids_and_fills: dict[tuple[str, str], tuple[int, int]] = {}  # by full name of the table and index name
-        started = self._value_if_allowed(STARTED)
-        self._since = f"{started}Z" if started else ""
+        self._since, self._unknown = "", ""
+        try:
+            self._since = f"{self._server.value(STARTED)}Z"
+        except ServerError as error:
+            self._unknown = f"density, order and growth are not known {without_permission(error, STATE)}"
 
     def _value_if_allowed(self, statement: str, *values: object) -> Any:
         """The one value of a query; None if the server refuses it to this user."""
@@ -116,7 +119,7 @@ class MssqlInspector(Inspector):
                 f"About {PAGES} pages of each table are read (TABLESAMPLE SYSTEM). dm_db_index_physical_stats reads "
                 f"one page in a hundred of indexes of up to {_SAMPLED:,} pages, and of others their branch pages.",
             ),
-            () if self._since else (f"{DENIED} to know density, order and growth.",),
+            (self._unknown,) if self._unknown else (),
         )
 
     def tables(self) -> Sequence[TableHere]:
@@ -178,7 +181,7 @@ class MssqlInspector(Inspector):
         try:
             ((leaves, density, order),) = self._server.rows(PHYSICAL, _quoted(table), number, mode)
         except ServerError as error:
-            return replace(size, missing=f"{DENIED} ({error}).")
+            return replace(size, missing=f"the pages cannot be read {without_permission(error, STATE)}")
         return replace(
             size,
             leaf_pages=None if leaves is None else float(leaves),

@@ -8,7 +8,6 @@ import csv
 import io
 import os
 import re
-import stat
 import struct
 import zipfile
 import zlib
@@ -82,10 +81,7 @@ class _Wrong(ValueError):
 def read_bundle(path: Path) -> Bundle:
     """The run in a bundle. Raises UsageError if it is no bundle, or its sums or schema do not fit."""
     try:
-        # Opened without waiting: a pipe that nobody writes to would never open.
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageError(f"{path} is no regular file: name a file of `keybench export --bundle`.")
+        with parsers.regular_file(path) as file:
             _check_end(file)
             with zipfile.ZipFile(file) as archive:
                 files = _files(archive)

@@ -4,7 +4,6 @@ So a site holds nothing that a bundle does not hold: nothing private, and no tim
 """
 
 import json
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from keybench.errors import UsageError
+from keybench.locked_folder import base_directory, locked_folder
 from keybench.model.metric import Metric
 from keybench.model.names import CONTROL
 from keybench.results.analysis.arms import Arm
@@ -221,9 +221,9 @@ def published(names: Sequence[str], results: str, *, small: bool) -> list[Publis
             one = Published(read_bundle(Path(name)))
             runs.setdefault(one.run_id, one)
     if stored:
-        with Store.open(results, write=False) as store, tempfile.TemporaryDirectory(prefix="keybench-site-") as folder:
+        with Store.open(results, write=False) as store, locked_folder(base_directory(), "site") as folder:
             for name in stored:
-                one = _from_store(store, name, Path(folder) / f"run{SUFFIX}", small=small)
+                one = _from_store(store, name, folder / f"run{SUFFIX}", small=small)
                 runs[one.run_id] = one
     return sorted(runs.values(), key=lambda one: one.bundle.run.started, reverse=True)
 

@@ -174,6 +174,8 @@ def _unfit(scenario: Scenario) -> str:
         return "its table has columns or rows beside the key's, and a server's keys are made row by row in one table"
     if reason := scenario.load_path.refuses_server_keys:
         return reason
+    if scenario.load.style:
+        return "its transactions look up keys and are sent again, and only the server knows its keys"
     if scenario.timed:
         return "its keys must carry the scenario's virtual time, and a server's keys carry the server's clock"
     if 0 in scenario.table.payload:

@@ -300,6 +300,14 @@ class ContendedTrial(ServerTrial):
         return Reading(Metric.SAME_LEAF, share, "modelled")
 
 
+class ContendedServerKeysTrial(ContendedTrial, ServerKeysTrial):
+    """A trial whose writers are watched while the server makes their rows' keys."""
+
+    def _meetings(self, on: Engine) -> Reading:  # noqa: ARG002 (a page model needs the keys)
+        """The reason why it is not known how often transactions meet."""
+        return Reading(Metric.SAME_LEAF, None, "absent", "No prediction: the server made the keys.")
+
+
 def judged(request: Request, planned: TrialPlan, trial: Trial) -> JudgedTrial:
     """What judges of questions see of a trial."""
     return JudgedTrial(planned.layout, planned.table(request.scenario), trial.rows, trial.writers, trial.readings)

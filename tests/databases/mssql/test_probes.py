@@ -82,7 +82,7 @@ def test_a_trial_that_failed_leaves_no_transaction_open(admin: MssqlAdmin, recor
         (
             "SELECT MAX([Current LSN])",
             {Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS},
-            "the log cannot be read (SQL Server: permission denied): sys.fn_dblog needs the role sysadmin.",
+            "the log cannot be read (SQL Server: permission denied): for sys.fn_dblog the role sysadmin is needed.",
         ),
         (
             "SELECT leaf_allocation_count",
@@ -120,6 +120,13 @@ def test_a_refused_query_makes_its_metrics_absent_with_the_reason(
     assert missing - {Metric.HEAP_CORRELATION} == absent
     for metric in absent if reason else ():
         assert by_metric[metric].reason == reason
+
+
+def test_no_permission_is_asked_for_a_view_that_the_server_does_not_have(admin: MssqlAdmin, record: Record) -> None:
+    record.refuse["SELECT num_of_bytes_written"] = "Invalid object name 'sys.dm_io_virtual_file_stats'."
+    assert readings(admin, record)[Metric.LOG_BYTES].reason == (
+        "bytes of the log cannot be read (SQL Server: Invalid object name 'sys.dm_io_virtual_file_stats'.)."
+    )
 
 
 @pytest.mark.parametrize("column", ["uniqueidentifier", "binary16", "binary16-mssql"])

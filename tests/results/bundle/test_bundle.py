@@ -81,40 +81,54 @@ def test_what_was_measured_comes_back(fake_run, tmp_path) -> None:
 PRIVATE = "hunter2"
 
 
-def test_a_run_whose_every_text_is_private_gives_a_bundle_without_any(fake_run, tmp_path) -> None:
+SHAPES = (
+    PRIVATE,
+    f"{PRIVATE}:5432",
+    f"host={PRIVATE} user={PRIVATE} password={PRIVATE}",
+    f'role "{PRIVATE}" does not exist',
+    f"Access denied for user '{PRIVATE}'@'{PRIVATE}.example'",
+    f"password: {PRIVATE}",
+    f"jdbc:postgresql://{PRIVATE}/x?user={PRIVATE}",
+    f"(DESCRIPTION=(ADDRESS=(HOST={PRIVATE})(PORT=1521)))",
+    f"/run/{PRIVATE}/.s.PGSQL.5432",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_run_whose_every_text_is_private_gives_a_bundle_without_any(fake_run, tmp_path, shape) -> None:
     def marked(trial):
         texts = {
-            name: f"{getattr(trial, name)} {PRIVATE}"
+            name: f"{getattr(trial, name)} {shape}"
             for name in ("database", "server", "column", "layout", "scenario", "error", "traceback")
         }
-        subjects = Subject.writer(PRIVATE), Subject.writer(f"{PRIVATE} 2"), Subject.wait(f"{PRIVATE} wait")
-        named = (Reading(Metric.LAGGING_INSERTS, 1.0, "derived", PRIVATE, subject) for subject in subjects)
-        readings = (*(replace(one, reason=PRIVATE) for one in trial.readings), *named)
+        subjects = Subject.writer(shape), Subject.writer(f"{shape} 2"), Subject.wait(f"{shape} wait")
+        named = (Reading(Metric.LAGGING_INSERTS, 1.0, "derived", shape, subject) for subject in subjects)
+        readings = (*(replace(one, reason=shape) for one in trial.readings), *named)
         return replace(trial, **texts, readings=readings)
 
-    store = fake_run(layouts=FEW, change=marked, warnings=[PRIVATE], environments=False)
+    store = fake_run(layouts=FEW, change=marked, warnings=[shape], environments=False)
     settings = {
-        "shared_buffers": PRIVATE,
+        "shared_buffers": shape,
         "fsync": "on",
-        PRIVATE: "on",
-        "data_directory": f"/{PRIVATE}",
+        shape: "on",
+        "data_directory": f"/{shape}",
         "port": "5432",
     }
-    versions = {"sqlite": f"3.46 {PRIVATE}", PRIVATE: "1", "apsw": PRIVATE}
-    store.add_environment("5ca1ab1e00", Environment(f"sqlite {PRIVATE}", PRIVATE, versions, settings, 1))
-    names = {"titles": {"sqlite": PRIVATE}, "layouts": ["uuid-v4", PRIVATE], "databases": [PRIVATE], PRIVATE: 1}
+    versions = {"sqlite": f"3.46 {shape}", shape: "1", "apsw": PRIVATE}
+    store.add_environment("5ca1ab1e00", Environment(f"sqlite {shape}", shape, versions, settings, 1))
+    names = {"titles": {"sqlite": shape}, "layouts": ["uuid-v4", shape], "databases": [shape], shape: 1}
     scenario = {
-        "name": PRIVATE,
-        "title": PRIVATE,
+        "name": shape,
+        "title": shape,
         "rows": 5,
-        "load": {"path": "rows", f"{PRIVATE} field": 1},
+        "load": {"path": "rows", f"{shape} field": 1},
         "writer": [{"id": "a"}],
     }
     run = replace(
-        store.run("latest"), id="beef", keybench=f"0.1 {PRIVATE}", command=PRIVATE, scenario=f"{PRIVATE} x",
-        profile=PRIVATE,
-        definition={**names, "scenario": scenario, "columns": {PRIVATE: [PRIVATE]}, "servers": {"sqlite": PRIVATE}},
-        machine={"cpu": f"Intel(R) {PRIVATE} 2.20GHz", "system": PRIVATE, "hostname": PRIVATE, "cores": 4},
+        store.run("latest"), id="beef", keybench=f"0.1 {shape}", command=shape, scenario=f"{shape} x",
+        profile=shape,
+        definition={**names, "scenario": scenario, "columns": {shape: [shape]}, "servers": {"sqlite": shape}},
+        machine={"cpu": f"Intel(R) {shape} 2.20GHz", "system": shape, "hostname": shape, "cores": 4},
     )  # fmt: skip
     store.add_run(run)
     for trial in store.trials("5ca1ab1e00"):
@@ -406,7 +420,9 @@ def test_a_special_file_is_no_bundle(tmp_path, make) -> None:
     make(path)
     with pytest.raises(UsageError) as caught:
         read_bundle(path)
-    assert str(caught.value) == f"{path} is no regular file: name a file of `keybench export --bundle`."
+    assert str(caught.value) == (
+        f"{path} cannot be read (it is no regular file): name a file of `keybench export --bundle`."
+    )
 
 
 @pytest.mark.parametrize(
@@ -444,6 +460,57 @@ def test_the_command_writes_the_file(fake_run, tmp_path, monkeypatch, capsys) ->
     get_command(app)(["latest", "--bundle", "--results", "results.sqlite"], standalone_mode=False)
     assert capsys.readouterr().out == "keybench-5ca1ab1e00.zip\n"
     assert read_bundle(tmp_path / "keybench-5ca1ab1e00.zip").run.id == "5ca1ab1e00"
+
+
+@pytest.fixture
+def with_texts(fake_run, tmp_path, monkeypatch) -> list[str]:
+    """The command line that bundles a run with foreign texts, of several lines and with escapes."""
+
+    def failed(trial):
+        return replace(trial, status="error", error=f'role\n "{PRIVATE}" \x1b[31m', layout="mine")
+
+    fake_run(layouts=FEW, databases=("sqlite",), blocks=1, change=failed, warnings=["take care"]).close()
+    monkeypatch.chdir(tmp_path)
+    return ["latest", "--bundle", "--with-texts", "--results", "results.sqlite", "-o", "run.zip"]
+
+
+SHOWN = f"""  The bundle will hold these texts:
+  SQLite keeps no log that outlives a transaction.
+  Two million rows
+  mine
+  role "{PRIVATE}" \\u001b[31m
+  take care
+"""
+
+
+def test_texts_are_shown_before_they_are_included(with_texts, capsys) -> None:
+    get_command(app)([*with_texts, "--yes"], standalone_mode=False)
+    assert capsys.readouterr().err == SHOWN
+    bundle = read_bundle(Path("run.zip"))
+    assert {(one.layout, one.error) for one in bundle.trials} == {("mine", f'role "{PRIVATE}" \\u001b[31m')}
+    assert bundle.warnings == ("take care",)
+
+
+@pytest.mark.parametrize(("terminal", "answer"), [(True, "n"), (False, "y"), (True, "y")])
+def test_texts_are_included_only_where_somebody_agrees(with_texts, monkeypatch, capsys, terminal, answer) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{answer}\n"))
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: terminal)
+    if terminal and answer == "y":
+        get_command(app)(with_texts, standalone_mode=False)
+    else:
+        with pytest.raises(UsageError) as caught:
+            get_command(app)(with_texts, standalone_mode=False)
+        message = "nothing was written: leave out --with-texts, or give --yes if none of the texts is private."
+        assert str(caught.value) == message
+    assert Path("run.zip").exists() == (terminal and answer == "y")
+    assert capsys.readouterr().err.startswith(SHOWN)
+
+
+def test_texts_are_a_matter_of_bundles_alone(with_texts) -> None:
+    with pytest.raises(
+        UsageError, match=r"^--with-texts is for --bundle: all other files hold the texts as they are\.$"
+    ):
+        get_command(app)(["latest", "--with-texts"], standalone_mode=False)
 
 
 @pytest.mark.parametrize("option", [["--json"], ["--series"], ["--format", "parquet"]])
