@@ -1,24 +1,28 @@
 """What `keybench advise` says about the keys of a table that exists: its sentence, and the command for the rest."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from keybench.advice.answer import Answer, answer
 from keybench.advice.figure import spoken
 from keybench.advice.inspection.findings import TableFinding, inserted_a_day
 from keybench.advice.inspection.naming import KeyGroup
 from keybench.advice.inspection.sentences import NEARLY_USED_UP
-from keybench.advice.needs import FEWEST_ROWS, coming, needs_from_options
-from keybench.advice.sentences import headline
 from keybench.databases.contract.engine import Engine
 from keybench.databases.contract.existing import ColumnHere
 from keybench.errors import UsageError
 from keybench.model.sizes import spelled
 
+if TYPE_CHECKING:
+    from keybench.advice.how_to.existing import Option
+
 _LEAST_BYTES, _LEAST_SHARE = 10**9, 0.1
 """Bytes and share that another way has to save, so that it is worth a change."""
+_FEWEST: Final = 1_000
+"""`advice.needs.FEWEST_ROWS`; that module loads the page models, for which small tables need not wait."""
 _TYPES: Final = {"uuid": "uuid", "int": "integer", "text": "text"}
 
 
@@ -45,7 +49,7 @@ def advice(on: Engine, version: str, one: TableFinding) -> Advice | None:
         return Advice("keybench advises on keys of one column, not yet on those of several.")
     size = sum(each.pages.bytes or 0 for each in one.indexes)
     small = f"Leave it: at {spoken(rows)} rows and {spelled(size)} of index, other keys save little."
-    if rows < FEWEST_ROWS:
+    if rows < _FEWEST:
         return Advice(small)
     asked = options(on, version, one, key.column, key.content.newest)
     command = " ".join(["keybench advise", *(f"--{name.replace('_', '-')} {value}" for name, value in asked.items())])
@@ -54,10 +58,9 @@ def advice(on: Engine, version: str, one: TableFinding) -> Advice | None:
     if key.new_rows.where == "between" and key.gain >= max(_LEAST_BYTES, _LEAST_SHARE * (key.pages.bytes or 0)):
         return Advice(f"Rebuild the index {key.index.name}: it would be {spelled(key.gain)} smaller.", command)
     try:
-        reply = answer(needs_from_options(asked))
+        return Advice(_computed(asked), command)
     except UsageError as why:
         return Advice(f"keybench advise has no answer: {why}", command)
-    return Advice(_sentence(reply), command)
 
 
 def options(on: Engine, version: str, one: TableFinding, column: ColumnHere, keys: KeyGroup) -> Mapping[str, Any]:
@@ -106,22 +109,25 @@ def column_on(on: Engine, column: ColumnHere, keys: KeyGroup) -> str:
     return next((one.name for one in (*alike, *fitting)), "")
 
 
-def _sentence(reply: Answer) -> str:
+def _computed(asked: Mapping[str, Any]) -> str:
     """The answer's first sentence, or that keys should stay as they are: another way saves too little."""
-    if "stay" not in reply.ways:
-        return headline(reply)
-    stay = _bytes(reply, "stay")
-    saved = stay - min(_bytes(reply, name) for name in reply.ways)
-    if saved < _LEAST_BYTES or saved < _LEAST_SHARE * stay:
-        return f"Leave it: other keys of this type would save {spelled(saved)} of {spelled(stay)}."
+    from keybench.advice.answer import answer
+    from keybench.advice.needs import coming, needs_from_options
+    from keybench.advice.sentences import headline
+
+    reply = answer(needs_from_options(asked))
+    best = reply.ranking.best.forecast
+
+    def bytes_by(way: Option) -> float:
+        """Bytes of the index by one way to go, and of log and reads for the rows to come."""
+        forecast = reply.existing.forecast if way.name == "stay" and reply.existing else best
+        read = best.bytes_a_leaf * (forecast.reads.value if forecast.reads else 0.0)
+        a_row = read + (way.log_bytes.value if way.log_bytes else 0.0)
+        return way.leaf_pages.value * best.bytes_a_leaf + a_row * coming(reply.needs.rows, reply.needs.existing)
+
+    if "stay" in reply.ways:
+        stay = bytes_by(reply.ways["stay"])
+        saved = stay - min(map(bytes_by, reply.options))
+        if saved < max(_LEAST_BYTES, _LEAST_SHARE * stay):
+            return f"Leave it: other keys of this type would save {spelled(saved)} of {spelled(stay)}."
     return headline(reply)
-
-
-def _bytes(reply: Answer, name: Any) -> float:
-    """Bytes of the index, and of log and reads for the rows to come, by one way to go."""
-    way, best = reply.ways[name], reply.ranking.best.forecast
-    forecast = reply.existing.forecast if name == "stay" and reply.existing else best
-    a_row = (way.log_bytes.value if way.log_bytes else 0.0) + best.bytes_a_leaf * (
-        forecast.reads.value if forecast.reads else 0.0
-    )
-    return way.leaf_pages.value * best.bytes_a_leaf + a_row * coming(reply.needs.rows, reply.needs.existing)

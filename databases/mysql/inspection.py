@@ -32,7 +32,6 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.mysql.connection import Queries
 from keybench.databases.mysql.flavour import MARIADB
 from keybench.databases.mysql.row_sample import DIVES, RANGES, ColumnFacts, Facts, RowSampler
-from keybench.databases.mysql.whole import whole_table
 from keybench.errors import ServerError, UsageError
 from keybench.model.column import Column
 from keybench.pagemodels.innodb.records import PAGE_HEADER
@@ -279,6 +278,8 @@ class MySqlInspector(Inspector):
         """All pages of the table's file, which are those of its primary key."""
         if not index.is_table or len(index.key) > 1:
             raise UsageError("--next knows tables of InnoDB with a primary key of one column.")
+        from keybench.databases.mysql.whole import whole_table  # with the page model
+
         return whole_table(self._server, self._facts[table.full_name], column, allow)
 
     def close(self) -> None:

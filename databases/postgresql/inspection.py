@@ -36,7 +36,6 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.ddl import quoted
 from keybench.databases.postgresql import catalogue
 from keybench.databases.postgresql.connection import AdminConnection, require_postgresql
-from keybench.databases.postgresql.whole import whole_index
 from keybench.errors import ServerError, UsageError
 from keybench.model.column import Column
 
@@ -303,6 +302,8 @@ class PostgresInspector(Inspector):
         entries = self._indexes[table.full_name, index.name]
         if entries.columns > 1 or index.note or index.roles == ("foreign key",):
             raise UsageError("--next knows unique indexes of all rows on one column.")
+        from keybench.databases.postgresql.whole import whole_index  # with the page model
+
         return whole_index(self._server, self._pageinspect, entries.oid, entries.fill, column, allow)
 
     def close(self) -> None:

@@ -35,7 +35,6 @@ from keybench.databases.contract.existing import (
     key_roles,
 )
 from keybench.databases.sqlite.pages import LEAF_HEADER, Page, SampledTree, SqliteFile, Value, sampled_tree
-from keybench.databases.sqlite.whole import whole_tree
 from keybench.errors import EnvironmentMissing, ServerError, UsageError
 from keybench.model.column import Column
 from keybench.model.url import shown
@@ -291,6 +290,8 @@ class SqliteInspector(Inspector):
             name = table.name.replace('"', '""')
             ((highest,),) = self._rows(f'SELECT max(_rowid_) FROM "{name}"')  # noqa: S608 (quoted)
             beside = int(str(highest or 0))
+        from keybench.databases.sqlite.whole import whole_tree  # with the page model
+
         return whole_tree(self._file, root, column, beside)
 
     def _root(self, table: TableHere, index: IndexHere) -> int:
