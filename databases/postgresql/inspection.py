@@ -214,6 +214,9 @@ class PostgresInspector(Inspector):
         rows = [row for i, row in enumerate(rows) if i // 50 % every == 0]
         places = np.array([str(row[0]).strip("()").split(",") for row in rows], np.int64).reshape(-1, 2)
         at = places[:, 0] * 1000 + places[:, 1]  # page and row as one number: a page has fewer than 1,000 rows
+        # of a large table, each of the last pages stands for itself, and each other one for some pages
+        total = self._heaps[table.full_name].blocks
+        each = 1.0 if len(blocks) == total else total / PAGES
         first, *others = (_values([row[i] for row in rows], column) for i, column in enumerate(index.key, 1))
         highest = None
         if index.name and len(index.key) == 1 and index.key[0].most and not index.note:  # it looks at the index's end
@@ -224,6 +227,7 @@ class PostgresInspector(Inspector):
             arrival=at.astype(np.float64),
             arrival_from="position in the table",
             after_the_one_before=np.diff(at, prepend=at[:1] - 2) == 1,  # - 2: the first follows none
+            weights=np.where(places[:, 0] >= total - _LAST, 1.0, each),
             pages_read=len(blocks),
             others=tuple(others),
             highest=highest,
