@@ -41,9 +41,19 @@ _ABSENT, _CLEAN, _DIRTY = range(3)
 _RING, _KEPT, _PLACES = range(3)
 """The first elements of `_Cache.pages` are the ends of two rings of pages by last use: _RING of pages that may leave,
 _KEPT of those that the transaction has changed in a private cache. Page n is element _PLACES + n."""
-_ROOM, _HELD, _KEPT_PAGES, _PRIVATE, _LAST_ROW, _TRANSACTION, _LOG_PAGES, _LOG_BEGAN, _CHECKPOINT, _MOST_USES, _TABLE_USES = (
-    range(11)
-)
+(
+    _ROOM,
+    _HELD,
+    _KEPT_PAGES,
+    _PRIVATE,
+    _LAST_ROW,
+    _TRANSACTION,
+    _LOG_PAGES,
+    _LOG_BEGAN,
+    _CHECKPOINT,
+    _MOST_USES,
+    _TABLE_USES,
+) = range(11)
 """Fields of `_Cache.facts`. _ROOM: pages that fit the cache. _HELD: pages in it. _KEPT_PAGES: pages in the ring _KEPT.
 _PRIVATE: whether that ring is in use. _LAST_ROW: the row of the last touch. _TRANSACTION: its transaction, from 1.
 _LOG_PAGES: pages in the log since the last checkpoint. _LOG_BEGAN: the transaction that followed it. _CHECKPOINT: pages
@@ -80,7 +90,9 @@ class LruCache:
     """(parts, 4, 4): what is counted, by kind of page."""
 
     @classmethod
-    def empty(cls, load: Load, room: int, *, private: bool = False, checkpoint: int = _NEVER, uses: tuple[int, int] = (0, 0)) -> Self:
+    def empty(
+        cls, load: Load, room: int, *, private: bool = False, checkpoint: int = _NEVER, uses: tuple[int, int] = (0, 0)
+    ) -> Self:
         """A cache for `room` pages.
 
         `private`: each writer has a cache of its own, which it loses when another one has written, and which keeps the

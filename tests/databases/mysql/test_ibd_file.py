@@ -67,8 +67,6 @@ def test_the_file_agrees_with_the_servers_statistics(admin, keys, role) -> None:
     assert figures[Metric.INDEX_BYTES] >= 16_384 * (figures[Metric.LEAF_PAGES] + figures[Metric.BRANCH_PAGES])
 
 
-
-
 @of_each(
     "column, payload, role",
     lambda of: [("binary16", 0, "clustered"), ("char36-default", 300, "clustered"),
