@@ -37,8 +37,6 @@ class Dot:
     high: float = 0.0
     text: str = ""
     hollow: bool = False
-    far: float | None = None
-    """End of a thin line beyond the range."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,6 @@ class Panel:
     limits: tuple[float, float] | None = None
     reference: float | None = None
     ratio: bool = False
-    decades: bool = False
-    """Whether the axis is logarithmic though its values are not ratios."""
 
 
 def dot_plot(rows: Sequence[PlotRow], panels: Sequence[Panel], prefix: str) -> str:
@@ -91,9 +87,6 @@ def _draw_panel(
         if dot.value is None:
             canvas.text(right, y, dot.text, ha="right", color=SOFT, fontsize=SMALL, font_style="italic")
             continue
-        if dot.far is not None:
-            ends = np.array([[box.across(dot.high), y], [box.across(dot.far), y]])
-            canvas.path(ends, edgecolor=row.style.colour, linewidth=0.8)
         canvas.interval(box.across(dot.low), box.across(dot.high), y, row.style.colour)
         canvas.marker(box.across(dot.value), y, row.style, hollow=row.hollow or dot.hollow)
         canvas.text(right, y, dot.text, ha="right", fontsize=SMALL)
@@ -105,8 +98,6 @@ def _scale(panel: Panel, width: float) -> Scale:
     low, high = panel.limits or ratio_limits(edges)
     if panel.ratio:
         return Scale.ratios(low, high, width / _TICK)
-    if panel.decades:
-        return Scale.logarithmic(low, high)
     return Scale.linear(low, high, max(1, min(4, int(width // _TICK) - 1)))
 
 
