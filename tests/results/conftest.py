@@ -86,10 +86,7 @@ def readings(database: str, layout: str, rows: int, noise: np.random.Generator, 
         values = (rows * 330 + images, images / 8192, images)
         found += [Reading(metric, float(value), "measured") for metric, value in zip(log, values, strict=True)]
     if after:
-        found += [
-            Reading(Metric.POINT_UNIFORM_US, 21.4, "measured"),
-            Reading(Metric.POINT_RECENT_US, 18.2, "measured"),
-        ]
+        found += [Reading(Metric.POINT_UNIFORM_US, 21.4, "measured"), Reading(Metric.POINT_RECENT_US, 18.2, "measured")]
         if chaos > 0.25:
             found += Reading.absent([Metric.RANGE_US_PER_ROW], f"{layout} keys do not lie in order of time.")
         else:

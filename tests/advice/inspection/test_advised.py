@@ -30,8 +30,7 @@ def test_small_tables_are_left_as_they_are_without_a_model() -> None:
     on = engine("postgresql")
     assert advice(on, "16.3 (Debian 16.3-1)", table("uuid-v4", 20_000, 1_000_000)) == Advice(
         "Leave it: at 20,000 rows and 977 KB of index, other keys save little.",
-        "keybench advise --db postgresql:16 --rows 20000 --existing uuid-v4:20000:uuid --payload 100 "
-        "--children 2",
+        "keybench advise --db postgresql:16 --rows 20000 --existing uuid-v4:20000:uuid --payload 100 --children 2",
     )
     assert advice(on, "16.3", table("uuid-v4", 400, 1_000_000)) == Advice(
         "Leave it: at 400 rows and 977 KB of index, other keys save little."

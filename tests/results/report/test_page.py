@@ -144,13 +144,6 @@ def test_without_the_control_there_are_no_ratios(fake_run) -> None:
     assert "r1g1-order.csv" in page.downloads()
 
 
-def test_an_incomplete_run_is_reported_as_incomplete(fake_run) -> None:
-    store = fake_run(layouts=FEW, change=lambda trial: None if trial.block == 3 else trial)
-    text = read(store).text
-    assert "--resume" in text
-    assert "12 trials recorded" in text
-
-
 def test_a_run_without_trials_has_a_page(fake_run) -> None:
     page = read(fake_run(change=lambda trial: None))
     assert "keybench report No trial is recorded yet. No trial is recorded yet. Run 5ca1ab1e00" in page.text
@@ -169,15 +162,6 @@ def test_machine_versions_settings_seed_and_cache_are_named(fake_run) -> None:
         assert wanted in text, wanted
     assert "64 MiB; largest key index" in text
     assert "times the cache" in text
-
-
-def test_the_head_says_what_was_run(fake_run) -> None:
-    text = read(fake_run(layouts=FEW)).text
-    assert (
-        "keybench inserted 2,000,000 rows (100 characters beside the key) with each of 3 kinds of key into PostgreSQL "
-        "18.1 and SQLite 18.1, three times, in shuffled order. Run 5ca1ab1e00, 4 May 2026, 18 trials recorded. "
-        "Scenario two-million (Two million rows)"
-    ) in text
 
 
 def test_a_very_small_value_keeps_a_digit(fake_run) -> None:

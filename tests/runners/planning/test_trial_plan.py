@@ -20,18 +20,8 @@ QUICK = load_scenario("quick")
 
 
 def request_for(scenario: Scenario = QUICK, **changes: object) -> Request:
-    base = Request(
-        databases=("postgresql", "sqlite"),
-        servers={"postgresql": "embedded", "sqlite": "embedded"},
-        scenario=scenario,
-        layouts=resolve_layouts(["uuid-v4", "rt-comb-sql"], scenario),
-        columns=(),
-        rows=None,
-        blocks=3,
-        profile="durable",
-        seed=7,
-        trial_timeout=60.0,
-    )
+    names, layouts = ("postgresql", "sqlite"), resolve_layouts(["uuid-v4", "rt-comb-sql"], scenario)
+    base = Request(names, dict.fromkeys(names, "embedded"), scenario, layouts, (), None, 3, "durable", 7, 60.0)
     return replace(base, **changes)  # type: ignore[arg-type]
 
 

@@ -5,7 +5,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import psutil
 import pytest
 
 from keybench.databases.contract.roles import Admin
-from keybench.databases.postgresql.connection import connect
 from keybench.databases.registry import engine
 from keybench.errors import KeybenchError, ServerError, UsageError
 from keybench.model.metric import Metric
@@ -184,61 +182,6 @@ def test_a_server_that_stops_under_eight_writers_is_an_error() -> None:
             load_rows(target.address, table, sources, rows_per_tx=10, timeout=60, progress=stop_once_rows_have_come)
         assert stopped.is_set()
         assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
-    finally:
-        provision.stop()
-
-
-@pytest.mark.parametrize(
-    ("rows_per_tx", "statement"), [(10, "COPY%"), pytest.param(1, "INSERT%", marks=pytest.mark.long)]
-)
-def test_a_server_that_starts_again_under_eight_writers_has_kept_all_that_it_acknowledged(
-    rows_per_tx: int, statement: str
-) -> None:
-    """A backend that dies makes PostgreSQL end all others, recover from its log and go on with the same data."""
-    on = engine("postgresql")
-    provision = on.provision("embedded", on.settings("durable", "default"))
-    try:
-        target = Target(on, "embedded", provision.start())
-        table, sources = prepared(target, load_scenario("quick").with_equal_writers(8), 400_000)
-        admin = on.admin(target.address)
-        admin.create(table)
-        admin.close()
-        acknowledged: list[int] = []
-
-        def kill_a_backend_once_rows_have_come(rows: int) -> None:
-            acknowledged.append(rows)
-            if rows > 0 and not any(acknowledged[:-1]):
-                with closing(connect(target.address)) as own:
-                    find = "SELECT pid FROM pg_stat_activity WHERE query LIKE %s"
-                    busy = own.execute(find, [statement]).fetchall()
-                os.kill(busy[0][0], signal.SIGKILL)
-
-        with pytest.raises(ServerError) as caught:
-            load_rows(
-                target.address,
-                table,
-                sources,
-                rows_per_tx=rows_per_tx,
-                timeout=60,
-                progress=kill_a_backend_once_rows_have_come,
-            )
-        assert not isinstance(caught.value, WorkerLost), "the writers say what happened to them"
-        for _ in range(100):
-            with suppress(KeybenchError):
-                admin = on.admin(target.address)
-                break
-            time.sleep(0.1)
-        held = {key.tobytes() for part in admin.stored_keys(table) for key in part}
-        counts = []
-        for source in sources:
-            there = [key.tobytes() in held for key in table.column.encode(source.stream().take(source.writer.rows))]
-            counts.append(sum(there))
-            assert all(there[: counts[-1]]), "a writer's rows are those of its first transactions, none lost between"
-            assert counts[-1] % rows_per_tx == 0 or counts[-1] == source.writer.rows
-        assert acknowledged[-1] <= sum(counts) == len(held) < 400_000
-        table, sources = prepared(target, load_scenario("autoscale"), 2000)
-        assert len(loaded(target, admin, table, sources)) == 2000
-        admin.close()
     finally:
         provision.stop()
 
