@@ -180,10 +180,18 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
     if isinstance(sys.stdout, io.TextIOWrapper):  # file names and damaged results may hold what is no text
         sys.stdout.reconfigure(errors="backslashreplace")
     with _quiet_where_nobody_reads():
+        message = ""
         try:
             if sweep and (app is not None or sys.argv[1:2] != ["clean"]):
                 locked_folder.sweep_at_start()
-            code, message = _outcome(app, arguments)
+            try:
+                result = (app or _all_commands())(arguments, standalone_mode=False)
+                sys.stdout.flush()
+                code = result if isinstance(result, int) else 0
+            except KeybenchError as error:
+                code, message = error.exit_code, str(error)
+            except TyperException as error:
+                code, message = UsageError.exit_code, f"{error.format_message().removesuffix('.')}. See --help."
             interruption.ignore()
         except (Exception, KeyboardInterrupt) as error:
             interruption.ignore()
@@ -195,18 +203,6 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
         with suppress(OSError):  # the terminal is closed, which was the reason for a SIGHUP
             sys.stderr.write(f"keybench: {printable(_without_secrets(message, arguments))}\n" if message else "")
         sys.exit(code)
-
-
-def _outcome(app: typer.Typer | None, arguments: Sequence[str] | None) -> tuple[int, str]:
-    """Runs the command: its exit code, and its message if it failed."""
-    try:
-        result = (app or _all_commands())(arguments, standalone_mode=False)
-        sys.stdout.flush()
-        return (result if isinstance(result, int) else 0), ""
-    except KeybenchError as error:
-        return error.exit_code, str(error)
-    except TyperException as error:
-        return UsageError.exit_code, f"{error.format_message().removesuffix('.')}. See --help."
 
 
 def _open_closed_streams() -> None:
