@@ -28,9 +28,9 @@ LOOKED_AT, CHANGED, NEW = range(3)
 """Uses of a page. A new page is changed too, and is not read."""
 
 READ, LEFT, LOGGED, COPIED = range(4)
-"""What is counted. READ: pages read. LEFT: changed pages that left the cache, or were written in it (`LruCache.write`). LOGGED: pages that go to a log of whole
-pages: each page that a transaction changes, once more if it left the cache in between. COPIED: different pages of that
-log that a checkpoint copies to the file."""
+"""What is counted. READ: pages read. LEFT: changed pages that left the cache, or were written in it (`LruCache.write`).
+LOGGED: pages that go to a log of whole pages: each page that a transaction changes, once more if it left the cache in
+between. COPIED: different pages of that log that a checkpoint copies to the file."""
 
 _NEWER, _OLDER, _STATE, _KIND, _LOGGED_IN, _USES = range(6)
 """Columns of `_Cache.pages`. _NEWER, _OLDER: the elements of the pages used next after it and next before it. _STATE:
@@ -41,9 +41,8 @@ _ABSENT, _CLEAN, _DIRTY = range(3)
 _RING, _KEPT, _PLACES = range(3)
 """The first elements of `_Cache.pages` are the ends of two rings of pages by last use: _RING of pages that may leave,
 _KEPT of those that the transaction has changed in a private cache. Page n is element _PLACES + n."""
-_ROOM, _HELD, _KEPT_PAGES, _PRIVATE, _LAST_ROW, _TRANSACTION, _LOG_PAGES, _LOG_BEGAN, _CHECKPOINT, _MOST_USES, _TABLE_USES = (
-    range(11)
-)
+_ROOM, _HELD, _KEPT_PAGES, _PRIVATE, _LAST_ROW, _TRANSACTION, _LOG_PAGES, _LOG_BEGAN, _CHECKPOINT = range(9)
+_MOST_USES, _TABLE_USES = 9, 10
 """Fields of `_Cache.facts`. _ROOM: pages that fit the cache. _HELD: pages in it. _KEPT_PAGES: pages in the ring _KEPT.
 _PRIVATE: whether that ring is in use. _LAST_ROW: the row of the last touch. _TRANSACTION: its transaction, from 1.
 _LOG_PAGES: pages in the log since the last checkpoint. _LOG_BEGAN: the transaction that followed it. _CHECKPOINT: pages
@@ -80,7 +79,9 @@ class LruCache:
     """(parts, 4, 4): what is counted, by kind of page."""
 
     @classmethod
-    def empty(cls, load: Load, room: int, *, private: bool = False, checkpoint: int = _NEVER, uses: tuple[int, int] = (0, 0)) -> Self:
+    def empty(
+        cls, load: Load, room: int, *, private: bool = False, checkpoint: int = _NEVER, uses: tuple[int, int] = (0, 0)
+    ) -> Self:
         """A cache for `room` pages.
 
         `private`: each writer has a cache of its own, which it loses when another one has written, and which keeps the

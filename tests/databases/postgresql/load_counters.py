@@ -120,7 +120,8 @@ def compare(admin: PostgresAdmin, arrivals: Arrivals, payload: int, parts: int =
     assert isinstance(model, PredictsCost)
     load = Load(ranked(sort_words(arrivals.keys, table.column.order)), ends, arrivals.rows_per_tx, arrivals.writers)
     cache, distance = (
-        int(admin.value(f"SELECT pg_size_bytes(current_setting('{name}'))")) for name in ("shared_buffers", "max_wal_size")
+        int(admin.value(f"SELECT pg_size_bytes(current_setting('{name}'))"))
+        for name in ("shared_buffers", "max_wal_size")
     )
     server = Server(cache_bytes=cache, checkpoint_bytes=distance, log_position=noted[0].log)
     measured = {
