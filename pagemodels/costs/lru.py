@@ -41,19 +41,8 @@ _ABSENT, _CLEAN, _DIRTY = range(3)
 _RING, _KEPT, _PLACES = range(3)
 """The first elements of `_Cache.pages` are the ends of two rings of pages by last use: _RING of pages that may leave,
 _KEPT of those that the transaction has changed in a private cache. Page n is element _PLACES + n."""
-(
-    _ROOM,
-    _HELD,
-    _KEPT_PAGES,
-    _PRIVATE,
-    _LAST_ROW,
-    _TRANSACTION,
-    _LOG_PAGES,
-    _LOG_BEGAN,
-    _CHECKPOINT,
-    _MOST_USES,
-    _TABLE_USES,
-) = range(11)
+_ROOM, _HELD, _KEPT_PAGES, _PRIVATE, _LAST_ROW, _TRANSACTION, _LOG_PAGES, _LOG_BEGAN, _CHECKPOINT = range(9)
+_MOST_USES, _TABLE_USES = 9, 10
 """Fields of `_Cache.facts`. _ROOM: pages that fit the cache. _HELD: pages in it. _KEPT_PAGES: pages in the ring _KEPT.
 _PRIVATE: whether that ring is in use. _LAST_ROW: the row of the last touch. _TRANSACTION: its transaction, from 1.
 _LOG_PAGES: pages in the log since the last checkpoint. _LOG_BEGAN: the transaction that followed it. _CHECKPOINT: pages
@@ -225,7 +214,7 @@ def _end(cache: _Cache, counts: Integers) -> None:
     `_drop_oldest`."""
     facts = cache.facts
     if facts[_TRANSACTION] == 0 or facts[_LOG_PAGES] >= facts[_CHECKPOINT]:
-        for kind in range(len(cache.waiting)):  # `+=` of arrays takes numba five times as long to compile
+        for kind in range(len(cache.waiting)):
             counts[COPIED, kind] += cache.waiting[kind]
             cache.waiting[kind] = 0
         facts[_LOG_PAGES], facts[_LOG_BEGAN] = 0, facts[_TRANSACTION] + 1

@@ -239,9 +239,10 @@ class _WriteAheadLog:
         self.facts[_TRIGGER] = (self.facts[_PLACE] // self.segment + self.segments) * self.segment
 
     def begin_checkpoint(self, changed: NDArray[np.int64]) -> None:
-        """From here on, a page's first change logs the page as a whole. `changed`: pages that have to be written."""
+        """From here on, a page's first change logs the whole page. `changed`: pages that are then to be written."""
         self.facts[_REDO] += self.images
-        self.queue, self.done, self.began = changed, 0, self.facts[_PLACE]
+        # In the order of the files (BufferSync in bufmgr.c): the table's, whose pages have the last numbers, is older.
+        self.queue, self.done, self.began = changed[::-1], 0, self.facts[_PLACE]
         self._set_trigger()
 
     def pages_due(self) -> NDArray[np.int64]:
