@@ -16,7 +16,7 @@ from tests.runners.conftest import Run, latest_trials, results
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--db", "postgres"), "unknown database 'postgres'. Did you mean postgresql?"),
+        (("--db", "postgress"), "unknown database 'postgress'. Did you mean postgresql?"),
         (("--layout", "uuid-v8x"), "unknown layout 'uuid-v8x'. Did you mean uuid-v"),
         (("--scenario", "quik"), "unknown scenario 'quik'. Did you mean quick?"),
         (("--column", "guid"), "unknown column 'guid'."),
