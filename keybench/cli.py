@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from keybench import locked_folder
+from keybench import interruption, locked_folder
 from keybench.errors import KeybenchError, UsageError
 from keybench.model.printable import printable
 from keybench.model.url import hidden
@@ -175,32 +175,34 @@ def run(app: typer.Typer | None = None, arguments: Sequence[str] | None = None, 
     A KeybenchError is one message on standard error, without a traceback. With `sweep`, it first removes the folders
     that killed commands left; `clean` shows them instead.
     """
+    interruption.listen()
     _open_closed_streams()
-    if sweep and (app is not None or sys.argv[1:2] != ["clean"]):
-        locked_folder.sweep_at_start()
     if isinstance(sys.stdout, io.TextIOWrapper):  # file names and damaged results may hold what is no text
         sys.stdout.reconfigure(errors="backslashreplace")
     with _quiet_where_nobody_reads():
         message = ""
         try:
-            result = (app or _all_commands())(arguments, standalone_mode=False)
-            sys.stdout.flush()
-            code = result if isinstance(result, int) else 0
-        except KeybenchError as error:
-            code, message = error.exit_code, str(error)
-        except TyperException as error:
-            code, message = UsageError.exit_code, f"{error.format_message().removesuffix('.')}. See --help."
-        except KeyboardInterrupt:
+            if sweep and (app is not None or sys.argv[1:2] != ["clean"]):
+                locked_folder.sweep_at_start()
+            try:
+                result = (app or _all_commands())(arguments, standalone_mode=False)
+                sys.stdout.flush()
+                code = result if isinstance(result, int) else 0
+            except KeybenchError as error:
+                code, message = error.exit_code, str(error)
+            except TyperException as error:
+                code, message = UsageError.exit_code, f"{error.format_message().removesuffix('.')}. See --help."
+            interruption.ignore()
+        except (Exception, KeyboardInterrupt) as error:
+            interruption.ignore()
+            if not (interruption.received() or isinstance(error, KeyboardInterrupt)):
+                raise
             code = INTERRUPTED
-        if code == INTERRUPTED:
-            message = "interrupted"
-        if message:
-            sys.stderr.write(f"keybench: {printable(_without_secrets(message, arguments))}\n")
+        if interruption.received() or code == INTERRUPTED:
+            code, message = INTERRUPTED, "interrupted"
+        with suppress(OSError):  # the terminal is closed, which was the reason for a SIGHUP
+            sys.stderr.write(f"keybench: {printable(_without_secrets(message, arguments))}\n" if message else "")
         sys.exit(code)
-
-
-main: Final = run
-"""What the installed command calls."""
 
 
 def _open_closed_streams() -> None:

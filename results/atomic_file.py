@@ -4,13 +4,13 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from keybench.errors import UsageError
+from keybench.locked_folder import base_directory, locked_folder
 
 STANDARD_OUTPUT: Final = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
 
@@ -25,8 +25,8 @@ def atomic_file(path: Path, another: str = "give -o another file") -> Iterator[P
     """
     try:
         if str(path) in STANDARD_OUTPUT:
-            with tempfile.TemporaryDirectory(prefix="keybench-output-") as folder:
-                part = Path(folder, "part")
+            with locked_folder(base_directory(), "output") as folder:
+                part = folder / "part"
                 yield part
                 content = part.read_bytes()
             sys.stdout.buffer.write(content)

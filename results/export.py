@@ -3,8 +3,9 @@
 import io
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -46,6 +47,14 @@ def export(
             "no passwords, paths, names of hosts and users, and no absolute times of SQL Server and Oracle.",
         ),
     ] = False,
+    with_texts: Annotated[
+        bool,
+        typer.Option(
+            "--with-texts",
+            help="With --bundle: show errors, reasons, titles and your own names, and ask whether to include them.",
+        ),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --with-texts: include the texts without asking.")] = False,
 ) -> None:
     """Export the values of runs as tidy data: one row a value, with the reason for each absent value.
 
@@ -60,8 +69,11 @@ def export(
     if bundle:
         if as_json or along or form != FileFormat.CSV:
             raise UsageError("a bundle has one form: leave out --format, --json and --series.")
-        cli.write(written(_write_bundle(run, output, results)))
+        agree = partial(_agree_to_texts, yes=yes) if with_texts else None
+        cli.write(written(_write_bundle(run, output, results, agree)))
         return
+    if with_texts:
+        raise UsageError("--with-texts is for --bundle: all other files hold the texts as they are.")
     form = FileFormat.JSON if as_json else form
     if form == FileFormat.PARQUET and output is None:
         raise UsageError("Parquet is a binary format: name a file with -o.")
@@ -85,14 +97,23 @@ def export(
                 _write_text(rows, form, out)
 
 
-def _write_bundle(runs: Sequence[str], output: Path | None, results: str) -> Path:
+def _agree_to_texts(texts: Sequence[str], *, yes: bool) -> None:
+    """Shows the texts that a bundle will have, and asks on a terminal whether it may. UsageError if not."""
+    sys.stderr.write("".join(f"  {text}\n" for text in ("The bundle will hold these texts:", *texts)))
+    if not yes and not (sys.stdin.isatty() and typer.confirm("Is none of them private?", err=True)):
+        raise UsageError("nothing was written: leave out --with-texts, or give --yes if none of the texts is private.")
+
+
+def _write_bundle(
+    runs: Sequence[str], output: Path | None, results: str, agree: Callable[[Sequence[str]], None] | None
+) -> Path:
     """Writes the bundle of the only run, by default into the working folder, and returns its path."""
     from keybench.results.bundle.writing import write_bundle
 
     if len(runs) > 1:
         raise UsageError("a bundle holds one run: name one.")
     with Store.open(results, write=False) as store:
-        return write_bundle(store, runs[0], output or Path(f"keybench-{store.run(runs[0]).id}.zip"))
+        return write_bundle(store, runs[0], output or Path(f"keybench-{store.run(runs[0]).id}.zip"), agree)
 
 
 def _write_text(rows: list[dict[str, Any]], form: FileFormat, out: TextIO) -> None:

@@ -29,7 +29,7 @@ def options(
     file that cannot be read.
     """
     try:
-        content = parsers.toml(path.read_text(encoding="utf-8"))
+        content = parsers.toml(parsers.file_text(path))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:  # ValueError: no text, no TOML

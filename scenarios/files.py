@@ -26,7 +26,7 @@ def load_scenario(name: str) -> Scenario:
     if name.endswith(".toml"):
         path = Path(name)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = parsers.file_text(path)
         except (OSError, ValueError) as error:  # ValueError: no text, or a NUL in the path
             raise UsageError(f"scenario file {name} cannot be read ({error}): check the path.") from None
         return parse_scenario(path.stem, text, where=name)

@@ -36,6 +36,15 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # those have it from the process th
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """A command run in this process takes signals over until it has ended, as if the process ended with it."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 def pytest_report_header() -> list[str]:
     """Names once the servers that cannot be started here. Tests that need them are left out or skipped."""
     local = [on for on in engines().values() if "local" in on.servers]

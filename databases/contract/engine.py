@@ -1,11 +1,13 @@
 """The base class of all engines: what an engine declares, and how it creates each role of the contract."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
 
 from keybench.databases.contract.existing import Inspector
-from keybench.databases.contract.questions import Question
+from keybench.databases.contract.questions import Question, Verdict
 from keybench.databases.contract.roles import Address, Admin, OwnedSchema, Provision, Session, Settings
 from keybench.databases.contract.settings import CacheSize, Profile, Setting
 from keybench.databases.contract.statements import WritesStatements
@@ -19,6 +21,9 @@ from keybench.model.table import KeyRole, ServerKeys, Table
 from keybench.model.transactions import Isolation
 from keybench.model.url import scheme
 from keybench.pagemodels.contract import PageModel, SizedByValue
+
+DESCRIBED: Final = "server"
+"""The name, among `Admin.versions`, of the words in which a server says what it is."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,16 @@ class Engine(ABC):
     """Metrics that this engine can never give, with the reason."""
     paths: tuple[Transport, ...] = ("rows",)
     """How its sessions load rows. If `bulk` is among them, the sessions are `LoadsInBulk`."""
+    aliases: tuple[str, ...] = ()
+    """Other names by which people call it, beside its URL schemes."""
     isolations: tuple[Isolation, ...] = ()
     """Isolation levels that transactions can have. If there are any, its sessions have `isolate`, `begin`, `commit` and
     `rollback`."""
     key_roles: tuple[KeyRole, ...] = ("clustered", "nonclustered", "by-date", "fk")
     """The roles that the key can have in a table. Trials use the first one unless they name another."""
+    make: str = ""
+    """How its own servers begin to say what they are (`DESCRIBED`). Others that speak their protocol say something
+    else, so that their answers are not taken for the engine's. Empty if nobody else speaks it."""
     versions: Mapping[str, int] = field(default_factory=dict)
     """The versions that people run, as they write them (`postgresql:18`), oldest first. The numbers are in the form of
     `Setting.min_version`."""
@@ -151,6 +161,13 @@ class Engine(ABC):
         EnvironmentMissing if it cannot be made, UsageError for a target that is wrong.
         """
         raise UsageError(f"keybench looks at no {self.title} databases.")
+
+    def judge_file(self, path: Path) -> Iterator[tuple[str, Verdict]]:  # noqa: ARG002 (every file is refused)
+        """(what an index in a database's file looks like, whether the page model makes the same one) for each index.
+
+        UsageError if the file cannot be read, and if the engine reads none.
+        """
+        raise UsageError(f"keybench reads no files of {self.title}: leave out --file.")
 
     def functions(self) -> Mapping[str, str]:
         """SQL functions for users to install: by name, the script that creates each (`functions.scripts`)."""

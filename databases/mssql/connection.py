@@ -10,8 +10,10 @@ import importlib
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from keybench.databases.contract.roles import Address
@@ -19,7 +21,7 @@ from keybench.databases.contract.settings import EngineOptions
 from keybench.databases.core.dbapi import DbApiConnection
 from keybench.databases.hosting.url_server import unreachable
 from keybench.databases.mssql.settings import options
-from keybench.errors import EnvironmentMissing, KeybenchError
+from keybench.errors import EnvironmentMissing, KeybenchError, ServerError
 
 LOGIN_SECONDS = 5
 
@@ -32,8 +34,16 @@ _NO_BULK = (
     '(KEYBENCH_MSSQL_DRIVER), or choose a scenario whose path is "rows".'
 )
 
+_BROKEN_BULK = (
+    "the bulk copy of mssql-python broke off, and this server may not be one for it: choose a scenario whose path is "
+    '"rows"'
+)
+
 Sizes = Sequence[tuple[str, int]]
 """The SQL type and size of each parameter, by ODBC's names without `SQL_`."""
+_BOUND_TEXT = 4_000
+"""Characters up to which mssql-python binds a text in an array. It sends rows with a longer one call by call, and then
+takes neither a UUID for a declared type nor a declared text of more than 8,000 characters."""
 
 
 class MssqlPython:
@@ -41,6 +51,8 @@ class MssqlPython:
 
     name = "mssql-python"
     module: Any
+    way = f"arrays of single-row inserts; rows with more than {_BOUND_TEXT:,} characters one a call"
+    """How it sends rows, for the results."""
 
     def __init__(self) -> None:
         self.module = importlib.import_module("mssql_python")
@@ -58,7 +70,8 @@ class MssqlPython:
 
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
         """Executes the statement once a row, in order, in one call. Each call forgets the sizes."""
-        cursor.setinputsizes([(getattr(self.module, f"SQL_{kind}"), size, 0) for kind, size in sizes])
+        if all(size <= _BOUND_TEXT for _, size in sizes):
+            cursor.setinputsizes([(getattr(self.module, f"SQL_{kind}"), size, 0) for kind, size in sizes])
         cursor.executemany(statement, rows)
 
     def copy(self, cursor: Any, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> int:
@@ -70,6 +83,10 @@ class MssqlPython:
             result = cursor.bulkcopy(table, rows, batch_size=0, timeout=0, column_mappings=list(columns))
         except core.Error as error:
             raise RuntimeError(str(error)) from None
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # a panic of Rust code, which is no Exception
+                raise
+            raise RuntimeError(f"{_BROKEN_BULK} ({error}).") from None
         return int(result["rows_copied"])
 
     def versions(self) -> dict[str, str]:
@@ -82,6 +99,7 @@ class PyOdbc(MssqlPython):
     """pyodbc with `fast_executemany`; it asks the server for the parameters' types. Bulk loads are refused before."""
 
     name = "pyodbc"
+    way = "arrays of single-row inserts"
 
     def __init__(self) -> None:
         try:
@@ -95,13 +113,27 @@ class PyOdbc(MssqlPython):
 
     def connect(self, text: str, options: EngineOptions) -> Any:
         """A DB-API connection in autocommit, through the chosen ODBC driver or the newest."""
-        driver = braced(options["odbc_driver"] or self.odbc_driver())
-        return self.module.connect(f"DRIVER={driver};{text}", autocommit=True, timeout=LOGIN_SECONDS)
+        driver = self.odbc_driver(options["odbc_driver"])
+        return self.module.connect(f"DRIVER={braced(driver)};{text}", autocommit=True, timeout=LOGIN_SECONDS)
 
-    def odbc_driver(self) -> str:
-        """The name of Microsoft's newest ODBC driver that is installed."""
-        if installed := [name for name in self.module.drivers() if name.startswith("ODBC Driver ")]:
-            return str(max(installed))
+    def odbc_driver(self, chosen: str) -> str:
+        """The chosen ODBC driver, a name or a library's path, else the name of Microsoft's newest that is installed.
+        EnvironmentMissing where it is not installed, and for FreeTDS, with which the contract suite passed nowhere."""
+        if re.search("freetds|libtdsodbc", chosen, re.IGNORECASE):
+            raise EnvironmentMissing(
+                "the ODBC driver of FreeTDS is not used: no server has passed keybench's contract suite with it. "
+                "Install Microsoft's (https://aka.ms/odbc18), or pip install mssql-python, which brings it."
+            )
+        installed = sorted(self.module.drivers())
+        if chosen and chosen not in installed and not Path(chosen).is_file():
+            raise EnvironmentMissing(
+                f"there is no ODBC driver {chosen!r} (KEYBENCH_MSSQL_ODBC_DRIVER, odbc_driver); installed: "
+                f"{', '.join(installed) or 'none'}."
+            )
+        if chosen:
+            return chosen
+        if microsoft := [name for name in installed if name.startswith("ODBC Driver ")]:
+            return str(microsoft[-1])
         raise EnvironmentMissing(
             "pyodbc finds no ODBC driver for SQL Server: install Microsoft's (https://aka.ms/odbc18), or name one by "
             "KEYBENCH_MSSQL_ODBC_DRIVER."
@@ -175,6 +207,7 @@ SESSION = "SET XACT_ABORT ON"
 
 _LAYERS = re.compile(r"^(\[[^]]*\]\s*)+")
 """The names, in brackets, of the layers through which a message has come: `[Microsoft][ODBC Driver 18]`."""
+_REFUSED = re.compile("Error code 0x2749|Connection refused")  # Microsoft's driver says no more than the number
 _NO_LIBRARIES = "Failed to load the driver"  # mssql-python's message if a system library is missing
 
 
@@ -199,6 +232,14 @@ class MssqlConnection(DbApiConnection):
         text = " ".join(str(error.args[-1] if error.args else "").split())
         return _LAYERS.sub("", text.rpartition("DDBC Error: ")[2]).strip() or text or type(error).__name__
 
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """The rows of the first result that has columns: messages and row counts may precede it in a batch."""
+        with self.errors(), closing(self.cursor()) as cursor:
+            self.execute(cursor, statement, values)
+            while not cursor.description and cursor.nextset():
+                pass
+            return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
+
     def insert(self, cursor: Any, statement: str, rows: Sequence[tuple[object, ...]], sizes: Sizes) -> None:
         """Executes the statement once a row, in order."""
         with self.errors():
@@ -219,6 +260,12 @@ class MssqlConnection(DbApiConnection):
         self.commit()
         with self.errors():
             self.raw.autocommit = True
+
+
+def without_permission(error: ServerError, permission: str) -> str:
+    """The server's message in parentheses, and the permission that is needed where the message is about one: what a
+    server does not have at all, no permission gives."""
+    return f"({error}): {permission} is needed." if "permission" in str(error).lower() else f"({error})."
 
 
 def place(address: Address) -> str:
@@ -275,4 +322,6 @@ def _unreachable(address: Address, reason: str) -> KeybenchError:
             "mssql-python cannot load its ODBC driver: install the system libraries that it needs (apt-get install "
             "libltdl7 libkrb5-3 libgssapi-krb5-2), or pip install pyodbc and choose it by KEYBENCH_MSSQL_DRIVER=pyodbc."
         )
+    if _REFUSED.search(reason):
+        reason = f"nothing listens there ({reason})"
     return unreachable(address, "SQL Server", place(address), reason, "host, port, user, password and database")

@@ -14,9 +14,9 @@ import psutil
 from keybench.databases.contract.roles import Address, Settings
 from keybench.databases.hosting.container import ContainerServer, Recipe
 from keybench.databases.mssql import settings
-from keybench.databases.mssql.admin import create_database, create_schema, database_exists, drop_database
 from keybench.databases.mssql.connection import connect
 from keybench.databases.mssql.ddl import SCHEMA
+from keybench.databases.mssql.owned import check_version, create_database, create_schema
 from keybench.databases.mssql.settings import options
 from keybench.errors import EnvironmentMissing
 
@@ -98,10 +98,9 @@ def prepare(address: Address) -> Address:
     assert address.settings
     chosen = options({**address.parameters, **address.settings.chosen})
     with closing(connect(address, "master")) as master:
+        check_version(master, "the SQL Server of this image")
         for statement in settings.statements(address.settings):
             master.run(statement)
-        if database_exists(master):
-            drop_database(master)
         create_database(master, chosen, address.settings.values["delayed_durability"])
     trials = replace(address, parameters={**address.parameters, **chosen, "database": SCHEMA})
     with closing(connect(trials)) as inside:

@@ -1,19 +1,24 @@
-"""SQL Server 2022 and later: clustered tables, nonclustered keys, heaps.
+"""SQL Server 2019 and later: clustered tables, nonclustered keys, heaps.
 
-Written from documentation and source: no SQL Server has run these modules yet. Each trial therefore checks the open
-questions and reports the answers (`QUESTIONS`). SQL Server's ordering can be measured without it: the column
-`binary16-mssql` of other engines sorts as uniqueidentifier does.
+Written from documentation and source: no SQL Server has run these modules yet, only a server of another make that
+speaks its protocol. Each trial therefore checks the open questions and reports the answers (`QUESTIONS`). SQL Server's
+ordering can be measured without it: the column `binary16-mssql` of other engines sorts as uniqueidentifier does.
 """
+
+from collections.abc import Iterator
+from pathlib import Path
 
 from keybench.databases.contract.questions import JudgedTrial, Question, QuestionLoad, Verdict
 from keybench.databases.contract.roles import Settings
 from keybench.databases.contract.settings import CacheSize, Profile
 from keybench.databases.core import questions as ask
+from keybench.databases.core.probes import UnreadableError
 from keybench.databases.core.questions import EVERY_LAYOUT, ONE_WRITER, REBUILT, WITH_A_PAST
 from keybench.databases.core.server_engine import ServerEngine
 from keybench.databases.hosting.docker_daemon import missing as without_containers
 from keybench.databases.mssql import connection, container, ddl, settings
 from keybench.databases.registry import choices_without_docker
+from keybench.errors import UsageError
 from keybench.model.column import Column
 from keybench.model.load_path import Transport
 from keybench.model.metric import Metric
@@ -110,6 +115,16 @@ class SqlServer(ServerEngine):
         """Estimated bytes per row: (the key's index filled in order, everything with the log and spare room)."""
         return ddl.bytes_per_row(column, payload, key, settings.options({}))
 
+    def judge_file(self, path: Path) -> Iterator[tuple[str, Verdict]]:
+        """The indexes of a .mdf file, or of a .bak file that is not compressed."""
+        from keybench.databases.mssql.file_verdicts import verdicts
+
+        try:
+            yield from verdicts(path)
+        except (OSError, UnreadableError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise UsageError(f"the file {path} cannot be read: {reason}") from None
+
     def page_model(self, table: Table, **changes: float | str) -> PageModel | SizedByValue:
         """The model of the index that holds the key. `changes` are fields of the model's `Parameters`.
 
@@ -131,14 +146,16 @@ ENGINE = SqlServer(
         "address_of": "settings:address_of",
         "admin": "admin:MssqlAdmin",
         "session": "session:MssqlSession",
-        "owned_schema": "admin:DatabaseOrSchema",
+        "owned_schema": "owned:DatabaseOrSchema",
         "inspector": "inspection:MssqlInspector",
         "container": "container:container_server",
     },
     inspects_by_document=True,
     url_schemes=("mssql", "sqlserver"),
+    aliases=("azuresql",),
     drivers=("mssql_python", "pyodbc"),
     server_keys=ddl.SERVER_KEYS,
+    make=ddl.MAKE,
     versions={"2008": 10, "2012": 11, "2014": 12, "2016": 13, "2017": 14, "2019": 15, "2022": 16, "2025": 17},
     settings_of_versions={"2008": {"before_2012": "on"}},
     secondary_holds_key=True,

@@ -13,7 +13,7 @@ from keybench.databases.contract.roles import Address
 from keybench.databases.core.ddl import index_name
 from keybench.databases.core.probes import CounterProbe, ServerProbe, measured
 from keybench.databases.mssql import ddl
-from keybench.databases.mssql.connection import MssqlConnection, connect
+from keybench.databases.mssql.connection import MssqlConnection, connect, without_permission
 from keybench.errors import ServerError
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
@@ -31,7 +31,7 @@ SIZES = (
     "GROUP BY index_id"
 )
 
-DENIED = "the permission VIEW DATABASE STATE (from SQL Server 2022 on: VIEW DATABASE PERFORMANCE STATE) is needed"
+STATE = "the permission VIEW DATABASE STATE (from SQL Server 2022 on: VIEW DATABASE PERFORMANCE STATE)"
 
 
 def index_id(connection: MssqlConnection, table: Table) -> int:
@@ -79,7 +79,7 @@ class PagesProbe(ServerProbe[MssqlConnection]):
         try:
             (leaves, density, nonadjacent), *branches = levels(self._server, table)
         except ServerError as error:
-            return Reading.absent(self.supplies, f"the pages cannot be read ({error}): {DENIED}.")
+            return Reading.absent(self.supplies, f"the pages cannot be read {without_permission(error, STATE)}")
         branch = sum(pages for pages, _, _ in branches)
         splits = Reading(Metric.BRANCH_SPLITS, float(branch - len(branches)), "derived")
         return [*measured(self.supplies[:-1], (leaves, branch, density, nonadjacent)), splits]
@@ -96,7 +96,6 @@ OPERATIONS = (
 class LogProbe(CounterProbe[MssqlConnection]):
     """Bytes written to the database's log file."""
 
-    server_wide = True
     supplies: Sequence[Metric] = (Metric.LOG_BYTES,)
 
     def counters(self, table: Table) -> Sequence[int | str]:  # noqa: ARG002 (the log is the database's)
@@ -104,7 +103,8 @@ class LogProbe(CounterProbe[MssqlConnection]):
         try:
             return [int(self._server.value(LOG_WRITTEN))]
         except ServerError as error:
-            return [f"bytes of the log cannot be read ({error}): the permission VIEW SERVER STATE is needed."]
+            why = without_permission(error, "the permission VIEW SERVER STATE")
+            return [f"bytes of the log cannot be read {why}"]
 
 
 class OperationsProbe(CounterProbe[MssqlConnection]):
@@ -120,7 +120,7 @@ class OperationsProbe(CounterProbe[MssqlConnection]):
         try:
             rows = self._server.rows(OPERATIONS, ddl.name(table), index_id(self._server, table))
         except ServerError as error:
-            return [f"the server's counters cannot be read ({error}): {DENIED}."] * len(self.supplies)
+            return [f"the server's counters cannot be read {without_permission(error, STATE)}"] * len(self.supplies)
         return [int(value or 0) for value in rows[0]] if rows else [0, 0, 0]
 
 
@@ -140,7 +140,11 @@ SPLITS = (
 
 _LEAF = {"LCX_CLUSTERED", "LCX_INDEX_LEAF"}
 """The contexts of records about leaf pages, of a clustered index and of another."""
-_LOG_UNREADABLE = "the log cannot be read ({}): sys.fn_dblog needs the role sysadmin."
+
+
+def _log_unreadable(error: ServerError) -> str:
+    """Why the splits are not known."""
+    return f"the log cannot be read {without_permission(error, 'for sys.fn_dblog the role sysadmin')}"
 
 
 class LogHolder:
@@ -201,7 +205,7 @@ class SplitsProbe(ServerProbe[MssqlConnection]):
             self._begin = str(self._server.value(LAST))
             self._log_holder.hold()
         except ServerError as error:
-            self._why_not = _LOG_UNREADABLE.format(error)
+            self._why_not = _log_unreadable(error)
             self._log_holder.release()
 
     def after(self, table: Table) -> Iterable[Reading]:
@@ -212,7 +216,7 @@ class SplitsProbe(ServerProbe[MssqlConnection]):
             moved = leaf_splits(self._server, self._begin, table)
             leaves, _, _ = levels(self._server, table)[0]
         except ServerError as error:
-            return Reading.absent(self.supplies, _LOG_UNREADABLE.format(error))
+            return Reading.absent(self.supplies, _log_unreadable(error))
         finally:
             self._log_holder.release()
         return [

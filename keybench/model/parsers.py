@@ -1,14 +1,35 @@
-"""Parsers of what users give, which raise ValueError for all that they cannot read.
+"""Readers of what users give: of files, which may be no files, and of texts.
 
-Python's own also raise RecursionError for values nested some hundred deep, and MemoryError. Both are the input's fault.
+Parsers raise ValueError for all that they cannot read. Python's own also raise RecursionError for values nested some
+hundred deep, and MemoryError. Both are the input's fault.
 """
 
+import errno
 import json
+import os
+import stat
 import tomllib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
 
 T = TypeVar("T")
+
+
+def regular_file(path: Path) -> BinaryIO:
+    """Opens a file for reading. OSError if it is a pipe or a device: these may have no end, or nobody who writes."""
+    # Opened without waiting: a pipe that nobody writes to would never open. Windows has neither.
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return file
+
+
+def file_text(path: Path) -> str:
+    """The text in a file. OSError if it is no regular file, ValueError if it is not UTF-8."""
+    with regular_file(path) as file:
+        return file.read().decode("utf-8")
 
 
 def parsed(parse: Callable[[str], T], text: str) -> T:

@@ -339,7 +339,8 @@ def split(
     """Inserts a record, before the one with index `at`, into a page that `is_full`: into its right neighbour, or by a
     split. Returns the new length of the list of `pending` changes, with those that this asks of the level above.
     `held`: insertions on lower levels that are under way, which have reserved extents."""
-    reserve(space, held)
+    if not space.facts[MYSQL]:  # which reserves only for what it writes to the undo log: rows, and no node pointers
+        reserve(space, held)
     state, keys, facts = tree.state, tree.keys, tree.facts
     if page == facts[ROOT]:
         _raise_root(tree, space)

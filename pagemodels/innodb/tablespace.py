@@ -317,6 +317,8 @@ def allocate(space: Tablespace, segment: int, hint: int, direction: int) -> int:
     """Takes a page for a segment, and returns its number (fseg_alloc_free_page_low). `hint`: the number that it should
     have. `direction`: 1 for a page to the right of the one that splits, −1 to the left, 0 for neither."""
     facts, pages = space.facts, space.facts[EXTENT]
+    if facts[MYSQL] and facts[SIZE] < pages:  # where no extents are reserved, each page asks for two (…_page_general)
+        reserve(space, 0)
     partial, of_segment = 2 * segment + 1, SEGMENTS + 3 * segment
     # `spare`: pages of the segment's extents that are not used. `used`: its pages that are. `few`: less than half one.
     spare = (length(space, partial) + length(space, 2 * segment)) * pages - facts[of_segment + IN_PARTIAL]

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from keybench.model.names import COMPUTED, CONTROL, NO_DATABASE
+from keybench.model.printable import printable
 from keybench.model.reading import Reading
 from keybench.model.subject import Subject, SubjectKind
 from keybench.results.bundle.known import settings, titles, words
@@ -35,6 +36,8 @@ _VERSIONED: Final = frozenset(
     {"keybench", "numpy", "numba", "apsw", "psycopg", "libpq", "pymysql", "pyodbc", "mssql_python", "oracledb"}
 )
 """What has a version besides databases."""
+_LONGEST: Final = 1_000
+"""Characters of a foreign text: a server's log may be in it."""
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)*")
 """A number or a version at the beginning of a word: the digits of a name, as in `db01`, are none."""
 _SIZE: Final = re.compile(r"-?\d+(?:\.\d+)? ?(?:[kKMGT]i?B?|B|bytes|[mun]?s|min|h|d|%)?")
@@ -42,6 +45,10 @@ _SIZE: Final = re.compile(r"-?\d+(?:\.\d+)? ?(?:[kKMGT]i?B?|B|bytes|[mun]?s|min|
 
 Names = Mapping[str, str]
 """What stands for each name that keybench does not know."""
+
+
+class Texts(dict[str, str]):
+    """`Names` that stand for themselves, as all other foreign texts then do. It holds those that a bundle has."""
 
 
 def public_names(run: Run, trials: Iterable[Trial]) -> Names:
@@ -81,7 +88,8 @@ def public_run(run: Run, names: Names) -> Run:
         definition["titles"] = {name: title for name, title in titles().items() if name in run.part("titles")}
     if "scenario" in run.definition:
         scenario = run.part("scenario")
-        definition["scenario"] = {name: _public(scenario[name], names) for name in _SCENARIO if name in scenario}
+        known = (*_SCENARIO, "title") if isinstance(names, Texts) else _SCENARIO
+        definition["scenario"] = {name: _public(scenario[name], names) for name in known if name in scenario}
     machine = {
         name: _public(run.machine[name], names)
         for name in ("cores", "memory_bytes", "load_1min")
@@ -130,10 +138,14 @@ def public_trial(trial: Trial, names: Names) -> Trial:
         column=_word(trial.column, names),
         layout=_word(trial.layout, names),
         scenario=_word(_without_payload(trial.scenario), names),
-        error=ERROR if trial.error else "",
+        error=stand_in(trial.error, names, ERROR),
         traceback="",
         readings=tuple(
-            replace(one, reason=REASON if one.value is None else "", subject=_subject(one.subject, names))
+            replace(
+                one,
+                reason=stand_in(one.reason, names, REASON) if one.value is None else "",
+                subject=_subject(one.subject, names),
+            )
             for one in trial.readings
         ),
         series=(),
@@ -151,7 +163,14 @@ def public_blob(blob: Blob, names: Names) -> Blob:
 
 def _word(text: str, names: Names) -> str:
     """A word that keybench defines, or what stands for a name; `TEXT` for any other text."""
-    return text if text in words() else names.get(text, TEXT)
+    return text if text in words() else stand_in(text, names, TEXT)
+
+
+def stand_in(text: str, names: Names, kind: str) -> str:
+    """What stands for a foreign text: itself, in one line, in `Texts`; else the name's number, or its kind."""
+    if text and isinstance(names, Texts):
+        names[text] = printable(" ".join(text.split()))[:_LONGEST]
+    return names.get(text, kind) if text else ""
 
 
 def _public(value: Any, names: Names) -> Any:

@@ -8,7 +8,6 @@ import csv
 import io
 import os
 import re
-import stat
 import struct
 import zipfile
 import zlib
@@ -31,6 +30,7 @@ from keybench.model.subject import Subject
 from keybench.results.bundle.private import RESTRICTED, unit
 from keybench.results.bundle.writing import COLUMNS, FILES, MANIFEST, RUN, SCHEMA, VALUES
 from keybench.results.store.records import Environment, Run, Trial
+from keybench.results.store.rows import RETIRED_METRICS
 
 MOST_BYTES: Final = {VALUES: 24 << 20}
 """Bytes of a file in a bundle. A hundred thousand values take twenty million."""
@@ -82,10 +82,7 @@ class _Wrong(ValueError):
 def read_bundle(path: Path) -> Bundle:
     """The run in a bundle. Raises UsageError if it is no bundle, or its sums or schema do not fit."""
     try:
-        # Opened without waiting: a pipe that nobody writes to would never open.
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageError(f"{path} is no regular file: name a file of `keybench export --bundle`.")
+        with parsers.regular_file(path) as file:
             _check_end(file)
             with zipfile.ZipFile(file) as archive:
                 files = _files(archive)
@@ -274,7 +271,7 @@ def _trials(data: bytes, run: Run) -> tuple[Trial, ...]:
             if trials.setdefault(place, trial) != trial:
                 raise _Wrong("the trial differs from an earlier line")
             of_trial = readings.setdefault(place, [])
-            if row["metric"]:
+            if row["metric"] and row["metric"] not in RETIRED_METRICS:
                 of_trial.append(_reading(row, trial, texts))
             if len(trials) > MOST_TRIALS or number > MOST_READINGS:
                 raise _Wrong(

@@ -8,7 +8,7 @@ README.txt     what the file is
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -19,11 +19,15 @@ from keybench.errors import UsageError
 from keybench.results import tidy
 from keybench.results.atomic_file import atomic_file
 from keybench.results.bundle.private import (
+    TEXT,
+    Names,
+    Texts,
     public_environment,
     public_names,
     public_run,
     public_trial,
     publishable,
+    stand_in,
     unit,
 )
 from keybench.results.store.database import Store
@@ -52,23 +56,27 @@ manifest.json  the SHA-256 of each other file
 run.json       the run, its machine, versions and settings of the servers
 values.csv     every value of every trial, one a row (docs/data.md)
 
-It has numbers and keybench's own words. Names that you chose are numbered (`writer 3`), other texts are left out. There
-are no absolute times of SQL Server and Oracle, whose licences restrict publishing them. Look through it before you send
-it. Send it as an issue of the repository that you have keybench from. `keybench site --verify FILE` checks it.
+It has numbers and keybench's own words. Names that you chose are numbered (`writer 3`), other texts are left out:
+--with-texts has both. There are no absolute times of SQL Server and Oracle, whose licences restrict publishing them.
+Look through it before you send it. Send it as an issue of the repository that you have keybench from.
+`keybench site --verify FILE` checks it.
 """
 
 _DATE: Final = (2000, 1, 1, 0, 0, 0)
 """The date of every file in the archive, so that the same run always gives the same file."""
 
 
-def write_bundle(store: Store, name: str, path: Path) -> Path:
+def write_bundle(store: Store, name: str, path: Path, agree: Callable[[Sequence[str]], object] | None = None) -> Path:
     """Writes the run's bundle, atomically, and returns its path. Raises UsageError if the run is unknown or has no
-    trial, or the file cannot be written."""
+    trial, or the file cannot be written.
+
+    With `agree`, foreign names and texts are in it as they are. `agree` gets them first, and raises if they must not.
+    """
     run = store.run(name)
     trials = store.trials(run.id)
     if not trials:
         raise UsageError(f"run {run.id} holds no trials, so there is nothing to send: name another run.")
-    names = public_names(run, trials)
+    names: Names = Texts() if agree else public_names(run, trials)
     shown = public_run(run, names)
     shown_trials = [public_trial(trial, names) for trial in publishable(run, trials)]
     files = {
@@ -78,12 +86,14 @@ def write_bundle(store: Store, name: str, path: Path) -> Path:
                 "started": shown.started.isoformat(),
                 "seed": str(shown.seed),
                 "environments": [asdict(public_environment(one, names)) for one in store.environments(run.id)],
-                "warnings": [],
+                "warnings": [stand_in(text, names, TEXT) for text in store.warnings(run.id)] if agree else [],
             }
         ),
         VALUES: _values(shown, shown_trials),
     }
     content = archive(run.id, {name: text.encode("utf-8", "backslashreplace") for name, text in files.items()})
+    if agree:
+        agree(sorted(set(names.values())))
     with atomic_file(path) as part:
         part.write_bytes(content)
     return path

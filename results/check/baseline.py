@@ -142,7 +142,7 @@ def load(path: Path) -> Baseline:
     """Reads the file. Raises UsageError if it is missing, unreadable, not a baseline, damaged, or written by a newer
     keybench."""
     try:
-        content = parsers.from_json(path.read_text(encoding="utf-8"))
+        content = parsers.from_json(parsers.file_text(path))
     except FileNotFoundError:
         raise UsageError(f"no baseline {path}: create it from this run with --update-baseline, {_ANOTHER}.") from None
     except OSError as error:

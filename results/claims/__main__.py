@@ -6,4 +6,4 @@ from keybench import cli
 
 if __name__ == "__main__":
     sys.argv[1:1] = ["compare", "--claims"]
-    cli.main()
+    cli.run()

@@ -8,7 +8,13 @@ from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.keys_trial import KeysTrial
 from keybench.runners.trials.phases_trial import PhasesModelTrial, PhasesTrial
 from keybench.runners.trials.prediction import ModelTrial
-from keybench.runners.trials.server_trial import ContendedTrial, Resources, ServerKeysTrial, ServerTrial
+from keybench.runners.trials.server_trial import (
+    ContendedServerKeysTrial,
+    ContendedTrial,
+    Resources,
+    ServerKeysTrial,
+    ServerTrial,
+)
 from keybench.runners.trials.trial import TrialRunner
 
 
@@ -22,6 +28,6 @@ def new_trial(request: Request, plan: TrialPlan, resources: Resources) -> TrialR
     if request.is_modelled(plan.database):
         return PhasesModelTrial(request, plan) if kind == "phases" else ModelTrial(request, plan)
     on_server: dict[str, type[ServerTrial]] = {"phases": PhasesTrial, "contention": ContendedTrial}
-    if kind == "load" and server_keys_of(engine(plan.database), plan.layout):
-        return ServerKeysTrial(request, plan, resources)
+    if server_keys_of(engine(plan.database), plan.layout):
+        on_server = {"load": ServerKeysTrial, "contention": ContendedServerKeysTrial}
     return on_server.get(kind, ServerTrial)(request, plan, resources)

@@ -1,7 +1,6 @@
 """A verification: a run for each load that an engine's questions name, the verdicts, and the file to send in."""
 
 import json
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +10,13 @@ from typing import Any, Final
 from rich.console import Console
 
 import keybench
-from keybench.databases.contract.engine import Engine
+from keybench.databases.contract.engine import DESCRIBED, Engine
 from keybench.databases.contract.questions import QuestionLoad
 from keybench.databases.hosting import docker_daemon
 from keybench.databases.hosting.container import KIND
 from keybench.databases.registry import engine, engines
 from keybench.errors import EnvironmentMissing, KeybenchError, UsageError
+from keybench.locked_folder import base_directory, locked_folder
 from keybench.model.names import COMPUTED
 from keybench.results.atomic_file import STANDARD_OUTPUT, atomic_file
 from keybench.results.bundle.writing import write_bundle
@@ -153,11 +153,21 @@ def perform(
         f"\n{this.on.title}: {equal} equal, {differ} differ{'s' if differ == 1 else ''}, {unmeasured} could not be "
         "measured",
     )
-    _write(path, this.on, store, [load.run_id for load in loads.values() if load.run_id], answers)
+    runs = [load.run_id for load in loads.values() if load.run_id]
+    if another := _another_make(this.on, store, runs):
+        say(console, f"nothing to send in: this server says that it is {another!r}, not {this.on.make}.")
+        return INCONCLUSIVE
+    _write(path, this.on, store, runs, answers)
     say(console, f"to send in: {path} (its README.txt says what is in it and where to send it)")
     if any(one.outcome == "differs" or one.failed for one in answers):
         return DIFFERS
     return INCONCLUSIVE if any(one.outcome == "not measured" for one in answers) else 0
+
+
+def _another_make(on: Engine, store: Store, runs: Sequence[str]) -> str:
+    """What a server of these runs says that it is, if it only speaks the engine's protocol; else empty."""
+    described = (one.versions.get(DESCRIBED, "") for run in runs for one in store.environments(run))
+    return next((text for text in described if not text.startswith(on.make)), "")
 
 
 def _measured(
@@ -192,7 +202,7 @@ def _write(path: Path, on: Engine, store: Store, runs: Sequence[str], answers: S
         "verdicts.json": json.dumps(_as_json(on, answers), ensure_ascii=False, indent=2) + "\n",
     }
     with (
-        tempfile.TemporaryDirectory(prefix="keybench-verify-") as folder,
+        locked_folder(base_directory(), "verify") as folder,
         atomic_file(path, "give --output another file") as part,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive,
     ):

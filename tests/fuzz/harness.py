@@ -85,7 +85,7 @@ def run(case: Case, folder: Path, seconds: float = SECONDS) -> Ending:
             setattr(sys, name, None)
         try:
             with _time_limit(seconds), patch.object(typer.main, "get_command", _built):
-                cli.main()
+                cli.run()
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
         except TimeLimit:

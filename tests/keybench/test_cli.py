@@ -72,10 +72,10 @@ cli.run(app, [])
 def test_the_list_of_commands_imports_none_of_them() -> None:
     code = """
 import sys
-from keybench.cli import main
+from keybench.cli import run
 sys.argv = ["keybench", "--help"]
 try:
-    main()
+    run()
 except SystemExit as end:
     assert not end.code
 heavy = {"numpy", "sqlalchemy", "pydantic", "matplotlib", "pandas", "scipy", "numba"}

@@ -117,15 +117,16 @@ def test_the_folder_of_a_killed_keeper_is_swept_by_the_next_command(
     wait_until_nothing_is_left(servers_folder)
 
 
-def test_ctrl_c_stops_the_servers_and_says_how_to_go_on(
-    tmp_path: Path, servers_folder: Path, variables: dict[str, str]
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_ctrl_c_and_a_closed_terminal_stop_the_servers_and_say_how_to_go_on(
+    tmp_path: Path, servers_folder: Path, variables: dict[str, str], number: signal.Signals
 ) -> None:
     runner = start(tmp_path, variables, *WORK)
     assert runner.stdout
     for line in iter(runner.stdout.readline, ""):
         if line.startswith("[ 2/"):
             break
-    runner.send_signal(signal.SIGINT)
+    runner.send_signal(number)
     rest, _ = runner.communicate(timeout=60)
     assert runner.returncode == 130, rest
     wait_until_nothing_is_left(servers_folder)

@@ -6,7 +6,7 @@
 -- * The time is last, because SQL Server compares the last six bytes of a uniqueidentifier first.
 -- * Milliseconds are truncated. (RT.Comb's .NET code computes with doubles, which turn the last tick of a millisecond
 --   into the next one; this does not.)
--- * SQL Server evaluates SYSUTCDATETIME() once a statement: all rows of one INSERT … SELECT share a time.
+-- * Whether all rows of one INSERT … SELECT share a time is not known: in a function each call may read the clock.
 -- * Keys of the same millisecond are in random order. Version and variant are those of the random GUID: version 4.
 --
 -- Written from documentation for SQL Server 2022, not yet run on a server. It is created in the schema dbo.

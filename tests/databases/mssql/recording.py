@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-import mssql_py_core
 import mssql_python
 from mssql_python.connection import Connection as RealConnection
 from mssql_python.cursor import Cursor as RealCursor
@@ -30,6 +29,9 @@ class Record(Calls):
     """The calls of one of the drivers."""
 
     driver: str = MssqlPython.name
+    bulk_error: BaseException | None = None
+    empty_results: int = 0
+    """Results without columns that come before the rows of each query."""
 
     def connect(self, *arguments: Any, **named: Any) -> RecordingConnection:
         """As the driver's module has it."""
@@ -69,8 +71,8 @@ class RecordingCursor(recording.RecordingCursor):
         RealCursor._bulkcopy_core_and_validate(table_name, named["batch_size"], named["timeout"])
         assert all(type(row) is tuple for row in data)
         self._record.calls.append(("bulkcopy", table_name, list(data), named))
-        if text := self._record.refuse.get("bulkcopy"):
-            raise mssql_py_core.OperationalError(text)
+        if error := self._record.bulk_error:
+            raise error
         return {"rows_copied": len(data), "batch_count": 1, "elapsed_time": 0.1}
 
     def setinputsizes(self, sizes: Sequence[tuple[int, int, int]]) -> None:
@@ -80,8 +82,19 @@ class RecordingCursor(recording.RecordingCursor):
     def _answer(self, statement: str) -> None:
         if text := self._record.refusal(statement):
             raise ServerSaysNo(text)
-        self._rows = list(self._record.answer(statement))
-        self.description = (("column",),) if statement.startswith(("SELECT", "SET NOCOUNT")) else None
+        self.description, self._rows = None, []
+        self._results: list[tuple[object, list[Sequence[object]]]] = [(None, [])] * self._record.empty_results
+        if statement.startswith(("SELECT", "SET NOCOUNT")):
+            self._results.append(((("column",),), list(self._record.answer(statement))))
+        self.nextset()
+
+    def nextset(self) -> bool:
+        """Goes to the next result; only the last one of a query has columns."""
+        check(RealCursor, "nextset")
+        if not self._results:
+            return False
+        self.description, self._rows = self._results.pop(0)
+        return True
 
 
 class RecordingConnection(recording.RecordingConnection):
@@ -114,5 +127,5 @@ class RecordingPyOdbc(PyOdbc):
     def __init__(self, record: Record) -> None:
         self.module = record.module()
 
-    def odbc_driver(self) -> str:
+    def odbc_driver(self, chosen: str) -> str:
         return "ODBC Driver 18 for SQL Server"

@@ -64,6 +64,25 @@ def test_the_real_driver_accepts_the_call_and_its_error_is_a_server_error(addres
         using.copy(cursor, "[keybench].[rows]", ["key"], [(1,)])
 
 
+class PanicException(BaseException):
+    """As pyo3, the driver's bridge to Rust, raises a panic: no module gives its class."""
+
+
+def test_a_panic_of_the_driver_is_an_error_with_the_next_step(record: Record, address: Address) -> None:
+    session = MssqlSession(address, Table("rows", ENGINE.column("bigint"), 0))
+    (batch,) = session.prepare_in_bulk(taken_by(ENGINE.column("bigint"), random(3))[1], Payload(0), 0, 3)
+    record.bulk_error = PanicException("packet size")
+    with pytest.raises(ServerError) as caught:
+        session.send(batch)
+    assert str(caught.value) == (
+        "SQL Server: the bulk copy of mssql-python broke off, and this server may not be one for it: choose a scenario "
+        'whose path is "rows" (packet size).'
+    )
+    record.bulk_error = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        session.send(batch)
+
+
 @pytest.mark.usefixtures("environment")
 def test_a_driver_without_bulk_copy_is_refused_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     url = "mssql://bench@db.example/bench"

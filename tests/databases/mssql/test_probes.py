@@ -49,7 +49,6 @@ def readings(admin: MssqlAdmin, record: Record) -> dict[Metric, Reading]:
 
 def test_every_metric_is_read_or_explained(admin: MssqlAdmin, record: Record) -> None:
     by_metric = readings(admin, record)
-    assert by_metric.pop(Metric.HEAP_CORRELATION).reason == "the table is its key's b-tree: there is no heap beside it."
     assert {metric: (reading.value, reading.origin) for metric, reading in by_metric.items()} == {
         Metric.LOG_BYTES: (50_000.0, "measured"),
         Metric.SPLIT_COUNTER: (100.0, "measured"),
@@ -82,7 +81,7 @@ def test_a_trial_that_failed_leaves_no_transaction_open(admin: MssqlAdmin, recor
         (
             "SELECT MAX([Current LSN])",
             {Metric.APPENDS, Metric.EDGE_AND_INTERIOR_SPLITS},
-            "the log cannot be read (SQL Server: permission denied): sys.fn_dblog needs the role sysadmin.",
+            "the log cannot be read (SQL Server: permission denied): for sys.fn_dblog the role sysadmin is needed.",
         ),
         (
             "SELECT leaf_allocation_count",
@@ -117,9 +116,16 @@ def test_a_refused_query_makes_its_metrics_absent_with_the_reason(
     record.refuse[statement] = "permission denied"
     by_metric = readings(admin, record)
     missing = {metric for metric, reading in by_metric.items() if reading.value is None}
-    assert missing - {Metric.HEAP_CORRELATION} == absent
+    assert missing == absent
     for metric in absent if reason else ():
         assert by_metric[metric].reason == reason
+
+
+def test_no_permission_is_asked_for_a_view_that_the_server_does_not_have(admin: MssqlAdmin, record: Record) -> None:
+    record.refuse["SELECT num_of_bytes_written"] = "Invalid object name 'sys.dm_io_virtual_file_stats'."
+    assert readings(admin, record)[Metric.LOG_BYTES].reason == (
+        "bytes of the log cannot be read (SQL Server: Invalid object name 'sys.dm_io_virtual_file_stats'.)."
+    )
 
 
 @pytest.mark.parametrize("column", ["uniqueidentifier", "binary16", "binary16-mssql"])

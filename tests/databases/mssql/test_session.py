@@ -10,6 +10,7 @@ import pytest
 from keybench.databases.contract.roles import Address
 from keybench.databases.contract_suite.keys import random, taken_by
 from keybench.databases.core import dbapi
+from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.session import MssqlSession
 from keybench.errors import ServerError
@@ -17,6 +18,7 @@ from keybench.model.keys import Keys
 from keybench.model.payload import Payload
 from keybench.model.table import Table
 from tests.databases.mssql.recording import Record
+from tests.databases.mssql.test_statements import ANSWERS
 
 TYPES = {"uniqueidentifier": UUID, "char36": str, "char": str, "bigint": int, "int": int}
 SIZES = {
@@ -62,6 +64,27 @@ def test_rows_go_in_order_in_arrays_of_one_transaction_each(record: Record, addr
         if call[0] == "setinputsizes":
             assert call[1] == [SIZES[column], (mssql_python.SQL_VARCHAR, 100, 0)]
     session.close()
+
+
+@pytest.mark.parametrize("payload", [4_000, 4_001, 8_001, 20_000])
+@pytest.mark.parametrize("column", ["uniqueidentifier", "bigint"])
+def test_types_are_declared_only_where_the_driver_binds_arrays(
+    record: Record, address: Address, column: str, payload: int
+) -> None:
+    """For longer texts the real driver calls `execute` once a row, and refuses what was declared for an array."""
+    sized, keys = taken_by(ENGINE.column(column), random(3))
+    session = MssqlSession(address, Table("rows", sized, payload))
+    (batch,) = session.prepare(keys, Payload(payload), 0, 3)
+    record.calls.clear()
+    assert session.send(batch) == 3
+    assert record.names() == ["setinputsizes"] * (payload == 4_000) + ["executemany", "commit"]
+
+
+def test_results_say_how_rows_are_sent(record: Record, address: Address) -> None:
+    record.answers = dict(ANSWERS)
+    assert MssqlAdmin(address).settings()["load_path"] == (
+        "arrays of single-row inserts; rows with more than 4,000 characters one a call"
+    )
 
 
 def test_a_long_transaction_goes_in_several_arrays(record: Record, address: Address, monkeypatch) -> None:

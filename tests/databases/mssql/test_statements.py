@@ -8,8 +8,9 @@ from sqlglot import exp
 
 from keybench.databases.contract.roles import Address
 from keybench.databases.mssql import connection, container, ddl, settings
-from keybench.databases.mssql.admin import MARK, MssqlAdmin, create_database
+from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
+from keybench.databases.mssql.owned import MARK, create_database
 from keybench.databases.mssql.session import MssqlSession
 from keybench.databases.mssql.settings import options
 from keybench.databases.registry import scripts
@@ -31,7 +32,7 @@ OPAQUE = (
 """Statements that sqlglot does not understand or misreads."""
 
 ANSWERS = {
-    "SELECT CAST(SERVERPROPERTY": [("16.0.4215.2", "Developer Edition (64-bit)")],
+    "SELECT CAST(SERVERPROPERTY": [("16.0.4215.2", "Developer Edition (64-bit)", "Microsoft SQL Server 2022 (RTM)\n")],
     "SELECT compatibility_level": [(160, "SIMPLE", False, "OFF", False, "DISABLED", "CHECKSUM", "collation", False)],
     "SELECT index_id FROM sys.indexes": [(1,)],
     "SELECT num_of_bytes_written": [(0,)],
@@ -104,7 +105,7 @@ def test_queries_about_a_table_come_after_its_index_was_found(record: Record, ad
 
 def test_a_container_is_set_up_again_and_its_address_names_our_database(record: Record, address: Address) -> None:
     """Only on a server of ours: settings, then the database, whatever an unfinished attempt left there."""
-    record.answers = {"SELECT name FROM sys.databases": [("keybench",)]}
+    record.answers = {**ANSWERS, "SELECT name FROM sys.databases": [("keybench",)]}
     chosen = ENGINE.settings("fast", "small")
     ready = container.prepare(replace(address, server="container", settings=chosen))
     assert ready.parameters["database"] == "keybench"

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
-from keybench.databases.mssql import admin, connection
+from keybench.databases.mssql import connection, owned
+from keybench.databases.mssql.admin import MssqlAdmin
 from keybench.databases.mssql.engine import ENGINE
 from keybench.databases.mssql.settings import address_of, options
 from keybench.errors import EnvironmentMissing, ServerError
@@ -151,10 +153,77 @@ def test_without_a_database_one_is_made_and_dropped(answering: Record) -> None:
     assert answering.calls == []
 
 
+def test_a_database_that_cannot_be_finished_is_dropped_again(answering: Record) -> None:
+    answering.refuse["ALTER DATABASE [keybench] SET"] = "no such statement."
+    error = failure(ENGINE, "mssql://bench@db.example")
+    assert str(error).startswith(
+        "SQL Server at db.example:1433 does not let keybench create its schema or tables: SQL Server: no such statement"
+    )
+    assert answering.statements()[-1] == "DROP DATABASE [keybench]"
+    answering.answers["SELECT name FROM sys.databases"] = [("keybench",)]
+    for class_of_database in ("sys", "[keybench].sys"):  # a killed run left it so
+        marks = f"SELECT CAST(value AS nvarchar(100)) FROM {class_of_database}.extended_properties WHERE class = 0"
+        answering.answers[marks] = [(owned.UNFINISHED,)]
+    left = ENGINE.owned_schema("mssql://bench@db.example")
+    assert left.contents() == ["database keybench"]
+    answering.refuse.clear()
+    answering.calls.clear()
+    ENGINE.provision("mssql://bench@db.example", SETTINGS).start()
+    made = [text for text in answering.statements() if text.startswith(("CREATE DATABASE", "DROP DATABASE"))]
+    assert made == ["DROP DATABASE [keybench]", "CREATE DATABASE [keybench]"]
+
+
+def test_a_database_that_another_run_is_making_is_left_alone(answering: Record) -> None:
+    answering.answers["SET NOCOUNT ON"] = [(-1,)]
+    assert "another run of keybench is using it" in str(failure(ENGINE, "mssql://bench@db.example"))
+    assert not [text for text in answering.statements() if text.startswith(("CREATE", "DROP"))]
+
+
+@pytest.mark.parametrize(("rows", "before"), [([], 0), ([(-999,)], 1), ([(0,)], 2)])
+def test_a_lock_is_taken_only_where_the_server_says_so(answering: Record, rows: list[tuple[int]], before: int) -> None:
+    """Empty results and messages may come before the answer."""
+    answering.answers["SET NOCOUNT ON"] = rows
+    answering.empty_results = before
+    assert ENGINE.owned_schema("mssql://bench@db.example/shop").in_use() == (rows != [(0,)])
+
+
+@pytest.mark.parametrize("described", ["Microsoft SQL Server 2014 (SP3) - 12.0.6024.0 (X64)", "Another make 12.0"])
+def test_an_old_sql_server_is_refused_and_another_make_tried(answering: Record, described: str) -> None:
+    answering.answers["SELECT CAST(SERVERPROPERTY"] = [("12.0.6024.0", "Express", described)]
+    server = ENGINE.provision("mssql://bench@db.example", SETTINGS)
+    if described.startswith("Another"):
+        assert MssqlAdmin(server.start()).versions()["server"] == described
+        return
+    assert str(failure(ENGINE, "mssql://bench@db.example")) == (
+        "SQL Server at db.example:1433 is version 12.0.6024.0: keybench's tables need SQL Server 2019 or later, for "
+        "OPTIMIZE_FOR_SEQUENTIAL_KEY."
+    )
+
+
+def test_a_refused_connection_is_called_so(free_port: int) -> None:
+    assert ": nothing listens there (" in str(failure(ENGINE, f"mssql://sa@127.0.0.1:{free_port}?driver=mssql-python"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("FreeTDS", "the ODBC driver of FreeTDS is not used: no server has passed keybench's contract suite with it. "),
+        ("Wrong", "there is no ODBC driver 'Wrong' (KEYBENCH_MSSQL_ODBC_DRIVER, odbc_driver); installed: Other."),
+        ("", "pyodbc finds no ODBC driver for SQL Server: "),
+    ],
+)
+def test_an_odbc_driver_that_cannot_be_used_is_named(name: str, message: str) -> None:
+    driver = connection.PyOdbc.__new__(connection.PyOdbc)  # without the system's ODBC library
+    driver.module = SimpleNamespace(drivers=lambda: ["Other"])
+    with pytest.raises(EnvironmentMissing) as caught:
+        driver.odbc_driver(name)
+    assert str(caught.value).startswith(message)
+
+
 def test_in_a_named_database_only_the_schema_is_made_and_dropped(answering: Record) -> None:
     mine = "SELECT CAST(value AS nvarchar(100)) FROM sys.extended_properties WHERE class = "
     answering.answers[f"{mine}0"] = []
-    answering.answers[f"{mine}3"] = [(admin.MARK,)]
+    answering.answers[f"{mine}3"] = [(owned.MARK,)]
     answering.answers["SELECT o.name"] = [("keybench_rows", 8192, 1), ("theirs", 8192, 0)]
     server = ENGINE.provision("mssql://bench@db.example/shop", SETTINGS)
     server.start()

@@ -113,6 +113,8 @@ class Space:
         raise AssertionError
 
     def allocate(self, which: int, hint: int, direction: int) -> int:
+        if self.mysql and self.size < self.extent:
+            self.reserve(0)
         used, reserved = self.counts(which)
         if hint >= min(self.limit, self.size):
             hint = 0
@@ -277,7 +279,8 @@ class Tree:
         return self.space.allocate(self.segments[level > 0], hint, direction)
 
     def split(self, page: Page, at: int, key: int, kid: Page | None) -> None:
-        self.space.reserve(self.held)
+        if not (self.mysql and page.level):
+            self.space.reserve(self.held)
         self.held += 1
         self.make_room(page, at, key, kid)
         self.held -= 1

@@ -8,6 +8,7 @@ from keybench.databases.registry import engines
 from keybench.errors import UsageError
 from keybench.model.metric import Metric
 from keybench.model.subject import KEY, SubjectKind
+from keybench.runners.planning.columns import check_server_keys
 from keybench.runners.planning.server_choice import check_load_path, check_path_on_servers
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.servers import Target
@@ -49,6 +50,24 @@ def test_a_trial_counts_aborts_and_samples_waits_and_locks(target: Target) -> No
     assert values[Metric.POSITION_MEAN].reason == "Not known in trials about what writers do to one another."
 
 
+def test_writers_are_watched_while_the_server_makes_their_keys(target: Target) -> None:
+    scenario = load_scenario("saturate").with_equal_writers(4)
+    request = Request(
+        ("postgresql",), {"postgresql": "embedded"}, scenario, ("server-identity",), (), 400, 1, "fast", 3, 60.0
+    )
+    plan = TrialPlan(1, 0, "postgresql", "server-identity", "bigint", 100, 400)
+    record = new_trial(request, plan, Resources(lambda _: target)).run()
+    assert record.error == ""
+    values = {one.metric: one for one in record.readings if one.subject == KEY}
+    assert values[Metric.LEAF_PAGES].value
+    assert values[Metric.SAME_LEAF].reason == "No prediction: the server made the keys."
+
+
+def test_a_server_makes_no_keys_for_transactions_that_look_them_up() -> None:
+    with pytest.raises(UsageError, match="do not fit scenario look-up-then-insert: its transactions look up keys and"):
+        check_server_keys(["server-identity"], ["postgresql"], SCENARIO)
+
+
 def test_engines_without_levels_are_refused_and_those_with_them_named() -> None:
     with pytest.raises(UsageError) as refused:
         check_load_path(SCENARIO, ["postgresql", "sqlite"])
@@ -78,8 +97,8 @@ HEAD = 'title = "t"\nrows = 100\nstart = 2026-01-01T00:00:00Z\n'
             "a scenario with isolation, look_up, filled or watched has no after: leave it out",
         ),
         (
-            "filled = 0.5\n[table]\nshards = 2",
-            "isolation, look_up, filled and watched are for one table with a row a key",
+            "filled = 0.5\n[table]\nkey = 'fk'",
+            "isolation, look_up, filled and watched are for a table with a row a key",
         ),
         ('look_up = "key"\npath = "bulk"', "are for rows in order: leave out the path"),
         (

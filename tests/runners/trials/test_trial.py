@@ -1,7 +1,5 @@
 """Whatever happens in a trial is recorded, unexpected exceptions with their traceback."""
 
-import signal
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,6 @@ from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.reading import Reading
 from keybench.model.table import Table
-from keybench.runners.execute import _terminated_as_interrupted
 from keybench.runners.measuring.measured import Measurements
 from keybench.runners.planning.trial_plan import Request, TrialPlan
 from keybench.runners.trials.prediction import predicted_beside
@@ -75,10 +72,3 @@ def test_a_defect_of_a_page_model_keeps_the_measured_values_and_its_traceback() 
     assert found.readings[0] == measured[0]
     assert found.readings[1].reason == "No prediction: IndexError: off by one"
     assert ", in page_model\n" in found.traceback
-
-
-def test_a_run_leaves_the_handler_of_sigterm_as_it_was() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), _terminated_as_interrupted():
-        signal.raise_signal(signal.SIGTERM)
-    assert signal.getsignal(signal.SIGTERM) is before

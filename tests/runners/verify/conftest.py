@@ -34,9 +34,9 @@ def variables() -> dict[str, str]:
 def asking(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Gives SQLite other questions."""
 
-    def give(*questions: Question) -> None:
+    def give(*questions: Question, make: str = "") -> None:
         known = dict(registry.engines())
-        known["sqlite"] = replace(known["sqlite"], questions=questions)
+        known["sqlite"] = replace(known["sqlite"], questions=questions, make=make)
         for module in (registry, verification):
             monkeypatch.setattr(module, "engines", lambda: known)
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from keybench.databases.registry import engine, engines
+from keybench.databases.sqlite.admin import SqliteAdmin
 from keybench.databases.sqlite.connection import EmbeddedServer
 from keybench.errors import EnvironmentMissing
 from keybench.results.store.database import Store
@@ -159,6 +160,17 @@ def test_an_engine_without_questions(verify: Verify, asking: Callable[..., None]
         "docs/engines.md says how an engine declares them.",
         "sqlite",
     )
+
+
+def test_another_make_is_asked_but_nothing_of_it_is_sent_in(
+    verify: Verify, asking: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking(*EQUAL, make="SQLite itself")
+    monkeypatch.setattr(SqliteAdmin, "versions", lambda _: {"server": "Something Else 1.0"})
+    done = verify("sqlite")
+    assert done.returncode == 3
+    assert "nothing to send in: this server says that it is 'Something Else 1.0', not SQLite itself." in done.stdout
+    assert not list(tmp_path.glob("*.zip"))
 
 
 @pytest.mark.parametrize("path", ["/nonexistent/bundle.zip", "."])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from keybench.databases.contract.roles import Admin
-from keybench.errors import KeybenchError
+from keybench.errors import KeybenchError, VerificationError
+from keybench.model.keys import Keys
 from keybench.model.metric import Metric
 from keybench.model.table import Table
 from keybench.runners.planning.key_sources import KeySource
@@ -15,7 +16,7 @@ from keybench.runners.servers import Target
 from keybench.runners.trials.after_load import check_keys
 from keybench.runners.writers import load as load_module
 from keybench.runners.writers.load import LoadResult, load_rows
-from keybench.runners.writers.reader import ReaderTask, delete, read
+from keybench.runners.writers.reader import ReaderTask, _ranges, delete, read
 from keybench.scenarios.files import load_scenario
 from tests.runners.conftest import prepared, running
 
@@ -85,11 +86,7 @@ def test_reads_and_deletion_after_the_load(target: Target, admin: Admin) -> None
     load_rows(target.address, table, sources, rows_per_tx=1000, timeout=60)
     readings = read(ReaderTask(target.address, table, sources, reads=50, seed=1))
     assert delete(ReaderTask(target.address, table, sources, rows_per_tx=1000, delete=np.arange(2500))) > 0
-    assert {r.metric for r in readings} == {
-        Metric.POINT_UNIFORM_US,
-        Metric.POINT_RECENT_US,
-        Metric.RANGE_US_PER_ROW,
-    }
+    assert {r.metric for r in readings} == {Metric.POINT_UNIFORM_US, Metric.POINT_RECENT_US, Metric.RANGE_US_PER_ROW}
     assert all(r.value and r.value > 0 for r in readings)
     check_keys(table.column.encode(keys_in_order(sources)[2500:]), admin.stored_keys(table))
     admin.drop(table)
@@ -104,6 +101,22 @@ def test_a_range_of_random_keys_is_no_range_by_time(target: Target, admin: Admin
     assert (absent.value, absent.origin) == (None, "absent")
     assert absent.reason == "These keys are not in order of time in this column: no key range is a range by time."
     admin.drop(table)
+
+
+def test_a_column_that_sorts_otherwise_than_declared_has_ranges_without_rows(target: Target) -> None:
+    class SortsOtherwise:
+        """A session of a server to which every range begins behind its end."""
+
+        def prepare_keys(self, keys: Keys) -> list[object]:
+            return list(keys.data)
+
+        def between(self, low: object, high: object) -> int:
+            return 0
+
+    table, sources = load_of(target)
+    task = ReaderTask(target.address, table, sources, reads=50)
+    with pytest.raises(VerificationError, match=r"^a range over 1000 acknowledged rows found 0\.$"):
+        _ranges(SortsOtherwise(), task, keys_in_order(sources), np.random.default_rng(1))  # type: ignore[arg-type]
 
 
 def loaded(seconds: np.ndarray) -> LoadResult:
